@@ -1,0 +1,11 @@
+//! The words everything else is written in: text positions, paths, findings, verdicts, limits.
+//! Pure data and arithmetic. It must not know files, processes, protocols or clocks.
+
+pub mod delta;
+pub mod evidence;
+pub mod finding;
+pub mod hash;
+pub mod limits;
+pub mod path;
+pub mod text;
+pub mod verdict;

@@ -1,0 +1,168 @@
+//! A finding: one thing wrong at one place, whatever the sensor, and its fingerprint.
+
+use std::collections::HashMap;
+
+use super::hash::ContentHash;
+use super::limits::MESSAGE_CHARS_MAX;
+use super::path::RelPath;
+use super::text::{Range, one_line};
+
+/// How bad, in LSP's four degrees; ordered from harmless to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// A suggestion.
+    Hint,
+    /// Worth knowing.
+    Info,
+    /// Probably wrong.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+impl Severity {
+    /// All, worst first.
+    pub const ALL: [Self; 4] = [Self::Error, Self::Warning, Self::Info, Self::Hint];
+
+    /// The word in reports and rule files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Hint => "hint",
+        }
+    }
+}
+
+/// Whether the finding is new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It was not there in the last verified set.
+    Introduced,
+    /// It was there before.
+    Existing,
+    /// There is no verified set to compare with.
+    #[default]
+    Unknown,
+}
+
+/// One thing wrong at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Who says so: a language server's id (`pyright`), `scan`, or a check's name.
+    pub sensor: String,
+    /// The sensor's own code or rule id; may be empty.
+    pub code: String,
+    /// How bad.
+    pub severity: Severity,
+    /// Where: the file.
+    pub path: RelPath,
+    /// Where: the range in it.
+    pub range: Range,
+    /// What is wrong and, for rules of ours, what to do; one line.
+    pub message: String,
+    /// New or not.
+    pub state: State,
+    /// Weakness ids such as `CWE-89`.
+    pub cwe: Vec<String>,
+    /// Where to read more.
+    pub url: Option<String>,
+    /// What to do, in a few words, or the replacement text of a safe fix.
+    pub fix: Option<String>,
+    /// The bytes this finding speaks of.
+    pub content_hash: ContentHash,
+    /// Fingerprint: 16 hex digits, set by [`fingerprint`].
+    pub id: String,
+    /// What identifies the finding besides sensor, code and path: the message of a diagnostic, the
+    /// matched text of a rule. White space does not count.
+    pub anchor: String,
+}
+
+impl Finding {
+    /// A finding of one place; every optional part empty, message cut to one bounded line.
+    #[must_use]
+    pub fn new(
+        sensor: &str,
+        code: &str,
+        severity: Severity,
+        place: (RelPath, Range, ContentHash),
+        message: &str,
+    ) -> Self {
+        let message = one_line(message, MESSAGE_CHARS_MAX);
+        Self {
+            sensor: sensor.to_owned(),
+            code: code.to_owned(),
+            severity,
+            path: place.0,
+            range: place.1,
+            content_hash: place.2,
+            state: State::Unknown,
+            cwe: Vec::new(),
+            url: None,
+            fix: None,
+            id: String::new(),
+            anchor: message.clone(),
+            message,
+        }
+    }
+}
+
+/// Sorts findings by place, removes exact repeats and gives each its fingerprint: a hash of
+/// sensor, code, path, anchor and how many equal ones stand before it. No line number goes in, so
+/// the fingerprint survives edits elsewhere in the file; two occurrences differ.
+pub fn fingerprint(findings: &mut Vec<Finding>) {
+    findings.sort_by(|a, b| {
+        (&a.path, a.range, &a.sensor, &a.code, &a.message)
+            .cmp(&(&b.path, b.range, &b.sensor, &b.code, &b.message))
+    });
+    findings.dedup_by(|a, b| {
+        (&a.path, a.range, &a.sensor, &a.code, &a.message)
+            == (&b.path, b.range, &b.sensor, &b.code, &b.message)
+    });
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for finding in findings {
+        let anchor = one_line(&finding.anchor, MESSAGE_CHARS_MAX);
+        let key = [&finding.sensor, &finding.code, finding.path.as_str(), &anchor].join("\0");
+        let ordinal = seen.entry(key.clone()).or_insert(0);
+        finding.id = ContentHash::of(format!("{key}\0{ordinal}").as_bytes()).short();
+        *ordinal += 1;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::base::text::Position;
+
+    /// A finding for tests: `path:line code`.
+    pub(crate) fn finding(path: &str, line: u32, code: &str) -> Finding {
+        let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
+        let at = Position { line, character: 0 };
+        let place = (path, Range { start: at, end: at }, ContentHash::of(b""));
+        Finding::new("pyright", code, Severity::Error, place, &format!("{code} is wrong"))
+    }
+
+    fn ids(mut findings: Vec<Finding>) -> Vec<String> {
+        fingerprint(&mut findings);
+        findings.into_iter().map(|finding| finding.id).collect()
+    }
+
+    #[test]
+    fn a_fingerprint_survives_moved_lines_and_tells_two_occurrences_apart() {
+        let before = ids(vec![finding("a.py", 3, "x"), finding("a.py", 9, "x")]);
+        let after = ids(vec![finding("a.py", 13, "x"), finding("a.py", 19, "x")]);
+        assert_eq!(before, after);
+        assert_ne!(before[0], before[1]);
+        assert_ne!(ids(vec![finding("a.py", 3, "x")]), ids(vec![finding("b.py", 3, "x")]));
+        assert_ne!(ids(vec![finding("a.py", 3, "x")]), ids(vec![finding("a.py", 3, "y")]));
+    }
+
+    #[test]
+    fn one_diagnostic_sent_twice_is_one_finding() {
+        assert_eq!(ids(vec![finding("a.py", 3, "x"), finding("a.py", 3, "x")]).len(), 1);
+    }
+}

@@ -1,0 +1,45 @@
+//! Content hashes: the identity of the bytes a verdict speaks of.
+
+use std::fmt;
+
+/// BLAKE3 of a file's bytes (32 bytes, shown as 64 lower-case hex digits).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// Hash of exactly these bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// First 16 hex digits: enough to name a project folder or a finding.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.to_string()[..16].to_owned()
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ContentHash({})", self.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_bytes_equal_hash_and_any_change_differs() {
+        assert_eq!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\n"));
+        assert_ne!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\r\n"));
+        assert_eq!(ContentHash::of(b"").short().len(), 16);
+    }
+}

@@ -1,0 +1,80 @@
+//! Every bound of the program, with its unit in the name. A number that limits anything lives here
+//! and nowhere else; what a user may change is an option in `config` whose range is stated here.
+
+/// Largest source file that is read for checking; larger ones are skipped and said so.
+pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+/// Largest hook input accepted on stdin (contract section 3).
+pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Longest context text handed to the host, in characters. The host moves anything above 10,000
+/// characters into a file that the agent must open first.
+pub const CONTEXT_CHARS_MAX: usize = 9_500;
+/// Longest diagnostic message kept, in characters; language servers quote whole types.
+pub const MESSAGE_CHARS_MAX: usize = 400;
+/// Findings named one by one in an edit's feedback; the rest are counted.
+pub const FEEDBACK_FINDINGS_MAX: usize = 20;
+/// Largest frame taken from a language server.
+pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Longest header block of an LSP frame; beyond it the bytes are junk and are skipped.
+pub const LSP_HEADER_BYTES_MAX: usize = 4 * 1024;
+/// Language servers running at once, over all projects of the user.
+pub const LANGUAGE_SERVERS_MAX: usize = 5;
+/// Documents kept open in one language server; the least recently used are closed.
+pub const OPEN_DOCUMENTS_MAX: usize = 20;
+/// Pull requests in flight in one language server.
+pub const PULLS_IN_FLIGHT_MAX: usize = 4;
+/// Messages waiting for one language server before callers must wait.
+pub const SERVER_QUEUE_MAX: usize = 256;
+/// Stderr of a language server kept for its crash message.
+pub const SERVER_STDERR_BYTES_MAX: usize = 8 * 1024;
+/// Time a language server gets to answer `initialize`.
+pub const SERVER_START_MS_MAX: u64 = 60_000;
+/// Time a server may take, after `initialize`, to register its pull diagnostics or say it is ready.
+pub const SERVER_READY_MS_MAX: u64 = 120_000;
+/// Time a language server gets between `shutdown` and the end of its process group.
+pub const SERVER_STOP_MS_MAX: u64 = 2_500;
+/// First pause before a crashed language server is started again; doubled at every crash.
+pub const SERVER_RESTART_MS_MIN: u64 = 500;
+/// Longest pause before a crashed language server is started again.
+pub const SERVER_RESTART_MS_MAX: u64 = 60_000;
+/// First pause before a cancelled pull is asked again; doubled at every retry.
+pub const PULL_RETRY_MS_MIN: u64 = 50;
+/// Longest pause before a cancelled pull is asked again.
+pub const PULL_RETRY_MS_MAX: u64 = 1_000;
+/// Quiet time after the last publish of a server without pull, before findings are taken.
+pub const PUSH_QUIET_MS: u64 = 250;
+/// Background deadline of one file's diagnostics.
+pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
+/// One line of the control protocol, either way.
+pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Time the daemon may take from its spawn to its first answer.
+pub const DAEMON_START_MS_MAX: u64 = 5_000;
+/// Time a front door waits for an old daemon to drain before it gives up.
+pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
+/// Time running requests get when the daemon stops.
+pub const DAEMON_DRAIN_MS_MAX: u64 = 5_000;
+/// Connections served at once; more wait in the listen queue.
+pub const CONNECTIONS_MAX: usize = 256;
+/// Late verdicts kept for one session; older ones are superseded by the next Stop anyway.
+pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
+/// Sessions whose ledgers are kept in memory.
+pub const SESSIONS_MAX: usize = 256;
+/// Files measured for one Stop; more are skipped, and a skipped file is not measured.
+pub const STOP_FILES_MAX: usize = 500;
+/// Largest loop prompt.
+pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
+/// Iterations a loop may ask for.
+pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
+/// Stops that are blocked only because something could not be measured for a passing reason.
+pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
+/// Output of a check kept from its beginning.
+pub const CHECK_OUTPUT_HEAD_BYTES_MAX: usize = 2 * 1024;
+/// Output of a check kept from its end.
+pub const CHECK_OUTPUT_TAIL_BYTES_MAX: usize = 4 * 1024;
+/// Time between asking a check's process group to end and killing it.
+pub const CHECK_KILL_GRACE_MS: u64 = 500;
+/// Size at which a log file is moved aside (one old file is kept).
+pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Longest Unix socket path that every supported system accepts.
+pub const SOCKET_PATH_BYTES_MAX: usize = 100;
+/// Time an installation of a language server may take.
+pub const INSTALL_MS_MAX: u64 = 600_000;

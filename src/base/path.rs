@@ -1,0 +1,132 @@
+//! Paths as the program speaks of them: relative to the root, with `/`; and `file:` URIs.
+//! Pure text work: nothing here looks at a disk.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+/// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelPath(String);
+
+impl RelPath {
+    /// The path of `absolute` below `root`; `None` when it is the root itself, lies outside, or is
+    /// not valid UTF-8. Both must be absolute; `.` and `..` are resolved by text.
+    #[must_use]
+    pub fn below(root: &Path, absolute: &Path) -> Option<Self> {
+        let absolute = normalize(absolute);
+        let rest = absolute.strip_prefix(normalize(root)).ok()?;
+        let text = rest.to_str()?;
+        (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
+    /// The text, with `/`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The absolute path under a root.
+    #[must_use]
+    pub fn under(&self, root: &Path) -> PathBuf {
+        root.join(&self.0)
+    }
+
+    /// The extension in lower case, without the dot.
+    #[must_use]
+    pub fn extension(&self) -> Option<String> {
+        Path::new(&self.0).extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// `.` and `..` resolved by text alone; `..` above the root of the file system stays there.
+#[must_use]
+pub fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// The `file:` URI of an absolute path. Every byte outside RFC 3986's unreserved set and `/` is
+/// percent-encoded, so spaces, `#`, `%` and Korean survive.
+#[must_use]
+pub fn to_uri(path: &Path) -> String {
+    let mut uri = String::from("file://");
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            use fmt::Write as _;
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// The absolute path of a `file:` URI; servers differ in what they percent-encode, so paths are
+/// compared and never URIs. `None` for another scheme, another host or a broken escape.
+#[must_use]
+pub fn from_uri(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !rest.starts_with('/') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut input = rest.bytes();
+    while let Some(byte) = input.next() {
+        if byte == b'%' {
+            let high = char::from(input.next()?).to_digit(16)?;
+            let low = char::from(input.next()?).to_digit(16)?;
+            bytes.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn below(root: &str, path: &str) -> Option<String> {
+        RelPath::below(Path::new(root), Path::new(path)).map(|path| path.to_string())
+    }
+
+    #[test]
+    fn only_paths_below_the_root_get_a_relative_name() {
+        assert_eq!(below("/p", "/p/src/a.py").as_deref(), Some("src/a.py"));
+        assert_eq!(below("/p", "/p/./x/../a.py").as_deref(), Some("a.py"));
+        assert_eq!(below("/p", "/p/../etc/passwd"), None);
+        assert_eq!(below("/p", "/pq/a.py"), None);
+        assert_eq!(below("/p", "/p"), None);
+    }
+
+    #[test]
+    fn uris_round_trip_with_spaces_korean_and_reserved_characters() {
+        for path in ["/a b/한글.py", "/x#y%z?.ts", "/plain/a-b_c.d~e"] {
+            let uri = to_uri(Path::new(path));
+            assert!(uri.is_ascii() && !uri.contains(' '), "{uri}");
+            assert_eq!(from_uri(&uri).as_deref(), Some(Path::new(path)));
+        }
+        assert_eq!(from_uri("file:///c%3a/x").as_deref(), Some(Path::new("/c:/x")));
+        assert_eq!(from_uri("untitled:Untitled-1"), None);
+        assert_eq!(from_uri("file:///x%2"), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Positions in text. Lines and columns are 0-based LSP positions, columns in UTF-16 code units;
+//! byte offsets count UTF-8 bytes.
+
+/// A 0-based position; `character` counts UTF-16 code units (LSP's default position encoding).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Position {
+    /// 0-based line.
+    pub line: u32,
+    /// 0-based UTF-16 column.
+    pub character: u32,
+}
+
+/// A half-open range of positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Range {
+    /// First position inside.
+    pub start: Position,
+    /// First position behind.
+    pub end: Position,
+}
+
+/// Where the lines of one text start. Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
+#[derive(Clone, Debug)]
+pub struct LineIndex<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl<'t> LineIndex<'t> {
+    /// Index of a text.
+    #[must_use]
+    pub fn new(text: &'t str) -> Self {
+        let bytes = text.as_bytes();
+        let mut starts = vec![0];
+        for (at, byte) in bytes.iter().enumerate() {
+            let lone_return = *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+            if *byte == b'\n' || lone_return {
+                starts.push(at + 1);
+            }
+        }
+        Self { text, starts }
+    }
+
+    /// Position of a byte offset; an offset inside a character or behind the end is moved back to
+    /// the nearest valid one.
+    #[must_use]
+    pub fn position(&self, offset: usize) -> Position {
+        let mut offset = offset.min(self.text.len());
+        while !self.text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.starts.partition_point(|start| *start <= offset) - 1;
+        let column: usize = self.text[self.starts[line]..offset].chars().map(char::len_utf16).sum();
+        Position { line: to_u32(line), character: to_u32(column) }
+    }
+
+    /// Range between two byte offsets.
+    #[must_use]
+    pub fn range(&self, start: usize, end: usize) -> Range {
+        Range { start: self.position(start), end: self.position(end) }
+    }
+
+    /// The position behind the last character.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        self.position(self.text.len())
+    }
+
+    /// Text of a 0-based line without its line break; `None` behind the last line.
+    #[must_use]
+    pub fn line(&self, line: u32) -> Option<&'t str> {
+        let line = line as usize;
+        let start = *self.starts.get(line)?;
+        let end = self.starts.get(line + 1).copied().unwrap_or(self.text.len());
+        Some(self.text[start..end].trim_end_matches(['\r', '\n']))
+    }
+
+    /// Whether both ends of a range lie inside the text. A range behind the end proves that it
+    /// was computed for other bytes.
+    #[must_use]
+    pub fn contains(&self, range: &Range) -> bool {
+        range.start <= range.end && range.end.line <= self.end().line
+    }
+}
+
+fn to_u32(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+/// The text on one line, control characters removed, at most `chars_max` characters; what is cut
+/// is shown by an ellipsis. Text of foreign origin passes here before anyone reads it.
+#[must_use]
+pub fn one_line(text: &str, chars_max: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(chars_max * 4));
+    let mut blank = true;
+    for character in text.chars() {
+        if character.is_whitespace() || character.is_control() {
+            if !blank {
+                line.push(' ');
+            }
+            blank = true;
+        } else {
+            line.push(character);
+            blank = false;
+        }
+    }
+    let line = line.trim_end();
+    match line.char_indices().nth(chars_max) {
+        None => line.to_owned(),
+        Some(_) => line.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, offset: usize, line: u32, character: u32) {
+        assert_eq!(LineIndex::new(text).position(offset), Position { line, character });
+    }
+
+    #[test]
+    fn columns_count_utf16_units_and_every_line_break_counts_once() {
+        check("ab\ncd", 4, 1, 1);
+        check("ab\r\ncd", 4, 1, 0);
+        check("a\rb", 2, 1, 0);
+        check("한글 x", 7, 0, 3);
+        check("🦀x", 4, 0, 2);
+        check("🦀x", 2, 0, 0);
+        check("x\n", 99, 1, 0);
+        check("", 0, 0, 0);
+    }
+
+    #[test]
+    fn a_range_behind_the_end_is_noticed() {
+        let index = LineIndex::new("one\ntwo");
+        assert!(index.contains(&index.range(0, 7)));
+        let beyond = Position { line: 9, character: 0 };
+        assert!(!index.contains(&Range { start: beyond, end: beyond }));
+        assert_eq!(index.line(1), Some("two"));
+        assert_eq!(index.line(2), None);
+    }
+
+    #[test]
+    fn foreign_text_becomes_one_bounded_line() {
+        assert_eq!(one_line("a\n  b\u{1b}[31m\tc", 20), "a b [31m c");
+        assert_eq!(one_line("가나다라", 3), "가나…");
+        assert_eq!(one_line("가나다", 3), "가나다");
+    }
+}

@@ -1,0 +1,7 @@
+//! MoAI Ralph Engine: makes a coding agent's work verifiable while it works.
+//!
+//! The layers, from the words at the bottom to the front doors at the top, are described in
+//! `ARCHITECTURE.md` and held by the tidy test (`tests/it/tidy.rs`): a module imports only from
+//! lower layers. The library sets nothing global and never prints.
+
+pub mod base;
