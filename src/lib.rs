@@ -5,3 +5,5 @@
 //! lower layers. The library sets nothing global and never prints.
 
 pub mod base;
+pub mod lsp;
+pub mod wire;

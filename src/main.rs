@@ -1,1 +1,2 @@
+//! The program: hands its arguments to `cli` and exits with what it says.
 fn main() {}

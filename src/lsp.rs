@@ -1,0 +1,7 @@
+//! Towards language servers: which one serves what, and one server's session as a state machine.
+//! Pure: messages and times come in, messages and verdicts go out. It must not know processes,
+//! sockets or disks.
+
+pub mod freshness;
+pub mod registry;
+pub mod session;

@@ -1,0 +1,152 @@
+//! Completion protocols: what proves that a list of diagnostics belongs to the bytes just sent.
+//! One pure state machine per protocol; an empty list is clean only when its protocol proves it.
+
+pub mod pull;
+pub mod push;
+pub mod tsserver;
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::registry::Method;
+use crate::base::finding::Finding;
+use crate::base::verdict::Gap;
+use crate::wire::jsonrpc::RpcError;
+use crate::wire::lsp::About;
+
+/// The document version a protocol works on, and the server's state at this moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// File, bytes and speaker.
+    pub about: About<'a>,
+    /// The document's URI as it was sent.
+    pub uri: &'a str,
+    /// Its absolute path.
+    pub file: &'a Path,
+    /// Its version.
+    pub version: i32,
+    /// Whether the server reports that it is still loading the project.
+    pub is_loading: bool,
+    /// This moment.
+    pub now: Instant,
+}
+
+/// What the protocol wants next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Send this request; its answer comes back through [`Protocol::answered`].
+    Ask(&'static str, Value),
+    /// Call [`Protocol::woke`] at this time, or when the server's loading state changed.
+    WakeAt(Instant),
+    /// Wait for a message.
+    Wait,
+    /// The server cannot do this; take what it publishes.
+    FallBack,
+    /// The verdict for exactly this version.
+    Done(Result<Vec<Finding>, Gap>),
+}
+
+/// One measurement of one document version.
+#[derive(Debug)]
+pub enum Protocol {
+    /// Ask for the document's diagnostics.
+    Pull(pull::Pull),
+    /// Ask tsserver synchronously.
+    Tsserver(tsserver::Tsserver),
+    /// Wait for what is published.
+    Push(push::Push),
+}
+
+impl Protocol {
+    /// The protocol of a method.
+    #[must_use]
+    pub fn new(method: Method) -> Self {
+        match method {
+            Method::Pull => Self::Pull(pull::Pull::default()),
+            Method::Tsserver => Self::Tsserver(tsserver::Tsserver::default()),
+            Method::Push => Self::Push(push::Push::default()),
+        }
+    }
+
+    /// First step, after the document's text was sent.
+    pub fn begin(&mut self, subject: &Subject<'_>) -> Step {
+        match self {
+            Self::Pull(_) => pull::ask(subject),
+            Self::Tsserver(state) => state.begin(subject),
+            Self::Push(_) => push::barrier(subject),
+        }
+    }
+
+    /// The answer of the request asked last.
+    pub fn answered(&mut self, subject: &Subject<'_>, answer: Result<&Value, &RpcError>) -> Step {
+        match self {
+            Self::Pull(state) => state.answered(subject, answer),
+            Self::Tsserver(state) => state.answered(subject, answer),
+            Self::Push(state) => state.answered(subject),
+        }
+    }
+
+    /// The server published diagnostics for this document.
+    pub fn published(
+        &mut self,
+        subject: &Subject<'_>,
+        version: Option<i64>,
+        diagnostics: &Value,
+    ) -> Step {
+        match self {
+            Self::Push(state) => state.published(subject, version, diagnostics),
+            Self::Pull(_) | Self::Tsserver(_) => Step::Wait,
+        }
+    }
+
+    /// The time asked for has come, or the loading state changed.
+    pub fn woke(&mut self, subject: &Subject<'_>) -> Step {
+        match self {
+            Self::Pull(state) => state.woke(subject),
+            Self::Push(state) => state.woke(subject),
+            Self::Tsserver(_) => Step::Wait,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::base::hash::ContentHash;
+    use crate::base::path::RelPath;
+
+    /// Runs `act` with a subject at `version`, `after_ms` after the start of the test.
+    pub(crate) fn with_subject<T>(
+        start: Instant,
+        after_ms: u64,
+        is_loading: bool,
+        act: impl FnOnce(&Subject<'_>) -> T,
+    ) -> T {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
+        act(&Subject {
+            about: About { sensor: "s", path: &path, hash: ContentHash::of(b"") },
+            uri: "file:///r/a.py",
+            file: Path::new("/r/a.py"),
+            version: 3,
+            is_loading,
+            now: start + std::time::Duration::from_millis(after_ms),
+        })
+    }
+
+    /// One step in a word: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 finding`, or the cause.
+    pub(crate) fn word(step: &Step) -> String {
+        match step {
+            Step::Ask(method, _) => format!("ask {method}"),
+            Step::WakeAt(_) => "wake".into(),
+            Step::Wait => "wait".into(),
+            Step::FallBack => "fall back".into(),
+            Step::Done(Ok(findings)) if findings.is_empty() => "clean".into(),
+            Step::Done(Ok(findings)) => format!("{} found", findings.len()),
+            Step::Done(Err(gap)) => format!("{:?}", gap.cause),
+        }
+    }
+}

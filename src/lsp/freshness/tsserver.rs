@@ -1,0 +1,158 @@
+//! typescript-language-server pushes late and without versions, but passes tsserver's synchronous
+//! commands through `typescript.tsserverRequest`. tsserver works its queue in order, so the answer
+//! is for the text sent before the question. Observed with typescript-language-server 6.0.2.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Step, Subject};
+use crate::base::finding::Finding;
+use crate::base::verdict::{Cause, Gap};
+use crate::wire::jsonrpc::RpcError;
+use crate::wire::lsp::tsserver_findings;
+
+/// "Cannot find module" and its kin: noise in a file that no tsconfig.json covers.
+const MODULE_CODES: [&str; 5] = ["2307", "2580", "2591", "2792", "7016"];
+
+/// State of one question.
+#[derive(Debug, Default)]
+pub struct Tsserver {
+    stage: Stage,
+    is_inferred: bool,
+    found: Vec<Finding>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Project,
+    Syntactic,
+    Semantic,
+}
+
+impl Tsserver {
+    pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
+        self.stage = Stage::Project;
+        ask("projectInfo", subject.file)
+    }
+
+    pub(super) fn answered(
+        &mut self,
+        subject: &Subject<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> Step {
+        let body = match answer {
+            Ok(result) if result["success"] == json!(true) => &result["body"],
+            Ok(result) => return refused(result["message"].as_str().unwrap_or("no reason given")),
+            Err(error) if error.code == -32601 => return Step::FallBack,
+            Err(error) => return refused(&error.message),
+        };
+        match self.stage {
+            Stage::Project => {
+                let config = body["configFileName"].as_str().unwrap_or_default();
+                // An inferred project is named `/dev/null/inferredProject1*`.
+                self.is_inferred = config.is_empty() || config.starts_with("/dev/null/");
+                self.stage = Stage::Syntactic;
+                ask("syntacticDiagnosticsSync", subject.file)
+            }
+            Stage::Syntactic | Stage::Semantic => {
+                let Some(found) = tsserver_findings(subject.about, body) else {
+                    return refused("its answer could not be read");
+                };
+                self.found.extend(found);
+                if self.stage == Stage::Syntactic {
+                    self.stage = Stage::Semantic;
+                    return ask("semanticDiagnosticsSync", subject.file);
+                }
+                Step::Done(self.finish())
+            }
+        }
+    }
+
+    /// Without a tsconfig.json tsserver guesses how modules resolve; complaints about modules are
+    /// then the project's fault and one gap, not findings.
+    fn finish(&mut self) -> Result<Vec<Finding>, Gap> {
+        let mut found = std::mem::take(&mut self.found);
+        if self.is_inferred {
+            let before = found.len();
+            found.retain(|finding| !MODULE_CODES.contains(&finding.code.as_str()));
+            if found.is_empty() && before > 0 {
+                return Err(Gap::new(Cause::ProjectFault, "imports cannot be resolved")
+                    .with_remedy("add a tsconfig.json or jsconfig.json"));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn ask(command: &str, file: &Path) -> Step {
+    let arguments = json!([command, {
+        "file": file.to_string_lossy(), "includeLinePosition": false, "needFileNameList": false,
+    }]);
+    let params = json!({"command": "typescript.tsserverRequest", "arguments": arguments});
+    Step::Ask("workspace/executeCommand", params)
+}
+
+fn refused(message: &str) -> Step {
+    let gap = if message.contains("No Project") {
+        Gap::new(Cause::ProjectFault, "the file belongs to no TypeScript project")
+    } else {
+        let first = message.lines().next().unwrap_or_default();
+        Gap::new(Cause::Crashed, format!("tsserver refused: {first}"))
+    };
+    Step::Done(Err(gap))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::super::tests::{with_subject, word};
+    use super::*;
+
+    fn check(config: &str, semantic: &Value, expected: &str) {
+        let mut state = Tsserver::default();
+        let answers = [json!({"configFileName": config}), json!([]), semantic.clone()];
+        let last = with_subject(Instant::now(), 0, false, |subject| {
+            state.begin(subject);
+            answers.map(|body| state.answered(subject, Ok(&json!({"success": true, "body": body}))))
+        });
+        assert_eq!(word(&last[2]), expected);
+    }
+
+    fn diagnostic(code: u32) -> Value {
+        let place = json!({"line": 1, "offset": 1});
+        json!({"start": place, "end": place, "text": "x", "code": code, "category": "error"})
+    }
+
+    #[test]
+    fn both_stages_make_the_verdict() {
+        check("/r/tsconfig.json", &json!([]), "clean");
+        check("/r/tsconfig.json", &json!([diagnostic(2307)]), "1 found");
+        check("/r/tsconfig.json", &json!(null), "Crashed");
+    }
+
+    #[test]
+    fn without_a_project_module_complaints_are_a_gap_and_real_errors_stay() {
+        check("/dev/null/inferredProject1*", &json!([diagnostic(2307)]), "ProjectFault");
+        check(
+            "/dev/null/inferredProject1*",
+            &json!([diagnostic(2307), diagnostic(2322)]),
+            "1 found",
+        );
+    }
+
+    #[test]
+    fn a_file_outside_every_project_is_not_clean() {
+        let error = RpcError {
+            code: 1,
+            message: "TypeScript Server Error (5.9.3)\nNo Project.".into(),
+            data: Value::Null,
+        };
+        let step = with_subject(Instant::now(), 0, false, |subject| {
+            Tsserver::default().answered(subject, Err(&error))
+        });
+        assert_eq!(word(&step), "ProjectFault");
+    }
+}

@@ -1,0 +1,227 @@
+//! Sessions played message by message, without a process.
+
+use std::path::Path;
+
+use super::*;
+use crate::lsp::registry::Catalogue;
+
+struct Play {
+    session: Session,
+    start: Instant,
+    at_ms: u64,
+}
+
+impl Play {
+    fn new(method: &str) -> Self {
+        let text =
+            format!(r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "{method}"}}}}}}"#);
+        let catalogue = Catalogue::parse(&text).expect("valid");
+        let spec = catalogue.server("s").expect("described");
+        let settings = json!({"python": {"pythonPath": "/v/python"}});
+        let session = Session::start("s", spec, settings, PathBuf::from("/r"), 1);
+        Self { session, start: Instant::now(), at_ms: 0 }
+    }
+
+    fn ready(method: &str) -> Self {
+        let mut play = Self::new(method);
+        play.sent();
+        play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
+        play.sent();
+        play
+    }
+
+    fn now(&self) -> Instant {
+        self.start + Duration::from_millis(self.at_ms)
+    }
+
+    fn receive(&mut self, message: impl ToString) {
+        let message = Message::parse(message.to_string().as_bytes()).expect("a message");
+        let now = self.now();
+        self.session.message(message, now);
+    }
+
+    fn ask(&mut self, ticket: u64, path: &str, text: &str) {
+        let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
+        let hash = ContentHash::of(text.as_bytes());
+        let question =
+            Question { ticket, path, language_id: "python".into(), text: text.into(), hash };
+        let now = self.now();
+        self.session.ask(question, now);
+    }
+
+    /// What came out since the last look, one word each.
+    fn sent(&mut self) -> Vec<String> {
+        let word = |effect| match effect {
+            Effect::Send(Message::Request { id: Id::Number(id), method, .. }) => {
+                format!("{method}#{id}")
+            }
+            Effect::Send(Message::Notification { method, params }) => {
+                let version = &params["textDocument"]["version"];
+                if version.is_null() { method } else { format!("{method} v{version}") }
+            }
+            Effect::Send(Message::Response { result: Ok(value), .. }) => format!("answer {value}"),
+            Effect::Send(other) => format!("{other:?}"),
+            Effect::Answer(ticket, Ok(found)) => format!("ticket {ticket}: {} found", found.len()),
+            Effect::Answer(ticket, Err(gap)) => format!("ticket {ticket}: {:?}", gap.cause),
+            Effect::Ready(_) => "ready".into(),
+            Effect::Give(gap) => format!("give up: {:?}", gap.cause),
+        };
+        self.session.take_effects().into_iter().map(word).collect()
+    }
+}
+
+fn report(line: u32, count: usize) -> Value {
+    let place = json!({"line": line, "character": 0});
+    let item = json!({"range": {"start": place, "end": place}, "message": "wrong"});
+    json!({"kind": "full", "items": vec![item; count]})
+}
+
+#[test]
+fn a_question_waits_for_the_handshake_and_then_opens_the_document() {
+    let mut play = Play::new("pull");
+    assert_eq!(play.sent(), ["initialize#0"]);
+    play.ask(7, "a.py", "x");
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
+    assert_eq!(
+        play.sent(),
+        [
+            "initialized",
+            "workspace/didChangeConfiguration",
+            "ready",
+            "textDocument/didOpen v1",
+            "textDocument/diagnostic#1",
+        ]
+    );
+    play.receive(json!({"id": 1, "result": report(0, 2)}));
+    assert_eq!(play.sent(), ["ticket 7: 2 found"]);
+}
+
+#[test]
+fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "old");
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#1"]);
+    play.ask(2, "a.py", "new");
+    assert_eq!(
+        play.sent(),
+        [
+            "$/cancelRequest",
+            "ticket 1: Superseded",
+            "textDocument/didChange v2",
+            "textDocument/didSave",
+            "textDocument/diagnostic#2",
+        ]
+    );
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(json!({"id": 2, "result": report(0, 1)}));
+    assert_eq!(play.sent(), ["ticket 2: 1 found"]);
+}
+
+#[test]
+fn a_finding_behind_the_end_proves_that_other_bytes_were_measured() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "one line");
+    play.receive(json!({"id": 1, "result": report(40, 1)}));
+    assert!(play.sent().contains(&"ticket 1: Superseded".to_owned()));
+}
+
+#[test]
+fn an_answer_that_never_comes_is_a_gap_at_the_deadline() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    let deadline = play.session.next_wake().expect("a deadline");
+    assert_eq!(deadline, play.start + Duration::from_millis(DIAGNOSTICS_MS_MAX));
+    play.at_ms = DIAGNOSTICS_MS_MAX;
+    play.session.tick(deadline);
+    assert_eq!(play.sent(), ["$/cancelRequest", "ticket 1: TimedOut"]);
+    assert!(!play.session.is_busy());
+}
+
+#[test]
+fn a_server_without_pull_is_believed_by_version_from_then_on() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
+    assert_eq!(play.sent(), ["textDocument/documentSymbol#2"]);
+    play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
+        {"uri": "file:///r/%61.py", "version": 1, "diagnostics": []}}));
+    play.receive(json!({"id": 2, "result": null}));
+    play.at_ms = 1_000;
+    let now = play.now();
+    play.session.tick(now);
+    assert_eq!(play.sent(), ["ticket 1: 0 found"]);
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent()[0], "textDocument/didChange v2");
+}
+
+#[test]
+fn every_request_of_the_server_is_answered_item_by_item() {
+    let mut play = Play::ready("pull");
+    play.receive(json!({"id": 1, "method": "workspace/configuration", "params": {"items":
+        [{"section": "python"}, {"section": "none"}, {"section": "python.pythonPath"}]}}));
+    play.receive(json!({"id": "x", "method": "window/workDoneProgress/create", "params": {}}));
+    play.receive(json!({"id": 9, "method": "workspace/applyEdit", "params": {}}));
+    play.receive(json!({"id": 10, "method": "unheard/of"}));
+    let sent = play.sent();
+    assert_eq!(sent[0], r#"answer [{"pythonPath":"/v/python"},null,"/v/python"]"#);
+    assert_eq!(&sent[1..3], ["answer null", r#"answer {"applied":false}"#]);
+    assert!(sent[3].contains("-32601"), "{}", sent[3]);
+}
+
+#[test]
+fn an_empty_answer_during_loading_is_asked_again_when_it_ends() {
+    let mut play = Play::ready("pull");
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(progress("end"));
+    assert_eq!(play.sent(), ["textDocument/diagnostic#2"]);
+    play.receive(json!({"id": 2, "result": report(0, 1)}));
+    assert_eq!(play.sent(), ["ticket 1: 1 found"]);
+}
+
+#[test]
+fn a_file_changed_behind_us_is_closed_and_announced() {
+    let mut play = Play::ready("pull");
+    play.receive(json!({"id": 5, "method": "client/registerCapability", "params":
+        {"registrations": [{"id": "1", "method": "workspace/didChangeWatchedFiles"}]}}));
+    play.ask(1, "a.py", "x");
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    assert_eq!(play.sent(), ["textDocument/didClose", "workspace/didChangeWatchedFiles"]);
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent()[0], "textDocument/didOpen v2");
+}
+
+#[test]
+fn only_so_many_documents_stay_open() {
+    let mut play = Play::ready("pull");
+    for count in 0..=crate::base::limits::OPEN_DOCUMENTS_MAX {
+        play.ask(count as u64, &format!("{count}.py"), "x");
+        play.receive(json!({"id": count + 1, "result": report(0, 0)}));
+    }
+    let sent = play.sent();
+    assert_eq!(sent.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+}
+
+#[test]
+fn a_crash_answers_every_question() {
+    let mut play = Play::ready("pull");
+    for ticket in 0..6 {
+        play.ask(ticket, &format!("{ticket}.py"), "x");
+    }
+    play.sent();
+    play.session.fail(&Gap::new(Cause::Crashed, "gone"));
+    let answers = play.sent();
+    assert_eq!(answers.len(), 6);
+    assert!(answers.iter().all(|word| word.ends_with("Crashed")), "{answers:?}");
+    assert_eq!(play.session.next_wake(), None);
+}

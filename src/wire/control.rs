@@ -1,0 +1,172 @@
+//! The control protocol between front doors and the daemon: one JSON line each way. The handshake
+//! travels with the request, so a call costs one round trip.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
+pub const PROTOCOL: u32 = 1;
+
+/// A front door's line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// [`PROTOCOL`] of the front door.
+    pub protocol: u32,
+    /// Who calls, from where.
+    pub caller: Caller,
+    /// What it wants.
+    pub request: Request,
+}
+
+/// The caller's surroundings. The daemon's own are never used in their place.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Caller {
+    /// Working directory, absolute.
+    pub cwd: PathBuf,
+    /// `--root`, absolute.
+    pub root: Option<PathBuf>,
+    /// Environment; never logged.
+    pub env: BTreeMap<String, String>,
+}
+
+/// What a front door can ask for; one handler file each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Request {
+    /// A hook event of the host with its input as it came.
+    Hook {
+        /// `post-tool-use` and so on.
+        event: String,
+        /// The JSON document, unread.
+        input: String,
+    },
+    /// `check`.
+    Check(Check),
+    /// `loop start`.
+    LoopStart(LoopStart),
+    /// `loop status`.
+    LoopStatus(LoopSelect),
+    /// `loop cancel`.
+    LoopCancel(LoopSelect),
+    /// `daemon status`.
+    DaemonStatus {
+        /// JSON instead of text.
+        json: bool,
+    },
+    /// `daemon stop`, or a newer program taking over.
+    DaemonStop,
+}
+
+/// Arguments of `check`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Check {
+    /// Files and folders, as typed.
+    pub paths: Vec<PathBuf>,
+    /// The whole project.
+    pub all: bool,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Colours in the text.
+    pub color: bool,
+    /// Lowest severity that fails: `error`, `warning` or `never`.
+    pub fail_on: String,
+    /// A gap does not fail.
+    pub allow_unmeasured: bool,
+    /// Without language servers.
+    pub no_lsp: bool,
+    /// Without the scan.
+    pub no_scan: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// Arguments of `loop start`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopStart {
+    /// The session that owns the loop; without one the next session of the root claims it.
+    pub session: Option<String>,
+    /// The task, byte for byte.
+    pub prompt: String,
+    /// Upper bound of iterations; `None` takes the configured one.
+    pub max_iterations: Option<u32>,
+    /// The tag text that claims completion.
+    pub completion_promise: Option<String>,
+    /// What ends the loop: `diagnostics`, `checks` or `promise`.
+    pub until: Option<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Which loop is meant; none given: the active or latest one of the root.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopSelect {
+    /// By id.
+    pub id: Option<String>,
+    /// By session.
+    pub session: Option<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// The daemon's line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// [`PROTOCOL`] of the daemon.
+    pub protocol: u32,
+    /// Its process id.
+    pub pid: u32,
+    /// The daemon cannot serve this call because another program has taken its place on disk, or
+    /// it is draining; the front door starts a new one.
+    pub stale: bool,
+    /// What the front door prints and exits with.
+    pub reply: Reply,
+}
+
+/// What a front door prints and exits with; front doors decide nothing themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// For stdout, whole.
+    pub stdout: String,
+    /// For stderr, whole.
+    pub stderr: String,
+    /// Exit code (contract section 1).
+    pub code: u8,
+}
+
+impl Reply {
+    /// Output with exit code 0.
+    #[must_use]
+    pub fn done(stdout: String) -> Self {
+        Self { stdout, ..Self::default() }
+    }
+
+    /// A message on stderr and an exit code.
+    #[must_use]
+    pub fn failed(code: u8, message: &str) -> Self {
+        Self { stderr: format!("{message}\n"), code, ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_travels_byte_for_byte_on_one_line() {
+        let prompt = "fix \"all\" $(touch x) `id`\r\n---\n한글\u{2028}";
+        let call = Call {
+            protocol: PROTOCOL,
+            caller: Caller::default(),
+            request: Request::LoopStart(LoopStart {
+                prompt: prompt.into(),
+                ..LoopStart::default()
+            }),
+        };
+        let line = serde_json::to_string(&call).expect("serialisable");
+        assert!(!line.contains('\n'));
+        let back: Call = serde_json::from_str(&line).expect("readable");
+        assert!(matches!(back.request, Request::LoopStart(start) if start.prompt == prompt));
+    }
+}

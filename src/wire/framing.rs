@@ -1,0 +1,170 @@
+//! LSP base protocol frames: `Content-Length: N\r\n\r\n` and N bytes. Some servers print a log
+//! line to stdout before a frame, so bytes that are no header are skipped and counted.
+
+use crate::base::limits::{LSP_FRAME_BYTES_MAX, LSP_HEADER_BYTES_MAX};
+
+const LENGTH: &[u8] = b"content-length:";
+const KIND: &[u8] = b"content-type:";
+
+/// Splits a byte stream into frames, however it was cut into pieces.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: Vec<u8>,
+    junk_bytes: usize,
+}
+
+/// A frame longer than the limit was announced; the stream cannot be followed any more.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("a frame of {0} bytes was announced")]
+pub struct FrameTooLarge(usize);
+
+impl Decoder {
+    /// Takes the next piece of the stream.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// Bytes skipped so far because they belonged to no frame.
+    #[must_use]
+    pub fn junk_bytes(&self) -> usize {
+        self.junk_bytes
+    }
+
+    /// The content of the next whole frame, if it has arrived.
+    pub fn next_frame(&mut self) -> Result<Option<Vec<u8>>, FrameTooLarge> {
+        loop {
+            if !self.skip_to_header() {
+                return Ok(None);
+            }
+            let Some(header_end) = find(&self.buffer, b"\r\n\r\n") else {
+                if self.buffer.len() > LSP_HEADER_BYTES_MAX {
+                    // A header block never ends: what looked like one is junk.
+                    self.drop_junk(LENGTH.len());
+                    continue;
+                }
+                return Ok(None);
+            };
+            let Some(length) = content_length(&self.buffer[..header_end]) else {
+                self.drop_junk(LENGTH.len());
+                continue;
+            };
+            if length > LSP_FRAME_BYTES_MAX {
+                return Err(FrameTooLarge(length));
+            }
+            let start = header_end + 4;
+            if self.buffer.len() < start + length {
+                return Ok(None);
+            }
+            let frame = self.buffer[start..start + length].to_vec();
+            self.buffer.drain(..start + length);
+            return Ok(Some(frame));
+        }
+    }
+
+    /// Moves to the first header block; false when none has begun yet.
+    fn skip_to_header(&mut self) -> bool {
+        let starts_with = |name: &[u8]| {
+            self.buffer.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name))
+        };
+        if starts_with(LENGTH) || starts_with(KIND) {
+            return true;
+        }
+        let lower: Vec<u8> = self.buffer.iter().map(u8::to_ascii_lowercase).collect();
+        let header = find(&lower, LENGTH).map(|at| match find(&lower[..at], KIND) {
+            // `Content-Type` may stand before the length in the same block.
+            Some(kind) if find(&lower[kind..at], b"\r\n\r\n").is_none() => kind,
+            _ => at,
+        });
+        // Without one, a tail is kept in which a header may just begin.
+        let keep = LSP_HEADER_BYTES_MAX.min(lower.len());
+        self.drop_junk(header.unwrap_or(lower.len() - keep));
+        header.is_some()
+    }
+
+    fn drop_junk(&mut self, count: usize) {
+        self.buffer.drain(..count);
+        self.junk_bytes += count;
+    }
+}
+
+/// A message with its frame header; the length counts bytes.
+#[must_use]
+pub fn encode(content: &[u8]) -> Vec<u8> {
+    let mut frame = format!("Content-Length: {}\r\n\r\n", content.len()).into_bytes();
+    frame.extend_from_slice(content);
+    frame
+}
+
+fn content_length(header: &[u8]) -> Option<usize> {
+    let header = std::str::from_utf8(header).ok()?;
+    header.split("\r\n").find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.trim().eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    })
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frames(pieces: &[&[u8]]) -> (Vec<String>, usize) {
+        let mut decoder = Decoder::default();
+        let mut frames = Vec::new();
+        for piece in pieces {
+            decoder.push(piece);
+            while let Some(frame) = decoder.next_frame().expect("no frame is too large") {
+                frames.push(String::from_utf8(frame).expect("test frames are UTF-8"));
+            }
+        }
+        (frames, decoder.junk_bytes())
+    }
+
+    #[test]
+    fn log_lines_between_frames_are_skipped_and_counted() {
+        let stream = [b"starting up\n".as_slice(), &encode(b"{}"), b"oops\r\n", &encode(b"[]")];
+        assert_eq!(frames(&stream), (vec!["{}".to_owned(), "[]".to_owned()], 18));
+    }
+
+    #[test]
+    fn header_case_and_content_type_do_not_matter() {
+        let one = b"content-length: 2\r\nContent-Type: x\r\n\r\n{}";
+        let two = b"Content-Type: x\r\nContent-Length:2\r\n\r\n[]";
+        assert_eq!(frames(&[one, two]), (vec!["{}".to_owned(), "[]".to_owned()], 0));
+    }
+
+    #[test]
+    fn a_broken_length_costs_only_itself() {
+        let stream = [b"Content-Length: many\r\n\r\n".as_slice(), &encode(b"{}")];
+        assert_eq!(frames(&stream).0, vec!["{}".to_owned()]);
+    }
+
+    #[test]
+    fn a_frame_beyond_the_limit_is_an_error_and_not_an_allocation() {
+        let mut decoder = Decoder::default();
+        let length = LSP_FRAME_BYTES_MAX + 1;
+        decoder.push(format!("Content-Length: {length}\r\n\r\n").as_bytes());
+        assert_eq!(decoder.next_frame(), Err(FrameTooLarge(length)));
+    }
+
+    proptest! {
+        #[test]
+        fn frames_survive_any_cut(cuts in prop::collection::vec(1usize..7, 0..40)) {
+            let stream = [encode("{\"한\":1}".as_bytes()), b"junk\n".to_vec(), encode(b"{}")].concat();
+            let mut pieces: Vec<&[u8]> = Vec::new();
+            let mut rest = stream.as_slice();
+            for cut in cuts {
+                let (piece, behind) = rest.split_at(cut.min(rest.len()));
+                pieces.push(piece);
+                rest = behind;
+            }
+            pieces.push(rest);
+            prop_assert_eq!(frames(&pieces).0, vec!["{\"한\":1}".to_owned(), "{}".to_owned()]);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Claude Code's hook inputs and outputs. Fields as observed with Claude Code 2.1.330; unknown
+//! fields are ignored, absent ones get neutral values, so that other host versions still work.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The hook events of this program (contract section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A session starts, resumes, or goes on after compaction.
+    SessionStart,
+    /// The user sent a prompt.
+    UserPromptSubmit,
+    /// A slash command is about to be expanded.
+    UserPromptExpansion,
+    /// One tool call ended well.
+    PostToolUse,
+    /// All tool calls of one assistant message ended.
+    PostToolBatch,
+    /// The agent wants to end its turn.
+    Stop,
+}
+
+impl Event {
+    const NAMES: [(Self, &'static str, &'static str); 6] = [
+        (Self::SessionStart, "session-start", "SessionStart"),
+        (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
+        (Self::UserPromptExpansion, "user-prompt-expansion", "UserPromptExpansion"),
+        (Self::PostToolUse, "post-tool-use", "PostToolUse"),
+        (Self::PostToolBatch, "post-tool-batch", "PostToolBatch"),
+        (Self::Stop, "stop", "Stop"),
+    ];
+
+    /// The event of a command-line name such as `post-tool-use`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// The host's name of the event, such as `PostToolUse`.
+    #[must_use]
+    pub fn host_name(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.2)
+    }
+}
+
+/// One hook input; which parts are filled depends on the event.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct HookInput {
+    /// The host's conversation; empty when the host did not say.
+    pub session_id: String,
+    /// The session's working directory at this moment.
+    pub cwd: PathBuf,
+    /// `startup`, `resume`, `clear`, `compact` or `fork` (session start).
+    pub source: String,
+    /// Inside a subagent: its id.
+    pub agent_id: Option<String>,
+    /// Tool events: the tool's name.
+    pub tool_name: String,
+    /// Tool events: the tool's arguments.
+    pub tool_input: ToolInput,
+    /// Tool events: what the tool answered.
+    pub tool_response: Value,
+    /// Stop: the agent's last words.
+    pub last_assistant_message: Option<String>,
+    /// Stop: work the agent is still waiting for.
+    pub background_tasks: Vec<Value>,
+    /// Expansion: the command as typed, with or without a plugin prefix.
+    pub command_name: String,
+    /// Expansion: the arguments exactly as typed.
+    pub command_args: String,
+}
+
+/// The arguments of Write, Edit and `NotebookEdit` that matter here.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ToolInput {
+    /// Write and Edit: the absolute path.
+    pub file_path: Option<PathBuf>,
+    /// `NotebookEdit`: the absolute path.
+    pub notebook_path: Option<PathBuf>,
+}
+
+/// The text a file had before an edit, as far as the host says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// The file did not exist.
+    Absent,
+    /// It had this text.
+    Text(String),
+    /// The host did not say.
+    Unknown,
+}
+
+impl HookInput {
+    /// Reads an input; the error says where it is broken.
+    pub fn parse(input: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(input)
+    }
+
+    /// The file a Write, Edit or `NotebookEdit` changed.
+    #[must_use]
+    pub fn written_file(&self) -> Option<&PathBuf> {
+        match self.tool_name.as_str() {
+            "Write" | "Edit" | "MultiEdit" => self.tool_input.file_path.as_ref(),
+            "NotebookEdit" => self.tool_input.notebook_path.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The text the changed file had before. A Write of a new file carries `type: create` and no
+    /// `originalFile`.
+    #[must_use]
+    pub fn before(&self) -> Before {
+        match (&self.tool_response["originalFile"], self.tool_response["type"].as_str()) {
+            (Value::String(text), _) => Before::Text(text.clone()),
+            (_, Some("create")) => Before::Absent,
+            _ => Before::Unknown,
+        }
+    }
+
+    /// Whether something the agent waits for is still running; the host then calls Stop again.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.background_tasks.iter().any(|task| {
+            task["status"].as_str().is_none_or(|status| matches!(status, "running" | "pending"))
+        })
+    }
+
+    /// The command's own name: `moai-ralph:moai-loop` and `moai-loop` are the same command.
+    /// `None` when the prefix names another plugin.
+    #[must_use]
+    pub fn own_command(&self) -> Option<&str> {
+        match self.command_name.split_once(':') {
+            None => Some(&self.command_name),
+            Some(("moai-ralph", name)) => Some(name),
+            Some(_) => None,
+        }
+    }
+}
+
+/// What a hook says to the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HookOutput {
+    /// Nothing.
+    #[default]
+    Silent,
+    /// Text for the agent.
+    Context(String),
+    /// The turn (Stop) or the prompt (expansion) does not go on as it is, for this reason.
+    Block(String),
+    /// Text for the user alone.
+    Notice(String),
+}
+
+impl HookOutput {
+    /// The JSON for stdout; empty for silence.
+    #[must_use]
+    pub fn to_stdout(&self, event: Event) -> String {
+        let value = match self {
+            Self::Silent => return String::new(),
+            Self::Context(text) => json!({"hookSpecificOutput": {
+                "hookEventName": event.host_name(), "additionalContext": text,
+            }}),
+            Self::Block(reason) => json!({"decision": "block", "reason": reason}),
+            Self::Notice(text) => json!({"systemMessage": text}),
+        };
+        format!("{value}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(value: &Value) -> HookInput {
+        HookInput::parse(&value.to_string()).expect("valid input")
+    }
+
+    #[test]
+    fn a_created_an_edited_and_an_unknown_file_are_told_apart() {
+        let created = parse(&json!({"tool_name": "Write", "tool_input": {"file_path": "/p/a.py"},
+            "tool_response": {"type": "create", "originalFile": null}}));
+        assert_eq!(created.before(), Before::Absent);
+        assert_eq!(created.written_file(), Some(&PathBuf::from("/p/a.py")));
+        let edited = parse(&json!({"tool_name": "Edit", "tool_response": {"originalFile": "x"}}));
+        assert_eq!(edited.before(), Before::Text("x".into()));
+        assert_eq!(parse(&json!({"tool_name": "Bash"})).before(), Before::Unknown);
+        assert_eq!(parse(&json!({"tool_name": "Bash"})).written_file(), None);
+    }
+
+    #[test]
+    fn only_running_background_work_counts_as_waiting() {
+        let with = |status: &str| parse(&json!({"background_tasks": [{"status": status}]}));
+        assert!(with("running").is_waiting());
+        assert!(!with("completed").is_waiting());
+        assert!(!parse(&json!({"background_tasks": []})).is_waiting());
+    }
+
+    #[test]
+    fn another_plugins_command_of_the_same_name_is_not_ours() {
+        let named = |name: &str| parse(&json!({"command_name": name}));
+        assert_eq!(named("moai-ralph:moai-loop").own_command(), Some("moai-loop"));
+        assert_eq!(named("moai-loop").own_command(), Some("moai-loop"));
+        assert_eq!(named("other:moai-loop").own_command(), None);
+    }
+
+    #[test]
+    fn silence_is_no_output_at_all() {
+        assert_eq!(HookOutput::Silent.to_stdout(Event::Stop), "");
+        let context = HookOutput::Context("한글 \"q\"".into()).to_stdout(Event::PostToolUse);
+        let value: Value = serde_json::from_str(&context).expect("one JSON document");
+        assert_eq!(value["hookSpecificOutput"]["hookEventName"], "PostToolUse");
+        assert_eq!(value["hookSpecificOutput"]["additionalContext"], "한글 \"q\"");
+    }
+}

@@ -1,0 +1,148 @@
+//! JSON-RPC 2.0 messages as language servers speak it.
+
+use serde_json::{Value, json};
+
+/// A request id; servers use numbers and strings.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// A number; ours always are.
+    Number(i64),
+    /// A string.
+    Text(String),
+}
+
+/// An error answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// JSON-RPC or LSP error code.
+    pub code: i64,
+    /// The server's words.
+    pub message: String,
+    /// Extra data, such as `retriggerRequest`.
+    pub data: Value,
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// Something that wants an answer.
+    Request {
+        /// The asker's id.
+        id: Id,
+        /// The method.
+        method: String,
+        /// The parameters; `Null` is left out of the wire form, because some servers refuse
+        /// `"params": null` on `shutdown`.
+        params: Value,
+    },
+    /// Something that does not.
+    Notification {
+        /// The method.
+        method: String,
+        /// The parameters; `Null` is left out.
+        params: Value,
+    },
+    /// An answer.
+    Response {
+        /// The id of the request.
+        id: Id,
+        /// The result or the error.
+        result: Result<Value, RpcError>,
+    },
+}
+
+impl Message {
+    /// Reads one message. A message with a method is a request or a notification even when its id
+    /// equals one of our own pending ids. `None`: not a JSON-RPC message.
+    #[must_use]
+    pub fn parse(content: &[u8]) -> Option<Self> {
+        let mut value: Value = serde_json::from_slice(content).ok()?;
+        let object = value.as_object_mut()?;
+        let id = match object.get("id") {
+            Some(Value::Number(number)) => number.as_i64().map(Id::Number),
+            Some(Value::String(text)) => Some(Id::Text(text.clone())),
+            _ => None,
+        };
+        if let Some(Value::String(method)) = object.remove("method") {
+            let params = object.remove("params").unwrap_or(Value::Null);
+            return Some(match id {
+                Some(id) => Self::Request { id, method, params },
+                None => Self::Notification { method, params },
+            });
+        }
+        let id = id?;
+        let result = match object.remove("error") {
+            Some(Value::Null) | None => Ok(object.remove("result").unwrap_or(Value::Null)),
+            Some(error) => Err(RpcError {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().to_owned(),
+                data: error["data"].clone(),
+            }),
+        };
+        Some(Self::Response { id, result })
+    }
+
+    /// The wire form, without a frame header.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let id_value = |id: &Id| match id {
+            Id::Number(number) => json!(number),
+            Id::Text(text) => json!(text),
+        };
+        let value = match self {
+            Self::Request { id, method, params } => {
+                with_params(json!({"jsonrpc": "2.0", "id": id_value(id), "method": method}), params)
+            }
+            Self::Notification { method, params } => {
+                with_params(json!({"jsonrpc": "2.0", "method": method}), params)
+            }
+            Self::Response { id, result: Ok(result) } => {
+                json!({"jsonrpc": "2.0", "id": id_value(id), "result": result})
+            }
+            Self::Response { id, result: Err(error) } => json!({
+                "jsonrpc": "2.0", "id": id_value(id),
+                "error": {"code": error.code, "message": error.message},
+            }),
+        };
+        value.to_string().into_bytes()
+    }
+}
+
+fn with_params(mut message: Value, params: &Value) -> Value {
+    if !params.is_null() {
+        message["params"] = params.clone();
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_request_with_our_id_is_not_taken_for_an_answer() {
+        let message = Message::parse(br#"{"id":7,"method":"workspace/configuration","result":1}"#);
+        assert!(matches!(message, Some(Message::Request { id: Id::Number(7), .. })));
+    }
+
+    #[test]
+    fn answers_keep_errors_and_their_data() {
+        let content =
+            br#"{"id":"a","error":{"code":-32802,"message":"x","data":{"retriggerRequest":true}}}"#;
+        let Some(Message::Response { id, result: Err(error) }) = Message::parse(content) else {
+            panic!("an error answer");
+        };
+        assert_eq!((id, error.code), (Id::Text("a".into()), -32802));
+        assert_eq!(error.data["retriggerRequest"], json!(true));
+    }
+
+    #[test]
+    fn absent_params_stay_absent_and_junk_is_no_message() {
+        let shutdown =
+            Message::Request { id: Id::Number(1), method: "shutdown".into(), params: Value::Null };
+        let text = String::from_utf8(shutdown.to_bytes()).expect("JSON is UTF-8");
+        assert!(!text.contains("params"), "{text}");
+        assert_eq!(Message::parse(b"[1]"), None);
+        assert_eq!(Message::parse(b"{\"result\":1}"), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! LSP diagnostics as findings. Parsed field by field, so that one odd item costs itself only.
+//! Field names and defaults: LSP 3.17, `Diagnostic`.
+
+use serde_json::Value;
+
+use crate::base::finding::{Finding, Severity};
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::text::{Position, Range};
+
+/// The file and the bytes that diagnostics speak of, and who speaks.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// Language server id.
+    pub sensor: &'a str,
+    /// The file.
+    pub path: &'a RelPath,
+    /// Its bytes.
+    pub hash: ContentHash,
+}
+
+/// The findings of a list of LSP diagnostics. `None` for something that is no list: an answer that
+/// cannot be read is not an empty one.
+#[must_use]
+pub fn findings(about: About<'_>, diagnostics: &Value) -> Option<Vec<Finding>> {
+    Some(diagnostics.as_array()?.iter().filter_map(|item| finding(about, item)).collect())
+}
+
+fn finding(about: About<'_>, item: &Value) -> Option<Finding> {
+    let range = range(&item["range"])?;
+    let message = match &item["message"] {
+        Value::String(text) => text.as_str(),
+        // LSP 3.18 allows MarkupContent.
+        other => other["value"].as_str()?,
+    };
+    let severity = match item["severity"].as_u64() {
+        Some(2) => Severity::Warning,
+        Some(3) => Severity::Info,
+        Some(4) => Severity::Hint,
+        // The protocol leaves a missing severity to the client; wrong is the safe reading.
+        _ => Severity::Error,
+    };
+    let place = (about.path.clone(), range, about.hash);
+    let mut finding = Finding::new(about.sensor, &code(&item["code"]), severity, place, message);
+    finding.url = item["codeDescription"]["href"].as_str().map(str::to_owned);
+    Some(finding)
+}
+
+/// The findings of tsserver's own diagnostic list (`semanticDiagnosticsSync` with
+/// `includeLinePosition: false`): 1-based `line` and `offset`, `text`, `category`.
+#[must_use]
+pub fn tsserver_findings(about: About<'_>, body: &Value) -> Option<Vec<Finding>> {
+    let position = |at: &Value| {
+        let one_based = |key: &str| u32::try_from(at[key].as_u64()?.checked_sub(1)?).ok();
+        Some(Position { line: one_based("line")?, character: one_based("offset")? })
+    };
+    let one = |item: &Value| {
+        let range = Range { start: position(&item["start"])?, end: position(&item["end"])? };
+        let severity = match item["category"].as_str() {
+            Some("warning") => Severity::Warning,
+            Some("suggestion") => Severity::Hint,
+            Some("message") => Severity::Info,
+            _ => Severity::Error,
+        };
+        let place = (about.path.clone(), range, about.hash);
+        let text = item["text"].as_str()?;
+        Some(Finding::new(about.sensor, &code(&item["code"]), severity, place, text))
+    };
+    Some(body.as_array()?.iter().filter_map(one).collect())
+}
+
+fn code(code: &Value) -> String {
+    match code {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        // LSP 3.16 draft servers send `{value, target}`.
+        other => match &other["value"] {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => String::new(),
+        },
+    }
+}
+
+fn range(range: &Value) -> Option<Range> {
+    let position = |at: &Value| {
+        let number = |key: &str| Some(u32::try_from(at[key].as_u64()?).unwrap_or(u32::MAX));
+        Some(Position { line: number("line")?, character: number("character")? })
+    };
+    Some(Range { start: position(&range["start"])?, end: position(&range["end"])? })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(
+        parse: fn(About<'_>, &Value) -> Option<Vec<Finding>>,
+        list: &Value,
+    ) -> Option<Vec<String>> {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
+        let about = About { sensor: "s", path: &path, hash: ContentHash::of(b"") };
+        let line = |f: &Finding| {
+            let start = f.range.start;
+            format!(
+                "{} {}:{} {}: {}",
+                f.severity.as_str(),
+                start.line,
+                start.character,
+                f.code,
+                f.message
+            )
+        };
+        Some(parse(about, list)?.iter().map(line).collect())
+    }
+
+    #[test]
+    fn an_odd_item_costs_itself_and_never_the_list() {
+        let range =
+            json!({"start": {"line": 1, "character": 2}, "end": {"line": 1, "character": 3}});
+        let list = json!([
+            {"range": range, "message": "a\n b", "severity": 1, "code": "x"},
+            {"message": "no range"},
+            {"range": range, "message": {"kind": "markdown", "value": "m"}, "code": 7},
+            {"range": range, "message": "w", "severity": 2, "code": {"value": "v"}},
+        ]);
+        let expected = ["error 1:2 x: a b", "error 1:2 7: m", "warning 1:2 v: w"];
+        assert_eq!(check(findings, &list).as_deref(), Some(&expected.map(str::to_owned)[..]));
+    }
+
+    #[test]
+    fn what_is_no_list_is_not_an_empty_list() {
+        assert_eq!(check(findings, &json!(null)), None);
+        assert_eq!(check(findings, &json!({})), None);
+        assert_eq!(check(tsserver_findings, &json!(null)), None);
+    }
+
+    #[test]
+    fn tsserver_counts_from_one() {
+        let list = json!([{"start": {"line": 2, "offset": 7}, "end": {"line": 2, "offset": 8},
+            "text": "Type 'string'", "code": 2322, "category": "error"}]);
+        let expected = ["error 1:6 2322: Type 'string'".to_owned()];
+        assert_eq!(check(tsserver_findings, &list).as_deref(), Some(&expected[..]));
+    }
+}
