@@ -6,4 +6,5 @@
 
 pub mod base;
 pub mod lsp;
+pub mod servers;
 pub mod wire;

@@ -34,8 +34,10 @@ impl Play {
         self.start + Duration::from_millis(self.at_ms)
     }
 
-    fn receive(&mut self, message: impl ToString) {
-        let message = Message::parse(message.to_string().as_bytes()).expect("a message");
+    fn receive(&mut self, message: Value) {
+        let content = message.to_string().into_bytes();
+        drop(message);
+        let message = Message::parse(&content).expect("a message");
         let now = self.now();
         self.session.message(message, now);
     }
