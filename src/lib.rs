@@ -5,6 +5,7 @@
 //! lower layers. The library sets nothing global and never prints.
 
 pub mod base;
+pub mod files;
 pub mod lsp;
 pub mod servers;
 pub mod wire;

@@ -3,6 +3,8 @@
 
 /// Largest source file that is read for checking; larger ones are skipped and said so.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
+/// Files one walk finds; a larger tree is said to be skipped from there on.
+pub const WALK_FILES_MAX: usize = 200_000;
 /// Largest hook input accepted on stdin (contract section 3).
 pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Longest context text handed to the host, in characters. The host moves anything above 10,000

@@ -6,6 +6,9 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+/// Folders that hold no source of the project, whatever its `.gitignore` says.
+pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
+
 /// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RelPath(String);

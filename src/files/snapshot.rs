@@ -1,0 +1,205 @@
+//! One bounded read of one file: text and hash of the same bytes, or the reason why not. It must
+//! not know how files are found.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::OFlags;
+
+use super::{canonical, place, skipped, unreadable};
+use crate::base::evidence::Skipped;
+use crate::base::hash::ContentHash;
+use crate::base::limits::SOURCE_BYTES_MAX;
+use crate::base::path::RelPath;
+
+/// A file's text at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its own path, not that of a symbolic link to it.
+    pub path: RelPath,
+    /// Every byte of it, a byte order mark included.
+    pub text: Arc<str>,
+    /// Hash of exactly these bytes.
+    pub hash: ContentHash,
+}
+
+/// Reads one file once. `path` is absolute or relative to the root; a symbolic link inside the
+/// root that leads to a file inside it is followed.
+///
+/// The error is the file as skipped, with its reason: it does not exist, is not a regular file,
+/// is larger than [`SOURCE_BYTES_MAX`], is not readable, is binary or not UTF-8, or lies outside
+/// the root. Never blocks on a FIFO and never reads beyond the bound, even while the file grows.
+pub fn read(root: &Path, path: &Path) -> Result<Snapshot, Skipped> {
+    let root = canonical(root);
+    let skip = |reason: &str| skipped(&root, path, reason);
+    let place = place(&root, path)?;
+    let bytes = bytes_of(&place.absolute).map_err(|reason| skip(&reason))?;
+    let relative = place.relative.ok_or_else(|| skip("a directory"))?;
+    let hash = ContentHash::of(&bytes);
+    if bytes.contains(&0) {
+        return Err(skip("binary"));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| skip("not UTF-8"))?;
+    Ok(Snapshot { path: relative, text: text.into(), hash })
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
+    // Looked at before it is opened, because opening a device can already act on it; and again
+    // afterwards, because the name may lead somewhere else by then.
+    regular(&fs::symlink_metadata(path).map_err(|error| unreadable(&error))?)?;
+    let file = open(path).map_err(|error| unreadable(&error))?;
+    let length = regular(&file.metadata().map_err(|error| unreadable(&error))?)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    let bounded = &mut file.take(SOURCE_BYTES_MAX + 1);
+    bounded.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > SOURCE_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Length in bytes of a regular file that is small enough.
+fn regular(metadata: &Metadata) -> Result<u64, String> {
+    match metadata {
+        it if it.is_dir() => Err("a directory".to_owned()),
+        it if !it.is_file() => Err("not a regular file".to_owned()),
+        it if it.len() > SOURCE_BYTES_MAX => Err(too_large()),
+        it => Ok(it.len()),
+    }
+}
+
+fn too_large() -> String {
+    format!("larger than {} MiB", SOURCE_BYTES_MAX / (1024 * 1024))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Tree {
+        temp: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            fs::create_dir_all(temp.path().join("root/src")).unwrap();
+            Self { temp }
+        }
+
+        fn root(&self) -> PathBuf {
+            self.temp.path().canonicalize().unwrap().join("root")
+        }
+
+        fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+            let path = self.root().join(name);
+            fs::write(&path, bytes).unwrap();
+            path
+        }
+
+        fn skips(&self, path: &str, name: &str, reason: &str) {
+            let skipped = read(&self.root(), Path::new(path)).unwrap_err();
+            assert_eq!((skipped.path.as_str(), skipped.reason.as_str()), (name, reason));
+        }
+    }
+
+    #[test]
+    fn text_and_hash_are_of_the_same_bytes_and_a_byte_order_mark_stays() {
+        let tree = Tree::new();
+        let bytes = "\u{feff}x = '한글'\r\n".as_bytes();
+        let absolute = tree.file("src/a.py", bytes);
+        let snapshot = read(&tree.root(), Path::new("src/a.py")).unwrap();
+        assert_eq!(snapshot.text.as_bytes(), bytes);
+        assert_eq!(snapshot.hash, ContentHash::of(bytes));
+        assert_eq!(read(&tree.root(), &absolute).unwrap(), snapshot);
+        let empty = tree.file("empty.py", b"");
+        assert_eq!(&*read(&tree.root(), &empty).unwrap().text, "");
+    }
+
+    #[test]
+    fn the_size_bound_is_inclusive_and_what_lies_above_it_is_not_read() {
+        let tree = Tree::new();
+        let exact = usize::try_from(SOURCE_BYTES_MAX).unwrap();
+        tree.file("exact.py", &vec![b'#'; exact]);
+        assert_eq!(read(&tree.root(), Path::new("exact.py")).unwrap().text.len(), exact);
+        tree.file("big.py", &vec![b'#'; exact + 1]);
+        tree.skips("big.py", "big.py", "larger than 1 MiB");
+        // A sparse file: reading a terabyte would not come back.
+        File::create(tree.root().join("huge.py")).unwrap().set_len(1 << 40).unwrap();
+        tree.skips("huge.py", "huge.py", "larger than 1 MiB");
+    }
+
+    #[test]
+    fn a_file_without_an_honest_size_stays_bounded() {
+        // Files of this file system say they are empty and then deliver bytes, as a file does
+        // that grows while it is read.
+        if let Ok(bytes) = bytes_of(Path::new("/proc/self/maps")) {
+            assert!(!bytes.is_empty() && bytes.len() as u64 <= SOURCE_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_text_file_is_skipped_with_its_reason() {
+        let tree = Tree::new();
+        tree.file("a.bin", b"\x7fELF\0\0");
+        tree.file("latin1.py", b"caf\xe9");
+        tree.file("plain", b"x");
+        let fifo = tree.root().join("fifo.py");
+        assert!(std::process::Command::new("mkfifo").arg(fifo).status().unwrap().success());
+        tree.skips("a.bin", "a.bin", "binary");
+        tree.skips("latin1.py", "latin1.py", "not UTF-8");
+        tree.skips("fifo.py", "fifo.py", "not a regular file");
+        tree.skips("src", "src", "a directory");
+        tree.skips(".", ".", "a directory");
+        tree.skips("src/none.py", "src/none.py", "does not exist");
+        tree.skips("plain/none.py", "plain/none.py", "does not exist");
+        tree.skips("/dev/null", "/dev/null", "outside the root");
+    }
+
+    #[test]
+    fn a_link_inside_the_root_is_its_target_and_one_that_leads_out_is_skipped() {
+        let tree = Tree::new();
+        tree.file("src/a.py", b"x = 1\n");
+        fs::write(tree.temp.path().join("secret.py"), "x").unwrap();
+        symlink("src/a.py", tree.root().join("link.py")).unwrap();
+        symlink("../secret.py", tree.root().join("out.py")).unwrap();
+        symlink("gone.py", tree.root().join("broken.py")).unwrap();
+        symlink("loop.py", tree.root().join("loop.py")).unwrap();
+        let snapshot = read(&tree.root(), Path::new("link.py")).unwrap();
+        assert_eq!(snapshot.path.as_str(), "src/a.py");
+        tree.skips("out.py", "out.py", "outside the root");
+        tree.skips("../secret.py", "../secret.py", "outside the root");
+        tree.skips("broken.py", "broken.py", "broken symbolic link");
+        tree.skips("loop.py", "loop.py", "broken symbolic link");
+    }
+
+    #[test]
+    fn a_root_that_is_named_through_a_link_is_the_same_root() {
+        let tree = Tree::new();
+        tree.file("src/a.py", b"x");
+        let alias = tree.temp.path().join("alias");
+        symlink(tree.root(), &alias).unwrap();
+        assert_eq!(read(&alias, &alias.join("src/a.py")).unwrap().path.as_str(), "src/a.py");
+        let missing = alias.join("src/none.py");
+        tree.skips(missing.to_str().unwrap(), "src/none.py", "does not exist");
+    }
+
+    #[test]
+    fn a_file_without_read_permission_is_skipped() {
+        let tree = Tree::new();
+        let path = tree.file("a.py", b"x");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+        // The superuser may read it all the same.
+        if File::open(&path).is_err() {
+            tree.skips("a.py", "a.py", "not readable: permission denied");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Which files there are below some starting points. It must not know what makes a file
+//! interesting; that is asked of the caller.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::Gitignore;
+use ignore::{DirEntry, Match, WalkBuilder};
+
+use super::{canonical, place, skipped, unreadable};
+use crate::base::evidence::Skipped;
+use crate::base::limits::WALK_FILES_MAX;
+use crate::base::path::{NEVER_WALKED, RelPath};
+
+/// The files of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Sorted, each once.
+    pub files: Vec<RelPath>,
+    /// What was asked for or wanted and could not be looked at; sorted, each once.
+    pub skipped: Vec<Skipped>,
+}
+
+/// The files below `starts`: files or directories, absolute or relative to the root.
+///
+/// A directory is walked without what `.gitignore` excludes (also without git, then from the root
+/// down; with git as far up as its work tree reaches), hidden entries, [`NEVER_WALKED`] folders
+/// and symbolic links, which cannot loop therefore; the target of a link is found under its own
+/// name if it lies below a start. `wanted` says which of the files found this way are kept. A file
+/// named as a start is kept in any case, and so is the walk below a directory named as a start.
+///
+/// Skipped are: a start that does not exist, lies outside the root or is neither file nor
+/// directory; a directory that cannot be read; a wanted name that is not UTF-8 or not a regular
+/// file; and everything after the first [`WALK_FILES_MAX`] files.
+#[must_use]
+pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
+    let root = canonical(root);
+    let mut found = Found { root, wanted, files: BTreeSet::new(), skipped: Vec::new() };
+    for start in starts {
+        found.start(start);
+    }
+    let Found { files, mut skipped, .. } = found;
+    skipped.sort_by(|a, b| (&a.path, &a.reason).cmp(&(&b.path, &b.reason)));
+    skipped.dedup();
+    Walk { files: files.into_iter().collect(), skipped }
+}
+
+struct Found<'w> {
+    root: PathBuf,
+    wanted: &'w (dyn Fn(&RelPath) -> bool + Sync),
+    files: BTreeSet<RelPath>,
+    skipped: Vec<Skipped>,
+}
+
+impl Found<'_> {
+    fn start(&mut self, start: &Path) {
+        let place = match place(&self.root, start) {
+            Ok(place) => place,
+            Err(skipped) => return self.skipped.push(skipped),
+        };
+        match place.relative {
+            _ if place.absolute.is_dir() => self.below(&place.absolute),
+            Some(file) if place.absolute.is_file() => {
+                self.files.insert(file);
+            }
+            _ => self.skip(start, "not a regular file"),
+        }
+    }
+
+    fn below(&mut self, directory: &Path) {
+        for entry in walker(&self.root, directory).build() {
+            if self.files.len() >= WALK_FILES_MAX {
+                let reason = format!("more than {WALK_FILES_MAX} files");
+                return self.skip(directory, &reason);
+            }
+            match entry {
+                Ok(entry) => self.entry(&entry),
+                Err(error) => self.error(directory, &error),
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &DirEntry) {
+        let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())
+        else {
+            return;
+        };
+        match RelPath::below(&self.root, entry.path()) {
+            Some(path) if !(self.wanted)(&path) => {}
+            Some(path) if kind.is_file() => {
+                self.files.insert(path);
+            }
+            Some(_) => self.skip(entry.path(), "not a regular file"),
+            None => {
+                // The name with replacement characters still tells whether it is wanted.
+                let readable = PathBuf::from(entry.path().to_string_lossy().into_owned());
+                let path = RelPath::below(&self.root, &readable);
+                if path.is_some_and(|path| (self.wanted)(&path)) {
+                    self.skip(&readable, "its path is not UTF-8");
+                }
+            }
+        }
+    }
+
+    fn error(&mut self, directory: &Path, error: &ignore::Error) {
+        let reason = error.io_error().map_or_else(|| error.to_string(), unreadable);
+        let path = path_of(error).unwrap_or(directory).to_path_buf();
+        self.skip(&path, &reason);
+    }
+
+    fn skip(&mut self, path: &Path, reason: &str) {
+        let mut skipped = skipped(&self.root, path, reason);
+        if path == self.root {
+            ".".clone_into(&mut skipped.path);
+        }
+        self.skipped.push(skipped);
+    }
+}
+
+/// The path an error of the walk speaks of.
+fn path_of(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            path_of(err)
+        }
+        _ => None,
+    }
+}
+
+fn walker(root: &Path, directory: &Path) -> WalkBuilder {
+    let has_git = root.ancestors().any(|ancestor| ancestor.join(".git").exists());
+    // Without git the crate would obey every .gitignore up to `/`, such as the `*` that people
+    // keep in a home directory; so the ones between root and start are then read here. What one of
+    // them excludes, a `.gitignore` below the start cannot take back.
+    let above = if has_git { Vec::new() } else { ignores_above(root, directory) };
+    let mut builder = WalkBuilder::new(directory);
+    builder
+        .current_dir(root)
+        .parents(has_git)
+        .require_git(false)
+        .ignore(false)
+        .follow_links(false)
+        .sort_by_file_name(OsStr::cmp)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let is_never = is_dir && entry.file_name().to_str().is_some_and(is_never_walked);
+            entry.depth() == 0 || !(is_never || is_ignored(&above, entry.path(), is_dir))
+        });
+    builder
+}
+
+fn is_never_walked(name: &str) -> bool {
+    NEVER_WALKED.contains(&name)
+}
+
+/// The `.gitignore` files from the parent of a directory up to the root, nearest first.
+fn ignores_above(root: &Path, directory: &Path) -> Vec<Gitignore> {
+    let parents = directory.ancestors().skip(1).take_while(|parent| parent.starts_with(root));
+    // A line that is no pattern costs only itself, as in git.
+    parents.map(|parent| Gitignore::new(parent.join(".gitignore")).0).collect()
+}
+
+fn is_ignored(above: &[Gitignore], path: &Path, is_dir: bool) -> bool {
+    let verdict = above.iter().map(|ignore| ignore.matched(path, is_dir));
+    verdict
+        .into_iter()
+        .find(|verdict| !verdict.is_none())
+        .is_some_and(|it: Match<_>| it.is_ignore())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    struct Tree {
+        temp: tempfile::TempDir,
+    }
+
+    impl Tree {
+        /// Files of a working tree; a name that ends in `/` is a directory.
+        fn new(files: &[(&str, &str)]) -> Self {
+            let temp = tempfile::tempdir().unwrap();
+            let tree = Self { temp };
+            fs::create_dir(tree.root()).unwrap();
+            for (name, text) in files {
+                let path = tree.root().join(name);
+                if name.ends_with('/') {
+                    fs::create_dir_all(&path).unwrap();
+                } else {
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, text).unwrap();
+                }
+            }
+            tree
+        }
+
+        fn root(&self) -> PathBuf {
+            self.temp.path().canonicalize().unwrap().join("root")
+        }
+
+        /// Python files below the starts, and what was skipped.
+        fn walk(&self, starts: &[&str]) -> (Vec<String>, Vec<String>) {
+            let starts: Vec<_> = starts.iter().map(PathBuf::from).collect();
+            let python = |path: &RelPath| path.extension().as_deref() == Some("py");
+            let walk = walk(&self.root(), &starts, &python);
+            let skipped = walk.skipped.into_iter().map(|it| format!("{}: {}", it.path, it.reason));
+            (walk.files.iter().map(RelPath::to_string).collect(), skipped.collect())
+        }
+
+        fn finds(&self, starts: &[&str], files: &[&str]) {
+            let (found, skipped) = self.walk(starts);
+            assert_eq!((found, skipped), (files.iter().map(ToString::to_string).collect(), vec![]));
+        }
+    }
+
+    #[test]
+    fn ignored_hidden_and_generated_files_are_left_out_and_the_rest_is_sorted() {
+        let tree = Tree::new(&[
+            (".gitignore", "gen/\n*.tmp.py\n[broken\n"),
+            ("b.py", ""),
+            ("a.py", ""),
+            ("a.txt", ""),
+            ("x.tmp.py", ""),
+            ("gen/g.py", ""),
+            (".hidden/h.py", ""),
+            (".git/hooks/h.py", ""),
+            ("node_modules/n/n.py", ""),
+            ("src/.venv/v.py", ""),
+            ("src/venv/v.py", ""),
+            ("src/__pycache__/c.py", ""),
+            ("target/t.py", ""),
+            ("src/.gitignore", "local.py\n"),
+            ("src/local.py", ""),
+            ("src/s.py", ""),
+        ]);
+        tree.finds(&["."], &["a.py", "b.py", "src/s.py", "target/t.py"]);
+        tree.finds(&["src", "src/s.py", "a.py", "src"], &["a.py", "src/s.py"]);
+    }
+
+    #[test]
+    fn what_is_named_is_looked_at_even_if_ignored_or_not_wanted() {
+        let tree = Tree::new(&[
+            (".gitignore", "gen/\n*.tmp.py\n"),
+            ("gen/g.py", ""),
+            ("gen/g.tmp.py", ""),
+            (".ci/h.py", ""),
+            ("node_modules/n.py", ""),
+            ("notes.txt", ""),
+        ]);
+        tree.finds(&["gen/g.tmp.py", "notes.txt"], &["gen/g.tmp.py", "notes.txt"]);
+        tree.finds(&["gen", ".ci", "node_modules"], &[".ci/h.py", "gen/g.py", "node_modules/n.py"]);
+    }
+
+    #[test]
+    fn without_git_only_the_ignore_files_below_the_root_count() {
+        let tree = Tree::new(&[
+            (".gitignore", "sub/skip.py\n*.tmp.py\n"),
+            ("sub/skip.py", ""),
+            ("sub/x.tmp.py", ""),
+            ("sub/deep/a.py", ""),
+        ]);
+        fs::write(tree.temp.path().join(".gitignore"), "*\n").unwrap();
+        tree.finds(&["sub"], &["sub/deep/a.py"]);
+        tree.finds(&["sub/deep"], &["sub/deep/a.py"]);
+        tree.finds(&["."], &["sub/deep/a.py"]);
+    }
+
+    #[test]
+    fn with_git_the_ignore_files_of_the_whole_work_tree_count() {
+        let tree = Tree::new(&[("part/a.py", ""), ("part/gen.py", "")]);
+        fs::create_dir(tree.temp.path().join(".git")).unwrap();
+        fs::write(tree.temp.path().join(".gitignore"), "gen.py\n").unwrap();
+        tree.finds(&["part"], &["part/a.py"]);
+        tree.finds(&["."], &["part/a.py"]);
+    }
+
+    #[test]
+    fn links_are_not_followed_so_nothing_loops_or_leaves_the_root() {
+        let tree = Tree::new(&[("src/a.py", "")]);
+        fs::write(tree.temp.path().join("out.py"), "").unwrap();
+        symlink("..", tree.root().join("src/up")).unwrap();
+        symlink("a.py", tree.root().join("src/alias.py")).unwrap();
+        symlink("../../out.py", tree.root().join("src/out.py")).unwrap();
+        tree.finds(&["."], &["src/a.py"]);
+        tree.finds(&["src/alias.py"], &["src/a.py"]);
+    }
+
+    #[test]
+    fn a_start_that_leads_nowhere_or_out_is_skipped_and_the_others_count() {
+        let tree = Tree::new(&[("a.py", "")]);
+        let fifo = tree.root().join("fifo.py");
+        assert!(std::process::Command::new("mkfifo").arg(fifo).status().unwrap().success());
+        let (files, skipped) = tree.walk(&["none.py", "..", "a.py", "fifo.py", "."]);
+        assert_eq!(files, ["a.py"]);
+        let expected =
+            ["..: outside the root", "fifo.py: not a regular file", "none.py: does not exist"];
+        assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn a_wanted_file_whose_name_is_not_utf8_is_skipped_and_said_so() {
+        let tree = Tree::new(&[("a.py", "")]);
+        fs::write(tree.root().join(OsStr::from_bytes(b"\xc7\xd1.py")), "").unwrap();
+        fs::write(tree.root().join(OsStr::from_bytes(b"\xc7\xd1.hwp")), "").unwrap();
+        let (files, skipped) = tree.walk(&["."]);
+        assert_eq!(files, ["a.py"]);
+        assert_eq!(skipped, ["\u{fffd}\u{fffd}.py: its path is not UTF-8"]);
+    }
+
+    #[test]
+    fn an_unreadable_directory_is_skipped_and_said_so() {
+        let tree = Tree::new(&[("a.py", ""), ("locked/b.py", "")]);
+        let locked = tree.root().join("locked");
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        // The superuser may enter it all the same.
+        if fs::read_dir(&locked).is_err() {
+            let (files, skipped) = tree.walk(&["."]);
+            assert_eq!(files, ["a.py"]);
+            assert_eq!(skipped, ["locked: not readable: permission denied"]);
+        }
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+}
