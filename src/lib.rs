@@ -6,6 +6,7 @@
 
 pub mod base;
 pub mod files;
+pub mod git;
 pub mod lsp;
 pub mod servers;
 pub mod wire;
