@@ -5,6 +5,7 @@
 //! lower layers. The library sets nothing global and never prints.
 
 pub mod base;
+pub mod checks;
 pub mod files;
 pub mod git;
 pub mod lsp;

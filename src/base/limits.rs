@@ -74,6 +74,13 @@ pub const CHECK_OUTPUT_HEAD_BYTES_MAX: usize = 2 * 1024;
 pub const CHECK_OUTPUT_TAIL_BYTES_MAX: usize = 4 * 1024;
 /// Time between asking a check's process group to end and killing it.
 pub const CHECK_KILL_GRACE_MS: u64 = 500;
+/// Time a killed check gets to be reaped; longer takes only what is stuck in the kernel.
+pub const CHECK_REAP_MS_MAX: u64 = 2_000;
+/// Time for reading what a check's dead process group left in its pipe; a process that left the
+/// group may keep it open for ever.
+pub const CHECK_DRAIN_MS_MAX: u64 = 500;
+/// Bytes of a check's output taken at once: as much as a pipe holds.
+pub const CHECK_READ_BYTES_MAX: usize = 64 * 1024;
 /// Size at which a log file is moved aside (one old file is kept).
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.

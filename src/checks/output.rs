@@ -1,0 +1,160 @@
+//! What is kept of a command's output: a head and a tail of its visible text, whatever its length.
+//! It must not know where the bytes come from.
+
+use crate::base::limits::{CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX};
+
+const ESCAPE: u8 = 0x1b;
+const BELL: u8 = 0x07;
+
+/// Collects output in bounded memory. Escape sequences are removed before anything is counted, so
+/// that no cut can leave half of one.
+#[derive(Default)]
+pub(super) struct Output {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    dropped_bytes: u64,
+    at: At,
+}
+
+/// Where in an escape sequence (ECMA-48) the output stands.
+#[derive(Clone, Copy, Default)]
+enum At {
+    #[default]
+    Text,
+    /// Behind ESC, or behind its intermediate bytes.
+    Escape,
+    /// Inside a control sequence, `ESC [ … final`.
+    Control,
+    /// Inside a string (window title, hyperlink), up to BEL or `ESC \`.
+    String,
+}
+
+impl Output {
+    /// Takes the next bytes, cut anywhere.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        if matches!(self.at, At::Text) && !bytes.contains(&ESCAPE) {
+            return self.keep(bytes);
+        }
+        let mut visible = Vec::with_capacity(bytes.len());
+        for byte in bytes {
+            let (next, is_visible) = step(self.at, *byte);
+            self.at = next;
+            if is_visible {
+                visible.push(*byte);
+            }
+        }
+        self.keep(&visible);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = CHECK_OUTPUT_HEAD_BYTES_MAX - self.head.len();
+        let (head, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(rest);
+        // Cut rarely, so that many small writes do not move the tail every time.
+        if self.tail.len() > 2 * CHECK_OUTPUT_TAIL_BYTES_MAX {
+            self.cut_tail();
+        }
+    }
+
+    fn cut_tail(&mut self) {
+        let excess = self.tail.len().saturating_sub(CHECK_OUTPUT_TAIL_BYTES_MAX);
+        self.tail.drain(..excess);
+        self.dropped_bytes += excess as u64;
+    }
+
+    /// The kept text: undecodable bytes replaced, control characters except line breaks and tabs
+    /// removed, and one line that counts the bytes left out, when there are any.
+    pub(super) fn finish(mut self) -> String {
+        self.cut_tail();
+        if self.dropped_bytes == 0 {
+            self.head.append(&mut self.tail);
+            return readable(&self.head);
+        }
+        // A character that a cut went through is left out as a whole.
+        let head_end = self.head.len() - cut_character(&self.head);
+        let is_inside = |byte: &&u8| **byte & 0xC0 == 0x80;
+        let tail_start = self.tail.iter().take(3).take_while(is_inside).count();
+        let left_out = self.dropped_bytes + (self.head.len() - head_end + tail_start) as u64;
+        let head = readable(&self.head[..head_end]);
+        let tail = readable(&self.tail[tail_start..]);
+        format!("{}\n… {left_out} bytes left out …\n{tail}", head.trim_end_matches('\n'))
+    }
+}
+
+/// Length in bytes of an unfinished character at the end.
+fn cut_character(bytes: &[u8]) -> usize {
+    let unfinished = |length: &usize| {
+        let start = bytes.len() - length;
+        std::str::from_utf8(&bytes[start..])
+            .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=bytes.len().min(3)).find(unfinished).unwrap_or(0)
+}
+
+/// The next place in the escape sequence, and whether the byte is visible text.
+fn step(at: At, byte: u8) -> (At, bool) {
+    let next = match (at, byte) {
+        (_, ESCAPE) | (At::Escape, 0x20..=0x2f) => At::Escape,
+        (At::Escape, b'[') | (At::Control, 0x20..=0x3f) => At::Control,
+        (At::Escape, 0x30..=0x7e) if b"]PX^_".contains(&byte) => At::String,
+        (At::Escape, 0x30..=0x7e) | (At::Control, 0x40..=0x7e) | (At::String, BELL) => At::Text,
+        // A string that never ends must not swallow the rest of the output.
+        (At::Text | At::Escape | At::Control, _) | (At::String, b'\n') => return (At::Text, true),
+        (At::String, _) => At::String,
+    };
+    (next, false)
+}
+
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
+    text.chars().filter(|it| matches!(it, '\n' | '\t') || !it.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], expected: &str) {
+        let mut whole = Output::default();
+        whole.push(bytes);
+        assert_eq!(whole.finish(), expected);
+        let mut split = Output::default();
+        for byte in bytes {
+            split.push(&[*byte]);
+        }
+        assert_eq!(split.finish(), expected);
+    }
+
+    #[test]
+    fn escape_sequences_and_control_characters_disappear_wherever_they_are_cut() {
+        check(b"\x1b[1;31merror\x1b[0m: x\r\n", "error: x\n");
+        check(b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(B\x1b=c", "abc");
+        check(b"10%\r20%\rdone\n", "10%\n20%\ndone\n");
+        check(b"\x1b]never ends\nnext\n", "\nnext\n");
+        check(b"a\x08\x00b\tc\xff", "ab\tc\u{fffd}");
+        check("한글 ✓\n".as_bytes(), "한글 ✓\n");
+    }
+
+    #[test]
+    fn output_at_the_bounds_is_whole_and_one_byte_more_is_counted() {
+        let whole = CHECK_OUTPUT_HEAD_BYTES_MAX + CHECK_OUTPUT_TAIL_BYTES_MAX;
+        check(&vec![b'x'; whole], &"x".repeat(whole));
+        let head = "x".repeat(CHECK_OUTPUT_HEAD_BYTES_MAX);
+        let tail = "x".repeat(CHECK_OUTPUT_TAIL_BYTES_MAX);
+        check(&vec![b'x'; whole + 1], &format!("{head}\n… 1 bytes left out …\n{tail}"));
+    }
+
+    #[test]
+    fn a_cut_never_goes_through_a_character() {
+        let text = "한".repeat(4_000);
+        let mut output = Output::default();
+        output.push(text.as_bytes());
+        let kept = output.finish();
+        assert!(!kept.contains('\u{fffd}'), "{kept}");
+        let characters = kept.chars().filter(|it| *it == '한').count();
+        let (_, left_out) = kept.split_once("… ").unwrap();
+        let (left_out, _) = left_out.split_once(' ').unwrap();
+        assert_eq!(characters * 3 + left_out.parse::<usize>().unwrap(), text.len());
+    }
+}

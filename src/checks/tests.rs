@@ -1,0 +1,210 @@
+//! Runs of real processes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::*;
+use crate::base::limits::{CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX};
+
+/// A deadline for facts that come soon; far longer than any of them takes.
+const SOON: Duration = Duration::from_secs(20);
+
+fn program(program: impl Into<PathBuf>, cwd: &Path) -> Command {
+    Command {
+        name: "check".to_owned(),
+        program: program.into(),
+        args: Vec::new(),
+        cwd: cwd.to_path_buf(),
+        env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+        timeout: SOON,
+    }
+}
+
+fn shell(script: &str, cwd: &Path) -> Command {
+    let args = vec!["-c".to_owned(), script.to_owned()];
+    Command { args, ..program("sh", cwd) }
+}
+
+fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path
+}
+
+async fn gap(command: Command) -> Gap {
+    match run(command).await.end {
+        End::Unmeasured(gap) => gap,
+        other => panic!("measured: {other:?}"),
+    }
+}
+
+/// Waits until a fact holds.
+async fn until(what: &str, mut fact: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !fact() {
+        assert!(started.elapsed() < SOON, "never: {what}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Process ids a script wrote into files of the folder.
+fn ids(folder: &Path, files: &[&str]) -> Vec<u32> {
+    let read = |file: &&str| fs::read_to_string(folder.join(file)).unwrap().trim().parse().unwrap();
+    files.iter().map(read).collect()
+}
+
+/// Whether a process is gone or only waits for its parent to notice.
+fn is_dead(id: u32) -> bool {
+    match fs::read_to_string(format!("/proc/{id}/stat")) {
+        Ok(stat) => stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
+        Err(_) => true,
+    }
+}
+
+#[tokio::test]
+async fn exit_status_and_signal_tell_passed_from_failed() {
+    let temp = tempfile::tempdir().unwrap();
+    let ends = [
+        ("exit 0", End::Passed),
+        ("exit 3", End::Failed("exit status 3".to_owned())),
+        ("kill -9 $$", End::Failed("killed by signal 9".to_owned())),
+    ];
+    for (text, expected) in ends {
+        assert_eq!(run(shell(text, temp.path())).await.end, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn both_streams_come_in_the_order_they_were_written_without_colours() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = r"echo one; echo two >&2; printf '\033[31mthree\033[0m\n'; printf four >&2; exit 1";
+    let run = run(shell(text, temp.path())).await;
+    assert_eq!(run.output, "one\ntwo\nthree\nfour");
+    assert_eq!(run.end, End::Failed("exit status 1".to_owned()));
+}
+
+#[tokio::test]
+async fn directory_and_environment_are_the_ones_given_and_stdin_is_empty() {
+    let temp = tempfile::tempdir().unwrap();
+    let cwd = temp.path().canonicalize().unwrap();
+    let mut command = shell("pwd; cat; echo $ONLY; env | grep -c CARGO", &cwd);
+    command.env.push(("ONLY".to_owned(), "this".to_owned()));
+    assert_eq!(run(command).await.output, format!("{}\nthis\n0\n", cwd.display()));
+}
+
+#[tokio::test]
+async fn a_hanging_check_is_ended_with_everything_it_started() {
+    let temp = tempfile::tempdir().unwrap();
+    // Neither the shell nor its children listen to SIGTERM.
+    let text = "trap '' TERM; echo $$ > main; (sleep 1000 & echo $! > deep; wait) & echo $! > sub; \
+                while ! [ -s deep ]; do :; done; echo started; while :; do sleep 1000; done";
+    let command = Command { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let run = run(command).await;
+    let End::Unmeasured(gap) = &run.end else { panic!("{run:?}") };
+    assert_eq!(gap.cause, Cause::TimedOut);
+    assert_eq!(gap.detail, "did not end within 300 ms");
+    assert_eq!(run.output, "started\n");
+    assert!(run.elapsed >= Duration::from_millis(300 + CHECK_KILL_GRACE_MS));
+    for id in ids(temp.path(), &["main", "sub", "deep"]) {
+        until("the processes are dead", || is_dead(id)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_obeys_is_not_killed_and_its_last_words_are_kept() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "trap 'echo cleaned; exit 0' TERM; echo started; sleep 1000 & wait";
+    let command = Command { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let run = run(command).await;
+    assert!(matches!(&run.end, End::Unmeasured(gap) if gap.cause == Cause::TimedOut), "{run:?}");
+    assert_eq!(run.output, "started\ncleaned\n");
+}
+
+#[tokio::test]
+async fn a_background_process_that_keeps_the_pipe_cannot_hold_up_the_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "sleep 1000 & echo $! > background; echo done";
+    let run = run(shell(text, temp.path())).await;
+    assert_eq!((run.end, run.output.as_str()), (End::Passed, "done\n"));
+    assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
+    for id in ids(temp.path(), &["background"]) {
+        until("the background process is dead", || is_dead(id)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_cannot_hold_up_the_run_either() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "setsid sh -c 'echo $$ > away; exec sleep 1000' & \
+                while ! [ -s away ]; do :; done; echo done";
+    let run = run(shell(text, temp.path())).await;
+    let away = ids(temp.path(), &["away"]);
+    let id = Pid::from_raw(away[0].cast_signed()).unwrap();
+    kill_process_group(id, Signal::KILL).unwrap();
+    assert_eq!((run.end, run.output.as_str()), (End::Passed, "done\n"));
+    assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
+}
+
+#[tokio::test]
+async fn dropping_the_run_kills_the_group() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "(sleep 1000 & echo $! > deep; wait) & echo $! > sub; \
+                while ! [ -s deep ]; do :; done; echo $$ > main; wait";
+    let task = tokio::spawn(run(shell(text, temp.path())));
+    let main = temp.path().join("main");
+    until("the check runs", || fs::read(&main).is_ok_and(|text| !text.is_empty())).await;
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    for id in ids(temp.path(), &["main", "sub", "deep"]) {
+        until("the processes are dead", || is_dead(id)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_of_output_keep_only_head_and_tail() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "echo first; yes 0123456789abcde | head -c 104857600; echo last";
+    let run = run(shell(text, temp.path())).await;
+    assert_eq!(run.end, End::Passed);
+    assert!(run.output.starts_with("first\n0123456789abcde\n"));
+    assert!(run.output.ends_with("0123456789abcde\nlast\n"));
+    let kept = CHECK_OUTPUT_HEAD_BYTES_MAX + CHECK_OUTPUT_TAIL_BYTES_MAX;
+    let left_out = 104_857_600 + "first\nlast\n".len() - kept;
+    assert!(run.output.contains(&format!("\n… {left_out} bytes left out …\n")), "{}", run.output);
+    assert!(run.output.len() < kept + 100);
+}
+
+#[tokio::test]
+async fn what_cannot_start_is_unmeasured_with_the_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path();
+    let locked = script(folder, "locked.sh", "#!/bin/sh\n", 0o644);
+    let found = gap(program(&locked, folder)).await;
+    assert_eq!(found.detail, format!("{} is not executable", locked.display()));
+    assert_eq!(found.remedy, Some(format!("chmod +x '{}'", locked.display())));
+
+    let lost = script(folder, "lost.sh", "#!/nonexistent/interpreter\n", 0o755);
+    let found = gap(program(&lost, folder)).await;
+    let expected = format!("the interpreter in the first line of {} is missing", lost.display());
+    assert_eq!((found.cause, found.detail), (Cause::ProjectFault, expected));
+
+    let found = gap(program("no-such-program", folder)).await;
+    let expected = "no-such-program was not found on PATH".to_owned();
+    assert_eq!((found.cause, found.detail), (Cause::NotInstalled, expected));
+
+    let found = gap(program("./no-such.sh", folder)).await;
+    assert_eq!(found.detail, "./no-such.sh does not exist");
+
+    let found = gap(program("sh", &folder.join("gone"))).await;
+    assert!(found.detail.starts_with("its directory does not exist: "), "{found}");
+}
+
+#[tokio::test]
+async fn a_shell_that_lacks_a_command_measured_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    script(temp.path(), "locked.sh", "#!/bin/sh\n", 0o644);
+    assert_eq!(gap(shell("no-such-program", temp.path())).await.cause, Cause::NotInstalled);
+    assert_eq!(gap(shell("./locked.sh", temp.path())).await.cause, Cause::ProjectFault);
+}
