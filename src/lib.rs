@@ -6,8 +6,10 @@
 
 pub mod base;
 pub mod checks;
+pub mod config;
 pub mod files;
 pub mod git;
+pub mod looping;
 pub mod lsp;
 pub mod servers;
 pub mod wire;

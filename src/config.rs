@@ -1,0 +1,394 @@
+//! Options: default < user file < project file < environment. Pure: texts come in, a validated
+//! configuration or one error with file, line and key comes out. It must not know where files lie.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// The options in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Whether hooks do anything at all.
+    pub is_enabled: bool,
+    /// Whether language servers are asked.
+    pub lsp_enabled: bool,
+    /// Longest wait of a hook after an edit.
+    pub inline_budget: Duration,
+    /// Languages whose server is asked; `None` stands for all.
+    pub languages: Option<Vec<String>>,
+    /// Whether a missing language server pauses a loop.
+    pub lsp_required: bool,
+    /// Idle time of a language server.
+    pub server_idle: Duration,
+    /// Whether the structural scan runs.
+    pub scan_enabled: bool,
+    /// Iterations of a loop that does not say how many.
+    pub max_iterations: u32,
+    /// Longest wait of a Stop for language servers.
+    pub stop_budget: Duration,
+    /// Longest run of the project's own checks.
+    pub check_timeout: Duration,
+    /// Idle time of the daemon.
+    pub daemon_idle: Duration,
+}
+
+/// A configuration that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ConfigError {
+    /// The file, or the environment variable.
+    pub source_name: String,
+    /// 1-based line; `None` for the environment.
+    pub line: Option<u64>,
+    /// Dotted path of the key; empty when the text is no YAML mapping at all.
+    pub key: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.source_name)?;
+        if let Some(line) = self.line {
+            write!(out, ":{line}")?;
+        }
+        if !self.key.is_empty() {
+            write!(out, ": key {}", self.key)?;
+        }
+        write!(out, ": {}", self.reason)
+    }
+}
+
+/// One file's worth of options; what is absent keeps the lower layer's value.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Document {
+    ralph: Layer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Layer {
+    enabled: Option<bool>,
+    lsp: Lsp,
+    scan: Scan,
+    #[serde(rename = "loop")]
+    looping: Loop,
+    daemon: Daemon,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Lsp {
+    enabled: Option<bool>,
+    inline_budget_ms: Option<u64>,
+    languages: Option<Languages>,
+    required: Option<bool>,
+    idle_minutes: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected \"all\" or a list of language ids")]
+enum Languages {
+    Word(All),
+    List(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum All {
+    All,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Scan {
+    enabled: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Loop {
+    max_iterations: Option<u64>,
+    stop_budget_ms: Option<u64>,
+    check_timeout_secs: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Daemon {
+    idle_minutes: Option<u64>,
+}
+
+/// All keys, for the environment's variables.
+const KEYS: [&str; 11] = [
+    "enabled",
+    "lsp.enabled",
+    "lsp.inline_budget_ms",
+    "lsp.languages",
+    "lsp.required",
+    "lsp.idle_minutes",
+    "scan.enabled",
+    "loop.max_iterations",
+    "loop.stop_budget_ms",
+    "loop.check_timeout_secs",
+    "daemon.idle_minutes",
+];
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            is_enabled: true,
+            lsp_enabled: true,
+            inline_budget: Duration::from_millis(2_500),
+            languages: None,
+            lsp_required: false,
+            server_idle: Duration::from_mins(10),
+            scan_enabled: true,
+            max_iterations: 10,
+            stop_budget: Duration::from_mins(1),
+            check_timeout: Duration::from_mins(5),
+            daemon_idle: Duration::from_mins(30),
+        }
+    }
+}
+
+impl Config {
+    /// Lays the files (name and text, lowest first) and then the environment over the defaults.
+    /// `known_languages` are the ids that `lsp.languages` may name.
+    pub fn load(
+        files: &[(String, String)],
+        env: &BTreeMap<String, String>,
+        known_languages: &[&str],
+    ) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for (name, text) in files {
+            let layer = parse(name, text)?;
+            config.lay_over(layer, known_languages).map_err(|(key, reason)| ConfigError {
+                source_name: name.clone(),
+                line: line_of(text, key),
+                key: format!("ralph.{key}"),
+                reason,
+            })?;
+        }
+        for key in KEYS {
+            let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
+            let Some(value) = env.get(&variable) else { continue };
+            config.set_from(&variable, key, value, known_languages)?;
+        }
+        Ok(config)
+    }
+
+    /// A variable's value is read as the YAML value of its key.
+    fn set_from(
+        &mut self,
+        variable: &str,
+        key: &str,
+        value: &str,
+        known_languages: &[&str],
+    ) -> Result<(), ConfigError> {
+        let error = |reason| ConfigError {
+            source_name: format!("environment variable {variable}"),
+            line: None,
+            key: format!("ralph.{key}"),
+            reason,
+        };
+        let nested = key
+            .split('.')
+            .rev()
+            .fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
+        let layer =
+            parse(variable, &format!("ralph: {nested}")).map_err(|inner| error(inner.reason))?;
+        self.lay_over(layer, known_languages).map_err(|(_, reason)| error(reason))
+    }
+
+    fn lay_over(
+        &mut self,
+        layer: Layer,
+        known_languages: &[&str],
+    ) -> Result<(), (&'static str, String)> {
+        let Layer { enabled, lsp, scan, looping, daemon } = layer;
+        set(&mut self.is_enabled, enabled);
+        set(&mut self.lsp_enabled, lsp.enabled);
+        set(&mut self.lsp_required, lsp.required);
+        set(&mut self.scan_enabled, scan.enabled);
+        match lsp.languages {
+            None => {}
+            Some(Languages::Word(All::All)) => self.languages = None,
+            Some(Languages::List(ids)) => {
+                if let Some(id) = ids.iter().find(|id| !known_languages.contains(&id.as_str())) {
+                    let known = known_languages.join(", ");
+                    return Err((
+                        "lsp.languages",
+                        format!("unknown language {id}; known: {known}"),
+                    ));
+                }
+                self.languages = Some(ids);
+            }
+        }
+        let millis = Duration::from_millis;
+        let minutes = Duration::from_mins;
+        bounded(
+            &mut self.inline_budget,
+            "lsp.inline_budget_ms",
+            lsp.inline_budget_ms,
+            0..=30_000,
+            millis,
+        )?;
+        bounded(&mut self.server_idle, "lsp.idle_minutes", lsp.idle_minutes, 1..=1_440, minutes)?;
+        let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let most = u64::from(crate::base::limits::LOOP_ITERATIONS_MAX);
+        bounded(
+            &mut self.max_iterations,
+            "loop.max_iterations",
+            looping.max_iterations,
+            1..=most,
+            iterations,
+        )?;
+        bounded(
+            &mut self.stop_budget,
+            "loop.stop_budget_ms",
+            looping.stop_budget_ms,
+            1_000..=300_000,
+            millis,
+        )?;
+        let secs = Duration::from_secs;
+        bounded(
+            &mut self.check_timeout,
+            "loop.check_timeout_secs",
+            looping.check_timeout_secs,
+            1..=480,
+            secs,
+        )?;
+        bounded(
+            &mut self.daemon_idle,
+            "daemon.idle_minutes",
+            daemon.idle_minutes,
+            1..=1_440,
+            minutes,
+        )
+    }
+
+    /// Whether the language server of this language is asked.
+    #[must_use]
+    pub fn asks_for(&self, language: &str) -> bool {
+        self.lsp_enabled
+            && self.languages.as_ref().is_none_or(|ids| ids.iter().any(|id| id == language))
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+fn bounded<T>(
+    place: &mut T,
+    key: &'static str,
+    value: Option<u64>,
+    range: std::ops::RangeInclusive<u64>,
+    convert: impl Fn(u64) -> T,
+) -> Result<(), (&'static str, String)> {
+    let Some(value) = value else { return Ok(()) };
+    if !range.contains(&value) {
+        let (low, high) = range.into_inner();
+        return Err((key, format!("{value} is not between {low} and {high}")));
+    }
+    *place = convert(value);
+    Ok(())
+}
+
+fn parse(name: &str, text: &str) -> Result<Layer, ConfigError> {
+    // An empty file, or one of comments alone, sets nothing.
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if text.lines().all(is_empty) {
+        return Ok(Layer::default());
+    }
+    let mut key = String::new();
+    let parsed = serde_saphyr::with_deserializer_from_str(text, |input| {
+        serde_path_to_error::deserialize::<_, Document>(input).map_err(|error| {
+            key = error.path().to_string();
+            error.into_inner()
+        })
+    });
+    parsed.map(|document| document.ralph).map_err(|error| {
+        let reason = error.without_snippet().to_string();
+        let reason = reason.lines().next().unwrap_or_default().to_owned();
+        let key = if key == "." { String::new() } else { key };
+        ConfigError {
+            source_name: name.to_owned(),
+            line: error.location().map(|at| at.line()),
+            key,
+            reason,
+        }
+    })
+}
+
+/// The line of a key whose value is out of range: the parser has accepted it and its place is
+/// gone, so the last part of its name is looked up.
+fn line_of(text: &str, key: &str) -> Option<u64> {
+    let name = format!("{}:", key.rsplit('.').next()?);
+    let line = text.lines().position(|line| line.trim_start().starts_with(&name))?;
+    u64::try_from(line + 1).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [&str; 2] = ["python", "go"];
+
+    fn load(files: &[&str], env: &[(&str, &str)]) -> Result<Config, String> {
+        let files: Vec<_> =
+            files.iter().map(|text| ("ralph.yaml".to_owned(), (*text).to_owned())).collect();
+        let env =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Config::load(&files, &env, &KNOWN).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_documented_file_states_the_defaults_and_every_key() {
+        let documented = include_str!("../config/ralph.yaml");
+        assert_eq!(load(&[documented], &[]), Ok(Config::default()));
+        for key in KEYS {
+            let name = format!("{}:", key.rsplit('.').next().expect("a name"));
+            assert!(documented.contains(&name), "{key} is not documented");
+        }
+    }
+
+    #[test]
+    fn each_layer_overrides_the_one_below_and_leaves_the_rest() {
+        let user = "ralph:\n  loop:\n    max_iterations: 3\n  lsp: {inline_budget_ms: 100}\n";
+        let project = "ralph:\n  loop:\n    max_iterations: 4\n";
+        let config = load(&[user, project], &[]).expect("valid");
+        assert_eq!((config.max_iterations, config.inline_budget.as_millis()), (4, 100));
+        let env = [("MOAI_RALPH_LOOP_MAX_ITERATIONS", "5"), ("MOAI_RALPH_LSP_LANGUAGES", "[go]")];
+        let config = load(&[user, project], &env).expect("valid");
+        assert_eq!(config.max_iterations, 5);
+        assert!(config.asks_for("go") && !config.asks_for("python"));
+        assert_eq!(load(&["# nothing\n", ""], &[]), Ok(Config::default()));
+    }
+
+    fn check_error(files: &[&str], env: &[(&str, &str)], expected: &[&str]) {
+        let error = load(files, env).expect_err("invalid");
+        for part in expected {
+            assert!(error.contains(part), "{part:?} is not in {error:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_file_line_and_key() {
+        let wrong_type = "ralph:\n  lsp:\n    inline_budget_ms: soon\n";
+        check_error(&[wrong_type], &[], &["ralph.yaml:3", "ralph.lsp.inline_budget_ms"]);
+        let unknown = "ralph:\n  lsp:\n    inline_budget: 5\n";
+        check_error(&[unknown], &[], &["ralph.yaml:3", "inline_budget"]);
+        let range = "ralph:\n  loop:\n    max_iterations: 0\n";
+        check_error(&[range], &[], &["ralph.yaml:3", "ralph.loop.max_iterations", "1 and 1000"]);
+        let language = "ralph: {lsp: {languages: [pyhton]}}";
+        check_error(&[language], &[], &["pyhton", "python, go"]);
+        check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
+        check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);
+    }
+}
