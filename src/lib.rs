@@ -12,4 +12,5 @@ pub mod git;
 pub mod looping;
 pub mod lsp;
 pub mod servers;
+pub mod store;
 pub mod wire;

@@ -81,6 +81,19 @@ pub const CHECK_REAP_MS_MAX: u64 = 2_000;
 pub const CHECK_DRAIN_MS_MAX: u64 = 500;
 /// Bytes of a check's output taken at once: as much as a pipe holds.
 pub const CHECK_READ_BYTES_MAX: usize = 64 * 1024;
+/// Operations waiting for the store thread before callers must wait.
+pub const STORE_QUEUE_MAX: usize = 256;
+/// Databases kept open at once; the least recently used is closed.
+pub const STORE_OPEN_MAX: usize = 16;
+/// Time to wait for another process that holds a database.
+pub const STORE_BUSY_MS_MAX: u64 = 5_000;
+/// Pause between two tries to get the lock for opening a database.
+pub const STORE_LOCK_RETRY_MS: u64 = 10;
+/// Databases up to this size are checked for damage whenever they are opened; larger ones once
+/// damage was met.
+pub const STORE_CHECKED_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Damaged databases kept aside in one project.
+pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 /// Size at which a log file is moved aside (one old file is kept).
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.

@@ -1,0 +1,211 @@
+//! What must survive the process: one SQLite database per project, all of them owned by one
+//! thread. The only place that names `rusqlite`. It must not know what stored text means; typed
+//! functions per table live in files below `store/` and are built on [`Store::write`] and
+//! [`Store::read`], which nothing outside can call.
+
+mod open;
+mod schema;
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{ErrorCode, Transaction};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::base::hash::ContentHash;
+use crate::base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
+use open::{Access, Database};
+
+/// Which project's database. Worktrees of one repository share theirs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProjectKey(String);
+
+impl ProjectKey {
+    /// The key of a project: of the folder its worktrees share, or of its root without git.
+    /// Both canonical, or the same project would get two keys.
+    #[must_use]
+    pub fn of(common_dir_or_root: &Path) -> Self {
+        Self(ContentHash::of(common_dir_or_root.as_os_str().as_bytes()).short())
+    }
+}
+
+/// Why something was not stored or not found out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// A constraint of the schema refused the change.
+    #[error("refused by the store: {0}")]
+    Conflict(String),
+    /// The database was written by a newer program and is left alone.
+    #[error(
+        "the store {path} was written by a newer program (schema {found}, this one knows {known})"
+    )]
+    Newer {
+        /// The database file.
+        path: PathBuf,
+        /// Its schema.
+        found: usize,
+        /// The newest schema this program knows.
+        known: usize,
+    },
+    /// The database is damaged. The next use moves it aside and starts a fresh one.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// Disk full, not writable, locked too long, or the store thread is gone.
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        let text = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => Self::Conflict(text),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(text),
+            _ => Self::Unavailable(text),
+        }
+    }
+}
+
+/// Handle to the one store thread; cheap to clone. The thread ends with the last handle.
+#[derive(Clone, Debug)]
+pub struct Store {
+    jobs: mpsc::Sender<Job>,
+}
+
+type Job = Box<dyn FnOnce(&mut Databases) + Send>;
+
+impl Store {
+    /// Starts the thread over a state folder, which is created (0700) when it is first needed.
+    /// Nothing is opened yet. When no thread can be had, every use is [`StoreError::Unavailable`].
+    #[must_use]
+    pub fn start(home: PathBuf) -> Self {
+        let (jobs, mut queue) = mpsc::channel::<Job>(STORE_QUEUE_MAX);
+        let work = move || {
+            let mut databases = Databases::new(home);
+            while let Some(job) = queue.blocking_recv() {
+                job(&mut databases);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("store".to_owned()).spawn(work) {
+            tracing::error!(%error, "the store thread could not be started");
+        }
+        Self { jobs }
+    }
+
+    /// Where a damaged database of this project was moved to since the last time this was asked,
+    /// as one sentence for people and the log. Opens the database if it is not.
+    pub async fn recovered(&self, project: &ProjectKey) -> Result<Option<String>, StoreError> {
+        let project = project.clone();
+        self.run(move |databases| {
+            let database = databases.take(&project)?;
+            databases.put_back(&project, database);
+            Ok(databases.notices.remove(&project))
+        })
+        .await
+    }
+
+    /// Runs `work` in one `BEGIN IMMEDIATE` transaction: committed, and durable, when it returns
+    /// `Ok`; rolled back when it returns an error or panics. Opens and migrates the database at
+    /// its first use. Dropping the future does not stop work that is already queued.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the first typed table is its first caller"))]
+    async fn write<T: Send + 'static>(
+        &self,
+        project: &ProjectKey,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let project = project.clone();
+        self.run(move |databases| databases.transact(&project, Access::Write, work)).await
+    }
+
+    /// The same for reading; a change inside `work` is refused.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the first typed table is its first caller"))]
+    async fn read<T: Send + 'static>(
+        &self,
+        project: &ProjectKey,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let project = project.clone();
+        self.run(move |databases| databases.transact(&project, Access::Read, work)).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Databases) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let gone = || StoreError::Unavailable("the store thread is gone".to_owned());
+        let (reply, answer) = oneshot::channel();
+        // Nobody waits for the answer any more when the caller was dropped; the work still counts.
+        let job: Job = Box::new(move |databases| drop(reply.send(job(databases))));
+        self.jobs.send(job).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+/// The open databases; lives on the store thread and nowhere else.
+struct Databases {
+    home: PathBuf,
+    /// The least recently used first.
+    open: Vec<(ProjectKey, Database)>,
+    /// Projects whose database said that it is damaged: checked wholly when opened again.
+    suspects: HashSet<ProjectKey>,
+    notices: HashMap<ProjectKey, String>,
+}
+
+impl Databases {
+    fn new(home: PathBuf) -> Self {
+        Self { home, open: Vec::new(), suspects: HashSet::new(), notices: HashMap::new() }
+    }
+
+    fn transact<T>(
+        &mut self,
+        project: &ProjectKey,
+        access: Access,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut database = self.take(project)?;
+        // After a panic the connection is dropped, and with it everything half-done.
+        let result = catch_unwind(AssertUnwindSafe(|| database.transact(access, work)))
+            .unwrap_or_else(|_| {
+                Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
+            });
+        match &result {
+            Ok(_) | Err(StoreError::Conflict(_)) => self.put_back(project, database),
+            Err(StoreError::Corrupt(_)) => {
+                self.suspects.insert(project.clone());
+            }
+            // A fresh connection is the cheapest way out of whatever state this one is in.
+            Err(StoreError::Unavailable(_) | StoreError::Newer { .. }) => {}
+        }
+        result
+    }
+
+    /// The database of a project, taken out of the open ones or opened.
+    fn take(&mut self, project: &ProjectKey) -> Result<Database, StoreError> {
+        if let Some(at) = self.open.iter().position(|(key, _)| key == project) {
+            let (_, database) = self.open.remove(at);
+            if database.is_in_place() {
+                return Ok(database);
+            }
+        }
+        let folder = self.home.join("projects").join(&project.0);
+        let (database, notice) = open::open(&folder, self.suspects.contains(project))?;
+        self.suspects.remove(project);
+        if let Some(notice) = notice {
+            tracing::warn!("{notice}");
+            self.notices.insert(project.clone(), notice);
+        }
+        Ok(database)
+    }
+
+    fn put_back(&mut self, project: &ProjectKey, database: Database) {
+        if self.open.len() >= STORE_OPEN_MAX {
+            self.open.remove(0);
+        }
+        self.open.push((project.clone(), database));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The tables, as migrations that only go forward. It must not know how a
+//! database is opened.
+
+use std::path::PathBuf;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::StoreError;
+
+/// Schema n is what the first n migrations make of an empty database; `user_version` says n. A
+/// migration that was released is never changed. An older program refuses a newer database.
+pub(super) const MIGRATIONS: [&str; 1] = [
+    // 1: loops. `state` is JSON whose shape is versioned by the looping module; the other columns
+    // repeat what is searched for. Times are milliseconds since the epoch.
+    "CREATE TABLE loops (
+        id TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        session_id TEXT,
+        status TEXT NOT NULL,
+        state TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX loops_one_active_per_session ON loops (root, session_id)
+        WHERE session_id IS NOT NULL AND status IN ('running', 'paused');",
+];
+
+/// Brings a database to the newest schema, all migrations or none; one that is newer is an error.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+    let known = MIGRATIONS.len();
+    if version(connection)? == known {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Asked again, because another process may have migrated it meanwhile.
+    let found = version(&transaction)?;
+    let Some(missing) = MIGRATIONS.get(found..) else {
+        let path = PathBuf::from(transaction.path().unwrap_or_default());
+        return Err(StoreError::Newer { path, found, known });
+    };
+    for sql in missing {
+        transaction.execute_batch(sql)?;
+    }
+    transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn version(connection: &Connection) -> Result<usize, StoreError> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    usize::try_from(version)
+        .map_err(|_| StoreError::Corrupt(format!("its schema version is {version}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrating_twice_changes_nothing_and_a_newer_database_is_left_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        assert_eq!(migrate(&mut connection), Ok(()));
+        assert_eq!(migrate(&mut connection), Ok(()));
+        assert_eq!(version(&connection), Ok(MIGRATIONS.len()));
+        connection.pragma_update(None, "user_version", 999).unwrap();
+        let newer = migrate(&mut connection).unwrap_err();
+        assert!(matches!(newer, StoreError::Newer { found: 999, .. }), "{newer}");
+    }
+}
