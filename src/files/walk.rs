@@ -35,8 +35,17 @@ pub struct Walk {
 /// file; and everything after the first [`WALK_FILES_MAX`] files.
 #[must_use]
 pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
+    walk_up_to(WALK_FILES_MAX, root, starts, wanted)
+}
+
+fn walk_up_to(
+    files_max: usize,
+    root: &Path,
+    starts: &[PathBuf],
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> Walk {
     let root = canonical(root);
-    let mut found = Found { root, wanted, files: BTreeSet::new(), skipped: Vec::new() };
+    let mut found = Found { root, wanted, files_max, files: BTreeSet::new(), skipped: Vec::new() };
     for start in starts {
         found.start(start);
     }
@@ -49,6 +58,7 @@ pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool 
 struct Found<'w> {
     root: PathBuf,
     wanted: &'w (dyn Fn(&RelPath) -> bool + Sync),
+    files_max: usize,
     files: BTreeSet<RelPath>,
     skipped: Vec<Skipped>,
 }
@@ -70,27 +80,28 @@ impl Found<'_> {
 
     fn below(&mut self, directory: &Path) {
         for entry in walker(&self.root, directory).build() {
-            if self.files.len() >= WALK_FILES_MAX {
-                let reason = format!("more than {WALK_FILES_MAX} files");
+            let found = match entry {
+                Ok(entry) => self.entry(&entry),
+                Err(error) => {
+                    self.error(directory, &error);
+                    None
+                }
+            };
+            let is_new = found.as_ref().is_some_and(|file| !self.files.contains(file));
+            if is_new && self.files.len() >= self.files_max {
+                let reason = format!("more than {} files", self.files_max);
                 return self.skip(directory, &reason);
             }
-            match entry {
-                Ok(entry) => self.entry(&entry),
-                Err(error) => self.error(directory, &error),
-            }
+            self.files.extend(found);
         }
     }
 
-    fn entry(&mut self, entry: &DirEntry) {
-        let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())
-        else {
-            return;
-        };
+    /// The file of an entry, when it is a wanted one that can be read.
+    fn entry(&mut self, entry: &DirEntry) -> Option<RelPath> {
+        let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
         match RelPath::below(&self.root, entry.path()) {
             Some(path) if !(self.wanted)(&path) => {}
-            Some(path) if kind.is_file() => {
-                self.files.insert(path);
-            }
+            Some(path) if kind.is_file() => return Some(path),
             Some(_) => self.skip(entry.path(), "not a regular file"),
             None => {
                 // The name with replacement characters still tells whether it is wanted.
@@ -101,6 +112,7 @@ impl Found<'_> {
                 }
             }
         }
+        None
     }
 
     fn error(&mut self, directory: &Path, error: &ignore::Error) {
@@ -301,6 +313,18 @@ mod tests {
         let expected =
             ["..: outside the root", "fifo.py: not a regular file", "none.py: does not exist"];
         assert_eq!(skipped, expected);
+    }
+
+    #[test]
+    fn a_walk_that_finds_too_much_stops_and_says_so() {
+        let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.py", ""), ("e/", "")]);
+        let walk = |files_max| {
+            let walk = walk_up_to(files_max, &tree.root(), &[PathBuf::from(".")], &|_| true);
+            (walk.files.len(), walk.skipped)
+        };
+        assert_eq!(walk(3), (3, vec![]));
+        let reason = "more than 2 files".to_owned();
+        assert_eq!(walk(2), (2, vec![Skipped { path: ".".to_owned(), reason }]));
     }
 
     #[test]
