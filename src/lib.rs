@@ -11,6 +11,7 @@ pub mod files;
 pub mod git;
 pub mod looping;
 pub mod lsp;
+pub mod report;
 pub mod servers;
 pub mod store;
 pub mod wire;

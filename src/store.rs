@@ -3,6 +3,7 @@
 //! functions per table live in files below `store/` and are built on `Store::write` and
 //! `Store::read`, which nothing outside can call.
 
+pub mod loops;
 mod open;
 mod schema;
 
@@ -109,7 +110,6 @@ impl Store {
     /// Runs `work` in one `BEGIN IMMEDIATE` transaction: committed, and durable, when it returns
     /// `Ok`; rolled back when it returns an error or panics. Opens and migrates the database at
     /// its first use. Dropping the future does not stop work that is already queued.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the first typed table is its first caller"))]
     async fn write<T: Send + 'static>(
         &self,
         project: &ProjectKey,
@@ -120,7 +120,6 @@ impl Store {
     }
 
     /// The same for reading; a change inside `work` is refused.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the first typed table is its first caller"))]
     async fn read<T: Send + 'static>(
         &self,
         project: &ProjectKey,

@@ -1,0 +1,51 @@
+//! All words for agents and people, and the JSON of the public contract. Pure: values in, text
+//! out. It must not decide anything.
+
+pub mod agent;
+pub mod human;
+pub mod json;
+pub mod loops;
+
+use crate::base::finding::{Finding, Severity};
+
+/// `1 error`, `2 errors`.
+fn count(number: usize, word: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{plural}")
+}
+
+/// `2 errors, 1 warning`; infos and hints count as notes. Empty for nothing.
+fn counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
+    let (mut errors, mut warnings, mut notes) = (0, 0, 0);
+    for finding in findings {
+        match finding.severity {
+            Severity::Error => errors += 1,
+            Severity::Warning => warnings += 1,
+            Severity::Info | Severity::Hint => notes += 1,
+        }
+    }
+    let parts = [(errors, "error"), (warnings, "warning"), (notes, "note")];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    parts.map(|(number, word)| count(*number, word)).collect::<Vec<_>>().join(", ")
+}
+
+/// One finding on one line, positions 1-based:
+/// `error src/a.py:10:5 pyright(reportArgumentType): …`.
+fn line(finding: &Finding) -> String {
+    let start = finding.range.start;
+    let tags: Vec<&str> = std::iter::once(finding.code.as_str())
+        .chain(finding.cwe.iter().map(String::as_str))
+        .filter(|tag| !tag.is_empty())
+        .collect();
+    let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(", ")) };
+    let fix = finding.fix.as_ref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
+    format!(
+        "{} {}:{}:{} {}{tags}: {}{fix}",
+        finding.severity.as_str(),
+        finding.path,
+        start.line + 1,
+        start.character + 1,
+        finding.sensor,
+        finding.message,
+    )
+}

@@ -1,0 +1,176 @@
+//! What an agent reads after an edit. Short, neutral, one line per finding, never above the
+//! host's bound.
+
+use super::{count, counts, line};
+use crate::base::delta::Delta;
+use crate::base::finding::{Finding, Severity, State};
+use crate::base::limits::{CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
+use crate::base::path::RelPath;
+use crate::base::verdict::Gap;
+
+/// What is to be said about one edited file.
+#[derive(Clone, Debug)]
+pub struct EditFeedback {
+    /// The file.
+    pub path: RelPath,
+    /// Introduced, fixed, remaining.
+    pub delta: Delta,
+    /// Sensors with no verdict yet or none at all.
+    pub gaps: Vec<(String, Gap)>,
+    /// The sensor whose late verdict this is.
+    pub late: Option<String>,
+}
+
+/// The feedback of an edit; `None` when there is nothing worth a word. A clean edit says nothing
+/// unless it fixed something.
+#[must_use]
+pub fn edit(feedback: &EditFeedback) -> Option<String> {
+    // Hints are taste; an agent that acts on them churns.
+    let told = |state: State| {
+        feedback.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
+    };
+    let fixed = feedback.delta.fixed;
+    let introduced = counts(told(State::Introduced));
+    let unknown = counts(told(State::Unknown));
+    let older = told(State::Existing).count();
+    if introduced.is_empty() && unknown.is_empty() && fixed == 0 && feedback.gaps.is_empty() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    if !introduced.is_empty() {
+        parts.push(format!("introduced {introduced}"));
+    }
+    if !unknown.is_empty() {
+        parts.push(format!("{unknown} (first look, so which are new is not known)"));
+    }
+    let is_clean = parts.is_empty() && older == 0 && feedback.gaps.is_empty();
+    if is_clean {
+        parts.push("clean".to_owned());
+    }
+    if fixed > 0 {
+        parts.push(format!("fixed {fixed}"));
+    }
+    if older > 0 {
+        parts.push(format!("{older} older remain"));
+    }
+    let late =
+        feedback.late.as_ref().map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
+    let mut text = format!("[moai-ralph] {}{late}", feedback.path);
+    if parts.is_empty() {
+        text.push_str(": nothing wrong found so far");
+    } else {
+        text.push_str(": ");
+        text.push_str(&parts.join("; "));
+    }
+    let mut shown: Vec<&Finding> = told(State::Introduced).chain(told(State::Unknown)).collect();
+    shown.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    push_findings(&mut text, &shown, &feedback.path);
+    for (sensor, gap) in &feedback.gaps {
+        push_line(&mut text, &format!("  not measured: {sensor} ({gap})"));
+    }
+    Some(text)
+}
+
+fn push_findings(text: &mut String, findings: &[&Finding], path: &RelPath) {
+    for finding in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
+        push_line(text, &format!("  {}", line(finding)));
+    }
+    if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
+        let more = count(more, "more finding");
+        push_line(text, &format!("  … and {more}: moai-ralph check {path}"));
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push('\n');
+    text.push_str(line);
+}
+
+/// Several texts as one context within the host's bound. What does not fit is cut at a line and
+/// the cut is said.
+#[must_use]
+pub fn join(texts: &[String]) -> String {
+    bounded(&texts.join("\n"), CONTEXT_CHARS_MAX)
+}
+
+/// A text of at most `chars_max` characters, cut at a line where possible.
+#[must_use]
+pub fn bounded(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    let notice = "\n… cut: moai-ralph check shows all";
+    let room = chars_max.saturating_sub(notice.chars().count());
+    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    let cut = text[..end].rfind('\n').unwrap_or(end);
+    format!("{}{notice}", &text[..cut])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::finding::fingerprint;
+    use crate::base::finding::tests::finding;
+    use crate::base::verdict::Cause;
+
+    fn say(
+        before: Option<&[(u32, &str)]>,
+        now: &[(u32, &str)],
+        gap: Option<Gap>,
+    ) -> Option<String> {
+        let set = |of: &[(u32, &str)]| {
+            let mut set = of.iter().map(|(line, code)| finding("src/a.py", *line, code)).collect();
+            fingerprint(&mut set);
+            set
+        };
+        let before = before.map(set);
+        let delta = Delta::between(before.as_deref(), set(now));
+        let path = finding("src/a.py", 0, "x").path;
+        let gaps = gap.into_iter().map(|gap| ("ruff".to_owned(), gap)).collect();
+        edit(&EditFeedback { path, delta, gaps, late: None })
+    }
+
+    #[test]
+    fn what_an_edit_did_in_one_header_and_one_line_each() {
+        let text = say(Some(&[(1, "old"), (2, "gone")]), &[(1, "old"), (9, "new")], None);
+        insta::assert_snapshot!(text.expect("something to say"), @r"
+        [moai-ralph] src/a.py: introduced 1 error; fixed 1; 1 older remain
+          error src/a.py:10:1 pyright(new): new is wrong
+        ");
+    }
+
+    #[test]
+    fn a_clean_edit_is_silent_unless_it_fixed_something() {
+        assert_eq!(say(Some(&[]), &[], None), None);
+        assert_eq!(say(Some(&[(1, "x")]), &[(4, "x")], None), None);
+        let fixed = say(Some(&[(1, "x"), (2, "y")]), &[], None);
+        assert_eq!(fixed.as_deref(), Some("[moai-ralph] src/a.py: clean; fixed 2"));
+    }
+
+    #[test]
+    fn a_gap_is_said_and_never_sounds_clean() {
+        let gap = Gap::new(Cause::NotInstalled, "not installed").with_remedy("pip install ruff");
+        let text = say(Some(&[(1, "x")]), &[], Some(gap)).expect("something to say");
+        insta::assert_snapshot!(text, @r"
+        [moai-ralph] src/a.py: fixed 1
+          not measured: ruff (not installed: pip install ruff)
+        ");
+    }
+
+    #[test]
+    fn a_first_look_does_not_blame_the_edit() {
+        let text = say(None, &[(1, "x")], None).expect("something to say");
+        assert!(text.contains("1 error (first look") && !text.contains("introduced"), "{text}");
+    }
+
+    #[test]
+    fn the_hosts_bound_holds_whatever_is_wrong() {
+        let many: Vec<(u32, &str)> = (0..500).map(|line| (line, "x")).collect();
+        let text = say(Some(&[]), &many, None).expect("something to say");
+        assert_eq!(text.lines().count(), FEEDBACK_FINDINGS_MAX + 2);
+        assert!(text.ends_with("… and 480 more findings: moai-ralph check src/a.py"), "{text}");
+        let long = join(&vec!["줄 하나\n".repeat(90); 90]);
+        assert!(long.chars().count() <= CONTEXT_CHARS_MAX);
+        assert!(long.ends_with("moai-ralph check shows all"));
+    }
+}

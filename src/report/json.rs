@@ -1,0 +1,177 @@
+//! The JSON documents of the public contract. Positions are 0-based LSP positions, paths are
+//! relative to the root with `/`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::finding::{Finding, Severity, State};
+use crate::base::text::Position;
+use crate::base::verdict::Verdict;
+use crate::looping::state::LoopState;
+
+/// `moai-ralph/report@1`.
+#[must_use]
+pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
+    let skipped =
+        evidence.skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason}));
+    let mut summary = serde_json::Map::new();
+    for severity in Severity::ALL {
+        summary.insert(severity.as_str().to_owned(), json!(evidence.count(severity)));
+    }
+    json!({
+        "schema": "moai-ralph/report@1",
+        "root": root.to_string_lossy(),
+        "verdict": word(&evidence.verdict()),
+        "elapsed_ms": elapsed_ms,
+        "files_total": evidence.files_total(),
+        "files_checked": evidence.files.len(),
+        "files_skipped": skipped.collect::<Vec<_>>(),
+        "sensors": evidence.readings.iter().map(sensor).collect::<Vec<_>>(),
+        "findings": evidence.findings.iter().map(finding).collect::<Vec<_>>(),
+        "summary": summary,
+    })
+}
+
+fn sensor(reading: &Reading) -> Value {
+    let mut value = json!({
+        "name": reading.sensor,
+        "kind": reading.kind.as_str(),
+        "verdict": word(&reading.verdict()),
+        "reason": reading.gap.as_ref().map(ToString::to_string),
+        "version": reading.version,
+        "files": reading.files,
+        "elapsed_ms": reading.elapsed_ms,
+    });
+    if reading.kind == SensorKind::Check {
+        value["output"] = json!(reading.output);
+    }
+    value
+}
+
+fn finding(finding: &Finding) -> Value {
+    let position = |at: Position| json!({"line": at.line, "character": at.character});
+    let state = match finding.state {
+        State::Introduced => "introduced",
+        State::Existing => "existing",
+        State::Unknown => "unknown",
+    };
+    json!({
+        "id": finding.id,
+        "sensor": finding.sensor,
+        "code": finding.code,
+        "severity": finding.severity.as_str(),
+        "path": finding.path.as_str(),
+        "range": {"start": position(finding.range.start), "end": position(finding.range.end)},
+        "message": finding.message,
+        "state": state,
+        "cwe": finding.cwe,
+        "url": finding.url,
+        "fix": finding.fix,
+        "related": [],
+        "content_hash": finding.content_hash.to_string(),
+    })
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Clean => "clean",
+        Verdict::Dirty => "dirty",
+        Verdict::Unmeasured(_) => "unmeasured",
+    }
+}
+
+/// `moai-ralph/loop@1`. `at` is milliseconds since the epoch as RFC 3339 text.
+#[must_use]
+pub fn looping(state: &LoopState) -> Value {
+    let history = state.history.iter().map(|one| {
+        json!({
+            "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
+            "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
+            "checkpoint": null,
+        })
+    });
+    let is_terminal = !state.status.is_active();
+    let is_paused = state.status == crate::looping::state::Status::Paused;
+    json!({
+        "schema": "moai-ralph/loop@1",
+        "id": state.id,
+        "session_id": state.session_id,
+        "mode": "basic",
+        "status": state.status.as_str(),
+        "until": state.until.as_str(),
+        "iteration": state.iteration,
+        "max_iterations": state.max_iterations,
+        "goal": state.goal(),
+        "prompt": state.prompt,
+        "completion_promise": state.promise,
+        "consecutive_rejections": 0,
+        "remaining": {
+            "error": state.remaining.errors,
+            "warning": state.remaining.warnings,
+            "checks_failed": state.remaining.checks_failed,
+        },
+        "forecast_iterations": state.forecast_iterations(),
+        "pause_reason": state.note.as_ref().filter(|_| is_paused),
+        "branch": null,
+        "history": history.collect::<Vec<_>>(),
+        "terminal": is_terminal.then(|| json!({
+            "status": state.status.as_str(), "at": rfc3339(state.updated_ms),
+            "not_measured": state.note,
+        })),
+    })
+}
+
+/// Milliseconds since the epoch as UTC text; a time beyond the calendar stays a number.
+fn rfc3339(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::finding::tests::finding as sample;
+    use crate::base::verdict::{Cause, Gap};
+    use crate::looping::step::tests::state;
+
+    #[test]
+    fn the_report_keeps_the_contract() {
+        let gap = Gap::new(Cause::NotInstalled, "not installed");
+        let evidence = Evidence {
+            files: vec![sample("a.py", 0, "x").path],
+            findings: vec![sample("a.py", 2, "x")],
+            readings: vec![Reading {
+                dirty: true,
+                gap: Some(gap),
+                ..Reading::clean("pyright", SensorKind::Lsp, 1)
+            }],
+            ..Evidence::default()
+        };
+        let value = report(Path::new("/r"), &evidence, 5);
+        assert_eq!(value["schema"], "moai-ralph/report@1");
+        assert_eq!(value["verdict"], "dirty");
+        assert_eq!(value["sensors"][0]["reason"], "not installed");
+        assert_eq!(value["findings"][0]["range"]["start"]["line"], 2);
+        assert_eq!(value["summary"], json!({"error": 1, "warning": 0, "info": 0, "hint": 0}));
+    }
+
+    #[test]
+    fn a_loops_prompt_survives_and_only_an_end_is_terminal() {
+        let prompt = "fix \"it\" $(x)\r\n---\n한글";
+        let running = looping(&LoopState { prompt: prompt.into(), ..state() });
+        assert_eq!(running["prompt"], prompt);
+        assert_eq!(running["goal"], "fix \"it\" $(x)");
+        assert_eq!(running["terminal"], Value::Null);
+        let status = crate::looping::state::Status::Completed;
+        assert_eq!(looping(&LoopState { status, ..state() })["terminal"]["status"], "completed");
+    }
+
+    #[test]
+    fn times_are_utc() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_399_000), "2000-02-28T23:59:59.000Z");
+        assert_eq!(rfc3339(1_709_210_096_007), "2024-02-29T12:34:56.007Z");
+    }
+}
