@@ -9,6 +9,7 @@ pub mod checks;
 pub mod config;
 pub mod files;
 pub mod git;
+pub mod ipc;
 pub mod looping;
 pub mod lsp;
 pub mod report;

@@ -1,0 +1,148 @@
+//! A front door's end: one blocking call, and starting the daemon when there is none. Blocking on
+//! purpose: a hook is one round trip and must not pay for a runtime.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Places, try_lock};
+use crate::base::limits::{CONTROL_LINE_BYTES_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_START_MS_MAX};
+use crate::wire::control::{Answer, Call};
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nobody listens.
+    #[error("no daemon is running")]
+    NoDaemon,
+    /// It cannot be started or reached.
+    #[error("the daemon cannot be used: {0}")]
+    Unusable(String),
+    /// It did not answer in time.
+    #[error("the daemon did not answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+}
+
+/// One call to a running daemon.
+pub fn call(places: &Places, call: &Call, patience: Duration) -> Result<Answer, NoAnswer> {
+    let unusable = |error: &dyn std::fmt::Display| NoAnswer::Unusable(error.to_string());
+    let mut stream = UnixStream::connect(places.socket()).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => NoAnswer::NoDaemon,
+        _ => unusable(&error),
+    })?;
+    stream.set_read_timeout(Some(patience)).map_err(|error| unusable(&error))?;
+    let mut line = serde_json::to_vec(call).map_err(|error| unusable(&error))?;
+    line.push(b'\n');
+    stream.write_all(&line).map_err(|error| unusable(&error))?;
+    let mut answer = String::new();
+    let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
+    reader.read_line(&mut answer).map_err(|error| match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
+            NoAnswer::TimedOut(patience)
+        }
+        _ => unusable(&error),
+    })?;
+    if answer.is_empty() {
+        // It was killed, or drained before it took this call.
+        return Err(NoAnswer::NoDaemon);
+    }
+    serde_json::from_str(&answer).map_err(|error| unusable(&error))
+}
+
+/// The call, after starting a daemon when none listens or the one that does is stale. `program`
+/// is this program's own file.
+pub fn call_or_start(
+    places: &Places,
+    program: &Path,
+    request: &Call,
+    patience: Duration,
+) -> Result<Answer, NoAnswer> {
+    let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    loop {
+        match call(places, request, patience) {
+            Ok(answer) if !answer.stale => return Ok(answer),
+            Ok(_) | Err(NoAnswer::NoDaemon) => {}
+            Err(error) => return Err(error),
+        }
+        if Instant::now() >= deadline {
+            return Err(NoAnswer::Unusable("an old daemon does not end".to_owned()));
+        }
+        start(places, program)?;
+    }
+}
+
+/// Makes sure that a daemon was started by someone; waits until it listens.
+fn start(places: &Places, program: &Path) -> Result<(), NoAnswer> {
+    let unusable = |error: &dyn std::fmt::Display| NoAnswer::Unusable(error.to_string());
+    let deadline = Instant::now() + Duration::from_millis(DAEMON_START_MS_MAX);
+    // One starter at a time: fifty hooks at once start one daemon, not fifty processes.
+    let _turn = loop {
+        match try_lock(&places.start_lock()).map_err(|error| unusable(&error))? {
+            Some(turn) => break turn,
+            None if UnixStream::connect(places.socket()).is_ok() => return Ok(()),
+            None if Instant::now() >= deadline => {
+                return Err(unusable(&"another process is starting it and does not finish"));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    loop {
+        // An old daemon that drains holds its lock until it is gone.
+        let is_free = try_lock(&places.daemon_lock()).map_err(|error| unusable(&error))?.is_some();
+        if is_free {
+            break;
+        }
+        if UnixStream::connect(places.socket()).is_ok() || Instant::now() >= deadline {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut child = spawn(program, Stdio::piped()).map_err(|error| unusable(&error))?;
+    let Some(stdout) = child.stdout.take() else { return Ok(()) };
+    let (sender, first_line) = std::sync::mpsc::channel();
+    // Read on a thread of its own, because a pipe has no read timeout.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = BufReader::new(stdout).read_line(&mut line);
+        let _ = sender.send(line);
+    });
+    match first_line.recv_timeout(Duration::from_millis(DAEMON_START_MS_MAX)) {
+        Ok(line) if line.starts_with("ready") => Ok(()),
+        Ok(line) if line.is_empty() => Err(unusable(&"it ended at its start")),
+        Ok(line) => Err(unusable(&line.trim())),
+        Err(_) => Err(unusable(&"it does not start")),
+    }
+}
+
+/// Starts a daemon and waits for nothing. Two at once are harmless: the second one sees the lock.
+pub fn start_without_waiting(places: &Places, program: &Path) -> std::io::Result<()> {
+    if UnixStream::connect(places.socket()).is_ok() {
+        return Ok(());
+    }
+    spawn(program, Stdio::null()).map(drop)
+}
+
+fn spawn(program: &Path, stdout: Stdio) -> std::io::Result<std::process::Child> {
+    Command::new(program)
+        .args(["daemon", "run", "--detach"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// Waits until no daemon holds the lock; false when one still does at the deadline.
+#[must_use]
+pub fn wait_until_gone(places: &Places) -> bool {
+    let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    while Instant::now() < deadline {
+        match try_lock(&places.daemon_lock()) {
+            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
+    false
+}

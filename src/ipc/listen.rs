@@ -1,0 +1,81 @@
+//! The daemon's end: the lock for life, the socket bound under it, and the lines of a connection.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+use super::{Lock, Places, try_lock};
+use crate::base::limits::CONTROL_LINE_BYTES_MAX;
+use crate::wire::control::{Answer, Call};
+
+/// The only listener of these places.
+#[derive(Debug)]
+pub struct Listening {
+    listener: UnixListener,
+    socket: PathBuf,
+    _lock: Lock,
+}
+
+impl Listening {
+    /// Takes the lock, then the socket (0600). `None`: another daemon holds the lock. The folder
+    /// must exist and be private.
+    pub fn try_start(places: &Places) -> std::io::Result<Option<Self>> {
+        let Some(lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
+        let socket = places.socket();
+        // Under the lock no living daemon can own this socket: it is a leftover of a killed one.
+        match std::fs::remove_file(&socket) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&socket)?;
+        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Some(Self { listener, socket, _lock: lock }))
+    }
+
+    /// The next connection of this user; others are turned away.
+    pub async fn accept(&self) -> std::io::Result<UnixStream> {
+        loop {
+            let (stream, _) = self.listener.accept().await?;
+            let user = stream.peer_cred()?.uid();
+            if user == rustix::process::getuid().as_raw() {
+                return Ok(stream);
+            }
+            tracing::warn!(user, "turned away a connection of another user");
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // The socket goes before the lock, so a starter never sees a lock without a daemon.
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+/// Reads a connection's one call; the error is for the log.
+pub async fn read_call(stream: &mut UnixStream) -> Result<Call, String> {
+    let mut line = String::new();
+    let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
+    reader.read_line(&mut line).await.map_err(|error| error.to_string())?;
+    if line.is_empty() {
+        return Err("closed without a call".to_owned());
+    }
+    serde_json::from_str(&line).map_err(|error| error.to_string())
+}
+
+/// Writes the answer; an error means that nobody has read it.
+pub async fn write_answer(stream: &mut UnixStream, answer: &Answer) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    stream.flush().await
+}
+
+/// Resolves when the other end has gone away.
+pub async fn gone(stream: &mut UnixStream) {
+    let mut byte = [0];
+    // A front door sends nothing after its call, so any end of reading is its end.
+    let _ = stream.read(&mut byte).await;
+}
