@@ -293,6 +293,13 @@ pub(crate) fn clean_environment() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
+/// Folder for what tests download once: kept between runs, outside version control.
+pub(crate) fn test_cache() -> PathBuf {
+    std::env::var_os("MOAI_RALPH_TEST_CACHE")
+        .filter(|folder| !folder.is_empty())
+        .map_or_else(|| Path::new(CHECKOUT).join(".cache"), PathBuf::from)
+}
+
 /// The scripted language server, which cargo builds beside the tests.
 pub(crate) fn fake_language_server() -> PathBuf {
     let path = Path::new(PROGRAM).with_file_name("examples").join("fake-language-server");

@@ -1,0 +1,201 @@
+//! The host: installs the pinned Claude Code program once and runs it with a clean environment.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::model::{Model, Turn, texts};
+use crate::support::{
+    CHECKOUT, PROGRAM, Sandbox, eventually, finish, json_lines, test_cache, write_file,
+};
+
+/// The version whose behaviour these tests pin.
+const VERSION: &str = "2.1.330";
+/// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
+const RUN_LIMIT: Duration = Duration::from_mins(3);
+
+/// Path of the host's native program, installed from npm on first use.
+pub(crate) fn install_claude() -> PathBuf {
+    let folder = test_cache().join(format!("claude-code-{VERSION}"));
+    fs::create_dir_all(&folder).expect("the cache folder is writable");
+    let lock = File::create(folder.join(".lock")).expect("the cache folder is writable");
+    // Every test is a process of its own and all may come first.
+    lock.lock().expect("a local file can be locked");
+    if let Some(program) = installed(&folder) {
+        return program;
+    }
+    write_file(&folder.join("package.json"), "{\"private\": true}\n");
+    let output = finish(
+        Command::new("npm").current_dir(&folder).args([
+            "install",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+            &format!("@anthropic-ai/claude-code@{VERSION}"),
+        ]),
+        "",
+    );
+    installed(&folder).unwrap_or_else(|| panic!("npm left no native program: {output:#?}"))
+}
+
+fn installed(folder: &Path) -> Option<PathBuf> {
+    let packages = fs::read_dir(folder.join("node_modules/@anthropic-ai")).ok()?;
+    packages
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("claude-code-"))
+        .map(|entry| entry.path().join("claude"))
+        .find(|program| program.is_file())
+}
+
+/// One run of the host against a scripted model.
+pub(crate) struct Run {
+    pub(crate) model: Model,
+    pub(crate) code: Option<i32>,
+    pub(crate) stream: Vec<Value>,
+    stderr: String,
+}
+
+impl Run {
+    /// Fails the test with everything that was said.
+    pub(crate) fn fail(&self, what: &str) -> ! {
+        let ending = self.stream.last().map(ToString::to_string).unwrap_or_default();
+        panic!(
+            "{what}\n{}--- exit {:?}\n--- last line of the stream: {ending}\n--- stderr: {}",
+            self.model.transcript(),
+            self.code,
+            self.stderr
+        )
+    }
+
+    /// Everything said to the model in one request (1-based).
+    pub(crate) fn told_in(&self, number: usize) -> String {
+        let requests = self.model.requests();
+        let Some(request) = requests.get(number - 1) else {
+            self.fail(&format!("there is no request {number}"))
+        };
+        let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        messages
+            .iter()
+            .flat_map(|message| texts(&message["content"]))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The words must be in this request and in none before it.
+    pub(crate) fn assert_first_told_in(&self, number: usize, words: &str) {
+        for earlier in 1..number {
+            if self.told_in(earlier).contains(words) {
+                self.fail(&format!("{words:?} is already in request {earlier}"));
+            }
+        }
+        if !self.told_in(number).contains(words) {
+            self.fail(&format!("{words:?} is not in request {number}"));
+        }
+    }
+
+    /// The host ended well and asked for every turn of the script.
+    pub(crate) fn assert_finished(&self) {
+        if self.code != Some(0) {
+            self.fail("the host did not end well");
+        }
+        if self.model.turns_left() > 0 {
+            self.fail("the host ended before the script did");
+        }
+    }
+
+    /// Ids of the host's session, as its stream names it.
+    pub(crate) fn session_id(&self) -> String {
+        let id = self.stream.iter().find_map(|line| line["session_id"].as_str());
+        id.unwrap_or_else(|| self.fail("the stream names no session")).to_owned()
+    }
+}
+
+/// Starts the host with a prompt and a plugin folder, and waits for its end.
+pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Turn>) -> Run {
+    let model = Model::start(turns);
+    let base = sandbox.base();
+    let (stdout, stderr) = (base.join("stream.jsonl"), base.join("host-stderr.txt"));
+    let mut command = claude(sandbox);
+    command
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .args(["-p", prompt, "--output-format", "stream-json", "--verbose"])
+        .arg("--dangerously-skip-permissions")
+        .arg("--plugin-dir")
+        .arg(plugin)
+        .stdin(Stdio::null())
+        .stdout(File::create(&stdout).expect("the sandbox is writable"))
+        .stderr(File::create(&stderr).expect("the sandbox is writable"))
+        .process_group(0);
+    let mut child = command.spawn().expect("the installed program starts");
+    let status = eventually(RUN_LIMIT, || child.try_wait().expect("the child is ours"));
+    if status.is_none() {
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = child.wait();
+    }
+    Run {
+        model,
+        code: status.and_then(|status| status.code()),
+        stream: json_lines(&stdout),
+        stderr: fs::read_to_string(&stderr).unwrap_or_default(),
+    }
+}
+
+/// The host's program with an environment in which it can reach nothing but loopback.
+pub(crate) fn claude(sandbox: &Sandbox) -> Command {
+    let mut command = Command::new(install_claude());
+    sandbox.prepare(&mut command);
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command.env_remove(name).env_remove(name.to_uppercase());
+    }
+    command
+        .env("CLAUDE_CONFIG_DIR", sandbox.base().join("home/.claude"))
+        .env("ANTHROPIC_API_KEY", "dummy")
+        .env("IS_SANDBOX", "1")
+        .env("DISABLE_TELEMETRY", "1")
+        .env("DISABLE_ERROR_REPORTING", "1")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("NO_PROXY", "127.0.0.1,localhost")
+        .env("MOAI_RALPH_BIN", PROGRAM);
+    command
+}
+
+/// The plugin folder under test: this checkout.
+pub(crate) fn checkout() -> &'static Path {
+    Path::new(CHECKOUT)
+}
+
+/// A plugin whose only hook prints a fixed context after every Write.
+fn trivial_plugin(sandbox: &Sandbox, context: &str) -> PathBuf {
+    let folder = sandbox.base().join("trivial-plugin");
+    let manifest = json!({"name": "trivial", "version": "0.0.1", "description": "one hook"});
+    write_file(&folder.join(".claude-plugin/plugin.json"), &manifest.to_string());
+    let answer = json!({
+        "hookSpecificOutput": {"hookEventName": "PostToolUse", "additionalContext": context}
+    });
+    let hook = json!({
+        "type": "command", "command": "printf", "args": ["%s", answer.to_string()], "timeout": 10
+    });
+    let hooks = json!({"hooks": {"PostToolUse": [{"matcher": "Write", "hooks": [hook]}]}});
+    write_file(&folder.join("hooks/hooks.json"), &hooks.to_string());
+    folder
+}
+
+#[test]
+fn the_scripted_model_sees_hook_context() {
+    let sandbox = Sandbox::new();
+    let plugin = trivial_plugin(&sandbox, "MARK of the trivial hook");
+    let turns = vec![Turn::write(&sandbox.path("a.txt"), "one\n"), Turn::text("finished")];
+    let run = run(&sandbox, &plugin, "please write", turns);
+    run.assert_finished();
+    run.assert_first_told_in(2, "MARK of the trivial hook");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    assert!(!run.session_id().is_empty());
+}
