@@ -83,7 +83,7 @@ fn a_promise_is_refused_while_the_file_is_dirty_and_kept_when_it_is_clean() {
     let prompt = "/moai-ralph:moai-loop fix it --max-iterations 5 --completion-promise DONE";
     let run = run(&sandbox, checkout(), prompt, turns);
     run.assert_finished();
-    run.assert_first_told_in(1, "[moai-ralph]");
+    run.assert_first_told_in(1, "UserPromptExpansion hook additional context: [moai-ralph]");
     run.assert_first_told_in(3, "Stop hook feedback");
     let requests = run.model.requests().len();
     if requests != 4 {

@@ -5,6 +5,7 @@ mod engine;
 mod host;
 mod http;
 mod model;
+mod plugin;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;

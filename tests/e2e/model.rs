@@ -162,8 +162,9 @@ impl Model {
                     }
                 }
                 told = messages.len();
-                let answer = script.turns.get(number).map(|turn| format!("{turn:?}"));
-                let _ = writeln!(out, "  => {}", shortened(&answer.unwrap_or("DONE".to_owned())));
+                let answer = script.turns.get(number).map(|turn| turn.block(number));
+                let answer = answer.as_ref().map(block_texts).unwrap_or_default().join("\n");
+                let _ = writeln!(out, "  => {}", shortened(&answer));
             }
             let _ = writeln!(out, "--- other requests: {:?}", script.other);
             out
@@ -189,8 +190,9 @@ fn block_texts(block: &Value) -> Vec<String> {
     }
 }
 
-fn shortened(text: &str) -> String {
-    const SHOWN: usize = 1500;
+/// The beginning of a text, for people.
+pub(crate) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 600;
     match text.char_indices().nth(SHOWN) {
         Some((cut, _)) => format!("{}… ({} bytes)", &text[..cut], text.len()),
         None => text.to_owned(),

@@ -140,6 +140,7 @@ impl Sandbox {
         command
             .env("PATH", path)
             .env("HOME", base.join("home"))
+            .env("MOAI_RALPH_BIN", PROGRAM)
             .env("MOAI_RALPH_HOME", base.join("state"))
             .env("MOAI_RALPH_DATA", &self.data)
             .env("XDG_RUNTIME_DIR", base.join("run"))

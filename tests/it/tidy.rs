@@ -1,1 +1,7 @@
-//! x
+//! The house, held by a test: which module may know which, and what no file may contain.
+//! The tables here are the living copy of the layers in `ARCHITECTURE.md`.
+
+mod layers;
+mod plugin_files;
+mod sources;
+mod text;
