@@ -1,8 +1,13 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
+mod check;
+mod daemon;
 mod fake_server;
+mod hooks;
+mod loops;
 mod payload_files;
 mod plugin;
 mod sandbox;
+#[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod tidy;

@@ -24,7 +24,7 @@ pub(crate) const SESSION: &str = "00000000-0000-4000-8000-000000000000";
 /// Longest wait for a fact before a test fails: generous, because machines under load are slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Time a process may take to go away after it was asked to.
-const GOING_AWAY: Duration = Duration::from_secs(10);
+const GOING_AWAY: Duration = Duration::from_secs(20);
 
 /// What a process answered.
 #[derive(Debug)]
@@ -94,11 +94,6 @@ impl Sandbox {
     /// A path inside the project.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root().join(relative)
-    }
-
-    /// Folder of downloaded language servers.
-    pub(crate) fn data(&self) -> &Path {
-        &self.data
     }
 
     /// Sets a variable for every later process of this sandbox.

@@ -126,9 +126,11 @@ fn violations(file: &Source) -> Vec<String> {
             found.push(format!("{}:{line}: {own} (layer {layer}) imports {name}", file.path));
         }
     }
-    if layer <= CORE_LAYER_MAX {
+    if layer <= CORE_LAYER_MAX && !module.ends_with("::tests") {
+        // Tests may ask the clock; what they test may not.
+        let production = &code[..code.find("#[cfg(test)]").unwrap_or(code.len())];
         for word in RIM_WORDS {
-            for at in word_positions(&code, word) {
+            for at in word_positions(production, word) {
                 let line = line_of(&code, at);
                 found.push(format!("{}:{line}: the core touches the world: {word}", file.path));
             }
@@ -198,6 +200,7 @@ fn the_table_is_kept_by_the_test_itself() {
     check("src/wire/hook.rs", "use super::lsp::run;", 0);
     check("src/daemon.rs", "use crate::{store, files}; use tokio::net::UnixStream;", 0);
     check("src/looping/step.rs", "fn f() { std::time::Instant::now(); }", 1);
+    check("src/looping/step.rs", "#[cfg(test)]\nmod tests { fn f() { Instant::now(); } }", 0);
     check("src/files/walk.rs", "use ignore::WalkBuilder; use git2::Repository;", 1);
     check(
         "src/git/status.rs",

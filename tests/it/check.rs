@@ -1,0 +1,132 @@
+//! `check`: three-valued verdicts and their exit codes, with a scripted server in pyright's place.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// A clean Python file and a scripted server that finds `BAD`.
+fn project(mut script: Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    script["errors"] = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+    sandbox.fake_server("pyright-langserver", script);
+    sandbox.write("app.py", "word = 'BAD'\n");
+    sandbox
+}
+
+fn report(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Value {
+    let output = sandbox.run(&[&["check", "--all", "--json"], arguments].concat());
+    assert_eq!(output.code, code, "{output:#?}");
+    let report = output.json();
+    let count = |key: &str| report[key].as_u64().unwrap_or(u64::MAX);
+    let skipped = report["files_skipped"].as_array().map_or(0, Vec::len) as u64;
+    assert_eq!(count("files_checked") + skipped, count("files_total"), "{report:#}");
+    report
+}
+
+fn finds_the_word(script: Value) {
+    let sandbox = project(script);
+    let dirty = report(&sandbox, &[], 1);
+    assert_eq!(dirty["verdict"], "dirty");
+    let findings = dirty["findings"].as_array().expect("a report lists its findings");
+    let from_server: Vec<_> =
+        findings.iter().filter(|finding| finding["sensor"] == "pyright").collect();
+    assert_eq!(from_server.len(), 1, "{dirty:#}");
+    assert_eq!(from_server[0]["path"], "app.py");
+    assert_eq!(from_server[0]["code"], "badWord");
+    assert_eq!(from_server[0]["range"]["start"], json!({"line": 0, "character": 8}));
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(report(&sandbox, &[], 0)["verdict"], "clean");
+}
+
+#[test]
+fn a_well_behaved_server_is_believed() {
+    finds_the_word(json!({}));
+}
+
+#[test]
+fn a_server_that_registers_late_is_waited_for() {
+    finds_the_word(json!({"mode": "pull-dynamic", "register_after_ms": 300}));
+}
+
+#[test]
+fn noise_collisions_and_cancelled_answers_change_nothing() {
+    finds_the_word(json!({
+        "junk_on_stdout": true, "id_collision": true, "cancel_first": 2, "ask_configuration": 3,
+        "result_unchanged": true, "progress": {"title": "Indexing", "end_after_ms": 50},
+    }));
+}
+
+#[test]
+fn positions_are_converted_from_the_servers_encoding() {
+    let sandbox = project(json!({"position_encoding": "utf-8"}));
+    sandbox.write("app.py", "word = '한글😀 BAD'\n");
+    let dirty = report(&sandbox, &[], 1);
+    let start = &dirty["findings"][0]["range"]["start"];
+    assert_eq!(start, &json!({"line": 0, "character": 13}), "{dirty:#}");
+}
+
+#[test]
+fn silence_a_crash_and_a_failed_start_are_unmeasured_and_never_clean() {
+    for script in [
+        json!({"never_answer": ["textDocument/diagnostic"]}),
+        json!({"crash_at": {"method": "textDocument/diagnostic", "n": 1}}),
+        json!({"fail_initialize": true}),
+    ] {
+        let sandbox = project(script.clone());
+        let unmeasured = report(&sandbox, &["--timeout", "3"], 4);
+        assert_eq!(unmeasured["verdict"], "unmeasured", "{script}: {unmeasured:#}");
+        let sensors = unmeasured["sensors"].as_array().expect("a report lists its sensors");
+        let server = sensors.iter().find(|sensor| sensor["name"] == "pyright");
+        let reason = server.and_then(|sensor| sensor["reason"].as_str());
+        assert!(reason.is_some_and(|reason| !reason.is_empty()), "{script}: {unmeasured:#}");
+        report(&sandbox, &["--timeout", "3", "--allow-unmeasured"], 0);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_installed_is_named_with_the_command_that_installs_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", "word = 'good'\n");
+    let output = sandbox.run(&["check", "--all"]);
+    assert_eq!(output.code, 4, "{output:#?}");
+    assert!(output.stdout.contains("moai-ralph server install python"), "{output:#?}");
+}
+
+#[test]
+fn odd_files_are_skipped_with_a_reason() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    fs::write(sandbox.path("binary.py"), [0_u8, 159, 146, 150]).expect("the sandbox is writable");
+    sandbox.write("big.py", &"x = 1\n".repeat(300_000));
+    let outside = sandbox.base().join("outside.py");
+    fs::write(&outside, "word = 'BAD'\n").expect("the sandbox is writable");
+    symlink(&outside, sandbox.path("link.py")).expect("the sandbox is writable");
+    symlink("nowhere.py", sandbox.path("dangling.py")).expect("the sandbox is writable");
+    let report = report(&sandbox, &[], 0);
+    let skipped = report["files_skipped"].as_array().expect("a report lists skipped files");
+    for path in ["binary.py", "big.py"] {
+        let entry = skipped.iter().find(|entry| entry["path"] == path);
+        let reason = entry.and_then(|entry| entry["reason"].as_str());
+        assert!(reason.is_some_and(|reason| !reason.is_empty()), "{path}: {report:#}");
+    }
+    assert_eq!(report["findings"], json!([]), "a link out of the root is not followed");
+}
+
+#[test]
+fn a_usage_error_is_3_and_nothing_is_ever_2() {
+    let sandbox = Sandbox::new();
+    for arguments in [
+        &["no-such-command"][..],
+        &["check", "--no-such-option"],
+        &["check", "--format", "no-such-format"],
+        &["loop", "start", "--max-iterations", "many"],
+    ] {
+        let output = sandbox.run(arguments);
+        assert_eq!(output.code, 3, "{arguments:?}: {output:#?}");
+        assert_eq!(output.stdout, "", "{arguments:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+    }
+}

@@ -1,0 +1,184 @@
+//! The loop: a Stop is decided on evidence, for exactly one session.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::support::{Output, SESSION, Sandbox};
+
+const CLEAN: &str = "word = 'good'\n";
+const DIRTY: &str = "word = 'BAD'\n";
+
+/// A committed clean file, a scripted server that finds `BAD`, and a loop for this session.
+fn looping(options: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+    sandbox.write("app.py", CLEAN);
+    sandbox.commit();
+    let output = start(&sandbox, options);
+    assert_eq!(output.code, 0, "{output:#?}");
+    sandbox
+}
+
+fn start(sandbox: &Sandbox, options: &[&str]) -> Output {
+    let arguments = ["loop", "start", "--session", SESSION, "--prompt", "fix it", "--json"];
+    sandbox.run(&[&arguments, options].concat())
+}
+
+/// One Stop of this session; the reason when it is blocked.
+fn stop(sandbox: &Sandbox, last_words: &str) -> Option<String> {
+    let mut input = sandbox.payload("Stop");
+    input["last_assistant_message"] = last_words.into();
+    blocked(&sandbox.hook("stop", &input))
+}
+
+fn blocked(output: &Output) -> Option<String> {
+    assert_eq!(output.code, 0, "{output:#?}");
+    if output.stdout.trim().is_empty() {
+        return None;
+    }
+    let answer = output.json();
+    (answer["decision"] == "block").then(|| answer["reason"].as_str().unwrap_or("").to_owned())
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    let output = sandbox.run(&["loop", "status", "--json"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    output.json()
+}
+
+#[test]
+fn without_a_loop_a_stop_is_not_our_business() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", DIRTY);
+    let output = sandbox.hook("stop", &sandbox.payload("Stop"));
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn a_dirty_file_blocks_and_a_clean_one_completes() {
+    let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "5"]);
+    sandbox.write("app.py", DIRTY);
+    let reason = stop(&sandbox, "finished").expect("dirty evidence blocks");
+    assert!(reason.contains("app.py:1:9") && reason.contains("bad word"), "{reason}");
+    let running = status(&sandbox);
+    assert_eq!((&running["status"], &running["iteration"]), (&json!("running"), &json!(2)));
+    sandbox.write("app.py", CLEAN);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+    assert_eq!(stop(&sandbox, "after the loop"), None);
+}
+
+#[test]
+fn a_promise_is_necessary_but_never_sufficient() {
+    let sandbox = looping(&["--completion-promise", "DONE", "--max-iterations", "9"]);
+    sandbox.write("app.py", DIRTY);
+    assert!(stop(&sandbox, "<promise>DONE</promise>").is_some(), "the file is dirty");
+    sandbox.write("app.py", CLEAN);
+    for words in ["finished", "`<promise>DONE</promise>`", "```\n<promise>DONE</promise>\n```"] {
+        assert!(stop(&sandbox, words).is_some(), "{words:?} is no promise");
+    }
+    assert_eq!(stop(&sandbox, "It works.\n\n<promise>DONE</promise>"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn the_last_iteration_counts() {
+    let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "2"]);
+    sandbox.write("app.py", DIRTY);
+    assert!(stop(&sandbox, "one").is_some());
+    sandbox.write("app.py", CLEAN);
+    assert_eq!(stop(&sandbox, "two"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+
+    let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "2"]);
+    sandbox.write("app.py", DIRTY);
+    assert!(stop(&sandbox, "one").is_some());
+    assert_eq!(stop(&sandbox, "two"), None);
+    assert_eq!(status(&sandbox)["status"], "max_iterations");
+}
+
+#[test]
+fn other_sessions_and_waiting_turns_are_left_alone() {
+    let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "5"]);
+    sandbox.write("app.py", DIRTY);
+    for session in ["11111111-0000-4000-8000-000000000000", ""] {
+        let mut input = sandbox.payload("Stop");
+        input["session_id"] = session.into();
+        assert_eq!(blocked(&sandbox.hook("stop", &input)), None, "{session:?}");
+    }
+    assert_eq!(blocked(&sandbox.hook("stop", &sandbox.payload("Stop-bgtask"))), None);
+    let status = status(&sandbox);
+    assert_eq!((&status["status"], &status["iteration"]), (&json!("running"), &json!(1)));
+}
+
+#[test]
+fn failing_checks_of_the_project_are_fed_back() {
+    let sandbox = looping(&["--until", "checks", "--max-iterations", "5"]);
+    let checks = |text: &str| {
+        sandbox.write(".claude/autochecks.sh", text);
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
+    };
+    checks("#!/bin/sh\necho 'test_total: expected 3, got 4'\nexit 1\n");
+    let reason = stop(&sandbox, "finished").expect("a failing check blocks");
+    assert!(reason.contains("expected 3, got 4"), "{reason}");
+    checks("#!/bin/sh\nexit 0\n");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn cancelling_takes_effect_at_once_and_twice_is_no_harm() {
+    let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "5"]);
+    sandbox.write("app.py", DIRTY);
+    for _ in 0..2 {
+        let output = sandbox.run(&["loop", "cancel"]);
+        assert_eq!(output.code, 0, "{output:#?}");
+    }
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "cancelled");
+    assert_eq!(sandbox.read("app.py"), DIRTY);
+}
+
+#[test]
+fn a_second_loop_and_an_unbounded_one_are_refused() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    let id = status(&sandbox)["id"].as_str().expect("a loop has an id").to_owned();
+    let second = start(&sandbox, &["--max-iterations", "5"]);
+    assert_eq!(second.code, 1, "{second:#?}");
+    assert!(format!("{}{}", second.stdout, second.stderr).contains(&id), "{second:#?}");
+    sandbox.run(&["loop", "cancel"]);
+    let unbounded = start(&sandbox, &["--max-iterations", "0"]);
+    assert!([1, 3].contains(&unbounded.code), "{unbounded:#?}");
+}
+
+#[test]
+fn a_slash_command_starts_the_loop_with_its_arguments_as_typed() {
+    let sandbox = looping(&["--max-iterations", "5"]);
+    sandbox.run(&["loop", "cancel"]);
+    let typed =
+        "fix \"all\" $(touch x) `touch y` 한글 --max-iterations 3 --completion-promise DONE";
+    for name in ["moai-ralph:moai-loop", "moai-loop"] {
+        let mut input = sandbox.payload("UserPromptExpansion");
+        input["command_name"] = name.into();
+        input["command_args"] = typed.into();
+        input["prompt"] = format!("/{name} {typed}").into();
+        let told = sandbox.hook("user-prompt-expansion", &input).context();
+        assert!(told.starts_with("[moai-ralph]"), "{told}");
+        let status = status(&sandbox);
+        assert_eq!((&status["status"], &status["max_iterations"]), (&json!("running"), &json!(3)));
+        assert_eq!(status["session_id"], SESSION);
+        let prompt = status["prompt"].as_str().unwrap_or_default();
+        assert!(prompt.contains("fix \"all\" $(touch x) `touch y` 한글"), "{prompt}");
+        assert!(!prompt.contains("--max-iterations"), "{prompt}");
+        sandbox.run(&["loop", "cancel"]);
+    }
+    let mut input = sandbox.payload("UserPromptExpansion");
+    input["command_name"] = "moai-ralph:moai-loop".into();
+    input["command_args"] = "fix --max-iterations many".into();
+    assert!(blocked(&sandbox.hook("user-prompt-expansion", &input)).is_some());
+    assert!(!sandbox.path("x").exists() && !sandbox.path("y").exists());
+}
