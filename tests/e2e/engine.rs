@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use crate::host::{checkout, run};
 use crate::model::Turn;
 use crate::support::{Sandbox, test_cache};
@@ -25,6 +27,15 @@ def find(connection: sqlite3.Connection, name: str) -> int:
     connection.execute(f\"SELECT id FROM users WHERE name = '{name}'\")
     eval(name)
     return name
+";
+
+/// The same question asked safely; not what was committed, so there is something to measure.
+const FIXED: &str = "import sqlite3
+
+
+def find(connection: sqlite3.Connection, name: str) -> int:
+    rows = connection.execute(\"SELECT id FROM users WHERE name = ?\", (name,)).fetchall()
+    return len(rows)
 ";
 
 /// Nothing to say about this one.
@@ -58,26 +69,43 @@ fn contains(folder: &Path, name: &str, depth: usize) -> bool {
 
 #[test]
 fn an_introduced_injection_is_told_with_the_next_request() {
-    let (sandbox, typed) = python_project();
-    let content = if typed { INJECTION_AND_TYPE_ERROR } else { INJECTION };
-    let turns = vec![Turn::write(&sandbox.path("app.py"), content), Turn::text("finished")];
+    let (sandbox, _) = python_project();
+    let turns = vec![Turn::write(&sandbox.path("app.py"), INJECTION), Turn::text("finished")];
     let run = run(&sandbox, checkout(), "please change the query", turns);
     run.assert_finished();
     run.assert_first_told_in(2, "[moai-ralph] app.py: introduced");
     run.assert_first_told_in(2, "CWE-89");
-    if typed {
-        run.assert_first_told_in(2, "pyright(reportReturnType)");
+}
+
+#[test]
+fn an_introduced_type_error_is_told_once() {
+    let (sandbox, typed) = python_project();
+    // While the model is busy with a command of its own, a cold type checker can finish.
+    let measure = "\"$MOAI_RALPH_BIN\" check app.py >/dev/null 2>&1 || true";
+    let turns = vec![
+        Turn::write(&sandbox.path("app.py"), INJECTION_AND_TYPE_ERROR),
+        Turn::Tool { name: "Bash", input: json!({"command": measure, "description": "check"}) },
+        Turn::text("finished"),
+    ];
+    let run = run(&sandbox, checkout(), "please change the query", turns);
+    run.assert_finished();
+    run.assert_first_told_in(2, "[moai-ralph] app.py: introduced");
+    let told = run.told_in(3);
+    // Without a type checker nobody can have said it; the gate always installs one.
+    let times = usize::from(typed);
+    if told.matches("pyright(reportReturnType)").count() != times {
+        run.fail(&format!("the type error must be told {times} times"));
     }
 }
 
 #[test]
 fn a_promise_is_refused_while_the_file_is_dirty_and_kept_when_it_is_clean() {
-    let (sandbox, _) = python_project();
+    let (sandbox, typed) = python_project();
     let file = sandbox.path("app.py");
     let turns = vec![
         Turn::write(&file, INJECTION),
         Turn::text("All good.\n\n<promise>DONE</promise>"),
-        Turn::write(&file, CLEAN),
+        Turn::write(&file, FIXED),
         Turn::text("Fixed.\n\n<promise>DONE</promise>"),
     ];
     let prompt = "/moai-ralph:moai-loop fix it --max-iterations 5 --completion-promise DONE";
@@ -90,8 +118,10 @@ fn a_promise_is_refused_while_the_file_is_dirty_and_kept_when_it_is_clean() {
         run.fail(&format!("blocked once means 4 requests, there were {requests}"));
     }
     let status = sandbox.run(&["loop", "status", "--json"]);
-    if status.code != 0 || status.json()["status"] != "completed" {
-        run.fail(&format!("the loop did not complete: {status:#?}"));
+    // Without a language server the gap is named instead of being called completed.
+    let expected = if typed { "completed" } else { "completed_unverified" };
+    if status.code != 0 || status.json()["status"] != *expected {
+        run.fail(&format!("the loop is not {expected}: {status:#?}"));
     }
-    assert_eq!(sandbox.read("app.py"), CLEAN);
+    assert_eq!(sandbox.read("app.py"), FIXED);
 }

@@ -9,14 +9,22 @@ use crate::support::{Output, SESSION, Sandbox};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
+/// Clean, and not what was committed: so there is something to measure.
+const FIXED: &str = "word = 'better'\n";
 
-/// A committed clean file, a scripted server that finds `BAD`, and a loop for this session.
-fn looping(options: &[&str]) -> Sandbox {
+/// A committed clean file and a scripted server that finds `BAD`.
+fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
     sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
     sandbox.write("app.py", CLEAN);
     sandbox.commit();
+    sandbox
+}
+
+/// The same with a loop for this session.
+fn looping(options: &[&str]) -> Sandbox {
+    let sandbox = project();
     let output = start(&sandbox, options);
     assert_eq!(output.code, 0, "{output:#?}");
     sandbox
@@ -49,6 +57,10 @@ fn status(sandbox: &Sandbox) -> Value {
     output.json()
 }
 
+fn iteration(status: &Value) -> u64 {
+    status["iteration"].as_u64().expect("a loop counts its iterations")
+}
+
 #[test]
 fn without_a_loop_a_stop_is_not_our_business() {
     let sandbox = Sandbox::new();
@@ -60,12 +72,13 @@ fn without_a_loop_a_stop_is_not_our_business() {
 #[test]
 fn a_dirty_file_blocks_and_a_clean_one_completes() {
     let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "5"]);
+    let before = iteration(&status(&sandbox));
     sandbox.write("app.py", DIRTY);
     let reason = stop(&sandbox, "finished").expect("dirty evidence blocks");
     assert!(reason.contains("app.py:1:9") && reason.contains("bad word"), "{reason}");
     let running = status(&sandbox);
-    assert_eq!((&running["status"], &running["iteration"]), (&json!("running"), &json!(2)));
-    sandbox.write("app.py", CLEAN);
+    assert_eq!((&running["status"], iteration(&running)), (&json!("running"), before + 1));
+    sandbox.write("app.py", FIXED);
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
     assert_eq!(stop(&sandbox, "after the loop"), None);
@@ -76,7 +89,7 @@ fn a_promise_is_necessary_but_never_sufficient() {
     let sandbox = looping(&["--completion-promise", "DONE", "--max-iterations", "9"]);
     sandbox.write("app.py", DIRTY);
     assert!(stop(&sandbox, "<promise>DONE</promise>").is_some(), "the file is dirty");
-    sandbox.write("app.py", CLEAN);
+    sandbox.write("app.py", FIXED);
     for words in ["finished", "`<promise>DONE</promise>`", "```\n<promise>DONE</promise>\n```"] {
         assert!(stop(&sandbox, words).is_some(), "{words:?} is no promise");
     }
@@ -89,7 +102,7 @@ fn the_last_iteration_counts() {
     let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "2"]);
     sandbox.write("app.py", DIRTY);
     assert!(stop(&sandbox, "one").is_some());
-    sandbox.write("app.py", CLEAN);
+    sandbox.write("app.py", FIXED);
     assert_eq!(stop(&sandbox, "two"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 
@@ -103,6 +116,7 @@ fn the_last_iteration_counts() {
 #[test]
 fn other_sessions_and_waiting_turns_are_left_alone() {
     let sandbox = looping(&["--until", "diagnostics", "--max-iterations", "5"]);
+    let before = iteration(&status(&sandbox));
     sandbox.write("app.py", DIRTY);
     for session in ["11111111-0000-4000-8000-000000000000", ""] {
         let mut input = sandbox.payload("Stop");
@@ -110,19 +124,22 @@ fn other_sessions_and_waiting_turns_are_left_alone() {
         assert_eq!(blocked(&sandbox.hook("stop", &input)), None, "{session:?}");
     }
     assert_eq!(blocked(&sandbox.hook("stop", &sandbox.payload("Stop-bgtask"))), None);
-    let status = status(&sandbox);
-    assert_eq!((&status["status"], &status["iteration"]), (&json!("running"), &json!(1)));
+    let after = status(&sandbox);
+    assert_eq!((&after["status"], iteration(&after)), (&json!("running"), before));
 }
 
 #[test]
 fn failing_checks_of_the_project_are_fed_back() {
-    let sandbox = looping(&["--until", "checks", "--max-iterations", "5"]);
+    let sandbox = project();
     let checks = |text: &str| {
         sandbox.write(".claude/autochecks.sh", text);
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
     };
     checks("#!/bin/sh\necho 'test_total: expected 3, got 4'\nexit 1\n");
+    sandbox.write("app.py", FIXED);
+    let output = start(&sandbox, &["--until", "checks", "--max-iterations", "5"]);
+    assert_eq!(output.code, 0, "{output:#?}");
     let reason = stop(&sandbox, "finished").expect("a failing check blocks");
     assert!(reason.contains("expected 3, got 4"), "{reason}");
     checks("#!/bin/sh\nexit 0\n");
