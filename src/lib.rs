@@ -7,12 +7,14 @@
 pub mod base;
 pub mod checks;
 pub mod config;
+pub mod daemon;
 pub mod files;
 pub mod git;
 pub mod ipc;
 pub mod looping;
 pub mod lsp;
 pub mod report;
+pub mod scan;
 pub mod servers;
 pub mod store;
 pub mod wire;

@@ -1,0 +1,1 @@
+//! Behaviour of the scan as its users see it.
