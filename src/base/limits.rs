@@ -6,7 +6,7 @@ pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 /// Files one walk finds; a larger tree is said to be skipped from there on.
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Deepest syntax tree that is scanned; matching recurses along the tree.
-pub const TREE_DEPTH_MAX: usize = 1_000;
+pub const TREE_DEPTH_MAX: usize = 500;
 /// Largest hook input accepted on stdin (contract section 3).
 pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Longest context text handed to the host, in characters. The host moves anything above 10,000

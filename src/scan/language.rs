@@ -19,8 +19,11 @@ impl Language {
     pub(super) const ALL: [Self; 6] =
         [Self::Go, Self::JavaScript, Self::Python, Self::Rust, Self::Tsx, Self::TypeScript];
 
-    /// The language of a file by its extension.
+    /// The language of a file by its extension. Minified files have none: nobody edits them.
     pub(super) fn of(path: &RelPath) -> Option<Self> {
+        if path.as_str().ends_with(".min.js") {
+            return None;
+        }
         Some(match path.extension()?.as_str() {
             "go" => Self::Go,
             "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
