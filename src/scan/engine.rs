@@ -7,10 +7,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use ast_grep_config::{
-    CombinedScan, RuleCollection, RuleConfig, SerializableRuleConfig, Severity as EngineSeverity,
+    CombinedScan, GlobalRules, RuleCollection, RuleConfig, SerializableRuleConfig,
+    Severity as EngineSeverity,
 };
-use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_core::{AstGrep, Node, NodeMatch};
 use ast_grep_language::SupportLang;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -98,12 +99,12 @@ impl Engine {
         let Ok(document) = Document::try_new(text, grammar(self.language)) else {
             return (Vec::new(), Some(unparsed(self.language)));
         };
-        let tree = ast_grep_core::AstGrep::doc(document);
+        let tree = AstGrep::doc(document);
         if is_deeper_than(&tree, TREE_DEPTH_MAX) {
             let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
             return (Vec::new(), Some(Gap::new(Cause::Skipped, detail)));
         }
-        let gap = tree.root().is_error().then(|| unparsed(self.language));
+        let gap = is_unparsed(&tree).then(|| unparsed(self.language));
         let scan = CombinedScan::new(rules);
         let mut matches = Vec::new();
         for (rule, places) in scan.scan(&tree, false).matches {
@@ -133,7 +134,8 @@ fn compile_rule(
     body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));
     let config = SerializableRuleConfig::<SupportLang>::deserialize(Value::Object(body))
         .map_err(|error| chain(&error))?;
-    let rule = RuleConfig::try_from(config, &Default::default()).map_err(|error| chain(&error))?;
+    let rule =
+        RuleConfig::try_from(config, &GlobalRules::default()).map_err(|error| chain(&error))?;
     RuleCollection::try_new(vec![rule]).map_err(|error| chain(&error))
 }
 
@@ -153,10 +155,18 @@ fn unparsed(language: Language) -> Gap {
     Gap::new(Cause::Skipped, format!("the text does not parse as {}", language.as_str()))
 }
 
+/// Whether the parser made nothing of the text: the root is an error or has nothing but errors.
+/// An error beside parsed code is no reason to distrust the matches in that code.
+fn is_unparsed(tree: &AstGrep<Document>) -> bool {
+    let root = tree.root();
+    let mut children = root.children().filter(Node::is_named).peekable();
+    root.is_error() || (children.peek().is_some() && children.all(|child| child.is_error()))
+}
+
 /// Whether the tree has more levels. The engine recurses along the tree and walks from the root
 /// again for every relation, so a hundred thousand brackets would exhaust stack or patience; the
 /// parser itself is linear and takes them.
-fn is_deeper_than(tree: &ast_grep_core::AstGrep<Document>, depth_max: usize) -> bool {
+fn is_deeper_than(tree: &AstGrep<Document>, depth_max: usize) -> bool {
     let root = tree.root();
     let mut cursor = root.get_inner_node().walk();
     let mut depth = 0;

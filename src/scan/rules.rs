@@ -52,9 +52,12 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// The reason with the rule's id in front of it.
+    /// The reason with the rule's id in front of it, and the languages when not all are meant.
     pub(super) fn describe(&self) -> String {
         let Some(id) = &self.id else { return self.reason.clone() };
+        if self.languages.len() == Language::ALL.len() {
+            return format!("rule `{id}`: {}", self.reason);
+        }
         let words: Vec<&str> = self.languages.iter().map(|language| language.as_str()).collect();
         format!("rule `{id}` ({}): {}", words.join(", "), self.reason)
     }
