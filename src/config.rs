@@ -85,7 +85,7 @@ struct Lsp {
     inline_budget_ms: Option<u64>,
     languages: Option<Languages>,
     required: Option<bool>,
-    idle_minutes: Option<u64>,
+    idle_secs: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,7 +118,7 @@ struct Loop {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Daemon {
-    idle_minutes: Option<u64>,
+    idle_secs: Option<u64>,
 }
 
 /// All keys, for the environment's variables.
@@ -128,12 +128,12 @@ const KEYS: [&str; 11] = [
     "lsp.inline_budget_ms",
     "lsp.languages",
     "lsp.required",
-    "lsp.idle_minutes",
+    "lsp.idle_secs",
     "scan.enabled",
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
-    "daemon.idle_minutes",
+    "daemon.idle_secs",
 ];
 
 impl Default for Config {
@@ -228,7 +228,7 @@ impl Config {
             }
         }
         let millis = Duration::from_millis;
-        let minutes = Duration::from_mins;
+        let secs = Duration::from_secs;
         bounded(
             &mut self.inline_budget,
             "lsp.inline_budget_ms",
@@ -236,7 +236,7 @@ impl Config {
             0..=30_000,
             millis,
         )?;
-        bounded(&mut self.server_idle, "lsp.idle_minutes", lsp.idle_minutes, 1..=1_440, minutes)?;
+        bounded(&mut self.server_idle, "lsp.idle_secs", lsp.idle_secs, 1..=86_400, secs)?;
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let most = u64::from(crate::base::limits::LOOP_ITERATIONS_MAX);
         bounded(
@@ -253,7 +253,6 @@ impl Config {
             1_000..=300_000,
             millis,
         )?;
-        let secs = Duration::from_secs;
         bounded(
             &mut self.check_timeout,
             "loop.check_timeout_secs",
@@ -261,13 +260,7 @@ impl Config {
             1..=480,
             secs,
         )?;
-        bounded(
-            &mut self.daemon_idle,
-            "daemon.idle_minutes",
-            daemon.idle_minutes,
-            1..=1_440,
-            minutes,
-        )
+        bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }
 
     /// Whether the language server of this language is asked.

@@ -3,6 +3,7 @@
 //! sensors and git's index are none of its business.
 
 mod snapshot;
+mod stamps;
 mod walk;
 mod write;
 
@@ -13,6 +14,7 @@ use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
 pub use snapshot::{Snapshot, read};
+pub use stamps::{Stamp, stamps};
 pub use walk::{Walk, walk};
 pub use write::{private_dir, write_atomically};
 

@@ -6,6 +6,7 @@
 
 pub mod base;
 pub mod checks;
+pub mod cli;
 pub mod config;
 pub mod daemon;
 pub mod files;

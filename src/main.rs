@@ -1,2 +1,7 @@
 //! The program: hands its arguments to `cli` and exits with what it says.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(moai_ralph::cli::run(std::env::args_os().collect()))
+}

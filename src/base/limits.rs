@@ -102,3 +102,5 @@ pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub const SOCKET_PATH_BYTES_MAX: usize = 100;
 /// Time an installation of a language server may take.
 pub const INSTALL_MS_MAX: u64 = 600_000;
+/// Questions to language servers that one check asks at the same time.
+pub const QUESTIONS_AT_ONCE_MAX: usize = 64;

@@ -10,6 +10,38 @@ pub struct Position {
     pub character: u32,
 }
 
+/// What a column counts; a language server chooses one (LSP 3.17, `positionEncoding`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// Bytes.
+    Utf8,
+    /// UTF-16 code units, the protocol's default and ours.
+    #[default]
+    Utf16,
+    /// Characters.
+    Utf32,
+}
+
+impl Encoding {
+    /// Of the protocol's word; an unknown one is the default.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "utf-8" => Self::Utf8,
+            "utf-32" => Self::Utf32,
+            _ => Self::Utf16,
+        }
+    }
+
+    fn width(self, character: char) -> usize {
+        match self {
+            Self::Utf8 => character.len_utf8(),
+            Self::Utf16 => character.len_utf16(),
+            Self::Utf32 => 1,
+        }
+    }
+}
+
 /// A half-open range of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Range {
@@ -75,6 +107,20 @@ impl<'t> LineIndex<'t> {
         Some(self.text[start..end].trim_end_matches(['\r', '\n']))
     }
 
+    /// A position counted in `from`, counted in `to`. A column behind the end of its line stays
+    /// behind it.
+    #[must_use]
+    pub fn recount(&self, position: Position, from: Encoding, to: Encoding) -> Position {
+        let Some(line) = self.line(position.line) else { return position };
+        let (mut left, mut counted) = (position.character as usize, 0);
+        for character in line.chars() {
+            let Some(rest) = left.checked_sub(from.width(character)) else { break };
+            left = rest;
+            counted += to.width(character);
+        }
+        Position { line: position.line, character: to_u32(counted + left) }
+    }
+
     /// Whether both ends of a range lie inside the text. A range behind the end proves that it
     /// was computed for other bytes.
     #[must_use]
@@ -129,6 +175,18 @@ mod tests {
         check("🦀x", 2, 0, 0);
         check("x\n", 99, 1, 0);
         check("", 0, 0, 0);
+    }
+
+    #[test]
+    fn columns_are_recounted_between_encodings() {
+        let index = LineIndex::new("x\n한🦀z\n");
+        let at = |character| Position { line: 1, character };
+        assert_eq!(index.recount(at(7), Encoding::Utf8, Encoding::Utf16), at(3));
+        assert_eq!(index.recount(at(2), Encoding::Utf32, Encoding::Utf16), at(3));
+        assert_eq!(index.recount(at(3), Encoding::Utf16, Encoding::Utf8), at(7));
+        assert_eq!(index.recount(at(20), Encoding::Utf8, Encoding::Utf16), at(16));
+        let behind = Position { line: 9, character: 5 };
+        assert_eq!(index.recount(behind, Encoding::Utf8, Encoding::Utf16), behind);
     }
 
     #[test]

@@ -116,12 +116,13 @@ fn start(places: &Places, program: &Path) -> Result<(), NoAnswer> {
     }
 }
 
-/// Starts a daemon and waits for nothing. Two at once are harmless: the second one sees the lock.
-pub fn start_without_waiting(places: &Places, program: &Path) -> std::io::Result<()> {
+/// Starts a daemon where none listens, and waits for nothing: true when it had to. Two at once are
+/// harmless: the second one sees the lock.
+pub fn start_without_waiting(places: &Places, program: &Path) -> std::io::Result<bool> {
     if UnixStream::connect(places.socket()).is_ok() {
-        return Ok(());
+        return Ok(false);
     }
-    spawn(program, Stdio::null()).map(drop)
+    spawn(program, Stdio::null()).map(|_| true)
 }
 
 fn spawn(program: &Path, stdout: Stdio) -> std::io::Result<std::process::Child> {

@@ -24,7 +24,7 @@ use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX};
 use crate::base::path::{RelPath, from_uri, to_uri};
-use crate::base::text::LineIndex;
+use crate::base::text::{Encoding, LineIndex, Range};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::{Id, Message, RpcError};
 use crate::wire::lsp::About;
@@ -264,7 +264,7 @@ impl Session {
                 return;
             }
         };
-        self.documents.set_capabilities(&result["capabilities"]["textDocumentSync"]);
+        self.documents.set_capabilities(&result["capabilities"]);
         self.phase = Phase::Ready;
         self.notify("initialized", json!({}));
         if !self.settings.is_null() {
@@ -422,7 +422,12 @@ impl Session {
             self.notify("$/cancelRequest", json!({"id": request}));
         }
         let index = LineIndex::new(&job.question.text);
-        let outcome = outcome.and_then(|found| {
+        let encoding = self.documents.encoding();
+        let outcome = outcome.and_then(|mut found| {
+            for Finding { range: Range { start, end }, .. } in &mut found {
+                *start = index.recount(*start, encoding, Encoding::Utf16);
+                *end = index.recount(*end, encoding, Encoding::Utf16);
+            }
             if found.iter().all(|finding| index.contains(&finding.range)) {
                 return Ok(found);
             }

@@ -10,9 +10,13 @@ use crate::lsp::registry::{Catalogue, ServerSpec};
 /// program never runs an older pin. `None` for a server that cannot be installed.
 #[must_use]
 pub fn folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
+    Some(data.join("servers").join(format!("{id}@{}", version(spec)?)))
+}
+
+/// The pinned version of a server: that of its first package.
+pub(super) fn version(spec: &ServerSpec) -> Option<String> {
     let first = spec.install.as_ref()?.npm.first()?;
-    let version = first.rsplit('@').next()?;
-    Some(data.join("servers").join(format!("{id}@{version}")))
+    first.rsplit('@').next().map(str::to_owned)
 }
 
 /// What happened to one server.

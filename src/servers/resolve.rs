@@ -24,6 +24,9 @@ pub struct Choice {
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
+    /// The pinned version, when the program is the one that `server install` put there. Some
+    /// servers do not say their version themselves.
+    pub version: Option<String>,
 }
 
 /// Chooses by the language's order and each server's `when`. `Err` carries the sensor's name.
@@ -57,9 +60,14 @@ pub(super) fn choose(
     Some(Ok(Choice {
         id: id.clone(),
         spec: spec.clone(),
-        program,
         language_id: language_id.to_owned(),
         settings,
+        version: program
+            .strip_prefix(data)
+            .is_ok()
+            .then(|| super::install::version(spec))
+            .flatten(),
+        program,
     }))
 }
 

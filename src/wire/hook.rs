@@ -21,16 +21,19 @@ pub enum Event {
     PostToolBatch,
     /// The agent wants to end its turn.
     Stop,
+    /// The session ended.
+    SessionEnd,
 }
 
 impl Event {
-    const NAMES: [(Self, &'static str, &'static str); 6] = [
+    const NAMES: [(Self, &'static str, &'static str); 7] = [
         (Self::SessionStart, "session-start", "SessionStart"),
         (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
         (Self::UserPromptExpansion, "user-prompt-expansion", "UserPromptExpansion"),
         (Self::PostToolUse, "post-tool-use", "PostToolUse"),
         (Self::PostToolBatch, "post-tool-batch", "PostToolBatch"),
         (Self::Stop, "stop", "Stop"),
+        (Self::SessionEnd, "session-end", "SessionEnd"),
     ];
 
     /// The event of a command-line name such as `post-tool-use`.

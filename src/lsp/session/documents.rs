@@ -9,7 +9,7 @@ use super::Question;
 use crate::base::hash::ContentHash;
 use crate::base::limits::OPEN_DOCUMENTS_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::{LineIndex, Position};
+use crate::base::text::{Encoding, LineIndex, Position};
 
 /// What must be sent before a document can be asked about.
 #[derive(Debug)]
@@ -42,15 +42,25 @@ pub(super) struct Documents {
     use_count: u64,
     wants_ranges: bool,
     wants_save: bool,
+    encoding: Encoding,
 }
 
 impl Documents {
-    /// Reads the server's `textDocumentSync`, a number or an object (LSP 3.17).
-    pub(super) fn set_capabilities(&mut self, sync: &Value) {
+    /// Reads the server's `textDocumentSync`, a number or an object, and its `positionEncoding`
+    /// (LSP 3.17). Only UTF-16 is offered; a server that counts otherwise says so.
+    pub(super) fn set_capabilities(&mut self, capabilities: &Value) {
+        let sync = &capabilities["textDocumentSync"];
+        let word = capabilities["positionEncoding"].as_str().unwrap_or_default();
+        self.encoding = Encoding::from_word(word);
         let kind = sync.as_u64().or_else(|| sync["change"].as_u64());
         self.wants_ranges = kind == Some(2);
         self.wants_save =
             sync.is_number() || !matches!(sync["save"], Value::Null | Value::Bool(false));
+    }
+
+    /// How the server counts columns.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Whether the document was open.
@@ -66,7 +76,8 @@ impl Documents {
     ) -> (i32, Vec<Sync>) {
         self.use_count += 1;
         let version = self.versions.entry(question.path.clone()).or_insert(0);
-        let end = LineIndex::new(&question.text).end();
+        let index = LineIndex::new(&question.text);
+        let end = index.recount(index.end(), Encoding::Utf16, self.encoding);
         let known = self.open.get(&question.path);
         let mut syncs = Vec::new();
         match known {

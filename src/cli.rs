@@ -1,0 +1,150 @@
+//! The command line: arguments in, output and exit code out. Decides nothing itself; every answer
+//! comes from a handler, through the daemon or in this process.
+
+mod args;
+mod daemon;
+mod demo;
+mod door;
+mod hook;
+mod server;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use args::{Args, Color, Command, LoopCommand, Output, Select};
+
+use crate::base::limits::PROMPT_BYTES_MAX;
+use crate::wire::control::{Check, LoopSelect, LoopStart, Reply, Request};
+
+/// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
+const INVALID: u8 = 3;
+/// Exit code of an interrupted command.
+const INTERRUPTED: u8 = 130;
+
+/// Runs the program with its arguments (the first is its name); returns its exit code.
+#[must_use]
+pub fn run(args: Vec<OsString>) -> u8 {
+    // A hook is one round trip; it does not wait for the whole argument parser.
+    if args.get(1).is_some_and(|name| name == "hook") {
+        return hook::run(args.get(2).and_then(|event| event.to_str()));
+    }
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let reply = execute(&args);
+    print(&reply)
+}
+
+fn usage(error: &clap::Error) -> u8 {
+    // Help and version go to stdout, errors to stderr; a closed pipe is nobody's failure.
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
+        _ => INVALID,
+    }
+}
+
+fn print(reply: &Reply) -> u8 {
+    let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush());
+    reply.code
+}
+
+fn execute(args: &Args) -> Reply {
+    let is_quiet = args.quiet;
+    let mut reply = match args.command {
+        Command::Check(ref check) => {
+            let wants_json = args.json || check.format == Output::Json;
+            let request = Request::Check(Check {
+                paths: check.paths.clone(),
+                all: check.all,
+                json: wants_json,
+                color: has_color(args.color),
+                fail_on: check.fail_on.word().to_owned(),
+                allow_unmeasured: check.allow_unmeasured,
+                no_lsp: check.no_lsp,
+                no_scan: check.no_scan,
+                timeout_secs: check.timeout,
+            });
+            door::ask(args.root.as_deref(), request, check.no_daemon)
+        }
+        Command::Loop(ref command) => looping(args, command),
+        Command::Daemon(ref command) => daemon::run(command, args.json),
+        Command::Server(ref command) => server::run(command),
+        Command::Demo(ref demo) => demo::run(demo),
+        Command::Hook { .. } => Reply::default(),
+    };
+    if is_quiet {
+        reply.stderr.clear();
+        if !args.json {
+            reply.stdout.clear();
+        }
+    }
+    reply
+}
+
+fn looping(args: &Args, command: &LoopCommand) -> Reply {
+    let json = args.json;
+    let select = |select: &Select| LoopSelect {
+        id: select.id.clone(),
+        session: select.session.clone(),
+        json,
+    };
+    let request = match command {
+        LoopCommand::Start(start) => {
+            let prompt = match prompt(start.prompt.as_deref(), start.prompt_file.as_deref()) {
+                Ok(prompt) => prompt,
+                Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+            };
+            Request::LoopStart(LoopStart {
+                session: start.session.clone(),
+                prompt,
+                max_iterations: start.max_iterations,
+                completion_promise: start.completion_promise.clone(),
+                until: start.until.map(|until| until.word().to_owned()),
+                json,
+            })
+        }
+        LoopCommand::Status(which) => Request::LoopStatus(select(which)),
+        LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
+    };
+    door::ask(args.root.as_deref(), request, false)
+}
+
+/// The task from the command line, a file, or stdin (`-`).
+fn prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
+    let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
+    let mut bytes = Vec::new();
+    // One byte more than allowed, so that too much is noticed and not cut.
+    let bound = PROMPT_BYTES_MAX as u64 + 1;
+    let read = if file == Path::new("-") {
+        std::io::stdin().take(bound).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
+    String::from_utf8(bytes)
+        .map_err(|_| format!("--prompt-file {}: the task is not UTF-8", file.display()))
+}
+
+fn has_color(wish: Color) -> bool {
+    match wish {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            std::io::stdout().is_terminal() && !is_off
+        }
+    }
+}
+
+/// This program's own file.
+fn this_program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}

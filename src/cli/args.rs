@@ -1,0 +1,230 @@
+//! The arguments, as clap reads them. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Makes a coding agent's work verifiable while it works: fresh diagnostics, structural scan, and
+/// a Stop that means done.
+///
+/// Exit codes: 0 done, and for check: clean and wholly measured; 1 findings, or refused; 3 usage
+/// error or unusable input; 4 something could not be measured; 130 interrupted. Never 2.
+#[derive(Debug, Parser)]
+#[command(name = "moai-ralph", version, max_term_width = 100)]
+pub(super) struct Args {
+    /// Root of the project [default: nearest folder with .moai/, else the git work tree, else here]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) root: Option<PathBuf>,
+    /// One JSON document on stdout instead of text
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// Say nothing; the exit code remains
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+    /// Colours in text
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(super) color: Color,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Measure files: language servers and structural scan
+    Check(CheckArgs),
+    /// Start, look at or cancel a loop that holds the agent's Stop until the evidence is clean
+    #[command(subcommand)]
+    Loop(LoopCommand),
+    /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, exit code 0 always
+    Hook {
+        /// session-start, user-prompt-submit, user-prompt-expansion, post-tool-use,
+        /// post-tool-batch, stop or session-end
+        event: String,
+    },
+    /// Language servers
+    #[command(subcommand)]
+    Server(ServerCommand),
+    /// The background process that keeps language servers warm; started on demand
+    #[command(subcommand)]
+    Daemon(DaemonCommand),
+    /// Play one whole loop in a temporary project with a scripted agent
+    Demo(DemoArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CheckArgs {
+    /// Files and folders [default: files changed against HEAD]
+    pub(super) paths: Vec<PathBuf>,
+    /// The whole project
+    #[arg(long, conflicts_with = "paths")]
+    pub(super) all: bool,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub(super) format: Output,
+    /// Lowest severity that makes the verdict dirty
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub(super) fail_on: FailOn,
+    /// Exit with 0 instead of 4 when something could not be measured
+    #[arg(long)]
+    pub(super) allow_unmeasured: bool,
+    /// Do not ask language servers
+    #[arg(long)]
+    pub(super) no_lsp: bool,
+    /// Do not scan
+    #[arg(long)]
+    pub(super) no_scan: bool,
+    /// Seconds after which language servers count as not having answered
+    #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) timeout: u64,
+    /// Work in this process: nothing is kept warm
+    #[arg(long)]
+    pub(super) no_daemon: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Output {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum FailOn {
+    Error,
+    Warning,
+    Never,
+}
+
+impl FailOn {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Never => "never",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum LoopCommand {
+    /// Start a loop
+    Start(StartArgs),
+    /// Show the active or the last loop
+    Status(Select),
+    /// Cancel a loop; takes effect at once, touches no file
+    Cancel(Select),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct StartArgs {
+    /// The session that owns the loop [default: the next session of this root claims it]
+    #[arg(long, value_name = "ID")]
+    pub(super) session: Option<String>,
+    /// How the loop decides
+    #[arg(long, value_enum, default_value_t = Mode::Basic)]
+    pub(super) mode: Mode,
+    /// The task
+    #[arg(
+        long,
+        value_name = "TEXT",
+        required_unless_present = "prompt_file",
+        conflicts_with = "prompt_file",
+        allow_hyphen_values = true
+    )]
+    pub(super) prompt: Option<String>,
+    /// The task from a file, or from stdin with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(super) prompt_file: Option<PathBuf>,
+    /// Stops after which the loop ends in any case [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(super) max_iterations: Option<u32>,
+    /// What the agent writes as <promise>TEXT</promise> to claim completion
+    #[arg(long, value_name = "TEXT")]
+    pub(super) completion_promise: Option<String>,
+    /// What ends the loop [default: promise with --completion-promise, else diagnostics]
+    #[arg(long, value_enum)]
+    pub(super) until: Option<UntilArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Mode {
+    Basic,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum UntilArg {
+    Diagnostics,
+    Checks,
+    Promise,
+}
+
+impl UntilArg {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Diagnostics => "diagnostics",
+            Self::Checks => "checks",
+            Self::Promise => "promise",
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Select {
+    /// Loop id [default: the active one, else the last]
+    pub(super) id: Option<String>,
+    /// The loop of this session
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    pub(super) session: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ServerCommand {
+    /// Install the pinned language servers of these languages into your data folder
+    Install {
+        /// python, typescript
+        #[arg(required = true, value_name = "LANG")]
+        languages: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DaemonCommand {
+    /// Run it here; it says one line when it listens
+    Run {
+        /// Leave the terminal and its session
+        #[arg(long, hide = true)]
+        detach: bool,
+    },
+    /// Whether it runs, and its language servers
+    Status,
+    /// Stop it and its language servers
+    Stop,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoArgs {
+    /// Install missing language servers without asking
+    #[arg(long, conflicts_with = "no_lsp")]
+    pub(super) install: bool,
+    /// With the structural scan alone
+    #[arg(long)]
+    pub(super) no_lsp: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+}

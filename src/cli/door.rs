@@ -1,0 +1,100 @@
+//! How a command reaches a handler: the daemon, started on demand, or an engine in this process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{INTERRUPTED, INVALID, this_program};
+use crate::base::verdict::Gap;
+use crate::config::Config;
+use crate::daemon::engine::Engine;
+use crate::files;
+use crate::ipc::{Places, door};
+use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
+
+/// A command waits as long as its own deadline allows, and a little for the way.
+const PATIENCE: Duration = Duration::from_secs(3_700);
+
+/// Asks for an answer and words what stands in the way of it.
+pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Reply {
+    let caller = match caller(root) {
+        Ok(caller) => caller,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let Some(places) = Places::from_env(&caller.env) else {
+        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+    };
+    if no_daemon {
+        return in_process(&places, caller, request, None, "");
+    }
+    let call = Call { protocol: PROTOCOL, caller, request };
+    match through_daemon(&places, &call, PATIENCE) {
+        Ok(reply) => reply,
+        Err(error) => {
+            let note = format!("moai-ralph: {error}; working without a daemon\n");
+            in_process(&places, call.caller, call.request, None, &note)
+        }
+    }
+}
+
+/// One call to the daemon, which is started when there is none.
+pub(super) fn through_daemon(
+    places: &Places,
+    call: &Call,
+    patience: Duration,
+) -> Result<Reply, String> {
+    prepare(places)?;
+    let program = this_program().map_err(|error| error.to_string())?;
+    door::call_or_start(places, &program, call, patience)
+        .map(|answer| answer.reply)
+        .map_err(|error| error.to_string())
+}
+
+/// Makes the folder of socket and locks, private to this user.
+pub(super) fn prepare(places: &Places) -> Result<(), String> {
+    files::private_dir(&places.socket_folder)
+        .map_err(|error| format!("{}: {error}", places.socket_folder.display()))
+}
+
+/// The same handlers in this process; its language servers end with it. An interrupt ends them,
+/// too.
+pub(super) fn in_process(
+    places: &Places,
+    caller: Caller,
+    request: Request,
+    lsp_gap: Option<Gap>,
+    note: &str,
+) -> Reply {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return Reply::failed(1, &format!("moai-ralph: {error}")),
+    };
+    let mut reply = runtime.block_on(async {
+        let engine = Engine::new(places.clone(), &Config::default(), lsp_gap);
+        let reply = tokio::select! {
+            outcome = engine.handle(caller, request) => outcome.reply,
+            _ = tokio::signal::ctrl_c() => Reply::failed(INTERRUPTED, "moai-ralph: interrupted"),
+        };
+        engine.stop().await;
+        reply
+    });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    reply.stderr.insert_str(0, note);
+    reply
+}
+
+/// This process's surroundings.
+pub(super) fn caller(root: Option<&Path>) -> Result<Caller, String> {
+    let cwd = std::env::current_dir().map_err(|error| format!("working directory: {error}"))?;
+    let root = match root {
+        None => None,
+        Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),
+        Some(root) => return Err(format!("--root {}: not a directory", root.display())),
+    };
+    // Variables that are not UTF-8 cannot travel as JSON; none that matter here are.
+    let env = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    Ok(Caller { cwd, root, env })
+}

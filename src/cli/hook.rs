@@ -1,0 +1,93 @@
+//! `hook EVENT`: reads stdin, asks the daemon, prints its one document. Exit code 0 always: a hook
+//! that cannot work says nothing and leaves one line in the log.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::Duration;
+
+use super::{door, this_program};
+use crate::base::limits::{HOOK_INPUT_BYTES_MAX, LOG_BYTES_MAX};
+use crate::base::verdict::{Cause, Gap};
+use crate::ipc::{Places, door as ipc_door};
+use crate::wire::control::{Call, PROTOCOL, Request};
+
+pub(super) fn run(event: Option<&str>) -> u8 {
+    let event = event.unwrap_or_default();
+    let Ok(caller) = door::caller(None) else { return 0 };
+    let Some(places) = Places::from_env(&caller.env) else { return 0 };
+    let input = match read_input() {
+        Ok(input) => input,
+        Err(error) => {
+            log(&places, event, &error);
+            return 0;
+        }
+    };
+    if event == "session-start" && !is_continued(&input) {
+        // A new session waits for nothing: the daemon starts beside it.
+        let started = door::prepare(&places).and_then(|()| {
+            let program = this_program().map_err(|error| error.to_string())?;
+            ipc_door::start_without_waiting(&places, &program).map_err(|error| error.to_string())
+        });
+        match started {
+            Ok(true) => return 0,
+            Ok(false) => {}
+            Err(error) => log(&places, event, &error),
+        }
+    }
+    let request = Request::Hook { event: event.to_owned(), input };
+    let call = Call { protocol: PROTOCOL, caller, request };
+    let reply = match door::through_daemon(&places, &call, patience(event)) {
+        Ok(reply) => reply,
+        Err(error) => {
+            log(&places, event, &error);
+            let gap = Gap::new(Cause::SwitchedOff, format!("no daemon: {error}"));
+            door::in_process(&places, call.caller, call.request, Some(gap), "")
+        }
+    };
+    let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
+    0
+}
+
+/// Shorter than the timeouts in `hooks/hooks.json`, so that it is us who end a wait.
+fn patience(event: &str) -> Duration {
+    match event {
+        "stop" => Duration::from_secs(590),
+        "post-tool-use" => Duration::from_secs(13),
+        "user-prompt-expansion" | "session-start" => Duration::from_secs(8),
+        "session-end" => Duration::from_millis(900),
+        _ => Duration::from_secs(4),
+    }
+}
+
+fn read_input() -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let bound = HOOK_INPUT_BYTES_MAX + 1;
+    std::io::stdin().take(bound).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > HOOK_INPUT_BYTES_MAX {
+        return Err(format!("the input is larger than {HOOK_INPUT_BYTES_MAX} bytes"));
+    }
+    if bytes.is_empty() {
+        return Err("the input is empty".to_owned());
+    }
+    String::from_utf8(bytes).map_err(|_| "the input is not UTF-8".to_owned())
+}
+
+/// Whether a session start carries on a session that may own a loop.
+fn is_continued(input: &str) -> bool {
+    crate::wire::hook::HookInput::parse(input)
+        .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "compact" | "fork"))
+}
+
+/// One line, without anything of the input.
+fn log(places: &Places, event: &str, message: &str) {
+    let path = places.logs().join("hook.log");
+    let _ = crate::files::private_dir(&places.logs());
+    if path.metadata().is_ok_and(|meta| meta.len() > LOG_BYTES_MAX) {
+        let _ = std::fs::rename(&path, path.with_extension("log.1"));
+    }
+    let file = std::fs::File::options().create(true).append(true).mode(0o600).open(&path);
+    if let Ok(mut file) = file {
+        let message = crate::base::text::one_line(message, 300);
+        let _ = writeln!(file, "hook {}: {message}", crate::base::text::one_line(event, 40));
+    }
+}

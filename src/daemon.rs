@@ -1,0 +1,10 @@
+//! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
+//! daemon, and one handler per request.
+
+pub mod engine;
+mod gather;
+mod handlers;
+mod ledger;
+pub mod lifecycle;
+mod log;
+mod project;

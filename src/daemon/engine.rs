@@ -1,0 +1,132 @@
+//! The engine: what all handlers share. It runs inside the daemon, or inside a front door when
+//! there is no daemon.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use super::handlers;
+use super::ledger::{Late, Ledger};
+use crate::base::verdict::Gap;
+use crate::config::Config;
+use crate::ipc::Places;
+use crate::servers::Servers;
+use crate::store::Store;
+use crate::wire::control::{Caller, Reply, Request};
+
+/// What all handlers share.
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) places: Places,
+    pub(super) servers: Servers,
+    pub(super) store: Store,
+    /// Why language servers are not asked at all, where that is so.
+    pub(super) lsp_gap: Option<Gap>,
+    pub(super) started: Instant,
+    ledger: Mutex<Ledger>,
+    jobs: AtomicUsize,
+}
+
+/// What a handler leaves: the reply, and what must be told again if nobody reads it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// For the front door.
+    pub reply: Reply,
+    /// Late verdicts inside the reply, with their session.
+    pub(super) told: Option<(String, Vec<Late>)>,
+}
+
+impl From<Reply> for Outcome {
+    fn from(reply: Reply) -> Self {
+        Self { reply, told: None }
+    }
+}
+
+impl Engine {
+    /// An engine over these places. `lsp_gap` says why there are no language servers, when it runs
+    /// where none can be kept warm. Needs a tokio runtime.
+    #[must_use]
+    pub fn new(places: Places, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+        Arc::new(Self {
+            servers: Servers::start(places.data.clone(), options.server_idle),
+            store: Store::start(places.state.clone()),
+            places,
+            lsp_gap,
+            started: Instant::now(),
+            ledger: Mutex::default(),
+            jobs: AtomicUsize::new(0),
+        })
+    }
+
+    /// Answers one request; a panic inside becomes an error reply.
+    pub async fn handle(self: &Arc<Self>, caller: Caller, request: Request) -> Outcome {
+        let is_hook = matches!(request, Request::Hook { .. });
+        let engine = Arc::clone(self);
+        let _job = self.job();
+        let task = tokio::spawn(async move { handlers::handle(&engine, caller, request).await });
+        task.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a handler panicked");
+            // A hook never fails the agent.
+            if is_hook {
+                return Outcome::default();
+            }
+            Reply::failed(1, "moai-ralph: internal error; the daemon's log says more").into()
+        })
+    }
+
+    /// Puts back what a front door did not read.
+    pub(super) fn not_told(&self, outcome: Outcome) {
+        if let Some((session, late)) = outcome.told {
+            self.ledger().put_back(&session, late);
+        }
+    }
+
+    /// The ledger; held for moments, never across an await.
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts as work in progress until dropped.
+    pub(super) fn job(self: &Arc<Self>) -> Job {
+        self.jobs.fetch_add(1, Ordering::Relaxed);
+        Job(Arc::clone(self))
+    }
+
+    pub(super) fn job_count(&self) -> usize {
+        self.jobs.load(Ordering::Relaxed)
+    }
+
+    /// Stops all language servers.
+    pub async fn stop(&self) {
+        self.servers.stop().await;
+    }
+}
+
+/// Work in progress: the daemon does not end under it.
+#[derive(Debug)]
+pub(super) struct Job(Arc<Engine>);
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.0.jobs.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Milliseconds since the epoch.
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs blocking work off the event loop; `None` when it panicked.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// A path as it was typed, from the caller's working directory.
+pub(super) fn from_cwd(caller: &Caller, path: &Path) -> PathBuf {
+    caller.cwd.join(path)
+}

@@ -1,0 +1,303 @@
+//! Gathers fresh evidence about a set of files: read once, scanned and measured at the same time,
+//! and read again at the end, because a verdict about other bytes is none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
+
+use super::engine::{Engine, blocking};
+use super::project::Project;
+use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
+use crate::base::finding::{Finding, Severity, fingerprint};
+use crate::base::hash::ContentHash;
+use crate::base::limits::QUESTIONS_AT_ONCE_MAX;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::files::{self, Snapshot};
+use crate::scan::{RuleSet, scan};
+use crate::servers::Subject;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The files, relative to the root.
+    pub(super) files: Vec<RelPath>,
+    /// Files that were asked for and could not even be found.
+    pub(super) skipped: Vec<Skipped>,
+    /// Whether language servers are asked.
+    pub(super) lsp: bool,
+    /// Whether the scan runs.
+    pub(super) scan: bool,
+    /// The lowest severity that counts as dirty; `None`: nothing does.
+    pub(super) threshold: Option<Severity>,
+    /// When language servers must have answered.
+    pub(super) deadline: Instant,
+}
+
+/// One sensor's word on one file.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) sensor: String,
+    pub(super) kind: SensorKind,
+    pub(super) version: Option<String>,
+    pub(super) path: RelPath,
+    pub(super) hash: ContentHash,
+    pub(super) found: Vec<Finding>,
+    /// What it could not say; a word with a gap is no verified set.
+    pub(super) gap: Option<Gap>,
+    pub(super) elapsed: Duration,
+}
+
+/// Evidence of language servers and scan about the files asked for.
+pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked) -> Evidence {
+    let Asked { files, mut skipped, lsp, scan, threshold, deadline } = asked;
+    let (snapshots, unreadable) = read_all(project, files).await;
+    skipped.extend(unreadable);
+    let snapshots: Arc<[Snapshot]> = snapshots.into();
+    if lsp {
+        sync(engine, project, &snapshots).await;
+    }
+    let scanning = async { if scan { scan_all(&snapshots).await } else { Vec::new() } };
+    let measuring = async {
+        if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
+    };
+    let (mut words, measured) = tokio::join!(scanning, measuring);
+    words.extend(measured);
+    void_what_changed(project, &mut words).await;
+    remember(engine, project, &words);
+    let files = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
+    evidence(files, skipped, words, threshold)
+}
+
+async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec<Skipped>) {
+    let root = project.root.clone();
+    let count = files.len();
+    let read = blocking(move || {
+        let mut snapshots = Vec::with_capacity(count);
+        let mut skipped = Vec::new();
+        for file in files {
+            match files::read(&root, &file.under(&root)) {
+                Ok(snapshot) => snapshots.push(snapshot),
+                Err(one) => skipped.push(one),
+            }
+        }
+        (snapshots, skipped)
+    });
+    read.await.unwrap_or_default()
+}
+
+/// Tells the language servers of the project what was written on disk since the last look, by
+/// whomever: the shell, formatters, git.
+pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) {
+    let (root, watched) = (project.root.clone(), project.clone());
+    let stamps = blocking(move || {
+        let is_watched = |path: &RelPath| watched.is_watched(path);
+        let walk = files::walk(&root, std::slice::from_ref(&root), &is_watched);
+        files::stamps(&root, &walk.files)
+    });
+    let Some(stamps) = stamps.await else { return };
+    let changes = engine.ledger().changes(&project.root, stamps);
+    if !changes.is_empty() {
+        let asked = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
+        engine.servers.files_changed(project.root.clone(), changes, asked).await;
+    }
+}
+
+async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
+    let snapshots = Arc::clone(snapshots);
+    let scanned = blocking(move || {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let share = snapshots.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            let shares: Vec<_> = snapshots
+                .chunks(share)
+                .map(|part| scope.spawn(|| part.iter().filter_map(scan_one).collect::<Vec<_>>()))
+                .collect();
+            shares.into_iter().filter_map(|share| share.join().ok()).flatten().collect()
+        })
+    });
+    scanned.await.unwrap_or_default()
+}
+
+/// The scan's word on one file; `None` when no rule speaks about it.
+pub(super) fn scan_one(snapshot: &Snapshot) -> Option<Word> {
+    let begun = Instant::now();
+    let rules = RuleSet::built_in();
+    if !rules.handles(&snapshot.path) {
+        return None;
+    }
+    let found = scan(rules, &snapshot.path, &snapshot.text, snapshot.hash);
+    Some(Word {
+        sensor: "scan".to_owned(),
+        kind: SensorKind::Scan,
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        path: snapshot.path.clone(),
+        hash: snapshot.hash,
+        found: found.findings,
+        gap: found.gap,
+        elapsed: begun.elapsed(),
+    })
+}
+
+async fn measure_all(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshots: &[Snapshot],
+    deadline: Instant,
+) -> Vec<Word> {
+    let turns = Arc::new(Semaphore::new(QUESTIONS_AT_ONCE_MAX));
+    let mut tasks = JoinSet::new();
+    for snapshot in snapshots {
+        let (engine, project, snapshot) = (Arc::clone(engine), project.clone(), snapshot.clone());
+        let turns = Arc::clone(&turns);
+        tasks.spawn(async move {
+            let _turn = turns.acquire().await;
+            let begun = Instant::now();
+            let timed = timeout_at(deadline.into(), measure(&engine, &project, &snapshot)).await;
+            timed.unwrap_or_else(|_| late_word(&engine, &project, &snapshot, begun))
+        });
+    }
+    let words: Vec<Option<Word>> = tasks.join_all().await;
+    words.into_iter().flatten().collect()
+}
+
+/// A language server's word on one file; `None` when the file is in no language, or in one that is
+/// not asked for.
+pub(super) async fn measure(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshot: &Snapshot,
+) -> Option<Word> {
+    let (language, _, _) = project.around.catalogue.language_of(&snapshot.path)?;
+    if !project.config.asks_for(language) {
+        return None;
+    }
+    let choice = engine.servers.choose(&project.around, &snapshot.path)?;
+    let word = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
+        let (path, hash) = (snapshot.path.clone(), snapshot.hash);
+        let (found, gap) = match outcome {
+            Ok(found) => (found, None),
+            Err(gap) => (Vec::new(), Some(gap)),
+        };
+        Some(Word { sensor, kind: SensorKind::Lsp, version, path, hash, found, gap, elapsed })
+    };
+    let choice = match (choice, &engine.lsp_gap) {
+        (Err((sensor, gap)), _) => return word(sensor, None, Err(gap), Duration::ZERO),
+        (Ok(choice), Some(gap)) => return word(choice.id, None, Err(gap.clone()), Duration::ZERO),
+        (Ok(choice), None) => choice,
+    };
+    let pinned = choice.version.clone();
+    let subject = Subject {
+        path: snapshot.path.clone(),
+        text: Arc::clone(&snapshot.text),
+        hash: snapshot.hash,
+    };
+    let measured = engine.servers.measure(&project.around, choice, subject).await;
+    let outcome = measured.outcome.map(|mut found| {
+        fingerprint(&mut found);
+        found
+    });
+    word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed)
+}
+
+fn late_word(
+    engine: &Engine,
+    project: &Project,
+    snapshot: &Snapshot,
+    begun: Instant,
+) -> Option<Word> {
+    let choice = engine.servers.choose(&project.around, &snapshot.path)?.ok()?;
+    let elapsed = begun.elapsed();
+    let detail = format!("no answer within {} ms", elapsed.as_millis());
+    Some(Word {
+        sensor: choice.id,
+        kind: SensorKind::Lsp,
+        version: choice.version,
+        path: snapshot.path.clone(),
+        hash: snapshot.hash,
+        found: Vec::new(),
+        gap: Some(Gap::new(Cause::TimedOut, detail)),
+        elapsed,
+    })
+}
+
+/// Reads every file again: a word about bytes that are no longer there becomes a gap.
+pub(super) async fn void_what_changed(project: &Project, words: &mut [Word]) {
+    let root = project.root.clone();
+    let paths: BTreeSet<RelPath> = words.iter().map(|word| word.path.clone()).collect();
+    let now = blocking(move || {
+        let hash = |path: &RelPath| files::read(&root, &path.under(&root)).map(|it| it.hash).ok();
+        paths.into_iter().map(|path| (hash(&path), path)).map(|(hash, path)| (path, hash)).collect()
+    });
+    let now: BTreeMap<RelPath, Option<ContentHash>> = now.await.unwrap_or_default();
+    for word in words {
+        if now.get(&word.path).copied().flatten() != Some(word.hash) {
+            let detail = format!("{} changed while it was measured", word.path);
+            word.found.clear();
+            word.gap = Some(Gap::new(Cause::Superseded, detail));
+        }
+    }
+}
+
+/// Keeps every verdict as the file's last verified set.
+pub(super) fn remember(engine: &Engine, project: &Project, words: &[Word]) {
+    let mut ledger = engine.ledger();
+    for word in words {
+        if word.gap.is_none() {
+            ledger.set_verified(&project.root, &word.path, &word.sensor, &word.found);
+        }
+    }
+}
+
+fn evidence(
+    files: Vec<RelPath>,
+    skipped: Vec<Skipped>,
+    words: Vec<Word>,
+    threshold: Option<Severity>,
+) -> Evidence {
+    let mut readings: BTreeMap<(SensorKind, String), Reading> = BTreeMap::new();
+    let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
+    let mut findings = Vec::new();
+    for word in words {
+        let key = (word.kind, word.sensor.clone());
+        let reading = readings
+            .entry(key.clone())
+            .or_insert_with(|| Reading::clean(&word.sensor, word.kind, 0));
+        let elapsed_ms = u64::try_from(word.elapsed.as_millis()).unwrap_or(u64::MAX);
+        // Language servers answer side by side, the scan file after file.
+        reading.elapsed_ms = match word.kind {
+            SensorKind::Scan => reading.elapsed_ms + elapsed_ms,
+            _ => reading.elapsed_ms.max(elapsed_ms),
+        };
+        reading.version = reading.version.take().or(word.version);
+        reading.files += usize::from(word.gap.is_none());
+        let counts = |finding: &Finding| threshold.is_some_and(|it| finding.severity >= it);
+        reading.dirty |= word.found.iter().any(counts);
+        findings.extend(word.found);
+        if let Some(gap) = word.gap {
+            gaps.entry(key).or_default().push(gap);
+        }
+    }
+    for (key, gaps) in gaps {
+        if let Some(reading) = readings.get_mut(&key) {
+            reading.gap = merged(gaps);
+        }
+    }
+    fingerprint(&mut findings);
+    Evidence { files, skipped, readings: readings.into_values().collect(), findings }
+}
+
+/// One gap for one sensor: a passing one before others, and of how many files it speaks.
+fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
+    gaps.sort_by_key(|gap| !gap.cause.is_passing());
+    let count = gaps.len();
+    let mut first = gaps.into_iter().next()?;
+    if count > 1 {
+        first.detail = format!("{} ({count} files)", first.detail);
+    }
+    Some(first)
+}

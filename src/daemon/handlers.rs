@@ -1,0 +1,75 @@
+//! One handler per request: the list of files below is the list of what can be asked.
+
+mod check;
+mod daemon_status;
+mod hook;
+mod loop_cancel;
+mod loop_start;
+mod loop_status;
+mod post_tool_batch;
+mod post_tool_use;
+mod session_end;
+mod session_start;
+mod stop;
+mod user_prompt_expansion;
+mod user_prompt_submit;
+
+use std::sync::Arc;
+
+use super::engine::{Engine, Outcome};
+use crate::base::hash::ContentHash;
+use crate::looping::state::LoopState;
+use crate::store::StoreError;
+use crate::store::loops::{Saved, Which};
+use crate::wire::control::{Caller, Reply, Request};
+
+/// Exit code of a refusal or a failure.
+const REFUSED: u8 = 1;
+/// Exit code of unusable input or options.
+const INVALID: u8 = 3;
+/// Exit code when something asked for could not be measured.
+const UNMEASURED: u8 = 4;
+
+/// Answers one request.
+pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Request) -> Outcome {
+    match request {
+        Request::Hook { event, input } => hook::handle(engine, caller, &event, &input).await,
+        Request::Check(check) => check::handle(engine, &caller, check).await.into(),
+        Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
+        Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
+        Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::DaemonStatus { json } => daemon_status::handle(engine, json).await.into(),
+        // Stopping is the lifecycle's own business; an engine without a daemon has nothing to stop.
+        Request::DaemonStop => Reply::done("no daemon is running\n".to_owned()).into(),
+    }
+}
+
+/// The active loop of a session; an unclaimed one of the root becomes this session's.
+async fn loop_of_session(
+    engine: &Engine,
+    project: &super::project::Project,
+    session: &str,
+) -> Result<(Option<LoopState>, bool), StoreError> {
+    if session.is_empty() {
+        return Ok((None, false));
+    }
+    let (store, root) = (&engine.store, &project.root);
+    let own = store.find_loop(&project.key, root, Which::ActiveOf(session.to_owned())).await?;
+    if own.is_some() {
+        return Ok((own, false));
+    }
+    let unclaimed = store.find_loop(&project.key, root, Which::ActiveUnclaimed).await?;
+    let Some(unclaimed) = unclaimed else { return Ok((None, false)) };
+    let claimed = LoopState { session_id: Some(session.to_owned()), ..unclaimed.clone() };
+    match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
+        Saved::Yes => Ok((Some(claimed), true)),
+        // Another session was quicker.
+        Saved::Overtaken => Ok((None, false)),
+    }
+}
+
+/// A new loop id.
+fn loop_id() -> String {
+    let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
+    format!("loop-{}", &ContentHash::of(seed.as_bytes()).to_string()[..8])
+}

@@ -1,0 +1,107 @@
+//! `check`: fresh evidence about files, as a report.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{INVALID, REFUSED, UNMEASURED};
+use crate::base::evidence::Skipped;
+use crate::base::finding::Severity;
+use crate::base::path::RelPath;
+use crate::base::verdict::Verdict;
+use crate::daemon::engine::{Engine, blocking, from_cwd};
+use crate::daemon::gather::{Asked, gather};
+use crate::daemon::project::Project;
+use crate::report::{human, json};
+use crate::wire::control::{Caller, Check, Reply};
+use crate::{files, git};
+
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) -> Reply {
+    let begun = Instant::now();
+    let project = match Project::load(engine, caller) {
+        Ok(project) => project,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let found = {
+        let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
+        blocking(move || find(&project, &caller, &check)).await
+    };
+    let (found, skipped, note) = match found {
+        Some(Ok(found)) => found,
+        Some(Err(error)) => return Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
+        None => return Reply::failed(REFUSED, "moai-ralph: the files could not be listed"),
+    };
+    let asked = Asked {
+        files: found,
+        skipped,
+        lsp: project.config.lsp_enabled && !check.no_lsp,
+        scan: project.config.scan_enabled && !check.no_scan,
+        threshold: match check.fail_on.as_str() {
+            "never" => None,
+            "warning" => Some(Severity::Warning),
+            _ => Some(Severity::Error),
+        },
+        deadline: begun + Duration::from_secs(check.timeout_secs),
+    };
+    let evidence = gather(engine, &project, asked).await;
+    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let stdout = if check.json {
+        format!("{:#}\n", json::report(&project.root, &evidence, elapsed_ms))
+    } else {
+        human::check(&evidence, elapsed_ms, check.color)
+    };
+    let code = match evidence.verdict() {
+        Verdict::Clean => 0,
+        Verdict::Dirty => REFUSED,
+        Verdict::Unmeasured(_) if check.allow_unmeasured => 0,
+        Verdict::Unmeasured(_) => UNMEASURED,
+    };
+    Reply { stdout, stderr: note, code }
+}
+
+type Found = (Vec<RelPath>, Vec<Skipped>, String);
+
+/// The files asked for, what was skipped on the way, and a note for the user.
+fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, String> {
+    let is_wanted = |path: &RelPath| project.is_wanted(path);
+    let everything = || {
+        let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+        (walk.files, walk.skipped)
+    };
+    if !check.paths.is_empty() {
+        let starts: Vec<PathBuf> = check.paths.iter().map(|path| from_cwd(caller, path)).collect();
+        let walk = files::walk(&project.root, &starts, &is_wanted);
+        let (found, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
+        let no_sensor = |path: RelPath| Skipped {
+            path: path.to_string(),
+            reason: "no sensor for this kind of file".to_owned(),
+        };
+        let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_sensor)).collect();
+        return Ok((found, skipped, String::new()));
+    }
+    if check.all {
+        let (found, skipped) = everything();
+        return Ok((found, skipped, String::new()));
+    }
+    match git::changed(&project.root) {
+        Ok(Some(changed)) => {
+            let found: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
+            let is_empty = found.is_empty() && changed.skipped.is_empty();
+            let note = if is_empty {
+                "moai-ralph: no changed source file; name paths or use --all\n"
+            } else {
+                ""
+            };
+            Ok((found, changed.skipped, note.to_owned()))
+        }
+        Ok(None) => {
+            let (found, skipped) = everything();
+            let note = "moai-ralph: not a git work tree, so the whole project is checked\n";
+            Ok((found, skipped, note.to_owned()))
+        }
+        Err(error) => {
+            let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+            Err(format!("changed files cannot be listed: {error}{remedy}; or use --all"))
+        }
+    }
+}

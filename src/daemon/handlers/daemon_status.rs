@@ -1,0 +1,40 @@
+//! `daemon status`: what runs.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::daemon::engine::Engine;
+use crate::wire::control::Reply;
+
+pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
+    let servers = engine.servers.list().await;
+    let pid = std::process::id();
+    let uptime_secs = engine.started.elapsed().as_secs();
+    let socket = engine.places.socket();
+    if as_json {
+        let servers: Vec<_> = servers
+            .iter()
+            .map(|server| {
+                json!({"name": server.id, "root": server.root, "pid": server.process_id,
+                    "state": server.state})
+            })
+            .collect();
+        let status = json!({
+            "schema": "moai-ralph/daemon@1", "running": true, "pid": pid,
+            "version": env!("CARGO_PKG_VERSION"), "uptime_secs": uptime_secs,
+            "socket": socket, "servers": servers,
+        });
+        return Reply::done(format!("{status:#}\n"));
+    }
+    let mut text = format!(
+        "daemon {} runs: pid {pid}, up {uptime_secs} s, socket {}\n",
+        env!("CARGO_PKG_VERSION"),
+        socket.display()
+    );
+    for server in servers {
+        let pid = server.process_id.map(|pid| format!(" pid {pid}")).unwrap_or_default();
+        let _ = writeln!(text, "  {} {}{pid} {}", server.id, server.state, server.root.display());
+    }
+    Reply::done(text)
+}

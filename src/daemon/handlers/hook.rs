@@ -1,0 +1,94 @@
+//! A hook event of the host. Whatever happens, the agent is not disturbed: exit code 0, at most
+//! one JSON document, and one line in the log when something is wrong.
+
+use std::sync::Arc;
+
+use super::{
+    post_tool_batch, post_tool_use, session_end, session_start, stop, user_prompt_expansion,
+    user_prompt_submit,
+};
+use crate::daemon::engine::{Engine, Outcome};
+use crate::daemon::ledger::Late;
+use crate::daemon::project::Project;
+use crate::files;
+use crate::report::agent;
+use crate::wire::control::{Caller, Reply};
+use crate::wire::hook::{Event, HookInput, HookOutput};
+
+/// What an event's handler is given.
+pub(super) struct HookCall<'e> {
+    pub(super) engine: &'e Arc<Engine>,
+    pub(super) caller: Caller,
+    pub(super) project: Project,
+    pub(super) input: HookInput,
+}
+
+/// Reads the input and hands it to its event.
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    mut caller: Caller,
+    name: &str,
+    input: &str,
+) -> Outcome {
+    let Some(event) = Event::from_name(name) else {
+        // Events of the contract that this version has no work for, and events of newer hosts.
+        tracing::info!(event = name, "a hook event without a handler");
+        return Outcome::default();
+    };
+    let input = match HookInput::parse(input) {
+        Ok(input) => input,
+        Err(error) => {
+            tracing::warn!(event = name, %error, "a hook input could not be read");
+            return Outcome::default();
+        }
+    };
+    if let Some(folder) = project_folder(&caller, &input) {
+        caller.cwd = folder;
+    }
+    let project = Project::load_or_default(engine, &caller);
+    if !project.config.is_enabled {
+        return Outcome::default();
+    }
+    let call = HookCall { engine, caller, project, input };
+    let (output, told) = match event {
+        Event::SessionStart => (session_start::handle(call).await, None),
+        Event::UserPromptSubmit => user_prompt_submit::handle(call).await,
+        Event::UserPromptExpansion => (user_prompt_expansion::handle(call).await, None),
+        Event::PostToolUse => post_tool_use::handle(call).await,
+        Event::PostToolBatch => post_tool_batch::handle(&call).await,
+        Event::Stop => (stop::handle(call).await, None),
+        Event::SessionEnd => (session_end::handle(&call), None),
+    };
+    Outcome { reply: Reply::done(output.to_stdout(event)), told }
+}
+
+/// The session's project: what the host names, else where the session is.
+fn project_folder(caller: &Caller, input: &HookInput) -> Option<std::path::PathBuf> {
+    let named = caller.env.get("CLAUDE_PROJECT_DIR").map(std::path::PathBuf::from);
+    named
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(input.cwd.clone()).filter(|folder| folder.is_absolute()))
+}
+
+/// Texts for the agent, and which late verdicts are among them.
+pub(super) type Told = (HookOutput, Option<(String, Vec<Late>)>);
+
+/// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
+pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<String>) -> Told {
+    let session = call.input.session_id.clone();
+    let late = call.engine.ledger().take_late(&session);
+    let fresh = crate::daemon::engine::blocking(move || {
+        let is_fresh = |late: &Late| {
+            let now = files::read(&late.root, &late.path.under(&late.root));
+            now.is_ok_and(|now| now.hash == late.hash)
+        };
+        late.into_iter().filter(is_fresh).collect::<Vec<_>>()
+    });
+    let fresh = fresh.await.unwrap_or_default();
+    let all: Vec<String> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
+    if all.is_empty() {
+        return (HookOutput::Silent, None);
+    }
+    let told = (!fresh.is_empty()).then_some((session, fresh));
+    (HookOutput::Context(agent::join(&all)), told)
+}

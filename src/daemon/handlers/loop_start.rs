@@ -1,0 +1,70 @@
+//! `loop start`: one active loop per session, refused with its id.
+
+use std::path::Path;
+
+use super::{INVALID, REFUSED, loop_id};
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::project::Project;
+use crate::looping::start::{Setting, Wish, start};
+use crate::looping::state::{LoopState, Until};
+use crate::report::{json, loops};
+use crate::store::StoreError;
+use crate::store::loops::Which;
+use crate::wire::control::{Caller, LoopStart, Reply};
+
+/// The project's own checks, as in the gulf-loop format.
+pub(super) const AUTOCHECKS: &str = ".claude/autochecks.sh";
+
+pub(super) async fn handle(engine: &Engine, caller: &Caller, request: LoopStart) -> Reply {
+    let project = match Project::load(engine, caller) {
+        Ok(project) => project,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let until = match request.until.as_deref().map(|word| (word, Until::from_word(word))) {
+        None => None,
+        Some((_, Some(until))) => Some(until),
+        Some((word, None)) => {
+            let text = format!("moai-ralph: --until {word}: diagnostics, checks or promise");
+            return Reply::failed(INVALID, &text);
+        }
+    };
+    let wish = Wish {
+        prompt: request.prompt,
+        max_iterations: request.max_iterations,
+        promise: request.completion_promise,
+        until,
+    };
+    match begin(engine, &project, wish, request.session.as_deref()).await {
+        Ok(state) if request.json => Reply::done(format!("{:#}\n", json::looping(&state))),
+        Ok(state) => Reply::done(loops::status(&state)),
+        Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
+    }
+}
+
+/// Starts and stores a loop; the error is the reason for the user.
+pub(super) async fn begin(
+    engine: &Engine,
+    project: &Project,
+    wish: Wish,
+    session: Option<&str>,
+) -> Result<LoopState, String> {
+    let session = session.filter(|id| !id.is_empty());
+    let which = session.map_or(Which::ActiveUnclaimed, |id| Which::ActiveOf(id.to_owned()));
+    let text = |error: StoreError| error.to_string();
+    let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
+    let setting = Setting {
+        id: &loop_id(),
+        session_id: session,
+        max_iterations_default: project.config.max_iterations,
+        has_checks: has_checks(&project.root),
+        active: active.as_ref(),
+        now_ms: now_ms(),
+    };
+    let state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
+    engine.store.insert_loop(&project.key, &project.root, state.clone()).await.map_err(text)?;
+    Ok(state)
+}
+
+fn has_checks(root: &Path) -> bool {
+    root.join(AUTOCHECKS).is_file()
+}

@@ -1,0 +1,209 @@
+//! The agent wrote a file: what did this edit introduce, fix and leave? Scan and language server
+//! are asked at the same time; what is not there within the inline budget is told by a later hook.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout_at;
+
+use super::hook::{HookCall, Told, with_late};
+use crate::base::delta::Delta;
+use crate::base::evidence::Skipped;
+use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::gather::{self, Word};
+use crate::daemon::ledger::Late;
+use crate::daemon::project::Project;
+use crate::files::{self, Snapshot};
+use crate::report::agent::{self, EditFeedback};
+use crate::scan::{RuleSet, scan};
+use crate::wire::hook::Before;
+
+pub(super) async fn handle(call: HookCall<'_>) -> Told {
+    let texts = match call.input.written_file() {
+        Some(file) => feedback(&call, file).await.into_iter().collect(),
+        None => Vec::new(),
+    };
+    with_late(&call, texts).await
+}
+
+/// The feedback about one written file.
+async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
+    let (engine, project) = (call.engine, &call.project);
+    let deadline = Instant::now() + project.config.inline_budget;
+    let snapshot = match read(project, file).await? {
+        Ok(snapshot) => snapshot,
+        Err(skipped) => return about_skipped(call, file, skipped),
+    };
+    if !project.is_wanted(&snapshot.path) {
+        return None;
+    }
+    engine.ledger().wrote(&call.input.session_id, &project.root, &snapshot.path);
+    let before = call.input.before();
+    let scanned = scan_delta(engine, project, &snapshot, before.clone());
+    let measured = measure_in_time(call, &snapshot, &before, deadline);
+    let (scanned, measured) = tokio::join!(scanned, measured);
+    let mut delta = scanned.unwrap_or_default();
+    let mut gaps = Vec::new();
+    if let Some((of_server, gap)) = measured {
+        delta.now.extend(of_server.now);
+        delta.fixed += of_server.fixed;
+        gaps.extend(gap);
+    }
+    delta.now.sort_by_key(|finding| finding.range);
+    agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, late: None })
+}
+
+async fn read(project: &Project, file: &Path) -> Option<Result<Snapshot, Skipped>> {
+    let (root, file) = (project.root.clone(), file.to_path_buf());
+    blocking(move || files::read(&root, &file)).await
+}
+
+/// A file that cannot be read as source is worth a word only when a sensor would have looked at
+/// it, it lies in the project and still exists.
+fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<String> {
+    let path = RelPath::below(&call.project.root, file)?;
+    if !call.project.is_wanted(&path) || !file.exists() {
+        return None;
+    }
+    let gap = Gap::new(Cause::Skipped, skipped.reason);
+    if !call.engine.ledger().is_news(&call.input.session_id, &format!("{path} {gap}")) {
+        return None;
+    }
+    let gaps = vec![("all sensors".to_owned(), gap)];
+    agent::edit(&EditFeedback { path, delta: Delta::default(), gaps, late: None })
+}
+
+/// What the edit did to the scan's findings. The text before the edit comes with the hook, so even
+/// a first look is exact.
+async fn scan_delta(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshot: &Snapshot,
+    before: Before,
+) -> Option<Delta> {
+    if !project.config.scan_enabled {
+        return None;
+    }
+    let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
+    let now = snapshot.clone();
+    let (word, before) = blocking(move || {
+        let before = known.or_else(|| match before {
+            Before::Absent => Some(Vec::new()),
+            Before::Text(text) => {
+                let hash = ContentHash::of(text.as_bytes());
+                Some(scan(RuleSet::built_in(), &now.path, &text, hash).findings)
+            }
+            Before::Unknown => None,
+        });
+        (gather::scan_one(&now), before)
+    })
+    .await?;
+    let word = word?;
+    gather::remember(engine, project, std::slice::from_ref(&word));
+    Some(Delta::between(before.as_deref(), word.found))
+}
+
+/// The language server's delta, or a gap; after the deadline the measurement goes on and its
+/// verdict is told by the session's next hook.
+async fn measure_in_time(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    deadline: Instant,
+) -> Option<(Delta, Option<(String, Gap)>)> {
+    let (engine, project) = (call.engine, &call.project);
+    let sensor = match engine.servers.choose(&project.around, &snapshot.path)? {
+        Ok(choice) => choice.id,
+        Err((sensor, _)) => sensor,
+    };
+    let (language, _, _) = project.around.catalogue.language_of(&snapshot.path)?;
+    if !project.config.asks_for(language) {
+        return None;
+    }
+    let verified = engine.ledger().verified(&project.root, &snapshot.path, &sensor);
+    let was_measured = verified.is_some();
+    let baseline = verified.or_else(|| (*before == Before::Absent).then(Vec::new));
+    let mut background =
+        tokio::spawn(measure(Arc::clone(engine), project.clone(), snapshot.clone()));
+    let Ok(joined) = timeout_at(deadline.into(), &mut background).await else {
+        let session = call.input.session_id.clone();
+        let (path, hash) = (snapshot.path.clone(), snapshot.hash);
+        let late = Pending {
+            engine: Arc::clone(engine),
+            root: project.root.clone(),
+            session,
+            path,
+            hash,
+            baseline,
+        };
+        let job = engine.job();
+        tokio::spawn(async move {
+            let _job = job;
+            if let Ok(Some(word)) = background.await {
+                late.keep(word);
+            }
+        });
+        let waited = call.project.config.inline_budget;
+        return Some((Delta::default(), Some((sensor, pending_gap(waited)))));
+    };
+    let word = joined.ok().flatten()?;
+    match word.gap {
+        None => Some((Delta::between(baseline.as_deref(), word.found), None)),
+        Some(gap) => {
+            // A tool that was never there is named once, not at every edit.
+            let is_news =
+                engine.ledger().is_news(&call.input.session_id, &format!("{sensor} {gap}"));
+            let is_told = is_news || was_measured || gap.cause.is_passing();
+            Some((Delta::default(), is_told.then_some((sensor, gap))))
+        }
+    }
+}
+
+/// A measurement of the bytes that are still there at its end.
+async fn measure(engine: Arc<Engine>, project: Project, snapshot: Snapshot) -> Option<Word> {
+    gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await;
+    let word = gather::measure(&engine, &project, &snapshot).await?;
+    let mut words = [word];
+    gather::void_what_changed(&project, &mut words).await;
+    gather::remember(&engine, &project, &words);
+    let [word] = words;
+    Some(word)
+}
+
+fn pending_gap(waited: Duration) -> Gap {
+    let detail = format!("no answer within {} ms yet; it follows", waited.as_millis());
+    Gap::new(Cause::TimedOut, detail)
+}
+
+/// What is needed to word a late verdict.
+struct Pending {
+    engine: Arc<Engine>,
+    root: std::path::PathBuf,
+    session: String,
+    path: RelPath,
+    hash: ContentHash,
+    baseline: Option<Vec<Finding>>,
+}
+
+impl Pending {
+    fn keep(self, word: Word) {
+        let gaps = match word.gap {
+            // A newer edit of the file is being measured in its own right.
+            Some(gap) if gap.cause == Cause::Superseded => return,
+            Some(gap) => vec![(word.sensor.clone(), gap)],
+            None => Vec::new(),
+        };
+        let delta = Delta::between(self.baseline.as_deref(), word.found);
+        let path = self.path.clone();
+        let feedback = EditFeedback { path, delta, gaps, late: Some(word.sensor) };
+        if let Some(text) = agent::edit(&feedback) {
+            let late = Late { root: self.root, path: self.path, hash: self.hash, text };
+            self.engine.ledger().deliver_later(&self.session, late);
+        }
+    }
+}

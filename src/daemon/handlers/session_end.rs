@@ -1,0 +1,10 @@
+//! A session ended: what was remembered for it alone is dropped. Its loop stays, because the
+//! session may be resumed.
+
+use super::hook::HookCall;
+use crate::wire::hook::HookOutput;
+
+pub(super) fn handle(call: &HookCall<'_>) -> HookOutput {
+    call.engine.ledger().forget(&call.input.session_id);
+    HookOutput::Silent
+}

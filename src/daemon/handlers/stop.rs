@@ -1,0 +1,164 @@
+//! The agent wants to stop. Whose loop is it, fresh evidence, one pure step, saved before the
+//! reply. Any failure lets the turn end: nobody is trapped by a broken engine.
+
+use std::time::Instant;
+
+use super::hook::HookCall;
+use super::loop_of_session;
+use super::loop_start::AUTOCHECKS;
+use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
+use crate::base::finding::Severity;
+use crate::base::limits::STOP_FILES_MAX;
+use crate::base::path::RelPath;
+use crate::checks::{self, End};
+use crate::daemon::engine::{blocking, now_ms};
+use crate::daemon::gather::{Asked, gather};
+use crate::looping::state::LoopState;
+use crate::looping::step::{Admission, Decision, StopInput, admit, step};
+use crate::report::loops;
+use crate::store::loops::Saved;
+use crate::wire::hook::HookOutput;
+use crate::{files, git};
+
+pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
+    let (engine, project, input) = (call.engine, &call.project, &call.input);
+    let found = loop_of_session(engine, project, &input.session_id).await;
+    let state = match found {
+        Ok((state, _)) => state,
+        Err(error) => {
+            tracing::warn!(%error, "the session's loop could not be looked up");
+            return HookOutput::Silent;
+        }
+    };
+    let stop = StopInput {
+        session_id: &input.session_id,
+        last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
+        is_waiting: input.is_waiting(),
+    };
+    let state = match (admit(state.as_ref(), &stop), state) {
+        (Admission::Measure, Some(state)) => state,
+        (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
+        _ => return HookOutput::Silent,
+    };
+    let evidence = evidence(&call).await;
+    let required = project.config.lsp_required;
+    let (next, decision) = step(&state, &stop, &evidence, required, now_ms());
+    tracing::info!(
+        id = next.id, iteration = next.iteration, status = next.status.as_str(),
+        errors = next.remaining.errors, decision = ?decision, "stop decided"
+    );
+    save(&call, &state, next, decision, &evidence).await
+}
+
+/// Saves the step, then words it. A step that could not be saved decides nothing.
+async fn save(
+    call: &HookCall<'_>,
+    before: &LoopState,
+    next: LoopState,
+    decision: Decision,
+    evidence: &Evidence,
+) -> HookOutput {
+    let key = &call.project.key;
+    match call.engine.store.advance_loop(key, before, next.clone()).await {
+        Ok(Saved::Yes) => {}
+        // Cancelled while it was measured.
+        Ok(Saved::Overtaken) => return HookOutput::Silent,
+        Err(error) => {
+            tracing::error!(%error, id = next.id, "the loop could not be saved");
+            let id = &next.id;
+            return HookOutput::Notice(format!(
+                "[moai-ralph] loop {id} could not be saved, so this stop is not held: {error}"
+            ));
+        }
+    }
+    // The evidence is newer than anything still waiting to be told.
+    drop(call.engine.ledger().take_late(&call.input.session_id));
+    match decision {
+        Decision::Continue(reasons) => HookOutput::Block(loops::goes_on(&next, evidence, &reasons)),
+        Decision::End => HookOutput::Notice(loops::ended(&next)),
+    }
+}
+
+/// The project's own checks first, because they may write files; then what was changed, measured
+/// afresh.
+async fn evidence(call: &HookCall<'_>) -> Evidence {
+    let (engine, project) = (call.engine, &call.project);
+    let check = autochecks(call).await;
+    let (files, skipped) = files_of_stop(call).await;
+    let asked = Asked {
+        files,
+        skipped,
+        lsp: project.config.lsp_enabled,
+        scan: project.config.scan_enabled,
+        threshold: Some(Severity::Error),
+        deadline: Instant::now() + project.config.stop_budget,
+    };
+    let mut evidence = gather(engine, project, asked).await;
+    evidence.readings.extend(check);
+    evidence
+}
+
+/// What differs from HEAD and what the session wrote; when that is nothing, the whole project:
+/// a loop that changed nothing yet may have been started to mend what is there.
+async fn files_of_stop(call: &HookCall<'_>) -> (Vec<RelPath>, Vec<Skipped>) {
+    let project = call.project.clone();
+    let written = call.engine.ledger().written(&call.input.session_id, &project.root);
+    let found = blocking(move || {
+        let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
+        let mut files: Vec<RelPath> = written.into_iter().filter(is_there).collect();
+        let mut skipped = Vec::new();
+        match git::changed(&project.root) {
+            Ok(Some(changed)) => {
+                files.extend(changed.files.into_iter().filter(|path| project.is_wanted(path)));
+                skipped = changed.skipped;
+            }
+            Ok(None) => {}
+            Err(error) => skipped.push(Skipped {
+                path: ".git".to_owned(),
+                reason: format!("changed files cannot be listed: {error}"),
+            }),
+        }
+        if files.is_empty() && skipped.is_empty() {
+            let is_wanted = |path: &RelPath| project.is_wanted(path);
+            let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+            (files, skipped) = (walk.files, walk.skipped);
+        }
+        files.sort();
+        files.dedup();
+        let reason = format!("more than {STOP_FILES_MAX} files");
+        let beyond = files.split_off(files.len().min(STOP_FILES_MAX));
+        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
+        skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
+        (files, skipped)
+    });
+    found.await.unwrap_or_default()
+}
+
+/// Runs `.claude/autochecks.sh`, if the project has it.
+async fn autochecks(call: &HookCall<'_>) -> Option<Reading> {
+    let project = &call.project;
+    let program = project.root.join(AUTOCHECKS);
+    if !program.is_file() {
+        return None;
+    }
+    let run = checks::run(checks::Command {
+        name: AUTOCHECKS.to_owned(),
+        program,
+        args: Vec::new(),
+        cwd: project.root.clone(),
+        env: call.caller.env.clone().into_iter().collect(),
+        timeout: project.config.check_timeout,
+    })
+    .await;
+    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
+    let reading = Reading { elapsed_ms, ..clean };
+    Some(match run.end {
+        End::Passed => reading,
+        End::Failed(how) => {
+            let output = format!("{}\n({how})", run.output.trim_end());
+            Reading { dirty: true, output: Some(output), ..reading }
+        }
+        End::Unmeasured(gap) => Reading { gap: Some(gap), ..reading },
+    })
+}

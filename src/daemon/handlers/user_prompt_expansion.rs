@@ -1,0 +1,62 @@
+//! A slash command of ours: its arguments arrive as JSON, exactly as typed, and never pass a
+//! shell. A refusal stops the command and shows its reason to the user.
+
+use super::hook::HookCall;
+use super::{loop_cancel, loop_start};
+use crate::looping::arguments;
+use crate::looping::start::Wish;
+use crate::looping::state::Until;
+use crate::report::loops;
+use crate::store::loops::Which;
+use crate::wire::hook::HookOutput;
+
+/// What `/moai-fix` works on when the user names nothing.
+const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
+                       project's checks report, at its cause.";
+
+pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
+    match call.input.own_command() {
+        Some("moai-loop") => begin(&call, |wish| wish).await,
+        Some("moai-fix") => begin(&call, fix).await,
+        Some("cancel-loop") => cancel(&call).await,
+        _ => HookOutput::Silent,
+    }
+}
+
+/// A fix ends when everything measured is clean, unless the user said otherwise.
+fn fix(mut wish: Wish) -> Wish {
+    if wish.prompt.trim().is_empty() {
+        FIX_ALL.clone_into(&mut wish.prompt);
+    }
+    if wish.promise.is_none() {
+        wish.until.get_or_insert(Until::Diagnostics);
+    }
+    wish
+}
+
+async fn begin(call: &HookCall<'_>, adapt: fn(Wish) -> Wish) -> HookOutput {
+    let session = &call.input.session_id;
+    if session.is_empty() {
+        return HookOutput::Block(
+            "[moai-ralph] the host named no session, so no loop can own it".to_owned(),
+        );
+    }
+    let wish = match arguments::parse(&call.input.command_args) {
+        Ok(wish) => adapt(wish),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    match loop_start::begin(call.engine, &call.project, wish, Some(session)).await {
+        Ok(state) => HookOutput::Context(crate::report::agent::join(&[loops::started(&state)])),
+        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    }
+}
+
+async fn cancel(call: &HookCall<'_>) -> HookOutput {
+    let which = Which::ActiveOf(call.input.session_id.clone());
+    let text = match loop_cancel::cancel(call.engine, &call.project, which).await {
+        Ok(Some(state)) => loops::ended(&state),
+        Ok(None) => "[moai-ralph] no loop of this session is active".to_owned(),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] not cancelled: {error}")),
+    };
+    HookOutput::Context(text)
+}

@@ -1,0 +1,196 @@
+//! What the engine remembers while it runs: the last verified set of each file, what each session
+//! wrote and was told, when files on disk were last written. Pure bookkeeping over maps.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
+use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, SESSIONS_MAX};
+use crate::base::path::RelPath;
+use crate::files::Stamp;
+use crate::lsp::session::FileChange;
+use crate::store::ProjectKey;
+
+/// A verdict that came after its hook had gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    /// The project.
+    pub(super) root: PathBuf,
+    /// The file.
+    pub(super) path: RelPath,
+    /// The bytes it speaks of; when the file differs, it is not told any more.
+    pub(super) hash: ContentHash,
+    /// The words.
+    pub(super) text: String,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    written: BTreeSet<(PathBuf, RelPath)>,
+    late: VecDeque<Late>,
+    told_gaps: HashSet<String>,
+    last_use: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// By root and file, then by sensor.
+    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Vec<Finding>>>,
+    sessions: HashMap<String, Session>,
+    stamps: HashMap<PathBuf, BTreeMap<RelPath, Stamp>>,
+    keys: HashMap<PathBuf, ProjectKey>,
+    use_count: u64,
+}
+
+impl Ledger {
+    /// The last verified set of a file by one sensor.
+    pub(super) fn verified(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+    ) -> Option<Vec<Finding>> {
+        self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()
+    }
+
+    /// Replaces the verified set.
+    pub(super) fn set_verified(
+        &mut self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        findings: &[Finding],
+    ) {
+        let of_file = self.verified.entry((root.to_path_buf(), path.clone())).or_default();
+        of_file.insert(sensor.to_owned(), findings.to_vec());
+    }
+
+    /// A session wrote a file.
+    pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
+        self.session(session).written.insert((root.to_path_buf(), path.clone()));
+    }
+
+    /// The files of a root that a session wrote.
+    pub(super) fn written(&mut self, session: &str, root: &Path) -> Vec<RelPath> {
+        let written = self.session(session).written.iter();
+        written.filter(|(at, _)| at == root).map(|(_, path)| path.clone()).collect()
+    }
+
+    /// Keeps a late verdict for the session's next hook.
+    pub(super) fn deliver_later(&mut self, session: &str, late: Late) {
+        let queue = &mut self.session(session).late;
+        if queue.len() >= DELIVERIES_PER_SESSION_MAX {
+            queue.pop_front();
+        }
+        queue.push_back(late);
+    }
+
+    /// Takes all late verdicts of a session; each is told once.
+    pub(super) fn take_late(&mut self, session: &str) -> Vec<Late> {
+        std::mem::take(&mut self.session(session).late).into()
+    }
+
+    /// Puts back what could not be told, before what came since.
+    pub(super) fn put_back(&mut self, session: &str, late: Vec<Late>) {
+        let queue = &mut self.session(session).late;
+        for one in late.into_iter().rev() {
+            queue.push_front(one);
+        }
+    }
+
+    /// Whether a gap is news for this session; from now on it is not.
+    pub(super) fn is_news(&mut self, session: &str, gap: &str) -> bool {
+        self.session(session).told_gaps.insert(gap.to_owned())
+    }
+
+    /// Forgets a session.
+    pub(super) fn forget(&mut self, session: &str) {
+        self.sessions.remove(session);
+    }
+
+    /// What changed on disk since the last look at a root. The first look sees no change.
+    pub(super) fn changes(
+        &mut self,
+        root: &Path,
+        now: BTreeMap<RelPath, Stamp>,
+    ) -> Vec<(PathBuf, FileChange)> {
+        let before = self.stamps.insert(root.to_path_buf(), now);
+        let (Some(before), Some(now)) = (before, self.stamps.get(root)) else { return Vec::new() };
+        let appeared = now.iter().filter_map(|(path, stamp)| match before.get(path) {
+            None => Some((path.under(root), FileChange::Created)),
+            Some(old) if old != stamp => Some((path.under(root), FileChange::Changed)),
+            Some(_) => None,
+        });
+        let gone = before.keys().filter(|path| !now.contains_key(*path));
+        let gone = gone.map(|path| (path.under(root), FileChange::Deleted));
+        appeared.chain(gone).collect()
+    }
+
+    /// The store key of a root, once it was found out.
+    pub(super) fn project_key(&self, root: &Path) -> Option<ProjectKey> {
+        self.keys.get(root).cloned()
+    }
+
+    /// Remembers the store key of a root.
+    pub(super) fn set_project_key(&mut self, root: &Path, key: ProjectKey) {
+        self.keys.insert(root.to_path_buf(), key);
+    }
+
+    fn session(&mut self, id: &str) -> &mut Session {
+        self.use_count += 1;
+        if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
+            let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_use);
+            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
+                self.sessions.remove(&oldest);
+            }
+        }
+        let session = self.sessions.entry(id.to_owned()).or_default();
+        session.last_use = self.use_count;
+        session
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn late(text: &str) -> Late {
+        let root = PathBuf::from("/r");
+        let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
+        Late { root, path, hash: ContentHash::of(b""), text: text.into() }
+    }
+
+    fn texts(late: &[Late]) -> Vec<&str> {
+        late.iter().map(|one| one.text.as_str()).collect()
+    }
+
+    #[test]
+    fn a_late_verdict_is_told_once_and_again_only_when_nobody_read_it() {
+        let mut ledger = Ledger::default();
+        ledger.deliver_later("s", late("1"));
+        ledger.deliver_later("t", late("other"));
+        let taken = ledger.take_late("s");
+        assert_eq!(texts(&taken), ["1"]);
+        assert!(ledger.take_late("s").is_empty());
+        ledger.deliver_later("s", late("2"));
+        ledger.put_back("s", taken);
+        assert_eq!(texts(&ledger.take_late("s")), ["1", "2"]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_the_least_recent_goes_first() {
+        let mut ledger = Ledger::default();
+        for count in 0..=DELIVERIES_PER_SESSION_MAX {
+            ledger.deliver_later("s", late(&count.to_string()));
+        }
+        assert_eq!(ledger.take_late("s").len(), DELIVERIES_PER_SESSION_MAX);
+        assert!(ledger.is_news("s", "pyright"));
+        for count in 0..SESSIONS_MAX {
+            ledger.is_news(&count.to_string(), "x");
+        }
+        assert_eq!(ledger.sessions.len(), SESSIONS_MAX);
+        assert!(ledger.is_news("s", "pyright"), "the oldest session was forgotten");
+    }
+}

@@ -1,0 +1,130 @@
+//! One project as a request sees it: root, options, languages, store key. Loaded afresh for every
+//! request, so that a changed option or a new virtual environment counts at once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::engine::Engine;
+use crate::base::path::RelPath;
+use crate::config::Config;
+use crate::lsp::registry::Catalogue;
+use crate::scan::RuleSet;
+use crate::servers::Surroundings;
+use crate::store::ProjectKey;
+use crate::wire::control::Caller;
+use crate::{files, git};
+
+/// Options of the project, below its root.
+const CONFIG_FILE: &str = ".moai/config/sections/ralph.yaml";
+/// Languages and servers of the project, below its root.
+const CATALOGUE_FILE: &str = ".moai/config/lsp.json";
+
+/// One project.
+#[derive(Clone, Debug)]
+pub(super) struct Project {
+    pub(super) root: PathBuf,
+    pub(super) config: Config,
+    pub(super) around: Surroundings,
+    pub(super) key: ProjectKey,
+}
+
+impl Project {
+    /// The project of a caller. The error is one line with file, line and key.
+    pub(super) fn load(engine: &Engine, caller: &Caller) -> Result<Self, String> {
+        let root = root(caller);
+        let catalogue = catalogue(&root)?;
+        let config = options(&engine.places.user_config, Some(&root), &caller.env, &catalogue)?;
+        Ok(Self::with(engine, caller, root, config, catalogue))
+    }
+
+    /// The same with default options in place of unusable ones: a hook goes on measuring when a
+    /// file of options is broken, and says so at the start of a session.
+    pub(super) fn load_or_default(engine: &Engine, caller: &Caller) -> Self {
+        Self::load(engine, caller).unwrap_or_else(|error| {
+            tracing::warn!(%error, "options are broken; defaults are used");
+            let catalogue = Catalogue::built_in().clone();
+            Self::with(engine, caller, root(caller), Config::default(), catalogue)
+        })
+    }
+
+    fn with(
+        engine: &Engine,
+        caller: &Caller,
+        root: PathBuf,
+        config: Config,
+        catalogue: Catalogue,
+    ) -> Self {
+        let key = engine.ledger().project_key(&root);
+        let key = key.unwrap_or_else(|| {
+            let shared = git::common_dir(&root).unwrap_or_else(|| root.clone());
+            let key = ProjectKey::of(&shared);
+            engine.ledger().set_project_key(&root, key.clone());
+            key
+        });
+        let env = Arc::new(caller.env.clone());
+        let around = Surroundings { root: root.clone(), env, catalogue: Arc::new(catalogue) };
+        Self { root, config, around, key }
+    }
+
+    /// Whether any sensor speaks about a file.
+    pub(super) fn is_wanted(&self, path: &RelPath) -> bool {
+        self.around.catalogue.language_of(path).is_some() || RuleSet::built_in().handles(path)
+    }
+
+    /// Whether a change of this file on disk can change what a language server says.
+    pub(super) fn is_watched(&self, path: &RelPath) -> bool {
+        const MANIFESTS: [&str; 5] =
+            ["pyproject.toml", "pyrightconfig.json", "package.json", "setup.cfg", "jsconfig.json"];
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        self.around.catalogue.language_of(path).is_some()
+            || MANIFESTS.contains(&name)
+            || (name.starts_with("tsconfig") && path.extension().as_deref() == Some("json"))
+    }
+}
+
+fn root(caller: &Caller) -> PathBuf {
+    caller
+        .root
+        .clone()
+        .map_or_else(|| files::root_of(&caller.cwd), |root| root.canonicalize().unwrap_or(root))
+}
+
+fn catalogue(root: &Path) -> Result<Catalogue, String> {
+    let built_in = Catalogue::built_in();
+    let path = root.join(CATALOGUE_FILE);
+    let Some(text) = read(&path)? else { return Ok(built_in.clone()) };
+    let own = Catalogue::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let merged = built_in.overlaid(own);
+    match merged.dangling_server() {
+        None => Ok(merged),
+        Some(id) => Err(format!("{}: key languages: server {id} is not described", path.display())),
+    }
+}
+
+/// The options in force; without a root, those of the user alone.
+pub(super) fn options(
+    user_file: &Path,
+    root: Option<&Path>,
+    env: &BTreeMap<String, String>,
+    catalogue: &Catalogue,
+) -> Result<Config, String> {
+    let mut layers = Vec::new();
+    let project_file = root.map(|root| root.join(CONFIG_FILE));
+    for path in [Some(user_file.to_path_buf()), project_file].into_iter().flatten() {
+        layers.extend(read(&path)?.map(|text| (path.display().to_string(), text)));
+    }
+    let known: Vec<&str> = catalogue.language_ids().collect();
+    Config::load(&layers, env, &known).map_err(|error| error.to_string())
+}
+
+/// A file's text; `None` when it is not there.
+fn read(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // A file in the place of a folder is as good as no file.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}

@@ -1,0 +1,47 @@
+//! When files of a root were last written, to notice writers who tell nobody: the shell,
+//! formatters, git. It must not know who asks or why.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use crate::base::path::RelPath;
+
+/// Modification time (nanoseconds since the epoch), size and inode of a file: whoever writes it
+/// changes at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    modified_ns: i128,
+    bytes: u64,
+    inode: u64,
+}
+
+/// The stamps of files below the root that are there.
+#[must_use]
+pub fn stamps(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, Stamp> {
+    let stamp = |file: &RelPath| {
+        let meta = file.under(root).symlink_metadata().ok()?;
+        let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+        Some((file.clone(), Stamp { modified_ns, bytes: meta.len(), inode: meta.ino() }))
+    };
+    files.iter().filter_map(stamp).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewritten_a_replaced_and_a_deleted_file_are_noticed() {
+        let root = tempfile::tempdir().expect("a folder");
+        let file = RelPath::below(root.path(), &root.path().join("a.py")).expect("relative");
+        let look = || stamps(root.path(), std::slice::from_ref(&file)).get(&file).copied();
+        assert_eq!(look(), None);
+        std::fs::write(file.under(root.path()), "x").expect("written");
+        let first = look().expect("there");
+        assert_eq!(look(), Some(first));
+        std::fs::write(root.path().join("new"), "y").expect("written");
+        std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");
+        assert_ne!(look(), Some(first));
+    }
+}
