@@ -2,6 +2,7 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod demo;
 pub mod human;
 pub mod json;
 pub mod loops;

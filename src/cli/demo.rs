@@ -1,9 +1,227 @@
 //! `demo`: one whole loop in a temporary project, played by a scripted agent against the real
-//! hooks of this program.
+//! hooks of this program, each in a process of its own, as the host runs them. Your own state is
+//! not touched; language servers are the ones you have installed.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
 
 use super::args::DemoArgs;
+use super::{INVALID, door, this_program};
+use crate::ipc::Places;
+use crate::lsp::registry::Catalogue;
+use crate::report::demo as words;
+use crate::scan::RuleSet;
+use crate::servers::install::{folder, install};
+use crate::servers::resolve::on_path;
 use crate::wire::control::Reply;
 
-pub(super) fn run(_args: &DemoArgs) -> Reply {
-    Reply::default()
+const SESSION: &str = "demo-session";
+const FILE: &str = "app.py";
+const GOAL: &str = "Write app.py with a function that looks up a user's id --max-iterations 5 \
+                    --completion-promise DONE";
+const CLAIM: &str = "It is done.\n\n<promise>DONE</promise>";
+/// A type error (a text where a number is promised) and an SQL injection.
+const WRONG: &str = "import sqlite3
+
+
+def user_id(connection: sqlite3.Connection, name: str) -> int:
+    row = connection.execute(f\"SELECT id FROM users WHERE name = '{name}'\").fetchone()
+    return \"nobody\" if row is None else row[0]
+";
+const RIGHT: &str = "import sqlite3
+
+
+def user_id(connection: sqlite3.Connection, name: str) -> int | None:
+    row = connection.execute(\"SELECT id FROM users WHERE name = ?\", (name,)).fetchone()
+    return None if row is None else row[0]
+";
+
+pub(super) fn run(args: &DemoArgs) -> Reply {
+    match play(args) {
+        Ok(code) => Reply { code, ..Reply::default() },
+        Err(error) => Reply::failed(1, &format!("moai-ralph demo: {error}")),
+    }
+}
+
+fn play(args: &DemoArgs) -> Result<u8, String> {
+    let caller = door::caller(None)?;
+    let Some(places) = Places::from_env(&caller.env) else {
+        return Ok(INVALID);
+    };
+    let server = if args.no_lsp { None } else { server(args, &places, &caller.env)? };
+    let stage = Stage::new(&places, args.no_lsp)?;
+    say(&words::sensors(server.as_deref(), RuleSet::built_in().rule_count()));
+    let result = acts(&stage);
+    // The play's daemon ends with it, however it went.
+    let _ = stage.program(&["daemon", "stop"], "");
+    let status = result?;
+    let is_expected = match server {
+        Some(_) => status == "completed",
+        // With the scan alone the types were not measured, and the loop says so; without language
+        // servers asked for, everything asked for was.
+        None => status == "completed_unverified" || (args.no_lsp && status == "completed"),
+    };
+    say(&words::end(&status, is_expected));
+    Ok(u8::from(!is_expected))
+}
+
+/// The acts; returns the status the loop ended with.
+fn acts(stage: &Stage) -> Result<String, String> {
+    say(&words::step(1, "host", "starts a session", ""));
+    stage.hook("session-start", &json!({"source": "startup"}))?;
+    say(&words::step(2, "you", &format!("/moai-ralph:moai-loop {GOAL}"), ""));
+    let expansion = json!({"command_name": "moai-ralph:moai-loop", "command_args": GOAL});
+    stage.hook("user-prompt-expansion", &expansion)?;
+    say(&words::step(3, "agent", "writes app.py", WRONG));
+    stage.write(WRONG, None)?;
+    say(&words::step(4, "agent", "wants to stop", CLAIM));
+    stage.hook("stop", &stop(false))?;
+    say(&words::step(5, "agent", "writes app.py again", RIGHT));
+    stage.write(RIGHT, Some(WRONG))?;
+    say(&words::step(6, "agent", "wants to stop", CLAIM));
+    stage.hook("stop", &stop(true))?;
+    let status = stage.program(&["loop", "status", "--json"], "")?;
+    let status: Value = serde_json::from_str(&status).map_err(|error| error.to_string())?;
+    Ok(status["status"].as_str().unwrap_or("nothing").to_owned())
+}
+
+fn stop(is_active: bool) -> Value {
+    json!({"stop_hook_active": is_active, "last_assistant_message": CLAIM,
+        "background_tasks": [], "session_crons": []})
+}
+
+/// The language server of the play: the one installed, or, if the user agrees, installed now.
+fn server(
+    args: &DemoArgs,
+    places: &Places,
+    env: &BTreeMap<String, String>,
+) -> Result<Option<String>, String> {
+    let id = "pyright";
+    let Some(spec) = Catalogue::built_in().server(id) else { return Ok(None) };
+    let installed = folder(&places.data, id, spec)
+        .is_some_and(|folder| folder.join("node_modules/.bin").join(&spec.command).exists());
+    if installed {
+        let pinned = spec.install.as_ref().and_then(|install| install.npm.first());
+        return Ok(Some(pinned.map_or(id, String::as_str).replace('@', " ")));
+    }
+    if on_path(&spec.command, env).is_some() {
+        return Ok(Some(id.to_owned()));
+    }
+    if !args.install && !agrees() {
+        return Ok(None);
+    }
+    say("installing pyright …\n");
+    install(&places.data, id, spec, env).map_err(|error| error.to_string())?;
+    server(&DemoArgs { install: false, no_lsp: false }, places, env)
+}
+
+/// Asks on a terminal; anywhere else nothing is installed silently.
+fn agrees() -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return false;
+    }
+    say("pyright is not installed. Install the pinned version with npm now? [y/N] ");
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}
+
+fn say(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    // Whoever closed the pipe has seen enough.
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// A temporary project with a state folder of its own.
+struct Stage {
+    project: PathBuf,
+    program: PathBuf,
+    env: Vec<(&'static str, PathBuf)>,
+    no_lsp: bool,
+    _folder: tempfile::TempDir,
+}
+
+impl Stage {
+    fn new(places: &Places, no_lsp: bool) -> Result<Self, String> {
+        let text = |error: std::io::Error| error.to_string();
+        let folder = tempfile::Builder::new().prefix("moai-ralph-demo-").tempdir().map_err(text)?;
+        let at = folder.path().canonicalize().map_err(text)?;
+        let project = at.join("project");
+        std::fs::create_dir(&project).map_err(text)?;
+        let env = vec![
+            ("MOAI_RALPH_HOME", at.join("state")),
+            ("MOAI_RALPH_DATA", places.data.clone()),
+            ("XDG_CONFIG_HOME", at.join("config")),
+            ("CLAUDE_PROJECT_DIR", project.clone()),
+        ];
+        let program = this_program().map_err(text)?;
+        Ok(Self { project, program, env, no_lsp, _folder: folder })
+    }
+
+    /// The agent's Write: the file, then the two hooks the host calls.
+    fn write(&self, text: &str, before: Option<&str>) -> Result<(), String> {
+        let path = self.project.join(FILE);
+        std::fs::write(&path, text).map_err(|error| error.to_string())?;
+        let kind = if before.is_some() { "update" } else { "create" };
+        self.hook(
+            "post-tool-use",
+            &json!({
+                "tool_name": "Write",
+                "tool_input": {"file_path": path, "content": text},
+                "tool_response": {"type": kind, "filePath": path, "originalFile": before},
+            }),
+        )?;
+        self.hook("post-tool-batch", &json!({"tool_calls": []}))
+    }
+
+    /// Calls one hook as the host does and prints what it said.
+    fn hook(&self, event: &str, input: &Value) -> Result<(), String> {
+        let mut input = input.clone();
+        input["session_id"] = json!(SESSION);
+        input["cwd"] = json!(self.project);
+        let begun = Instant::now();
+        let output = self.program(&["hook", event], &input.to_string())?;
+        let elapsed = begun.elapsed();
+        let said = said(&output);
+        // A batch without late verdicts is not worth a line.
+        if !(said.is_empty() && event == "post-tool-batch") {
+            say(&words::hook(event, elapsed, &said));
+        }
+        Ok(())
+    }
+
+    fn program(&self, args: &[&str], input: &str) -> Result<String, String> {
+        let text = |error: std::io::Error| error.to_string();
+        let mut command = Command::new(&self.program);
+        command.args(args).current_dir(&self.project).envs(self.env.iter().cloned());
+        if self.no_lsp {
+            command.env("MOAI_RALPH_LSP_ENABLED", "false");
+        }
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(text)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that does not read its input says so by its exit.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child.wait_with_output().map_err(text)?;
+        String::from_utf8(output.stdout).map_err(|error| error.to_string())
+    }
+}
+
+/// The text inside a hook's answer, with what it makes the host do.
+fn said(output: &str) -> String {
+    let answer: Value = serde_json::from_str(output).unwrap_or_default();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    if let Some(reason) = text(&answer["reason"]) {
+        return format!("BLOCKED, the agent reads:\n{reason}");
+    }
+    if let Some(notice) = text(&answer["systemMessage"]) {
+        return format!("ALLOWED, you read:\n{notice}");
+    }
+    text(&answer["hookSpecificOutput"]["additionalContext"]).unwrap_or_default()
 }

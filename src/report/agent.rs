@@ -17,6 +17,8 @@ pub struct EditFeedback {
     pub delta: Delta,
     /// Sensors with no verdict yet or none at all.
     pub gaps: Vec<(String, Gap)>,
+    /// Whether the gaps alone are worth a word; beside other words they are always named.
+    pub gaps_are_news: bool,
     /// The sensor whose late verdict this is.
     pub late: Option<String>,
 }
@@ -33,7 +35,8 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
     let introduced = counts(told(State::Introduced));
     let unknown = counts(told(State::Unknown));
     let older = told(State::Existing).count();
-    if introduced.is_empty() && unknown.is_empty() && fixed == 0 && feedback.gaps.is_empty() {
+    let has_news = !introduced.is_empty() || !unknown.is_empty() || fixed > 0;
+    if !has_news && (feedback.gaps.is_empty() || !feedback.gaps_are_news) {
         return None;
     }
     let mut parts = Vec::new();
@@ -127,7 +130,7 @@ mod tests {
         let delta = Delta::between(before.as_deref(), set(now));
         let path = finding("src/a.py", 0, "x").path;
         let gaps = gap.into_iter().map(|gap| ("ruff".to_owned(), gap)).collect();
-        edit(&EditFeedback { path, delta, gaps, late: None })
+        edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
     }
 
     #[test]
@@ -155,6 +158,18 @@ mod tests {
         [moai-ralph] src/a.py: fixed 1
           not measured: ruff (not installed: pip install ruff)
         ");
+    }
+
+    #[test]
+    fn a_known_gap_is_silent_alone_and_named_beside_other_words() {
+        let path = finding("a.py", 0, "x").path;
+        let gaps = vec![("ruff".to_owned(), Gap::new(Cause::NotInstalled, "not installed"))];
+        let feedback =
+            EditFeedback { path, delta: Delta::default(), gaps, gaps_are_news: false, late: None };
+        assert_eq!(edit(&feedback), None);
+        let delta = Delta { fixed: 1, ..Delta::default() };
+        let text = edit(&EditFeedback { delta, ..feedback }).expect("something to say");
+        assert!(text.contains("not measured: ruff") && !text.contains("clean"), "{text}");
     }
 
     #[test]

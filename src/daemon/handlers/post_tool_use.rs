@@ -48,14 +48,20 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     let measured = measure_in_time(call, &snapshot, &before, deadline);
     let (scanned, measured) = tokio::join!(scanned, measured);
     let mut delta = scanned.unwrap_or_default();
-    let mut gaps = Vec::new();
-    if let Some((of_server, gap)) = measured {
-        delta.now.extend(of_server.now);
-        delta.fixed += of_server.fixed;
-        gaps.extend(gap);
+    let (mut gaps, mut gaps_are_news) = (Vec::new(), false);
+    match measured {
+        Some(Ok(of_server)) => {
+            delta.now.extend(of_server.now);
+            delta.fixed += of_server.fixed;
+        }
+        Some(Err(unmeasured)) => {
+            gaps_are_news = unmeasured.is_news;
+            gaps.push((unmeasured.sensor, unmeasured.gap));
+        }
+        None => {}
     }
     delta.now.sort_by_key(|finding| finding.range);
-    agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, late: None })
+    agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, gaps_are_news, late: None })
 }
 
 async fn read(project: &Project, file: &Path) -> Option<Result<Snapshot, Skipped>> {
@@ -75,7 +81,16 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<S
         return None;
     }
     let gaps = vec![("all sensors".to_owned(), gap)];
-    agent::edit(&EditFeedback { path, delta: Delta::default(), gaps, late: None })
+    let delta = Delta::default();
+    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
+}
+
+/// A language server without a verdict.
+struct Unmeasured {
+    sensor: String,
+    gap: Gap,
+    /// Whether the session must hear of it even when there is nothing else to say.
+    is_news: bool,
 }
 
 /// What the edit did to the scan's findings. The text before the edit comes with the hook, so even
@@ -115,7 +130,7 @@ async fn measure_in_time(
     snapshot: &Snapshot,
     before: &Before,
     deadline: Instant,
-) -> Option<(Delta, Option<(String, Gap)>)> {
+) -> Option<Result<Delta, Unmeasured>> {
     let (engine, project) = (call.engine, &call.project);
     let sensor = match engine.servers.choose(&project.around, &snapshot.path)? {
         Ok(choice) => choice.id,
@@ -148,20 +163,17 @@ async fn measure_in_time(
                 late.keep(word);
             }
         });
-        let waited = call.project.config.inline_budget;
-        return Some((Delta::default(), Some((sensor, pending_gap(waited)))));
+        let gap = pending_gap(project.config.inline_budget);
+        return Some(Err(Unmeasured { sensor, gap, is_news: true }));
     };
     let word = joined.ok().flatten()?;
-    match word.gap {
-        None => Some((Delta::between(baseline.as_deref(), word.found), None)),
-        Some(gap) => {
-            // A tool that was never there is named once, not at every edit.
-            let is_news =
-                engine.ledger().is_news(&call.input.session_id, &format!("{sensor} {gap}"));
-            let is_told = is_news || was_measured || gap.cause.is_passing();
-            Some((Delta::default(), is_told.then_some((sensor, gap))))
-        }
-    }
+    let Some(gap) = word.gap else {
+        return Some(Ok(Delta::between(baseline.as_deref(), word.found)));
+    };
+    // A tool that was never there is named once, not at every edit.
+    let is_first = engine.ledger().is_news(&call.input.session_id, &format!("{sensor} {gap}"));
+    let is_news = is_first || was_measured || gap.cause.is_passing();
+    Some(Err(Unmeasured { sensor, gap, is_news }))
 }
 
 /// A measurement of the bytes that are still there at its end.
@@ -200,7 +212,8 @@ impl Pending {
         };
         let delta = Delta::between(self.baseline.as_deref(), word.found);
         let path = self.path.clone();
-        let feedback = EditFeedback { path, delta, gaps, late: Some(word.sensor) };
+        let late = Some(word.sensor);
+        let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late };
         if let Some(text) = agent::edit(&feedback) {
             let late = Late { root: self.root, path: self.path, hash: self.hash, text };
             self.engine.ledger().deliver_later(&self.session, late);
