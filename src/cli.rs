@@ -66,6 +66,7 @@ fn execute(args: &Args) -> Reply {
                 all: check.all,
                 json: wants_json,
                 color: has_color(args.color),
+                verbose: args.verbose,
                 fail_on: check.fail_on.word().to_owned(),
                 allow_unmeasured: check.allow_unmeasured,
                 no_lsp: check.no_lsp,

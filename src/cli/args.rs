@@ -21,6 +21,9 @@ pub(super) struct Args {
     /// Say nothing; the exit code remains
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
+    /// Show hints, too
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
     /// Colours in text
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(super) color: Color,

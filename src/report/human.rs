@@ -2,19 +2,29 @@
 
 use std::fmt::Write as _;
 
-use super::{counts, line};
-use crate::base::evidence::{Evidence, SensorKind};
-use crate::base::finding::Severity;
+use super::{count, counts, line};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::finding::{Finding, Severity};
 use crate::base::verdict::Verdict;
 
-/// The report of a check as text; colours repeat what the words say and never carry meaning.
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Colours repeat what the words say and never carry meaning.
+    pub has_color: bool,
+    /// Hints, too: what an editor fades out is noise in a terminal.
+    pub shows_hints: bool,
+}
+
+/// The report of a check as text.
 #[must_use]
-pub fn check(evidence: &Evidence, elapsed_ms: u64, has_color: bool) -> String {
+pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
     let paint = |code: &str, text: &str| {
-        if has_color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if style.has_color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
     let mut text = String::new();
-    for finding in &evidence.findings {
+    let is_shown = |finding: &&Finding| style.shows_hints || finding.severity > Severity::Hint;
+    for finding in evidence.findings.iter().filter(is_shown) {
         let code = match finding.severity {
             Severity::Error => "31",
             Severity::Warning => "33",
@@ -38,36 +48,37 @@ pub fn check(evidence: &Evidence, elapsed_ms: u64, has_color: bool) -> String {
         Verdict::Dirty => ("31", "dirty"),
         Verdict::Unmeasured(_) => ("35", "unmeasured"),
     };
+    let _ = writeln!(text, "{}: {}", paint(code, word), summary(evidence, elapsed_ms));
+    text
+}
+
+/// What was found in how many files, and each sensor's share.
+fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
+    if evidence.files_total() == 0 {
+        return "there was nothing to measure".to_owned();
+    }
     let found = counts(evidence.findings.iter());
     let found = if found.is_empty() { "nothing found".to_owned() } else { found };
-    let sensors: Vec<String> = evidence
-        .readings
-        .iter()
-        .map(|reading| {
-            let version = reading.version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
-            let files = match reading.kind {
-                SensorKind::Check => String::new(),
-                _ => format!(" {} files", reading.files),
-            };
-            format!("{}{version}{files} {} ms", reading.sensor, reading.elapsed_ms)
-        })
-        .collect();
+    let sensors: Vec<String> = evidence.readings.iter().map(sensor).collect();
     let sensors =
         if sensors.is_empty() { String::new() } else { format!(" [{}]", sensors.join("; ")) };
-    let _ = writeln!(
-        text,
-        "{}: {found}; {} of {} files checked in {elapsed_ms} ms{sensors}",
-        paint(code, word),
-        evidence.files.len(),
-        evidence.files_total(),
-    );
-    text
+    let (checked, total) = (evidence.files.len(), count(evidence.files_total(), "file"));
+    format!("{found}; {checked} of {total} checked in {elapsed_ms} ms{sensors}")
+}
+
+fn sensor(reading: &Reading) -> String {
+    let version = reading.version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+    let files = match reading.kind {
+        SensorKind::Check => String::new(),
+        _ => format!(" {}", count(reading.files, "file")),
+    };
+    format!("{}{version}{files} {} ms", reading.sensor, reading.elapsed_ms)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::{Reading, Skipped};
+    use crate::base::evidence::Skipped;
     use crate::base::finding::tests::finding;
     use crate::base::verdict::{Cause, Gap};
 
@@ -84,13 +95,33 @@ mod tests {
                 Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) },
             ],
         };
-        insta::assert_snapshot!(check(&evidence, 12, false), @r"
+        insta::assert_snapshot!(check(&evidence, 12, Style::default()), @r"
         error a.py:3:1 pyright(x): x is wrong
         skipped: big.py (larger than 1 MiB)
         not measured: pyright (not installed: moai-ralph server install python)
-        dirty: 1 error; 1 of 2 files checked in 12 ms [pyright 0 files 0 ms; scan 1 files 0 ms]
+        dirty: 1 error; 1 of 2 files checked in 12 ms [pyright 0 files 0 ms; scan 1 file 0 ms]
         ");
-        assert!(check(&evidence, 12, true).contains("\u{1b}[31merror\u{1b}[0m a.py"));
-        assert!(check(&Evidence::default(), 1, false).starts_with("unmeasured: "));
+        let colored = Style { has_color: true, ..Style::default() };
+        assert!(check(&evidence, 12, colored).contains("\u{1b}[31merror\u{1b}[0m a.py"));
+    }
+
+    #[test]
+    fn nothing_to_measure_is_not_nothing_found() {
+        let text = check(&Evidence::default(), 1, Style::default());
+        assert_eq!(text, "unmeasured: there was nothing to measure\n");
+    }
+
+    #[test]
+    fn hints_are_counted_and_shown_only_on_demand() {
+        let hint = Finding { severity: Severity::Hint, ..finding("a.py", 1, "unused") };
+        let evidence = Evidence {
+            files: vec![hint.path.clone()],
+            findings: vec![hint],
+            readings: vec![Reading::clean("pyright", SensorKind::Lsp, 1)],
+            ..Evidence::default()
+        };
+        assert!(check(&evidence, 1, Style::default()).starts_with("clean: 1 note"));
+        let shown = check(&evidence, 1, Style { shows_hints: true, ..Style::default() });
+        assert!(shown.starts_with("hint a.py:2:1 pyright(unused)"), "{shown}");
     }
 }

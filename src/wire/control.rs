@@ -70,6 +70,8 @@ pub struct Check {
     pub json: bool,
     /// Colours in the text.
     pub color: bool,
+    /// Hints in the text.
+    pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
     /// A gap does not fail.

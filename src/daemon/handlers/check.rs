@@ -48,7 +48,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
     let stdout = if check.json {
         format!("{:#}\n", json::report(&project.root, &evidence, elapsed_ms))
     } else {
-        human::check(&evidence, elapsed_ms, check.color)
+        let style = human::Style { has_color: check.color, shows_hints: check.verbose };
+        human::check(&evidence, elapsed_ms, style)
     };
     let code = match evidence.verdict() {
         Verdict::Clean => 0,
