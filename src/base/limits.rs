@@ -46,6 +46,8 @@ pub const PULL_RETRY_MS_MIN: u64 = 50;
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
 /// Quiet time after the last publish of a server without pull, before findings are taken.
 pub const PUSH_QUIET_MS: u64 = 250;
+/// Time a server that only publishes may be silent about a file after it has answered the barrier.
+pub const PUSH_SILENT_MS_MAX: u64 = 10_000;
 /// Background deadline of one file's diagnostics.
 pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
 /// One line of the control protocol, either way.

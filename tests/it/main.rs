@@ -5,9 +5,11 @@ mod daemon;
 mod fake_server;
 mod hooks;
 mod loops;
+mod options;
 mod payload_files;
 mod plugin;
 mod sandbox;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
+mod surroundings;
 mod tidy;

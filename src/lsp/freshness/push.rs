@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Step, Subject};
 use crate::base::finding::Finding;
-use crate::base::limits::PUSH_QUIET_MS;
+use crate::base::limits::{PUSH_QUIET_MS, PUSH_SILENT_MS_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::lsp::findings;
 
@@ -16,6 +16,8 @@ use crate::wire::lsp::findings;
 #[derive(Debug, Default)]
 pub struct Push {
     barrier_passed: bool,
+    /// When silence is taken for an answer that proves nothing.
+    silent_at: Option<Instant>,
     last: Option<Publish>,
 }
 
@@ -35,6 +37,7 @@ impl Push {
     /// The barrier was answered; an error answer proves the same.
     pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
         self.barrier_passed = true;
+        self.silent_at = Some(subject.now + Duration::from_millis(PUSH_SILENT_MS_MAX));
         self.settle(subject)
     }
 
@@ -67,7 +70,7 @@ impl Push {
     /// Servers may publish one version twice, the first time partly: the last one counts, once
     /// the quiet time has passed.
     fn settle(&mut self, subject: &Subject<'_>) -> Step {
-        let Some(last) = &self.last else { return Step::Wait };
+        let Some(last) = &self.last else { return self.silence(subject) };
         let quiet_at = last.at + Duration::from_millis(PUSH_QUIET_MS);
         if subject.now < quiet_at || !self.barrier_passed {
             return Step::WakeAt(quiet_at.max(subject.now + Duration::from_millis(1)));
@@ -82,6 +85,19 @@ impl Push {
             )));
         }
         Step::Done(Ok(last.found.clone()))
+    }
+
+    /// Nothing was published yet. A server that is loading gets its time.
+    fn silence(&self, subject: &Subject<'_>) -> Step {
+        match self.silent_at {
+            None => Step::Wait,
+            Some(_) if subject.is_loading => Step::Wait,
+            Some(at) if subject.now < at => Step::WakeAt(at),
+            Some(_) => Step::Done(Err(Gap::new(
+                Cause::Silent,
+                "the server said nothing about the file, which proves nothing",
+            ))),
+        }
     }
 }
 
@@ -129,26 +145,26 @@ mod tests {
                 (300, Wake),
                 (350, Wake),
             ],
-            &["wait", "wait", "wake", "wake", "wake", "1 found"],
+            &["wait", "wake", "wake", "wake", "wake", "1 found"],
         );
     }
 
     #[test]
     fn our_version_and_nothing_wrong_is_clean() {
-        check(&[(0, Barrier), (1, Publish(Some(3), 0)), (260, Wake)], &["wait", "wake", "clean"]);
+        check(&[(0, Barrier), (1, Publish(Some(3), 0)), (260, Wake)], &["wake", "wake", "clean"]);
     }
 
     #[test]
     fn without_a_version_only_findings_after_the_barrier_are_believed() {
         check(
             &[(0, Publish(None, 4)), (1, Barrier), (2, Publish(None, 1)), (260, Wake)],
-            &["wait", "wait", "wake", "1 found"],
+            &["wait", "wake", "wake", "1 found"],
         );
-        check(&[(1, Barrier), (2, Publish(None, 0)), (260, Wake)], &["wait", "wake", "Silent"]);
+        check(&[(1, Barrier), (2, Publish(None, 0)), (260, Wake)], &["wake", "wake", "Silent"]);
     }
 
     #[test]
     fn silence_is_not_clean() {
-        check(&[(0, Barrier), (9_000, Wake)], &["wait", "wait"]);
+        check(&[(0, Barrier), (9_000, Wake), (10_000, Wake)], &["wake", "wake", "Silent"]);
     }
 }

@@ -1,0 +1,190 @@
+//! Bad surroundings: no git, no home to write in, a killed daemon, files that change or vanish
+//! under us, names with blanks and Korean. Nothing hangs, nothing is lost, nothing reads as clean.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::support::{PATIENCE, SESSION, Sandbox, eventually, json_lines};
+
+const DIRTY: &str = "word = 'BAD'\n";
+
+fn project(mut script: Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    script["errors"] = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+    sandbox.fake_server("pyright-langserver", script);
+    sandbox
+}
+
+fn messages(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().expect("a report lists its findings");
+    findings.iter().filter_map(|finding| finding["message"].as_str()).collect()
+}
+
+fn daemon_pid(sandbox: &Sandbox) -> i64 {
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    status["pid"].as_i64().expect("the daemon runs")
+}
+
+#[test]
+fn without_git_everything_works_on_the_whole_project() {
+    let sandbox = project(json!({}));
+    fs::remove_dir_all(sandbox.path(".git")).expect("the sandbox is writable");
+    sandbox.write("app.py", DIRTY);
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert_eq!(messages(&output.json()), ["bad word"]);
+    assert!(output.stderr.contains("not a git work tree"), "{output:#?}");
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    assert_eq!(blocked["decision"], "block");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_leaves_check_and_hooks_at_work() {
+    let mut sandbox = project(json!({}));
+    sandbox.write("app.py", "print(eval(input()))\n");
+    // A file where the folder should be stops root, too.
+    let file = sandbox.base().join("no-folder");
+    fs::write(&file, "").expect("the sandbox is writable");
+    sandbox.set("MOAI_RALPH_HOME", file.join("state").into_os_string());
+    sandbox.set("XDG_RUNTIME_DIR", file.join("run").into_os_string());
+    let output = sandbox.run(&["check", "--all"]);
+    assert!(output.stdout.contains("scan(py-eval"), "{output:#?}");
+    assert!(output.stderr.contains("working without a daemon"), "{output:#?}");
+    let told =
+        sandbox.tool_write("app.py", "print(eval(input()))\nprint(eval(input()))\n").context();
+    assert!(told.contains("scan(py-eval") && told.contains("not measured: pyright"), "{told}");
+    let output = sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert!(output.stderr.contains("the store is not available"), "{output:#?}");
+    assert_eq!(sandbox.hook("stop", &sandbox.payload("Stop")).stdout, "");
+}
+
+#[test]
+fn a_killed_daemon_is_replaced_and_its_loop_goes_on() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", DIRTY);
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    let first = daemon_pid(&sandbox);
+    let pid = i32::try_from(first).ok().and_then(Pid::from_raw).expect("a process id");
+    kill_process(pid, Signal::KILL).expect("the daemon is ours");
+    let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    assert!(blocked["reason"].as_str().is_some_and(|reason| reason.contains("bad word")));
+    assert_ne!(daemon_pid(&sandbox), first);
+    let mode = |path: &str| {
+        let path = sandbox.base().join(path);
+        path.metadata().map(|meta| meta.permissions().mode() & 0o777).unwrap_or_default()
+    };
+    assert_eq!(mode("state"), 0o700);
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    let socket = status["socket"].as_str().expect("a socket").to_owned();
+    assert_eq!(mode(&socket), 0o600);
+}
+
+#[test]
+fn a_file_written_by_the_shell_is_measured_as_it_is_now() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 0);
+    // Nobody tells: no hook, no editor.
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 1);
+    sandbox.write("app.py", "word = 'fine'\n");
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 0);
+}
+
+#[test]
+fn a_file_that_changes_or_vanishes_under_the_measurement_is_not_clean() {
+    let sandbox = project(json!({"delay_ms": 1500}));
+    for change in [Some("word = 'other'\n"), None] {
+        sandbox.write("app.py", "word = 'good'\n");
+        let log = sandbox.base().join("pyright-langserver.jsonl");
+        let seen = json_lines(&log).len();
+        let output = std::thread::scope(|scope| {
+            let check = scope.spawn(|| sandbox.run(&["check", "app.py", "--json"]));
+            let asked = eventually(PATIENCE, || {
+                let lines = json_lines(&log);
+                let mut new = lines.iter().skip(seen);
+                new.any(|line| line["method"] == "textDocument/diagnostic").then_some(())
+            });
+            assert!(asked.is_some(), "the server was never asked");
+            match change {
+                Some(text) => sandbox.write("app.py", text),
+                None => fs::remove_file(sandbox.path("app.py")).expect("the file is ours"),
+            }
+            check.join().expect("the check ends")
+        });
+        assert_eq!(output.code, 4, "{output:#?}");
+        assert_eq!(output.json()["verdict"], "unmeasured");
+    }
+}
+
+#[test]
+fn a_crashed_server_is_started_again() {
+    let sandbox = project(json!({"crash_at": {"method": "textDocument/diagnostic", "n": 2}}));
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    let crashed = sandbox.run(&["check", "app.py", "--json"]);
+    assert_eq!(crashed.code, 4, "{crashed:#?}");
+    let reason = &crashed.json()["sensors"][0]["reason"];
+    assert!(reason.as_str().is_some_and(|reason| reason.contains("ended")), "{reason}");
+    let again =
+        eventually(PATIENCE, || (sandbox.run(&["check", "app.py"]).code == 1).then_some(()));
+    assert!(again.is_some(), "a crash must not be for good");
+}
+
+#[test]
+fn the_previous_versions_list_is_not_taken_for_this_ones() {
+    let script =
+        json!({"mode": "push", "publish_version": true, "stale_version": true, "delay_ms": 300});
+    let sandbox = project(script);
+    let own =
+        json!({"servers": {"pyright": {"command": "pyright-langserver", "diagnostics": "push"}}});
+    sandbox.write(".moai/config/lsp.json", &own.to_string());
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    sandbox.write("app.py", "word = 'fine'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+}
+
+#[test]
+fn an_unversioned_empty_list_is_never_clean() {
+    let sandbox = project(json!({"mode": "push", "publish_version": false, "delay_ms": 300}));
+    let own =
+        json!({"servers": {"pyright": {"command": "pyright-langserver", "diagnostics": "push"}}});
+    sandbox.write(".moai/config/lsp.json", &own.to_string());
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 4);
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+}
+
+#[test]
+fn blanks_korean_and_quotes_in_names_are_names() {
+    let sandbox = project(json!({"wrong_uri": true}));
+    let name = "소스 폴더/it's $(x) \"여기\".py";
+    sandbox.write(name, DIRTY);
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert_eq!(output.json()["findings"][0]["path"], name);
+    let told = sandbox.tool_write(name, "word = 'BAD' + 'BAD'\n").context();
+    assert!(told.contains(&format!("[moai-ralph] {name}: introduced")), "{told}");
+}
+
+#[test]
+fn a_prompt_survives_from_the_command_line_to_the_status() {
+    let sandbox = Sandbox::new();
+    let prompt = "fix \"all\" $(touch pwned) `id`\n---\r\n한글 '따옴표'\n";
+    sandbox.write("task.txt", prompt);
+    let start = ["loop", "start", "--session", SESSION, "--prompt-file", "task.txt", "--json"];
+    assert_eq!(sandbox.run(&start).json()["prompt"], prompt);
+    assert_eq!(sandbox.run(&["loop", "status", "--json"]).json()["prompt"], prompt);
+    assert!(!sandbox.path("pwned").exists());
+}
