@@ -17,11 +17,12 @@ mod user_prompt_submit;
 use std::sync::Arc;
 
 use super::engine::{Engine, Outcome};
+use super::project::Project;
 use crate::base::hash::ContentHash;
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
-use crate::wire::control::{Caller, Reply, Request};
+use crate::wire::control::{Caller, LoopSelect, Reply, Request};
 
 /// Exit code of a refusal or a failure.
 const REFUSED: u8 = 1;
@@ -44,10 +45,25 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
     }
 }
 
+/// The caller's project; the error is the reply that names file, line and key.
+fn load(engine: &Engine, caller: &Caller) -> Result<Project, Reply> {
+    Project::load(engine, caller)
+        .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
+}
+
+/// Which loop a command means.
+fn which(select: &LoopSelect) -> Which {
+    match (&select.id, &select.session) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, Some(session)) => Which::LatestOf(session.clone()),
+        (None, None) => Which::Latest,
+    }
+}
+
 /// The active loop of a session; an unclaimed one of the root becomes this session's.
 async fn loop_of_session(
     engine: &Engine,
-    project: &super::project::Project,
+    project: &Project,
     session: &str,
 ) -> Result<(Option<LoopState>, bool), StoreError> {
     if session.is_empty() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{INVALID, REFUSED, UNMEASURED};
+use super::{REFUSED, UNMEASURED, load};
 use crate::base::evidence::Skipped;
 use crate::base::finding::Severity;
 use crate::base::path::RelPath;
@@ -18,9 +18,9 @@ use crate::{files, git};
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) -> Reply {
     let begun = Instant::now();
-    let project = match Project::load(engine, caller) {
+    let project = match load(engine, caller) {
         Ok(project) => project,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(reply) => return reply,
     };
     let found = {
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());

@@ -1,6 +1,6 @@
 //! `loop cancel`: idempotent, takes effect at once, touches no file of the user.
 
-use super::{INVALID, REFUSED};
+use super::{REFUSED, load, which};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::state::LoopState;
@@ -11,16 +11,11 @@ use crate::store::loops::{Saved, Which};
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
-    let project = match Project::load(engine, caller) {
+    let project = match load(engine, caller) {
         Ok(project) => project,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(reply) => return reply,
     };
-    let which = match (&select.id, &select.session) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, Some(session)) => Which::LatestOf(session.clone()),
-        (None, None) => Which::Latest,
-    };
-    match cancel(engine, &project, which).await {
+    match cancel(engine, &project, which(&select)).await {
         Ok(Some(state)) if select.json => Reply::done(format!("{:#}\n", json::looping(&state))),
         Ok(Some(state)) => Reply::done(format!("{}\n", loops::ended(&state))),
         Ok(None) if select.id.is_some() => {

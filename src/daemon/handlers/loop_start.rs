@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{INVALID, REFUSED, loop_id};
+use super::{INVALID, REFUSED, load, loop_id};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::start::{Setting, Wish, start};
@@ -16,9 +16,9 @@ use crate::wire::control::{Caller, LoopStart, Reply};
 pub(super) const AUTOCHECKS: &str = ".claude/autochecks.sh";
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, request: LoopStart) -> Reply {
-    let project = match Project::load(engine, caller) {
+    let project = match load(engine, caller) {
         Ok(project) => project,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(reply) => return reply,
     };
     let until = match request.until.as_deref().map(|word| (word, Until::from_word(word))) {
         None => None,
