@@ -2,6 +2,7 @@
 
 mod check;
 mod daemon;
+mod docs;
 mod fake_server;
 mod hooks;
 mod loops;
