@@ -29,13 +29,22 @@ const INTERRUPTED: u8 = 130;
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
     // A hook is one round trip; it does not wait for the whole argument parser.
-    if args.get(1).is_some_and(|name| name == "hook") {
-        return hook::run(args.get(2).and_then(|event| event.to_str()));
+    let event = args.get(2).and_then(|event| event.to_str()).unwrap_or_default();
+    if args.get(1).is_some_and(|name| name == "hook") && !event.starts_with('-') {
+        return hook::run(event);
     }
+    let is_hook = args.iter().any(|arg| arg == "hook");
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(error) => {
+            let code = usage(&error);
+            // A typo in a hook's registration must not disturb the agent.
+            return if is_hook { 0 } else { code };
+        }
     };
+    if let Command::Hook { event } = &args.command {
+        return hook::run(event);
+    }
     let reply = execute(&args);
     print(&reply)
 }
@@ -60,11 +69,10 @@ fn execute(args: &Args) -> Reply {
     let is_quiet = args.quiet;
     let mut reply = match args.command {
         Command::Check(ref check) => {
-            let wants_json = args.json || check.format == Output::Json;
             let request = Request::Check(Check {
                 paths: check.paths.clone(),
                 all: check.all,
-                json: wants_json,
+                json: wants_json(args),
                 color: has_color(args.color),
                 verbose: args.verbose,
                 fail_on: check.fail_on.word().to_owned(),
@@ -77,17 +85,23 @@ fn execute(args: &Args) -> Reply {
         }
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
-        Command::Server(ref command) => server::run(command),
+        Command::Server(ref command) => server::run(command, args.json),
         Command::Demo(ref demo) => demo::run(demo),
         Command::Hook { .. } => Reply::default(),
     };
     if is_quiet {
+        // JSON was asked for by name; the exit code says the rest.
         reply.stderr.clear();
-        if !args.json {
+        if !wants_json(args) {
             reply.stdout.clear();
         }
     }
     reply
+}
+
+fn wants_json(args: &Args) -> bool {
+    let by_format = matches!(&args.command, Command::Check(check) if check.format == Output::Json);
+    args.json || by_format
 }
 
 fn looping(args: &Args, command: &LoopCommand) -> Reply {

@@ -250,14 +250,14 @@ impl Config {
             &mut self.stop_budget,
             "loop.stop_budget_ms",
             looping.stop_budget_ms,
-            1_000..=300_000,
+            1_000..=150_000,
             millis,
         )?;
         bounded(
             &mut self.check_timeout,
             "loop.check_timeout_secs",
             looping.check_timeout_secs,
-            1..=480,
+            1..=400,
             secs,
         )?;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)

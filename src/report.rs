@@ -6,6 +6,7 @@ pub mod demo;
 pub mod human;
 pub mod json;
 pub mod loops;
+pub mod notice;
 
 use crate::base::finding::{Finding, Severity};
 

@@ -32,8 +32,6 @@ pub const SERVER_QUEUE_MAX: usize = 256;
 pub const SERVER_STDERR_BYTES_MAX: usize = 8 * 1024;
 /// Time a language server gets to answer `initialize`.
 pub const SERVER_START_MS_MAX: u64 = 60_000;
-/// Time a server may take, after `initialize`, to register its pull diagnostics or say it is ready.
-pub const SERVER_READY_MS_MAX: u64 = 120_000;
 /// Time a language server gets between `shutdown` and the end of its process group.
 pub const SERVER_STOP_MS_MAX: u64 = 2_500;
 /// First pause before a crashed language server is started again; doubled at every crash.
@@ -68,9 +66,26 @@ pub const SESSIONS_MAX: usize = 256;
 pub const STOP_FILES_MAX: usize = 500;
 /// Largest loop prompt.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
+/// Longest part of a loop's task that is repeated at every iteration, in characters.
+pub const TASK_CHARS_MAX: usize = 6_000;
+/// Time a command waits for its answer: the longest `check --timeout`, and a little for the way.
+pub const COMMAND_SECS_MAX: u64 = 3_700;
+/// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
+/// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
+pub const HOOK_STOP_MS_MAX: u64 = 590_000;
+/// Time `hook post-tool-use` waits.
+pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
+/// Time `hook session-start` and `hook user-prompt-expansion` wait.
+pub const HOOK_START_MS_MAX: u64 = 8_000;
+/// Time `hook session-end` waits; the host gives all of them about 1.5 s.
+pub const HOOK_END_MS_MAX: u64 = 900;
+/// Time the other hooks wait.
+pub const HOOK_MS_MAX: u64 = 4_000;
+/// Time `/moai-fix` measures before it lists what is wrong.
+pub const FIX_LIST_MS_MAX: u64 = 5_000;
 /// Iterations a loop may ask for.
 pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
-/// Stops that are blocked only because something could not be measured for a passing reason.
+/// Stops in a row that are blocked only because something could not be measured yet.
 pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
 /// Output of a check kept from its beginning.
 pub const CHECK_OUTPUT_HEAD_BYTES_MAX: usize = 2 * 1024;

@@ -110,6 +110,12 @@ impl Cause {
     pub fn is_passing(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
     }
+
+    /// Whether the agent itself can close the gap, once it is told.
+    #[must_use]
+    pub fn is_mendable(self) -> bool {
+        matches!(self, Self::ProjectFault)
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// One JSON document on stdout instead of text
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// Say nothing; the exit code remains
+    /// No text; JSON that was asked for and the exit code remain
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
     /// Show hints, too
@@ -81,7 +81,7 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     pub(super) no_lsp: bool,
     /// Do not scan
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_lsp")]
     pub(super) no_scan: bool,
     /// Seconds after which language servers count as not having answered
     #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]

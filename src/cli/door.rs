@@ -4,15 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{INTERRUPTED, INVALID, this_program};
+use crate::base::limits::COMMAND_SECS_MAX;
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::daemon::engine::Engine;
 use crate::files;
 use crate::ipc::{Places, door};
 use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
-
-/// A command waits as long as its own deadline allows, and a little for the way.
-const PATIENCE: Duration = Duration::from_secs(3_700);
 
 /// Asks for an answer and words what stands in the way of it.
 pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Reply {
@@ -27,7 +25,7 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
         return in_process(&places, caller, request, None, "");
     }
     let call = Call { protocol: PROTOCOL, caller, request };
-    match through_daemon(&places, &call, PATIENCE) {
+    match through_daemon(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
         Ok(reply) => reply,
         Err(error) => {
             let note = format!("moai-ralph: {error}; working without a daemon\n");

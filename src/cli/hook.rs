@@ -6,13 +6,15 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 use super::{door, this_program};
-use crate::base::limits::{HOOK_INPUT_BYTES_MAX, LOG_BYTES_MAX};
+use crate::base::limits::{
+    HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX, HOOK_START_MS_MAX,
+    HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
+};
 use crate::base::verdict::{Cause, Gap};
 use crate::ipc::{Places, door as ipc_door};
 use crate::wire::control::{Call, PROTOCOL, Request};
 
-pub(super) fn run(event: Option<&str>) -> u8 {
-    let event = event.unwrap_or_default();
+pub(super) fn run(event: &str) -> u8 {
     let Ok(caller) = door::caller(None) else { return 0 };
     let Some(places) = Places::from_env(&caller.env) else { return 0 };
     let input = match read_input() {
@@ -48,15 +50,14 @@ pub(super) fn run(event: Option<&str>) -> u8 {
     0
 }
 
-/// Shorter than the timeouts in `hooks/hooks.json`, so that it is us who end a wait.
 fn patience(event: &str) -> Duration {
-    match event {
-        "stop" => Duration::from_secs(590),
-        "post-tool-use" => Duration::from_secs(13),
-        "user-prompt-expansion" | "session-start" => Duration::from_secs(8),
-        "session-end" => Duration::from_millis(900),
-        _ => Duration::from_secs(4),
-    }
+    Duration::from_millis(match event {
+        "stop" => HOOK_STOP_MS_MAX,
+        "post-tool-use" => HOOK_EDIT_MS_MAX,
+        "user-prompt-expansion" | "session-start" => HOOK_START_MS_MAX,
+        "session-end" => HOOK_END_MS_MAX,
+        _ => HOOK_MS_MAX,
+    })
 }
 
 fn read_input() -> Result<String, String> {

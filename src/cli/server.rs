@@ -1,5 +1,7 @@
 //! `server install`: pinned language servers into the user's data folder.
 
+use serde_json::json;
+
 use super::args::ServerCommand;
 use super::{INVALID, door};
 use crate::ipc::Places;
@@ -7,7 +9,7 @@ use crate::lsp::registry::Catalogue;
 use crate::servers::install::{InstallError, Installed, install, servers_of};
 use crate::wire::control::Reply;
 
-pub(super) fn run(command: &ServerCommand) -> Reply {
+pub(super) fn run(command: &ServerCommand, as_json: bool) -> Reply {
     let ServerCommand::Install { languages } = command;
     let caller = match door::caller(None) {
         Ok(caller) => caller,
@@ -24,16 +26,37 @@ pub(super) fn run(command: &ServerCommand) -> Reply {
             Err(error) => return failed(&error, String::new()),
         }
     }
-    let mut stdout = String::new();
+    let mut done = Vec::new();
     for (id, spec) in wanted {
-        let line = match install(&places.data, id, spec, &caller.env) {
-            Ok(Installed::Now(packages)) => format!("{id}: installed {packages}\n"),
-            Ok(Installed::Already(packages)) => format!("{id}: already there, {packages}\n"),
-            Err(error) => return failed(&error, stdout),
-        };
-        stdout.push_str(&line);
+        match install(&places.data, id, spec, &caller.env) {
+            Ok(installed) => done.push((id, installed)),
+            Err(error) => return failed(&error, words(&done, as_json)),
+        }
     }
-    Reply::done(stdout)
+    Reply::done(words(&done, as_json))
+}
+
+fn words(done: &[(&str, Installed)], as_json: bool) -> String {
+    if as_json {
+        let servers: Vec<_> = done
+            .iter()
+            .map(|(id, installed)| match installed {
+                Installed::Now(packages) => {
+                    json!({"name": id, "packages": packages, "state": "installed"})
+                }
+                Installed::Already(packages) => {
+                    json!({"name": id, "packages": packages, "state": "present"})
+                }
+            })
+            .collect();
+        return format!("{:#}\n", json!({"schema": "moai-ralph/install@1", "servers": servers}));
+    }
+    done.iter()
+        .map(|(id, installed)| match installed {
+            Installed::Now(packages) => format!("{id}: installed {packages}\n"),
+            Installed::Already(packages) => format!("{id}: already there, {packages}\n"),
+        })
+        .collect()
 }
 
 fn failed(error: &InstallError, stdout: String) -> Reply {

@@ -69,7 +69,9 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     words.extend(measured);
     void_what_changed(project, &mut words).await;
     remember(engine, project, &words);
-    let files = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
+    let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
+    let (files, unseen) = split_unseen(paths, &words);
+    skipped.extend(unseen);
     evidence(files, skipped, words, threshold)
 }
 
@@ -251,6 +253,32 @@ pub(super) fn remember(engine: &Engine, project: &Project, words: &[Word]) {
             ledger.set_verified(&project.root, &word.path, &word.sensor, &word.found);
         }
     }
+}
+
+/// A file about which no sensor had a verdict was not checked; the first gap says why.
+fn split_unseen(
+    paths: impl Iterator<Item = RelPath>,
+    words: &[Word],
+) -> (Vec<RelPath>, Vec<Skipped>) {
+    let mut gaps: BTreeMap<&RelPath, Option<&Gap>> = BTreeMap::new();
+    for word in words {
+        let gap = gaps.entry(&word.path).or_insert(word.gap.as_ref());
+        *gap = gap.and(word.gap.as_ref());
+    }
+    let (mut files, mut skipped) = (Vec::new(), Vec::new());
+    for path in paths {
+        match gaps.get(&path) {
+            Some(Some(gap)) => {
+                skipped.push(Skipped { path: path.to_string(), reason: gap.to_string() });
+            }
+            Some(None) => files.push(path),
+            None => {
+                let reason = "no sensor was asked about it".to_owned();
+                skipped.push(Skipped { path: path.to_string(), reason });
+            }
+        }
+    }
+    (files, skipped)
 }
 
 fn evidence(

@@ -146,6 +146,9 @@ impl LoopState {
     #[must_use]
     pub fn forecast_iterations(&self) -> Option<usize> {
         let [.., before, last] = self.history.as_slice() else { return None };
+        if !self.status.is_active() || last.errors == 0 {
+            return None;
+        }
         let pace = before.errors.checked_sub(last.errors).filter(|pace| *pace > 0)?;
         Some(last.errors.div_ceil(pace))
     }
@@ -174,5 +177,6 @@ mod tests {
         assert_eq!(forecast(&[4, 4]), None);
         assert_eq!(forecast(&[2, 5]), None);
         assert_eq!(forecast(&[3]), None);
+        assert_eq!(forecast(&[3, 0]), None);
     }
 }

@@ -60,7 +60,7 @@ pub enum Decision {
 pub struct Reasons {
     /// Something is wrong.
     pub is_dirty: bool,
-    /// Something could not be measured for a passing reason.
+    /// Something could not be measured, for a reason that passes or that the agent can mend.
     pub waits_for: Option<Gap>,
     /// The evidence is clean, but the agent has not claimed completion.
     pub lacks_promise: bool,
@@ -88,7 +88,7 @@ pub fn step(
     let mut reasons = Reasons::default();
     match verdict {
         Verdict::Dirty => reasons.is_dirty = true,
-        Verdict::Unmeasured(gap) if gap.cause.is_passing() && may_wait(state) => {
+        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
             reasons.waits_for = Some(gap);
         }
         _ if !is_claimed => reasons.lacks_promise = true,
@@ -124,6 +124,10 @@ pub fn cancel(state: &LoopState, now_ms: u64) -> LoopState {
         return state.clone();
     }
     LoopState { status: Status::Cancelled, updated_ms: now_ms, ..state.clone() }
+}
+
+fn may_close(gap: &Gap) -> bool {
+    gap.cause.is_passing() || gap.cause.is_mendable()
 }
 
 fn may_wait(state: &LoopState) -> bool {

@@ -111,7 +111,10 @@ impl Catalogue {
         serde_path_to_error::deserialize(&mut input).map_err(|error| {
             let key = error.path().to_string();
             let inner = error.into_inner();
-            CatalogueError { line: inner.line(), key, reason: inner.to_string() }
+            let reason = inner.to_string();
+            // serde_json repeats the place at the end of its words.
+            let reason = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
+            CatalogueError { line: inner.line(), key, reason }
         })
     }
 

@@ -6,12 +6,9 @@ use super::agent::bounded;
 use super::{count, counts, line};
 use crate::base::evidence::{Evidence, SensorKind};
 use crate::base::finding::{Finding, Severity};
-use crate::base::limits::FEEDBACK_FINDINGS_MAX;
-use crate::looping::state::{LoopState, Status, Until};
+use crate::base::limits::{FEEDBACK_FINDINGS_MAX, TASK_CHARS_MAX};
+use crate::looping::state::{LoopState, Status};
 use crate::looping::step::Reasons;
-
-/// Longest part of the task that is repeated at every iteration, in characters.
-const TASK_CHARS_MAX: usize = 6_000;
 
 /// The agent's instructions at the start of a loop, and again after compaction.
 #[must_use]
@@ -20,13 +17,13 @@ pub fn started(state: &LoopState) -> String {
         "[moai-ralph] loop {id} is active: iteration {next} of {max}.\n\
          Task:\n{task}\n\n\
          Work on the task. When you stop, the changed files are measured afresh (language servers, \
-         structural scan{checks}). If anything is wrong you are told what, and go on. Do not weaken \
-         tests, checks or configuration to get there.\n{claim}",
+         structural scan, and .claude/autochecks.sh where there is one). If anything is wrong you \
+         are told what, and go on. Do not weaken tests, checks or configuration to get there.\n\
+         {claim}",
         id = state.id,
         next = state.iteration + 1,
         max = state.max_iterations,
         task = bounded(&state.prompt, TASK_CHARS_MAX),
-        checks = if state.until == Until::Checks { ", .claude/autochecks.sh" } else { "" },
         claim = claim(state),
     )
 }
@@ -39,6 +36,18 @@ fn claim(state: &LoopState) -> String {
         ),
         None => "The loop ends by itself when everything measured is clean.".to_owned(),
     }
+}
+
+/// What is wrong at the start of a loop that mends what is there.
+#[must_use]
+pub fn to_mend(evidence: &Evidence) -> String {
+    let mut text = String::new();
+    push_wrong(&mut text, evidence);
+    if text.is_empty() {
+        text.push_str("Nothing wrong was found in what could be measured so far.\n");
+    }
+    push_gaps(&mut text, evidence);
+    text.trim_end().to_owned()
 }
 
 /// Why a loop goes on: the reason of a blocked Stop.
@@ -60,7 +69,7 @@ pub fn goes_on(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> Str
             "Everything measured is clean, but completion was not claimed.\n"
         });
     }
-    if reasons.waits_for.is_some() {
+    if reasons.waits_for.as_ref().is_some_and(|gap| gap.cause.is_passing()) {
         text.push_str("Stop again in a moment; what is loading is measured then.\n");
     }
     let task = bounded(&state.prompt, TASK_CHARS_MAX);

@@ -26,13 +26,13 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         blocking(move || find(&project, &caller, &check)).await
     };
-    let (found, skipped, note) = match found {
+    let Found { files, skipped, note, may_be_empty } = match found {
         Some(Ok(found)) => found,
         Some(Err(error)) => return Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
         None => return Reply::failed(REFUSED, "moai-ralph: the files could not be listed"),
     };
     let asked = Asked {
-        files: found,
+        files,
         skipped,
         lsp: project.config.lsp_enabled && !check.no_lsp,
         scan: project.config.scan_enabled && !check.no_scan,
@@ -55,50 +55,60 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Verdict::Clean => 0,
         Verdict::Dirty => REFUSED,
         Verdict::Unmeasured(_) if check.allow_unmeasured => 0,
+        // Nothing changed, so nothing that was asked for is left unmeasured.
+        Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
     };
     Reply { stdout, stderr: note, code }
 }
 
-type Found = (Vec<RelPath>, Vec<Skipped>, String);
+/// The files asked for.
+#[derive(Default)]
+struct Found {
+    files: Vec<RelPath>,
+    /// What was skipped on the way.
+    skipped: Vec<Skipped>,
+    /// For the user, on stderr.
+    note: String,
+    /// Whether no file at all is a fair answer: what changed may be nothing.
+    may_be_empty: bool,
+}
 
-/// The files asked for, what was skipped on the way, and a note for the user.
 fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, String> {
     let is_wanted = |path: &RelPath| project.is_wanted(path);
     let everything = || {
         let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-        (walk.files, walk.skipped)
+        Found { files: walk.files, skipped: walk.skipped, ..Found::default() }
     };
     if !check.paths.is_empty() {
         let starts: Vec<PathBuf> = check.paths.iter().map(|path| from_cwd(caller, path)).collect();
         let walk = files::walk(&project.root, &starts, &is_wanted);
-        let (found, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
+        let (files, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
         let no_sensor = |path: RelPath| Skipped {
             path: path.to_string(),
             reason: "no sensor for this kind of file".to_owned(),
         };
         let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_sensor)).collect();
-        return Ok((found, skipped, String::new()));
+        return Ok(Found { files, skipped, ..Found::default() });
     }
     if check.all {
-        let (found, skipped) = everything();
-        return Ok((found, skipped, String::new()));
+        return Ok(everything());
     }
     match git::changed(&project.root) {
         Ok(Some(changed)) => {
-            let found: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
-            let is_empty = found.is_empty() && changed.skipped.is_empty();
+            let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
+            let is_empty = files.is_empty() && changed.skipped.is_empty();
             let note = if is_empty {
-                "moai-ralph: no changed source file; name paths or use --all\n"
+                "moai-ralph: no source file differs from HEAD; name paths or use --all\n"
             } else {
                 ""
             };
-            Ok((found, changed.skipped, note.to_owned()))
+            let (skipped, note) = (changed.skipped, note.to_owned());
+            Ok(Found { files, skipped, note, may_be_empty: true })
         }
         Ok(None) => {
-            let (found, skipped) = everything();
             let note = "moai-ralph: not a git work tree, so the whole project is checked\n";
-            Ok((found, skipped, note.to_owned()))
+            Ok(Found { note: note.to_owned(), ..everything() })
         }
         Err(error) => {
             let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::daemon::engine::{Engine, Outcome};
 use crate::daemon::ledger::Late;
 use crate::daemon::project::Project;
 use crate::files;
-use crate::report::agent;
+use crate::report::{agent, notice as words};
 use crate::wire::control::{Caller, Reply};
 use crate::wire::hook::{Event, HookInput, HookOutput};
 
@@ -49,6 +49,9 @@ pub(super) async fn handle(
     if !project.config.is_enabled {
         return Outcome::default();
     }
+    if let Some(notice) = notice(engine, &caller, &project, &input, event).await {
+        return Reply::done(HookOutput::Notice(notice).to_stdout(event)).into();
+    }
     let call = HookCall { engine, caller, project, input };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
@@ -60,6 +63,27 @@ pub(super) async fn handle(
         Event::SessionEnd => (session_end::handle(&call), None),
     };
     Outcome { reply: Reply::done(output.to_stdout(event)), told }
+}
+
+/// What the user must hear once per session: options that cannot be used, a damaged store that was
+/// moved aside. Only where a session or a turn begins.
+async fn notice(
+    engine: &Arc<Engine>,
+    caller: &Caller,
+    project: &Project,
+    input: &HookInput,
+    event: Event,
+) -> Option<String> {
+    if !matches!(event, Event::SessionStart | Event::UserPromptSubmit) {
+        return None;
+    }
+    if let Err(error) = Project::load(engine, caller)
+        && engine.ledger().is_news(&input.session_id, &error)
+    {
+        return Some(words::default_options(&error));
+    }
+    let recovered = engine.store.recovered(&project.key).await.ok().flatten()?;
+    Some(words::recovered(&recovered))
 }
 
 /// The session's project: what the host names, else where the session is.

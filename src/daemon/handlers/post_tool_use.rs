@@ -93,8 +93,8 @@ struct Unmeasured {
     is_news: bool,
 }
 
-/// What the edit did to the scan's findings. The text before the edit comes with the hook, so even
-/// a first look is exact.
+/// What the edit did to the scan's findings. The host hands over the text before the edit, so the
+/// delta is this edit's alone, even at a first look and after other writers.
 async fn scan_delta(
     engine: &Arc<Engine>,
     project: &Project,
@@ -107,14 +107,14 @@ async fn scan_delta(
     let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
     let now = snapshot.clone();
     let (word, before) = blocking(move || {
-        let before = known.or_else(|| match before {
+        let before = match before {
             Before::Absent => Some(Vec::new()),
             Before::Text(text) => {
                 let hash = ContentHash::of(text.as_bytes());
                 Some(scan(RuleSet::built_in(), &now.path, &text, hash).findings)
             }
-            Before::Unknown => None,
-        });
+            Before::Unknown => known,
+        };
         (gather::scan_one(&now), before)
     })
     .await?;
@@ -142,7 +142,8 @@ async fn measure_in_time(
     }
     let verified = engine.ledger().verified(&project.root, &snapshot.path, &sensor);
     let was_measured = verified.is_some();
-    let baseline = verified.or_else(|| (*before == Before::Absent).then(Vec::new));
+    // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
+    let baseline = if *before == Before::Absent { Some(Vec::new()) } else { verified };
     let mut background =
         tokio::spawn(measure(Arc::clone(engine), project.clone(), snapshot.clone()));
     let Ok(joined) = timeout_at(deadline.into(), &mut background).await else {

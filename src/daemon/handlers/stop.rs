@@ -1,7 +1,7 @@
 //! The agent wants to stop. Whose loop is it, fresh evidence, one pure step, saved before the
 //! reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
 use super::loop_of_session;
@@ -13,9 +13,9 @@ use crate::base::path::RelPath;
 use crate::checks::{self, End};
 use crate::daemon::engine::{blocking, now_ms};
 use crate::daemon::gather::{Asked, gather};
-use crate::looping::state::LoopState;
+use crate::looping::state::{LoopState, Until};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
-use crate::report::loops;
+use crate::report::{loops, notice};
 use crate::store::loops::Saved;
 use crate::wire::hook::HookOutput;
 use crate::{files, git};
@@ -40,7 +40,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
         _ => return HookOutput::Silent,
     };
-    let evidence = evidence(&call).await;
+    let evidence = evidence(&call, state.until).await;
     let required = project.config.lsp_required;
     let (next, decision) = step(&state, &stop, &evidence, required, now_ms());
     tracing::info!(
@@ -65,10 +65,7 @@ async fn save(
         Ok(Saved::Overtaken) => return HookOutput::Silent,
         Err(error) => {
             tracing::error!(%error, id = next.id, "the loop could not be saved");
-            let id = &next.id;
-            return HookOutput::Notice(format!(
-                "[moai-ralph] loop {id} could not be saved, so this stop is not held: {error}"
-            ));
+            return HookOutput::Notice(notice::not_saved(&next.id, &error.to_string()));
         }
     }
     // The evidence is newer than anything still waiting to be told.
@@ -81,9 +78,19 @@ async fn save(
 
 /// The project's own checks first, because they may write files; then what was changed, measured
 /// afresh.
-async fn evidence(call: &HookCall<'_>) -> Evidence {
-    let (engine, project) = (call.engine, &call.project);
-    let check = autochecks(call).await;
+async fn evidence(call: &HookCall<'_>, until: Until) -> Evidence {
+    let check = match autochecks(call).await {
+        None if until == Until::Checks => Some(missing_checks()),
+        check => check,
+    };
+    let mut evidence = measured(call, call.project.config.stop_budget).await;
+    evidence.readings.extend(check);
+    evidence
+}
+
+/// What language servers and scan say about the files of a Stop.
+pub(super) async fn measured(call: &HookCall<'_>, budget: Duration) -> Evidence {
+    let project = &call.project;
     let (files, skipped) = files_of_stop(call).await;
     let asked = Asked {
         files,
@@ -91,11 +98,16 @@ async fn evidence(call: &HookCall<'_>) -> Evidence {
         lsp: project.config.lsp_enabled,
         scan: project.config.scan_enabled,
         threshold: Some(Severity::Error),
-        deadline: Instant::now() + project.config.stop_budget,
+        deadline: Instant::now() + budget,
     };
-    let mut evidence = gather(engine, project, asked).await;
-    evidence.readings.extend(check);
-    evidence
+    gather(call.engine, project, asked).await
+}
+
+/// The checks were there when the loop started; without them it cannot end well.
+fn missing_checks() -> Reading {
+    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
+    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    Reading { dirty: true, output: Some(output), ..clean }
 }
 
 /// What differs from HEAD and what the session wrote; when that is nothing, the whole project:

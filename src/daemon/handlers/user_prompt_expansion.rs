@@ -1,12 +1,15 @@
 //! A slash command of ours: its arguments arrive as JSON, exactly as typed, and never pass a
 //! shell. A refusal stops the command and shows its reason to the user.
 
+use std::time::Duration;
+
 use super::hook::HookCall;
-use super::{loop_cancel, loop_start};
+use super::{loop_cancel, loop_start, stop};
+use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::looping::arguments;
 use crate::looping::start::Wish;
 use crate::looping::state::Until;
-use crate::report::loops;
+use crate::report::{agent, loops};
 use crate::store::loops::Which;
 use crate::wire::hook::HookOutput;
 
@@ -16,11 +19,17 @@ const FIX_ALL: &str = "Fix everything that the language servers, the structural 
 
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
-        Some("moai-loop") => begin(&call, |wish| wish).await,
-        Some("moai-fix") => begin(&call, fix).await,
+        Some("moai-loop") => begin(&call, Kind::Loop).await,
+        Some("moai-fix") => begin(&call, Kind::Fix).await,
         Some("cancel-loop") => cancel(&call).await,
         _ => HookOutput::Silent,
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Loop,
+    Fix,
 }
 
 /// A fix ends when everything measured is clean, unless the user said otherwise.
@@ -34,7 +43,7 @@ fn fix(mut wish: Wish) -> Wish {
     wish
 }
 
-async fn begin(call: &HookCall<'_>, adapt: fn(Wish) -> Wish) -> HookOutput {
+async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
     let session = &call.input.session_id;
     if session.is_empty() {
         return HookOutput::Block(
@@ -42,11 +51,19 @@ async fn begin(call: &HookCall<'_>, adapt: fn(Wish) -> Wish) -> HookOutput {
         );
     }
     let wish = match arguments::parse(&call.input.command_args) {
-        Ok(wish) => adapt(wish),
+        Ok(wish) if kind == Kind::Fix => fix(wish),
+        Ok(wish) => wish,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
     match loop_start::begin(call.engine, &call.project, wish, Some(session)).await {
-        Ok(state) => HookOutput::Context(crate::report::agent::join(&[loops::started(&state)])),
+        Ok(state) => {
+            let mut texts = vec![loops::started(&state)];
+            if kind == Kind::Fix {
+                let budget = Duration::from_millis(FIX_LIST_MS_MAX);
+                texts.push(loops::to_mend(&stop::measured(call, budget).await));
+            }
+            HookOutput::Context(agent::join(&texts))
+        }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }
 }

@@ -113,6 +113,7 @@ fn a_passing_gap_is_waited_for_twice_and_nothing_unmeasured_is_completed() {
     assert_eq!(third.note.as_deref(), Some("pyright (why)"));
     let measured = check(&first, "not yet", &evidence(false, None), "promise");
     assert_eq!(measured.unmeasured_blocks, 0);
+    check(&long, CLAIM, &evidence(false, Some(Cause::ProjectFault)), "waits");
 }
 
 #[test]

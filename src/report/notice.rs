@@ -1,0 +1,19 @@
+//! What the user is told beside the work: trouble with options and with the store.
+
+/// Options that cannot be used; the error names file, line and key.
+#[must_use]
+pub fn default_options(error: &str) -> String {
+    format!("[moai-ralph] {error}. Default options are used until this is mended.")
+}
+
+/// A damaged store was moved aside.
+#[must_use]
+pub fn recovered(what: &str) -> String {
+    format!("[moai-ralph] {what}")
+}
+
+/// A decision that could not be saved holds nobody.
+#[must_use]
+pub fn not_saved(loop_id: &str, error: &str) -> String {
+    format!("[moai-ralph] loop {loop_id} could not be saved, so this stop is not held: {error}")
+}
