@@ -85,6 +85,15 @@ impl Places {
     }
 }
 
+/// This process's environment. Variables that are not UTF-8 cannot travel as JSON; none that
+/// matter here are.
+#[must_use]
+pub fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// An exclusive flock; the kernel gives it back when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "the lock is held as long as the file is open")] File);

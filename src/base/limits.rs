@@ -20,6 +20,20 @@ pub const FEEDBACK_FINDINGS_MAX: usize = 20;
 pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest header block of an LSP frame; beyond it the bytes are junk and are skipped.
 pub const LSP_HEADER_BYTES_MAX: usize = 4 * 1024;
+/// Longest text of a gap, in characters; language servers put stack traces into their errors.
+pub const GAP_CHARS_MAX: usize = 300;
+/// Longest line about one finding, in characters.
+pub const LINE_CHARS_MAX: usize = 1_200;
+/// Files named one by one as not measured in a text for agents; the rest are counted.
+pub const SKIPPED_NAMED_MAX: usize = 5;
+/// Longest reason of a blocked Stop, in characters.
+pub const REASON_CHARS_MAX: usize = 24_000;
+/// Projects whose verified sets are kept in memory.
+pub const PROJECTS_MAX: usize = 32;
+/// Times a measurement that ended for a passing reason is asked again before its gap is told.
+pub const MEASURE_RETRIES_MAX: u32 = 2;
+/// Pause before it is asked again.
+pub const MEASURE_RETRY_MS: u64 = 700;
 /// Language servers running at once, over all projects of the user.
 pub const LANGUAGE_SERVERS_MAX: usize = 5;
 /// Documents kept open in one language server; the least recently used are closed.
@@ -52,6 +66,8 @@ pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
 pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Time the daemon may take from its spawn to its first answer.
 pub const DAEMON_START_MS_MAX: u64 = 5_000;
+/// Pause between two looks at a daemon that starts or ends.
+pub const DAEMON_RETRY_MS: u64 = 5;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time running requests get when the daemon stops.

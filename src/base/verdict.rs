@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::limits::GAP_CHARS_MAX;
+use super::text::one_line;
+
 /// What a sensor can say about exactly the bytes it was asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -54,7 +57,8 @@ pub struct Gap {
 impl Gap {
     /// A gap without a remedy.
     pub fn new(cause: Cause, detail: impl Into<String>) -> Self {
-        Self { cause, detail: detail.into(), remedy: None }
+        let detail = one_line(&detail.into(), GAP_CHARS_MAX);
+        Self { cause, detail, remedy: None }
     }
 
     /// The same gap with the act that mends it.

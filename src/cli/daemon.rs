@@ -30,6 +30,9 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> Reply {
     let is_stop = matches!(request, Request::DaemonStop);
     match call(&places, &Call { protocol: PROTOCOL, caller, request }, PATIENCE) {
         Ok(_) | Err(NoAnswer::NoDaemon) if is_stop => stopped(&places),
+        Ok(answer) if answer.stale => {
+            Reply::done("the daemon of an older program is ending\n".to_owned())
+        }
         Ok(answer) => answer.reply,
         Err(NoAnswer::NoDaemon) if json => {
             let status = json!({"schema": "moai-ralph/daemon@1", "running": false});

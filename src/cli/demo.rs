@@ -11,7 +11,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::args::DemoArgs;
-use super::{INVALID, door, this_program};
+use super::{door, this_program};
 use crate::ipc::Places;
 use crate::lsp::registry::Catalogue;
 use crate::report::demo as words;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &DemoArgs) -> Reply {
 fn play(args: &DemoArgs) -> Result<u8, String> {
     let caller = door::caller(None)?;
     let Some(places) = Places::from_env(&caller.env) else {
-        return Ok(INVALID);
+        return Err("HOME is not set; set HOME or MOAI_RALPH_HOME".to_owned());
     };
     let server = if args.no_lsp { None } else { server(args, &places, &caller.env)? };
     let stage = Stage::new(&places, args.no_lsp)?;

@@ -9,7 +9,8 @@ use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::daemon::engine::Engine;
 use crate::files;
-use crate::ipc::{Places, door};
+use crate::ipc::door::{self, NoAnswer};
+use crate::ipc::{Places, environment};
 use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
 
 /// Asks for an answer and words what stands in the way of it.
@@ -27,6 +28,8 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
     let call = Call { protocol: PROTOCOL, caller, request };
     match through_daemon(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
         Ok(reply) => reply,
+        // It has the request: doing it here as well would do it twice.
+        Err(error @ NoAnswer::TimedOut(_)) => Reply::failed(1, &format!("moai-ralph: {error}")),
         Err(error) => {
             let note = format!("moai-ralph: {error}; working without a daemon\n");
             in_process(&places, call.caller, call.request, None, &note)
@@ -39,12 +42,10 @@ pub(super) fn through_daemon(
     places: &Places,
     call: &Call,
     patience: Duration,
-) -> Result<Reply, String> {
-    prepare(places)?;
-    let program = this_program().map_err(|error| error.to_string())?;
-    door::call_or_start(places, &program, call, patience)
-        .map(|answer| answer.reply)
-        .map_err(|error| error.to_string())
+) -> Result<Reply, NoAnswer> {
+    prepare(places).map_err(NoAnswer::Unusable)?;
+    let program = this_program().map_err(|error| NoAnswer::Unusable(error.to_string()))?;
+    Ok(door::call_or_start(places, &program, call, patience)?.reply)
 }
 
 /// Makes the folder of socket and locks, private to this user.
@@ -90,9 +91,5 @@ pub(super) fn caller(root: Option<&Path>) -> Result<Caller, String> {
         Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),
         Some(root) => return Err(format!("--root {}: not a directory", root.display())),
     };
-    // Variables that are not UTF-8 cannot travel as JSON; none that matter here are.
-    let env = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    Ok(Caller { cwd, root, env })
+    Ok(Caller { cwd, root, env: environment() })
 }

@@ -11,6 +11,7 @@ use crate::base::limits::{
     HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
+use crate::ipc::door::NoAnswer;
 use crate::ipc::{Places, door as ipc_door};
 use crate::wire::control::{Call, PROTOCOL, Request};
 
@@ -38,11 +39,20 @@ pub(super) fn run(event: &str) -> u8 {
     }
     let request = Request::Hook { event: event.to_owned(), input };
     let call = Call { protocol: PROTOCOL, caller, request };
+    if event == "session-end" {
+        // Without a daemon there is nothing to forget.
+        let _ = ipc_door::call(&places, &call, patience(event));
+        return 0;
+    }
     let reply = match door::through_daemon(&places, &call, patience(event)) {
         Ok(reply) => reply,
         Err(error) => {
-            log(&places, event, &error);
-            let gap = Gap::new(Cause::SwitchedOff, format!("no daemon: {error}"));
+            log(&places, event, &error.to_string());
+            if matches!(error, NoAnswer::TimedOut(_)) {
+                // The daemon has the request and goes on; a second run here would act twice.
+                return 0;
+            }
+            let gap = Gap::new(Cause::Crashed, error.to_string());
             door::in_process(&places, call.caller, call.request, Some(gap), "")
         }
     };

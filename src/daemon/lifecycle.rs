@@ -18,8 +18,8 @@ use super::engine::Engine;
 use super::{log, project};
 use crate::base::limits::{CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX};
 use crate::files;
-use crate::ipc::Places;
 use crate::ipc::listen::{Listening, gone, read_call, write_answer};
+use crate::ipc::{Places, environment};
 use crate::lsp::registry::Catalogue;
 use crate::wire::control::{Answer, PROTOCOL, Reply, Request};
 
@@ -46,9 +46,9 @@ pub async fn run(places: Places, tell: impl FnOnce(&Start)) -> Result<(), String
     for folder in [&places.state, &places.socket_folder, &places.logs()] {
         files::private_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let env = std::env::vars().collect();
-    let options = project::options(&places.user_config, None, &env, Catalogue::built_in())
-        .unwrap_or_default();
+    let options =
+        project::options(&places.user_config, None, &environment(), Catalogue::built_in())
+            .unwrap_or_default();
     let listening = match Listening::try_start(&places) {
         Ok(Some(listening)) => listening,
         Ok(None) => {
@@ -68,7 +68,9 @@ pub async fn run(places: Places, tell: impl FnOnce(&Start)) -> Result<(), String
     tracing::info!(pid = std::process::id(), version = env!("CARGO_PKG_VERSION"), "listening");
     tell(&Start::Ready(places.socket()));
     daemon.serve(&listening, options.daemon_idle).await;
+    let lock = listening.close();
     daemon.drain().await;
+    drop(lock);
     tracing::info!("ended");
     Ok(())
 }
@@ -100,6 +102,10 @@ impl Daemon {
                 _ = look.tick() => {
                     let is_busy = self.engine.job_count() > 0
                         || self.connections.available_permits() < CONNECTIONS_MAX;
+                    if !listening.is_in_place() {
+                        tracing::warn!("the socket is gone or another's");
+                        return;
+                    }
                     if is_busy {
                         last_use = Instant::now();
                     } else if last_use.elapsed() >= idle {
@@ -117,6 +123,11 @@ impl Daemon {
             Ok(call) => call,
             Err(error) => {
                 tracing::warn!(%error, "a call could not be read");
+                let reply = Reply::failed(
+                    1,
+                    "moai-ralph: the daemon is of another build: moai-ralph daemon stop",
+                );
+                let _ = write_answer(&mut stream, &answer(reply, false)).await;
                 return;
             }
         };

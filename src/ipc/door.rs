@@ -1,54 +1,62 @@
 //! A front door's end: one blocking call, and starting the daemon when there is none. Blocking on
-//! purpose: a hook is one round trip and must not pay for a runtime.
+//! purpose: a hook is one round trip and must not pay for a runtime. Every wait ends at one
+//! deadline.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Places, try_lock};
-use crate::base::limits::{CONTROL_LINE_BYTES_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_START_MS_MAX};
+use crate::base::limits::{
+    CONTROL_LINE_BYTES_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS, DAEMON_START_MS_MAX,
+};
 use crate::wire::control::{Answer, Call};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// Nobody listens.
+    /// Nobody listens, or whoever did is gone without having taken the call.
     #[error("no daemon is running")]
     NoDaemon,
     /// It cannot be started or reached.
     #[error("the daemon cannot be used: {0}")]
     Unusable(String),
-    /// It did not answer in time.
+    /// It has the call and did not answer in time.
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
 }
 
+fn unusable(error: impl std::fmt::Display) -> NoAnswer {
+    NoAnswer::Unusable(error.to_string())
+}
+
 /// One call to a running daemon.
 pub fn call(places: &Places, call: &Call, patience: Duration) -> Result<Answer, NoAnswer> {
-    let unusable = |error: &dyn std::fmt::Display| NoAnswer::Unusable(error.to_string());
-    let mut stream = UnixStream::connect(places.socket()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::ConnectionRefused => NoAnswer::NoDaemon,
-        _ => unusable(&error),
-    })?;
-    stream.set_read_timeout(Some(patience)).map_err(|error| unusable(&error))?;
-    let mut line = serde_json::to_vec(call).map_err(|error| unusable(&error))?;
+    let failed = |error: std::io::Error| match error.kind() {
+        // A daemon that ends resets the connections it has not accepted.
+        ErrorKind::NotFound
+        | ErrorKind::ConnectionRefused
+        | ErrorKind::ConnectionReset
+        | ErrorKind::BrokenPipe => NoAnswer::NoDaemon,
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => NoAnswer::TimedOut(patience),
+        _ => unusable(error),
+    };
+    let mut line = serde_json::to_vec(call).map_err(unusable)?;
     line.push(b'\n');
-    stream.write_all(&line).map_err(|error| unusable(&error))?;
+    let mut stream = UnixStream::connect(places.socket()).map_err(failed)?;
+    stream.set_write_timeout(Some(patience)).map_err(failed)?;
+    stream.set_read_timeout(Some(patience)).map_err(failed)?;
+    stream.write_all(&line).map_err(failed)?;
     let mut answer = String::new();
     let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
-    reader.read_line(&mut answer).map_err(|error| match error.kind() {
-        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
-            NoAnswer::TimedOut(patience)
-        }
-        _ => unusable(&error),
-    })?;
+    reader.read_line(&mut answer).map_err(failed)?;
     if answer.is_empty() {
         // It was killed, or drained before it took this call.
         return Err(NoAnswer::NoDaemon);
     }
-    serde_json::from_str(&answer).map_err(|error| unusable(&error))
+    serde_json::from_str(&answer).map_err(unusable)
 }
 
 /// The call, after starting a daemon when none listens or the one that does is stale. `program`
@@ -59,7 +67,7 @@ pub fn call_or_start(
     request: &Call,
     patience: Duration,
 ) -> Result<Answer, NoAnswer> {
-    let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    let deadline = Instant::now() + patience.min(Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX));
     loop {
         match call(places, request, patience) {
             Ok(answer) if !answer.stale => return Ok(answer),
@@ -67,39 +75,35 @@ pub fn call_or_start(
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {
-            return Err(NoAnswer::Unusable("an old daemon does not end".to_owned()));
+            return Err(unusable("an old daemon does not end"));
         }
-        start(places, program)?;
+        start(places, program, deadline)?;
     }
 }
 
 /// Makes sure that a daemon was started by someone; waits until it listens.
-fn start(places: &Places, program: &Path) -> Result<(), NoAnswer> {
-    let unusable = |error: &dyn std::fmt::Display| NoAnswer::Unusable(error.to_string());
-    let deadline = Instant::now() + Duration::from_millis(DAEMON_START_MS_MAX);
+fn start(places: &Places, program: &Path, deadline: Instant) -> Result<(), NoAnswer> {
+    let pause = || std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS));
+    let listens = || UnixStream::connect(places.socket()).is_ok();
     // One starter at a time: fifty hooks at once start one daemon, not fifty processes.
     let _turn = loop {
-        match try_lock(&places.start_lock()).map_err(|error| unusable(&error))? {
+        match try_lock(&places.start_lock()).map_err(unusable)? {
             Some(turn) => break turn,
-            None if UnixStream::connect(places.socket()).is_ok() => return Ok(()),
+            None if listens() => return Ok(()),
             None if Instant::now() >= deadline => {
-                return Err(unusable(&"another process is starting it and does not finish"));
+                return Err(unusable("another process is starting it and does not finish"));
             }
-            None => std::thread::sleep(Duration::from_millis(5)),
+            None => pause(),
         }
     };
-    loop {
-        // An old daemon that drains holds its lock until it is gone.
-        let is_free = try_lock(&places.daemon_lock()).map_err(|error| unusable(&error))?.is_some();
-        if is_free {
-            break;
-        }
-        if UnixStream::connect(places.socket()).is_ok() || Instant::now() >= deadline {
+    // A daemon that drains has left its socket and holds its lock until it is gone.
+    while try_lock(&places.daemon_lock()).map_err(unusable)?.is_none() {
+        pause();
+        if listens() || Instant::now() >= deadline {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_millis(5));
     }
-    let mut child = spawn(program, Stdio::piped()).map_err(|error| unusable(&error))?;
+    let mut child = spawn(program, Stdio::piped()).map_err(unusable)?;
     let Some(stdout) = child.stdout.take() else { return Ok(()) };
     let (sender, first_line) = std::sync::mpsc::channel();
     // Read on a thread of its own, because a pipe has no read timeout.
@@ -110,9 +114,9 @@ fn start(places: &Places, program: &Path) -> Result<(), NoAnswer> {
     });
     match first_line.recv_timeout(Duration::from_millis(DAEMON_START_MS_MAX)) {
         Ok(line) if line.starts_with("ready") => Ok(()),
-        Ok(line) if line.is_empty() => Err(unusable(&"it ended at its start")),
-        Ok(line) => Err(unusable(&line.trim())),
-        Err(_) => Err(unusable(&"it does not start")),
+        Ok(line) if line.is_empty() => Err(unusable("it ended at its start")),
+        Ok(line) => Err(unusable(line.trim())),
+        Err(_) => Err(unusable("it does not start")),
     }
 }
 
@@ -141,7 +145,7 @@ pub fn wait_until_gone(places: &Places) -> bool {
     let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
     while Instant::now() < deadline {
         match try_lock(&places.daemon_lock()) {
-            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            Ok(None) => std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS)),
             Ok(Some(_)) | Err(_) => return true,
         }
     }

@@ -1,7 +1,7 @@
 //! The daemon's end: the lock for life, the socket bound under it, and the lines of a connection.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -15,7 +15,9 @@ use crate::wire::control::{Answer, Call};
 pub struct Listening {
     listener: UnixListener,
     socket: PathBuf,
-    _lock: Lock,
+    /// Device and inode of our socket: another's of the same name is not ours to remove.
+    identity: Option<(u64, u64)>,
+    lock: Lock,
 }
 
 impl Listening {
@@ -31,7 +33,26 @@ impl Listening {
         }
         let listener = UnixListener::bind(&socket)?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Some(Self { listener, socket, _lock: lock }))
+        let identity = identity(&socket);
+        Ok(Some(Self { listener, socket, identity, lock }))
+    }
+
+    /// Whether front doors still find this listener. Someone may have removed the folder; then a
+    /// second daemon can start, and this one has no callers any more.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.identity.is_some() && identity(&self.socket) == self.identity
+    }
+
+    /// Stops listening and keeps the lock: new callers see that nobody listens, and a new daemon
+    /// waits for the lock.
+    #[must_use]
+    pub fn close(self) -> Lock {
+        // The socket goes before the lock, so a starter never sees a lock without a daemon.
+        if self.is_in_place() {
+            let _ = std::fs::remove_file(&self.socket);
+        }
+        self.lock
     }
 
     /// The next connection of this user; others are turned away.
@@ -47,11 +68,8 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
-    fn drop(&mut self) {
-        // The socket goes before the lock, so a starter never sees a lock without a daemon.
-        let _ = std::fs::remove_file(&self.socket);
-    }
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
 /// Reads a connection's one call; the error is for the log.

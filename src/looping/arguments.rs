@@ -13,7 +13,7 @@ pub enum BadOption {
     )]
     Unknown(String),
     /// Its value is missing or no good.
-    #[error("{0} {1}")]
+    #[error("{0} {1}; to use the words as the task, write -- before the task")]
     Value(&'static str, &'static str),
 }
 
@@ -53,13 +53,18 @@ fn split_trailing_options(text: &str) -> (&str, &str) {
     });
     for at in starts {
         let mut probe = &text[at..];
-        // A bad value is an error to be told, not a reason to take the option for text.
         loop {
             match take_option(probe, &mut Wish::default()) {
                 Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
-                Err(BadOption::Value(..)) => return text.split_at(at),
+                // At the end, a bad value is an error to be told; before more text it is text.
+                Err(BadOption::Value(..)) if probe.split_whitespace().count() <= 2 => {
+                    return text.split_at(at);
+                }
+                Err(BadOption::Value(..)) if probe.contains(['"', '\'']) => {
+                    return text.split_at(at);
+                }
                 Ok(rest) if rest.trim_start().starts_with("--") => probe = rest.trim_start(),
-                Ok(_) | Err(BadOption::Unknown(_)) => break,
+                Ok(_) | Err(_) => break,
             }
         }
     }
@@ -129,6 +134,8 @@ mod tests {
         let task = "explain what --max-iterations 5 does in loops";
         check(task, task, None, None);
         check("document --no-daemon", "document --no-daemon", None, None);
+        let task = "why does --max-iterations not work";
+        check(task, task, None, None);
         check("-- --max-iterations 5", "--max-iterations 5", None, None);
         let wish = parse("--until checks go").expect("good");
         assert_eq!((wish.until, wish.prompt.as_str()), (Some(Until::Checks), "go"));

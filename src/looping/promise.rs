@@ -5,13 +5,15 @@
 #[must_use]
 pub fn is_claimed(message: &str, promise: &str) -> bool {
     let tag = format!("<promise>{}</promise>", promise.trim());
-    let mut fence: Option<&str> = None;
+    // The open fence's character and length; it is closed by at least as many of the same.
+    let mut fence: Option<(char, usize)> = None;
     for line in message.lines() {
         let text = line.trim();
-        let mark = ["```", "~~~"].into_iter().find(|mark| text.starts_with(mark));
-        match (fence, mark) {
+        match (fence, fence_of(text)) {
             (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some((open, length)), Some((mark, count))) if mark == open && count >= length => {
+                fence = None;
+            }
             _ => {}
         }
         // Four blanks or a tab make a Markdown code block.
@@ -21,6 +23,13 @@ pub fn is_claimed(message: &str, promise: &str) -> bool {
         }
     }
     false
+}
+
+/// The fence a line begins with: three or more backticks or tildes.
+fn fence_of(text: &str) -> Option<(char, usize)> {
+    let mark = text.chars().next().filter(|first| matches!(first, '`' | '~'))?;
+    let count = text.chars().take_while(|character| *character == mark).count();
+    (count >= 3).then_some((mark, count))
 }
 
 #[cfg(test)]
@@ -52,5 +61,6 @@ mod tests {
         check("~~~md\n```\n<promise>DONE</promise>\n~~~", false);
         check("    <promise>DONE</promise>", false);
         check("```\nx\n```\n<promise>DONE</promise>", true);
+        check("````\n```\n<promise>DONE</promise>\n```\n````", false);
     }
 }

@@ -30,7 +30,7 @@ pub struct Language {
 }
 
 /// How one language server is started and asked.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
     /// Program name or path.
@@ -55,7 +55,7 @@ pub struct ServerSpec {
 }
 
 /// The completion protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// `textDocument/diagnostic`.
@@ -67,7 +67,7 @@ pub enum Method {
 }
 
 /// A condition on the project.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct When {
     /// An npm package that the project uses.
@@ -77,7 +77,7 @@ pub struct When {
 }
 
 /// Pinned packages.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// npm packages as `name@version`.

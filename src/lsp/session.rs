@@ -80,6 +80,7 @@ struct Job {
     question: Question,
     version: i32,
     protocol: Protocol,
+    begun: Instant,
     deadline: Instant,
     wake: Option<Instant>,
     request: Option<i64>,
@@ -102,6 +103,7 @@ pub struct Session {
     waiting: VecDeque<(Question, Instant)>,
     loading: HashSet<String>,
     watches_files: bool,
+    last_heard: Option<Instant>,
     effects: Vec<Effect>,
 }
 
@@ -133,6 +135,7 @@ impl Session {
             waiting: VecDeque::new(),
             loading: HashSet::new(),
             watches_files: false,
+            last_heard: None,
             effects: Vec::new(),
         };
         let params = server_requests::initialize_params(&session.root, &session.spec, process_id);
@@ -166,15 +169,18 @@ impl Session {
     }
 
     /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
-    /// asked about again; those in `asked` are about to be, and stay open.
+    /// asked about again; those in `asked` are about to be, and stay open. One that is being
+    /// measured is closed afterwards: some servers call a closed file clean.
     pub fn files_changed(&mut self, changes: &[(PathBuf, FileChange)], asked: &[RelPath]) {
         if self.phase != Phase::Ready || changes.is_empty() {
             return;
         }
         for (path, _) in changes {
             let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
-            if let Some(path) = path {
-                self.close(&path);
+            match path {
+                Some(path) if self.is_measured(&path) => self.documents.close_later(path),
+                Some(path) => self.close(&path),
+                None => {}
             }
         }
         if self.watches_files {
@@ -193,6 +199,7 @@ impl Session {
 
     /// A message of the server.
     pub fn message(&mut self, message: Message, now: Instant) {
+        self.last_heard = Some(now);
         match message {
             Message::Request { id, method, params } => self.server_request(id, &method, &params),
             Message::Notification { method, params } => self.notified(&method, &params, now),
@@ -219,10 +226,18 @@ impl Session {
         for job in woken {
             self.step(job, now, Protocol::woke);
         }
-        let late: Vec<u64> =
-            self.jobs.iter().filter(|(_, job)| job.deadline <= now).map(|(id, _)| *id).collect();
-        for job in late {
+        let late: Vec<(u64, Instant)> = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| job.deadline <= now)
+            .map(|(id, job)| (*id, job.begun))
+            .collect();
+        for (job, begun) in late {
             let gap = self.deadline_gap();
+            // Not a word since it was asked: the process hangs, and a new one may not.
+            if self.last_heard.is_none_or(|at| at <= begun) {
+                self.effects.push(Effect::Give(gap.clone()));
+            }
             self.finish(job, Err(gap));
         }
         while self.waiting.front().is_some_and(|(_, deadline)| *deadline <= now) {
@@ -352,7 +367,9 @@ impl Session {
         let uri = to_uri(&question.path.under(&self.root));
         // A server that only publishes says nothing about a text it has already seen.
         let must_resend = self.method == Method::Push;
-        let (version, syncs) = self.documents.bring_up_to_date(&question, must_resend);
+        let busy: HashSet<RelPath> =
+            self.jobs.values().map(|job| job.question.path.clone()).collect();
+        let (version, syncs) = self.documents.bring_up_to_date(&question, must_resend, &busy);
         for sync in syncs {
             match sync {
                 Sync::Open => self.notify("textDocument/didOpen", json!({"textDocument": {
@@ -371,7 +388,8 @@ impl Session {
         let id = self.next_job;
         self.next_job += 1;
         let protocol = Protocol::new(self.method);
-        let job = Job { question, version, protocol, deadline, wake: None, request: None };
+        let (wake, request) = (None, None);
+        let job = Job { question, version, protocol, begun: now, deadline, wake, request };
         self.jobs.insert(id, job);
         self.step(id, now, Protocol::begin);
     }
@@ -403,8 +421,11 @@ impl Session {
             Step::Wait => {}
             Step::FallBack => {
                 self.method = Method::Push;
-                job.protocol = Protocol::new(Method::Push);
-                self.step(id, now, Protocol::begin);
+                // What was published meanwhile was not listened to: the text is sent once more.
+                if let Some(job) = self.jobs.remove(&id) {
+                    self.waiting.push_front((job.question, job.deadline));
+                }
+                self.begin_waiting(now);
             }
             Step::Done(outcome) => {
                 self.finish(id, outcome);
@@ -434,6 +455,13 @@ impl Session {
             Err(Gap::new(Cause::Superseded, "the answer speaks of lines that do not exist"))
         });
         self.effects.push(Effect::Answer(job.question.ticket, outcome));
+        if !self.is_measured(&job.question.path) && self.documents.is_to_close(&job.question.path) {
+            self.close(&job.question.path);
+        }
+    }
+
+    fn is_measured(&self, path: &RelPath) -> bool {
+        self.jobs.values().any(|job| job.question.path == *path)
     }
 
     fn close(&mut self, path: &RelPath) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -15,6 +15,7 @@ use super::resolve::Choice;
 use super::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX, ServerStatus, Subject, Surroundings};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
+use crate::lsp::registry::ServerSpec;
 use crate::lsp::session::FileChange;
 
 /// What the handle asks of the pool.
@@ -40,12 +41,15 @@ struct Key {
     id: String,
     program: PathBuf,
     settings: String,
+    spec: ServerSpec,
+    /// When packages were last installed where the server looks for them.
+    packages: Vec<Option<SystemTime>>,
     env: Vec<Option<String>>,
 }
 
 /// Variables that change what a language server finds.
-const KEY_VARIABLES: [&str; 5] =
-    ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
+const KEY_VARIABLES: [&str; 6] =
+    ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
 
 impl Key {
     fn new(around: &Surroundings, choice: &Choice) -> Self {
@@ -54,6 +58,8 @@ impl Key {
             id: choice.id.clone(),
             program: choice.program.clone(),
             settings: choice.settings.to_string(),
+            spec: choice.spec.clone(),
+            packages: choice.packages.clone(),
             env: KEY_VARIABLES.map(|name| around.env.get(name).cloned()).to_vec(),
         }
     }
@@ -85,6 +91,8 @@ impl Pool {
                     Some(Order::Stop { reply }) => {
                         self.stop_all().await;
                         let _ = reply.send(());
+                        // Later questions find no pool: nothing may start behind a stop.
+                        return;
                     }
                     Some(order) => self.obey(order).await,
                     None => break,
@@ -114,6 +122,7 @@ impl Pool {
     async fn measure(&mut self, measure: Measure) {
         let Measure { around, choice, subject, reply } = measure;
         let key = Key::new(&around, &choice);
+        self.stop_outdated(&key).await;
         if !self.entries.contains_key(&key)
             && self.entries.len() >= LANGUAGE_SERVERS_MAX
             && !self.make_room().await
@@ -141,6 +150,17 @@ impl Pool {
             let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
             let _ = reply.send((None, Err(gap)));
         }
+    }
+
+    /// Stops idle servers that this one replaces: same project and program, other packages or
+    /// options. A running server does not notice what was installed since.
+    async fn stop_outdated(&mut self, key: &Key) {
+        let replaces = |old: &Key| {
+            *old != *key && old.root == key.root && old.id == key.id && old.env == key.env
+        };
+        let outdated = self.entries.iter().filter(|(old, entry)| replaces(old) && !is_busy(entry));
+        let outdated: Vec<Key> = outdated.map(|(old, _)| old.clone()).collect();
+        self.stop(&outdated).await;
     }
 
     /// Stops the server that was not used for longest; a busy one is never chosen.

@@ -116,11 +116,20 @@ impl Process {
 
     /// Ends the process group at once.
     pub(super) async fn kill(mut self) {
-        if let Some(group) = self.group {
+        if let Some(group) = self.group.take() {
             // Fails when the group is already empty.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.kill().await;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Whatever ended this process's owner, its group ends, too.
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
     }
 }
 

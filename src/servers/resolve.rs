@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde_json::Value;
 
@@ -24,6 +25,9 @@ pub struct Choice {
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
+    /// When packages were last installed where the server looks for them; `None` for a place that
+    /// does not exist.
+    pub packages: Vec<Option<SystemTime>>,
     /// The pinned version, when the program is the one that `server install` put there. Some
     /// servers do not say their version themselves.
     pub version: Option<String>,
@@ -62,6 +66,7 @@ pub(super) fn choose(
         spec: spec.clone(),
         language_id: language_id.to_owned(),
         settings,
+        packages: packages(around),
         version: program
             .strip_prefix(data)
             .is_ok()
@@ -154,6 +159,25 @@ fn fill_in(settings: &Value, around: &Surroundings) -> Value {
         }
         other => other.clone(),
     }
+}
+
+/// pyright looks up installed packages once, and nothing in the project changes when one is
+/// added: the folder's own time tells.
+fn packages(around: &Surroundings) -> Vec<Option<SystemTime>> {
+    let modified = |path: PathBuf| path.metadata().and_then(|meta| meta.modified()).ok();
+    let libraries = python(around)
+        .and_then(|python| Some(python.parent()?.parent()?.join("lib")))
+        .and_then(|library| std::fs::read_dir(library).ok());
+    let pythons = libraries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut sites: Vec<PathBuf> = pythons
+        .filter(|path| {
+            path.file_name().is_some_and(|it| it.to_string_lossy().starts_with("python"))
+        })
+        .map(|path| path.join("site-packages"))
+        .collect();
+    sites.sort();
+    sites.push(around.root.join("node_modules/.package-lock.json"));
+    sites.into_iter().map(modified).collect()
 }
 
 fn python(around: &Surroundings) -> Option<PathBuf> {

@@ -16,8 +16,6 @@ pub enum Which {
     ActiveOf(String),
     /// The active one that no session has claimed.
     ActiveUnclaimed,
-    /// The active one that was started last.
-    Active,
     /// By id.
     Id(String),
     /// The last of a session, active or not.
@@ -115,7 +113,6 @@ impl Store {
             Which::ActiveUnclaimed => {
                 find(transaction, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), &root)
             }
-            Which::Active => find(transaction, &format!("root = ?1 AND {ACTIVE}"), &root),
             Which::Latest => find(transaction, "root = ?1", &root),
         })
         .await

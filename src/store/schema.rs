@@ -22,7 +22,9 @@ pub(super) const MIGRATIONS: [&str; 1] = [
         updated_ms INTEGER NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX loops_one_active_per_session ON loops (root, session_id)
-        WHERE session_id IS NOT NULL AND status IN ('running', 'paused');",
+        WHERE session_id IS NOT NULL AND status IN ('running', 'paused');
+    CREATE UNIQUE INDEX loops_one_active_unclaimed ON loops (root)
+        WHERE session_id IS NULL AND status IN ('running', 'paused');",
 ];
 
 /// Brings a database to the newest schema, all migrations or none; one that is newer is an error.

@@ -128,14 +128,15 @@ async fn reading_cannot_write() {
 }
 
 #[tokio::test]
-async fn a_session_has_one_active_loop_and_unclaimed_ones_do_not_count() {
+async fn a_session_has_one_active_loop_and_so_has_nobody() {
     let home = Home::new();
     let store = home.store();
     home.save(&store, "a", Some("s")).await.unwrap();
     let second = home.save(&store, "b", Some("s")).await;
     assert!(matches!(second, Err(StoreError::Conflict(_))), "{second:?}");
     home.save(&store, "c", None).await.unwrap();
-    home.save(&store, "d", None).await.unwrap();
+    let unclaimed = home.save(&store, "d", None).await;
+    assert!(matches!(unclaimed, Err(StoreError::Conflict(_))), "{unclaimed:?}");
     let end = "UPDATE loops SET status = 'completed' WHERE id = 'a'";
     store.write(&home.project, move |it| Ok(it.execute(end, [])?)).await.unwrap();
     home.save(&store, "b", Some("s")).await.unwrap();
@@ -204,7 +205,7 @@ async fn damage_inside_a_large_database_is_noticed_when_it_is_met() {
     let home = Home::new();
     let store = home.store();
     let row = i64::try_from(STORE_CHECKED_BYTES_MAX / 64).unwrap();
-    let fill = "INSERT INTO loops VALUES (?1, '/p', NULL, 'running', hex(zeroblob(?2)), 1, 1)";
+    let fill = "INSERT INTO loops VALUES (?1, '/p', NULL, 'cancelled', hex(zeroblob(?2)), 1, 1)";
     let write = store.write(&home.project, move |it| {
         for id in 0..48_i64 {
             it.execute(fill, (id.to_string(), row))?;
@@ -243,7 +244,7 @@ async fn a_full_disk_refuses_the_write_and_keeps_the_rest() {
         })
         .await;
     assert!(matches!(full, Err(StoreError::Unavailable(_))), "{full:?}");
-    home.save(&store, "b", None).await.unwrap();
+    home.save(&store, "b", Some("s")).await.unwrap();
     assert_eq!(home.count(&store).await, Ok(2));
 }
 

@@ -188,12 +188,17 @@ impl Sandbox {
 
     /// Writes a file as the host's Write tool does, then calls the hook with the recorded shape.
     pub(crate) fn tool_write(&self, relative: &str, content: &str) -> Output {
+        let before = fs::read_to_string(self.path(relative)).ok();
         self.write(relative, content);
         let path = json!(self.path(relative));
         let mut input = self.payload("PostToolUse-Write");
         input["tool_input"] = json!({"file_path": path, "content": content});
         input["tool_response"]["filePath"] = path;
         input["tool_response"]["content"] = content.into();
+        if let Some(before) = before {
+            input["tool_response"]["type"] = "update".into();
+            input["tool_response"]["originalFile"] = before.into();
+        }
         self.hook("post-tool-use", &input)
     }
 

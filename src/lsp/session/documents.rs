@@ -1,7 +1,7 @@
 //! The documents a language server has open: versions that only grow, minimal obligations of text
 //! synchronisation, and which to close when there are too many.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -36,6 +36,7 @@ struct Document {
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: HashMap<RelPath, Document>,
+    to_close: HashSet<RelPath>,
     /// Versions go on after a close, so that a late publish of an earlier life is never taken for
     /// the current one.
     versions: HashMap<RelPath, i32>,
@@ -65,16 +66,30 @@ impl Documents {
 
     /// Whether the document was open.
     pub(super) fn close(&mut self, path: &RelPath) -> bool {
+        self.to_close.remove(path);
         self.open.remove(path).is_some()
     }
 
-    /// The version that stands for the question's text, and what must be sent so that it does.
+    /// Marks a document whose text is not the disk's any more.
+    pub(super) fn close_later(&mut self, path: RelPath) {
+        self.to_close.insert(path);
+    }
+
+    /// Whether it was marked, and not asked about since.
+    pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
+        self.to_close.contains(path)
+    }
+
+    /// The version that stands for the question's text, and what must be sent so that it does. Of
+    /// too many documents the one not used for longest is closed, but none of the `busy` ones.
     pub(super) fn bring_up_to_date(
         &mut self,
         question: &Question,
         must_resend: bool,
+        busy: &HashSet<RelPath>,
     ) -> (i32, Vec<Sync>) {
         self.use_count += 1;
+        self.to_close.remove(&question.path);
         let version = self.versions.entry(question.path.clone()).or_insert(0);
         let index = LineIndex::new(&question.text);
         let end = index.recount(index.end(), Encoding::Utf16, self.encoding);
@@ -105,7 +120,8 @@ impl Documents {
         let document = Document { hash: question.hash, end, last_use: self.use_count };
         self.open.insert(question.path.clone(), document);
         if self.open.len() > OPEN_DOCUMENTS_MAX {
-            let oldest = self.open.iter().min_by_key(|(_, document)| document.last_use);
+            let idle = self.open.iter().filter(|(path, _)| !busy.contains(*path));
+            let oldest = idle.min_by_key(|(_, document)| document.last_use);
             syncs.extend(oldest.map(|(path, _)| Sync::Close(path.clone())));
         }
         (version, syncs)

@@ -138,7 +138,8 @@ fn an_answer_that_never_comes_is_a_gap_at_the_deadline() {
     assert_eq!(deadline, play.start + Duration::from_millis(DIAGNOSTICS_MS_MAX));
     play.at_ms = DIAGNOSTICS_MS_MAX;
     play.session.tick(deadline);
-    assert_eq!(play.sent(), ["$/cancelRequest", "ticket 1: TimedOut"]);
+    // Not a word since the question: the process is given up, too.
+    assert_eq!(play.sent(), ["give up: TimedOut", "$/cancelRequest", "ticket 1: TimedOut"]);
     assert!(!play.session.is_busy());
 }
 
@@ -147,17 +148,23 @@ fn a_server_without_pull_is_believed_by_version_from_then_on() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
     play.sent();
-    play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
-    assert_eq!(play.sent(), ["textDocument/documentSymbol#2"]);
+    // Published while nobody listened, and never again for this version.
     play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
-        {"uri": "file:///r/%61.py", "version": 1, "diagnostics": []}}));
+        {"uri": "file:///r/a.py", "version": 1, "diagnostics": []}}));
+    play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
+    assert_eq!(
+        play.sent(),
+        ["textDocument/didChange v2", "textDocument/didSave", "textDocument/documentSymbol#2"]
+    );
+    play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
+        {"uri": "file:///r/%61.py", "version": 2, "diagnostics": []}}));
     play.receive(json!({"id": 2, "result": null}));
     play.at_ms = 1_000;
     let now = play.now();
     play.session.tick(now);
     assert_eq!(play.sent(), ["ticket 1: 0 found"]);
     play.ask(2, "a.py", "x");
-    assert_eq!(play.sent()[0], "textDocument/didChange v2");
+    assert_eq!(play.sent()[0], "textDocument/didChange v3");
 }
 
 #[test]
@@ -201,6 +208,24 @@ fn a_file_changed_behind_us_is_closed_and_announced() {
     assert_eq!(play.sent(), ["textDocument/didClose", "workspace/didChangeWatchedFiles"]);
     play.ask(2, "a.py", "x");
     assert_eq!(play.sent()[0], "textDocument/didOpen v2");
+}
+
+#[test]
+fn a_document_is_not_closed_under_its_own_question() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    for count in 0..crate::base::limits::OPEN_DOCUMENTS_MAX {
+        play.ask(count as u64 + 2, &format!("{count}.py"), "x");
+        play.receive(json!({"id": count + 2, "result": report(0, 0)}));
+    }
+    let closed = |words: &[String]| words.iter().any(|word| word == "textDocument/didClose");
+    let before = play.sent();
+    // One of the others was evicted, never the one in question.
+    assert_eq!(before.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert!(closed(&play.sent()), "closed afterwards, because the disk differs");
 }
 
 #[test]
