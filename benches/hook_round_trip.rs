@@ -1,0 +1,38 @@
+//! What the program costs its host: `cargo bench --bench hook_round_trip`.
+//!
+//! Machines differ and are shared, so no budget is a time: each is a ratio of two things measured
+//! alternately in this run, except the memory of the idle daemon. Ends with 1 when a budget is
+//! exceeded, with 4 when something could not be measured, because then nobody knows.
+
+#[path = "hook_round_trip/edits.rs"]
+mod edits;
+#[path = "hook_round_trip/memory.rs"]
+mod memory;
+#[path = "hook_round_trip/raw_client.rs"]
+mod raw_client;
+#[path = "hook_round_trip/starts.rs"]
+mod starts;
+#[path = "../tests/it/support.rs"]
+#[expect(dead_code, reason = "shared with the tests, which use the rest")]
+mod support;
+#[path = "hook_round_trip/table.rs"]
+mod table;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use support::Sandbox;
+use table::Table;
+
+fn main() -> ExitCode {
+    let mut table = Table::default();
+    let process_start = {
+        let sandbox = Sandbox::new();
+        let process_start = starts::measure(&sandbox, &mut table);
+        memory::measure(&sandbox, &mut table);
+        process_start
+    };
+    edits::measure(process_start, &mut table);
+    let _ = write!(std::io::stdout().lock(), "{table}");
+    ExitCode::from(table.exit_code())
+}
