@@ -18,8 +18,11 @@ use crate::raw_client::RawClient;
 use crate::support::{Sandbox, finish};
 use crate::table::{Figure, Samples, Table};
 
-/// What the figure is called.
+/// What the figures are called.
 const NAME: &str = "edit with pyright";
+/// Folders beside the edited file, one module in each: a project as people start them, and a large
+/// one, because the look for what others wrote goes through all of them.
+const TREES: [(&str, usize); 2] = [("100 folders", 100), ("2,000 folders", 2_000)];
 /// Edits measured with each client.
 const EDITS: usize = 30;
 /// Edits before the first that counts: the first answers load the standard library's types.
@@ -28,19 +31,31 @@ const WARM_UP: usize = 4;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Functions of the edited file; with these it has about as many lines as a module usually has.
 const FUNCTIONS: usize = 16;
-/// Other modules of the project.
-const MODULES: usize = 200;
 /// The engine's own share.
 const SHARE_BUDGET: Figure = Figure::Share(0.10);
 
 /// Fills the table, or says why it cannot.
 pub(crate) fn measure(process_start: Duration, table: &mut Table) {
-    let (sandbox, program) = match with_pyright() {
-        Ok(found) => found,
-        Err(reason) => return table.unmeasured(NAME, &reason),
-    };
-    for module in 0..MODULES {
-        sandbox.write(&format!("package/module_{module}.py"), &source(module, 2));
+    for (tree, folders) in TREES {
+        let name = format!("{NAME}, {tree}");
+        match with_pyright() {
+            Ok((sandbox, program)) => {
+                let (hook, raw) = alternate(&sandbox, &program, folders);
+                fill(table, &name, process_start, &hook, &raw);
+            }
+            Err(reason) => table.unmeasured(&name, &reason),
+        }
+    }
+    let lines = source(0, FUNCTIONS).lines().count();
+    table.note(format!(
+        "{NAME}: {EDITS} edits of a file of {lines} lines; share = (p50 hook − p50 raw) / p50 raw"
+    ));
+}
+
+/// The same edits by the hook and by the raw client.
+fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> (Samples, Samples) {
+    for folder in 0..folders {
+        sandbox.write(&format!("part_{folder}/module.py"), &source(folder, 1));
     }
     let file = sandbox.path("edited.py");
     sandbox.write("edited.py", &source(0, FUNCTIONS));
@@ -48,32 +63,26 @@ pub(crate) fn measure(process_start: Duration, table: &mut Table) {
     let environment = std::env::vars().collect();
     let python = on_path("python3", &environment).map(|path| path.display().to_string());
     let settings = json!({"python": {"pythonPath": python}});
-    let mut raw = RawClient::start(&sandbox, &program, settings, &file, &source(0, FUNCTIONS));
+    let mut raw = RawClient::start(sandbox, program, settings, &file, &source(0, FUNCTIONS));
     let (mut hook_samples, mut raw_samples) = (Vec::new(), Vec::new());
     for edit in 1..=WARM_UP + EDITS {
-        let (hook, by_hand) = (by_hook(&sandbox, &file, edit), with_raw(&mut raw, edit));
+        let (hook, by_hand) = (by_hook(sandbox, &file, edit), with_raw(&mut raw, edit));
         if edit > WARM_UP {
             hook_samples.push(hook);
             raw_samples.push(by_hand);
         }
     }
-    fill(table, process_start, &Samples::new(hook_samples), &Samples::new(raw_samples));
+    (Samples::new(hook_samples), Samples::new(raw_samples))
 }
 
-fn fill(table: &mut Table, process_start: Duration, hook: &Samples, raw: &Samples) {
+fn fill(table: &mut Table, name: &str, process_start: Duration, hook: &Samples, raw: &Samples) {
     let share = |hook: Duration| {
         Figure::Share((hook.as_secs_f64() - raw.p50().as_secs_f64()) / raw.p50().as_secs_f64())
     };
-    table.base(&format!("{NAME}: raw client"), raw);
-    table.budgeted(&format!("{NAME}: hook"), Some(hook), share(hook.p50()), SHARE_BUDGET);
+    table.base(&format!("{name}: raw client"), raw);
+    table.budgeted(&format!("{name}: hook"), Some(hook), share(hook.p50()), SHARE_BUDGET);
     let less = hook.p50().saturating_sub(process_start);
-    let name = format!("{NAME}: hook less /bin/true");
-    table.budgeted(&name, None, share(less), SHARE_BUDGET);
-    let lines = source(0, FUNCTIONS).lines().count();
-    table.note(format!(
-        "{NAME}: {EDITS} edits of a file of {lines} lines beside {MODULES} modules; \
-         share = (p50 hook − p50 raw) / p50 raw"
-    ));
+    table.budgeted(&format!("{name}: hook less /bin/true"), None, share(less), SHARE_BUDGET);
 }
 
 /// A sandbox with the pinned pyright: from the tests' downloads, else installed into the sandbox.

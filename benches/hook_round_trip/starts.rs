@@ -2,6 +2,7 @@
 //! other and several at once.
 
 use std::fs::File;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -78,13 +79,28 @@ pub(crate) fn measure(sandbox: &Sandbox, table: &mut Table) -> Duration {
     let name = "hook post-tool-use, no work, launcher";
     table.informational(name, through_launcher, ratio(through_launcher));
 
-    let (base_at_once, hook_at_once) = at_once(sandbox, &[smallest, on_stop]);
-    table.base(&format!("{TRUE}, {AT_ONCE} at once"), &base_at_once);
+    let (bare_at_once, hook_at_once) = at_once(sandbox, &[smallest, on_stop]);
+    table.base(&format!("{TRUE}, {AT_ONCE} at once"), &bare_at_once);
     let name = |by: &str| format!("hook stop, {AT_ONCE} at once: p99 by {by}");
-    let same_load = times(hook_at_once.p99(), base_at_once.p99());
+    let same_load = times(hook_at_once.p99(), bare_at_once.p99());
     table.budgeted(&name("p99 at once"), Some(&hook_at_once), same_load, AT_ONCE_BUDGET);
     let unloaded = times(hook_at_once.p99(), bare.p50());
-    table.budgeted(&name("p50 alone"), Some(&hook_at_once), unloaded, AT_ONCE_BUDGET);
+    let bare_unloaded = times(bare_at_once.p99(), bare.p50());
+    table.informational(
+        &format!("{TRUE}, {AT_ONCE} at once: p99 by p50 alone"),
+        &bare_at_once,
+        bare_unloaded,
+    );
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if cores >= AT_ONCE {
+        table.budgeted(&name("p50 alone"), Some(&hook_at_once), unloaded, AT_ONCE_BUDGET);
+    } else {
+        // Here the waiting for a core is most of it, for the smallest program, too.
+        table.informational(&name("p50 alone"), &hook_at_once, unloaded);
+        table.note(format!(
+            "{AT_ONCE} at once on {cores} cores: `by p50 alone` has its budget from {AT_ONCE} cores on"
+        ));
+    }
 
     let log = sandbox.base().join("state/log/hook.log");
     assert!(!log.exists(), "a hook went without the daemon: {:?}", std::fs::read_to_string(log));
