@@ -2,6 +2,7 @@
 //! and read again at the end, because a verdict about other bytes is none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -93,20 +94,24 @@ async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec
 }
 
 /// Tells the language servers of the project what was written on disk since the last look, by
-/// whomever: the shell, formatters, git.
-pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) {
+/// whomever: the shell, formatters, git. True when more was written than what is asked about.
+pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> bool {
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
         let walk = files::walk(&root, std::slice::from_ref(&root), &is_watched);
         files::stamps(&root, &walk.files)
     });
-    let Some(stamps) = stamps.await else { return };
+    let Some(stamps) = stamps.await else { return false };
     let changes = engine.ledger().changes(&project.root, stamps);
-    if !changes.is_empty() {
-        let asked = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
-        engine.servers.files_changed(project.root.clone(), changes, asked).await;
+    if changes.is_empty() {
+        return false;
     }
+    let asked: Vec<RelPath> = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
+    let is_asked = |file: &Path| asked.iter().any(|path| path.under(&project.root) == file);
+    let has_others = changes.iter().any(|(file, _)| !is_asked(file));
+    engine.servers.files_changed(project.root.clone(), changes, asked).await;
+    has_others
 }
 
 async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {

@@ -179,8 +179,14 @@ async fn measure_in_time(
 
 /// A measurement of the bytes that are still there at its end.
 async fn measure(engine: Arc<Engine>, project: Project, snapshot: Snapshot) -> Option<Word> {
-    gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await;
-    let word = gather::measure(&engine, &project, &snapshot).await?;
+    // In a large tree the look for other changes takes as long as an answer, and it seldom finds
+    // any; so the server is asked meanwhile, and asked again when it did not know of everything.
+    let ask = || gather::measure(&engine, &project, &snapshot);
+    let look = gather::sync(&engine, &project, std::slice::from_ref(&snapshot));
+    let word = match tokio::join!(look, ask()) {
+        (false, word) => word,
+        (true, _) => ask().await,
+    }?;
     let mut words = [word];
     gather::void_what_changed(&project, &mut words).await;
     gather::remember(&engine, &project, &words);
