@@ -70,12 +70,11 @@ async fn loop_of_session(
         return Ok((None, false));
     }
     let (store, root) = (&engine.store, &project.root);
-    let own = store.find_loop(&project.key, root, Which::ActiveOf(session.to_owned())).await?;
-    if own.is_some() {
-        return Ok((own, false));
-    }
-    let unclaimed = store.find_loop(&project.key, root, Which::ActiveUnclaimed).await?;
-    let Some(unclaimed) = unclaimed else { return Ok((None, false)) };
+    let found = store.find_loop(&project.key, root, Which::ActiveFor(session.to_owned())).await?;
+    let unclaimed = match found {
+        Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
+        own => return Ok((own, false)),
+    };
     let claimed = LoopState { session_id: Some(session.to_owned()), ..unclaimed.clone() };
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
         Saved::Yes => Ok((Some(claimed), true)),

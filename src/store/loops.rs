@@ -16,6 +16,9 @@ pub enum Which {
     ActiveOf(String),
     /// The active one that no session has claimed.
     ActiveUnclaimed,
+    /// The active one of a session; when it has none, the one that no session has claimed. Asked
+    /// at every Stop, so it is one question and not two.
+    ActiveFor(String),
     /// By id.
     Id(String),
     /// The last of a session, active or not.
@@ -103,16 +106,15 @@ impl Store {
         let root = text(root);
         self.read(project, move |transaction| match which {
             Which::Id(id) => find(transaction, "id = ?1", &id),
-            Which::ActiveOf(session) => {
-                let of = format!("root = ?1 AND session_id = ?2 AND {ACTIVE}");
-                find_two(transaction, &of, &root, &session)
-            }
+            Which::ActiveOf(session) => active_of(transaction, &root, &session),
             Which::LatestOf(session) => {
                 find_two(transaction, "root = ?1 AND session_id = ?2", &root, &session)
             }
-            Which::ActiveUnclaimed => {
-                find(transaction, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), &root)
-            }
+            Which::ActiveUnclaimed => active_unclaimed(transaction, &root),
+            Which::ActiveFor(session) => match active_of(transaction, &root, &session)? {
+                None => active_unclaimed(transaction, &root),
+                own => Ok(own),
+            },
             Which::Latest => find(transaction, "root = ?1", &root),
         })
         .await
@@ -132,6 +134,18 @@ fn find(
 ) -> Result<Option<LoopState>, StoreError> {
     let sql = format!("SELECT state FROM loops WHERE {condition} {ORDER}");
     decode(at.query_row(&sql, params![value], first).optional()?)
+}
+
+fn active_of(
+    at: &Transaction<'_>,
+    root: &str,
+    session: &str,
+) -> Result<Option<LoopState>, StoreError> {
+    find_two(at, &format!("root = ?1 AND session_id = ?2 AND {ACTIVE}"), root, session)
+}
+
+fn active_unclaimed(at: &Transaction<'_>, root: &str) -> Result<Option<LoopState>, StoreError> {
+    find(at, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), root)
 }
 
 fn find_two(
@@ -334,6 +348,8 @@ mod tests {
         assert_eq!(id(Which::ActiveOf("t".into())).await.as_deref(), Some("loop-2"));
         assert_eq!(id(Which::ActiveUnclaimed).await.as_deref(), Some("loop-3"));
         assert_eq!(id(Which::ActiveOf(String::new())).await, None);
+        assert_eq!(id(Which::ActiveFor("t".into())).await.as_deref(), Some("loop-2"));
+        assert_eq!(id(Which::ActiveFor("other".into())).await.as_deref(), Some("loop-3"));
         assert_eq!(id(Which::LatestOf("s".into())).await.as_deref(), Some("loop-1"));
     }
 }
