@@ -101,18 +101,26 @@ pub(super) type Told = (HookOutput, Option<(String, Vec<Late>)>);
 pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<String>) -> Told {
     let session = call.input.session_id.clone();
     let late = call.engine.ledger().take_late(&session);
-    let fresh = crate::daemon::engine::blocking(move || {
-        let is_fresh = |late: &Late| {
-            let now = files::read(&late.root, &late.path.under(&late.root));
-            now.is_ok_and(|now| now.hash == late.hash)
-        };
-        late.into_iter().filter(is_fresh).collect::<Vec<_>>()
-    });
-    let fresh = fresh.await.unwrap_or_default();
+    let fresh = still_fresh(late).await;
     let all: Vec<String> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
     if all.is_empty() {
         return (HookOutput::Silent, None);
     }
     let told = (!fresh.is_empty()).then_some((session, fresh));
     (HookOutput::Context(agent::join(&all)), told)
+}
+
+/// Most hooks have none to look at, and these wait for no other thread.
+async fn still_fresh(late: Vec<Late>) -> Vec<Late> {
+    if late.is_empty() {
+        return late;
+    }
+    let fresh = crate::daemon::engine::blocking(move || {
+        let is_fresh = |late: &Late| {
+            let now = files::read(&late.root, &late.path.under(&late.root));
+            now.is_ok_and(|now| now.hash == late.hash)
+        };
+        late.into_iter().filter(is_fresh).collect()
+    });
+    fresh.await.unwrap_or_default()
 }
