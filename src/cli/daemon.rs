@@ -63,7 +63,9 @@ fn serve(places: Places, detach: bool) -> Reply {
         Ok(runtime) => runtime,
         Err(error) => return Reply::failed(1, &format!("moai-ralph: {error}")),
     };
-    let outcome = runtime.block_on(lifecycle::run(places, |start| {
+    // On a worker and not on this thread: a connection is then accepted where it is served, and a
+    // hook waits for one thread less.
+    let life = runtime.spawn(lifecycle::run(places, |start| {
         let line = match start {
             Start::Ready(socket) => {
                 format!("ready: pid {}, socket {}\n", std::process::id(), socket.display())
@@ -75,6 +77,7 @@ fn serve(places: Places, detach: bool) -> Reply {
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
     }));
+    let outcome = runtime.block_on(life).unwrap_or_else(|error| Err(error.to_string()));
     runtime.shutdown_timeout(Duration::from_millis(200));
     match outcome {
         Ok(()) => Reply::default(),
