@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, Sandbox, eventually};
+use crate::support::{PATIENCE, Sandbox, eventually, json_lines};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
@@ -36,6 +36,23 @@ fn an_edit_is_told_what_it_introduced_once_and_what_it_fixed() {
     let told = sandbox.tool_write("app.py", CLEAN).context();
     assert!(told.starts_with("[moai-ralph] app.py: clean; fixed 1"), "{told}");
     assert_eq!(sandbox.tool_write("app.py", CLEAN).context(), "");
+}
+
+#[test]
+fn what_others_wrote_meanwhile_is_part_of_the_answer() {
+    let sandbox = Sandbox::new();
+    let log = sandbox.fake_server("pyright-langserver", json!({}));
+    let pulls = |text: &str| {
+        sandbox.tool_write("app.py", text);
+        let is_pull = |message: &&Value| message["method"] == "textDocument/diagnostic";
+        json_lines(&log).iter().filter(is_pull).count()
+    };
+    let first = pulls("word = 1\n");
+    assert_eq!(pulls("word = 2\n"), first + 1, "nobody else wrote");
+    sandbox.write("other.py", "word = 3\n");
+    // The question that was open while the change was found may have been answered without it.
+    assert_eq!(pulls("word = 4\n"), first + 3, "asked again");
+    assert_eq!(pulls("word = 5\n"), first + 4, "nobody else wrote");
 }
 
 #[test]
