@@ -233,7 +233,7 @@ impl Config {
             &mut self.inline_budget,
             "lsp.inline_budget_ms",
             lsp.inline_budget_ms,
-            0..=30_000,
+            0..=10_000,
             millis,
         )?;
         bounded(&mut self.server_idle, "lsp.idle_secs", lsp.idle_secs, 1..=86_400, secs)?;

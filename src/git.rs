@@ -81,6 +81,32 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     Ok(Some(changed))
 }
 
+/// The same, and the files that commits since `base` (a commit id in hex) changed. A base that is
+/// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.
+pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>, GitError> {
+    let Some(mut changed) = changed(root)? else { return Ok(None) };
+    let Some(base) = base.filter(|base| head(root).as_deref() != Some(*base)) else {
+        return Ok(Some(changed));
+    };
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let broken = |error: git2::Error| broken(root, &error);
+    let tree = |id: &str| repository.revparse_single(id)?.peel_to_tree();
+    let (old, new) = (tree(base).map_err(broken)?, tree("HEAD").map_err(broken)?);
+    let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(broken)?;
+    let work_tree = repository.workdir().and_then(|it| it.canonicalize().ok());
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    for delta in diff.deltas() {
+        let file = work_tree.as_deref().zip(delta.new_file().path());
+        let file = file.map(|(work_tree, path)| work_tree.join(path));
+        if let Some(file) = file.filter(|file| file.is_file()) {
+            changed.add(&root, &file);
+        }
+    }
+    changed.files.sort();
+    changed.files.dedup();
+    Ok(Some(changed))
+}
+
 /// Id of the commit of HEAD, in hex. `None` without git, without a commit, or when git's data
 /// cannot be used.
 #[must_use]
@@ -328,6 +354,25 @@ mod tests {
         let stray = Tree::new();
         stray.write(".git", "gitdir: /nonexistent/worktrees/x\n");
         assert!(changed(&stray.root()).is_err());
+    }
+
+    #[test]
+    fn commits_since_a_base_do_not_hide_what_they_changed() {
+        let tree = Tree::with(&[]);
+        tree.write("a.py", "1");
+        tree.write("same.py", "1");
+        tree.commit();
+        let base = head(&tree.root()).unwrap();
+        tree.write("a.py", "2");
+        tree.write("b.py", "1");
+        tree.commit();
+        let names = |base: Option<&str>| {
+            let changed = changed_since(&tree.root(), base).unwrap().unwrap();
+            changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(names(None).is_empty());
+        assert_eq!(names(Some(&base)), ["a.py", "b.py"]);
+        assert!(changed_since(&tree.root(), Some(&"0".repeat(40))).is_err());
     }
 
     #[test]

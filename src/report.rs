@@ -9,6 +9,8 @@ pub mod loops;
 pub mod notice;
 
 use crate::base::finding::{Finding, Severity};
+use crate::base::limits::LINE_CHARS_MAX;
+use crate::base::text::one_line;
 
 /// `1 error`, `2 errors`.
 fn count(number: usize, word: &str) -> String {
@@ -41,7 +43,7 @@ fn line(finding: &Finding) -> String {
         .collect();
     let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(", ")) };
     let fix = finding.fix.as_ref().map(|fix| format!(" fix: {fix}")).unwrap_or_default();
-    format!(
+    let line = format!(
         "{} {}:{}:{} {}{tags}: {}{fix}",
         finding.severity.as_str(),
         finding.path,
@@ -49,5 +51,11 @@ fn line(finding: &Finding) -> String {
         start.character + 1,
         finding.sensor,
         finding.message,
-    )
+    );
+    one_line(&line, LINE_CHARS_MAX)
+}
+
+/// A name of foreign origin as it may be shown: a file name can hold line breaks and escapes.
+fn shown(name: &str) -> String {
+    one_line(name, LINE_CHARS_MAX)
 }

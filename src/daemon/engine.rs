@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::Semaphore;
+
 use super::handlers;
-use super::ledger::{Late, Ledger};
+use super::ledger::{Late, Ledger, Reader};
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::ipc::Places;
@@ -24,6 +26,8 @@ pub struct Engine {
     /// Why language servers are not asked at all, where that is so.
     pub(super) lsp_gap: Option<Gap>,
     pub(super) started: Instant,
+    /// Whose turn it is to look for changes on disk.
+    pub(super) look_turn: Semaphore,
     ledger: Mutex<Ledger>,
     jobs: AtomicUsize,
 }
@@ -33,8 +37,8 @@ pub struct Engine {
 pub struct Outcome {
     /// For the front door.
     pub reply: Reply,
-    /// Late verdicts inside the reply, with their session.
-    pub(super) told: Option<(String, Vec<Late>)>,
+    /// Late verdicts inside the reply, with their reader.
+    pub(super) told: Option<(Reader, Vec<Late>)>,
 }
 
 impl From<Reply> for Outcome {
@@ -54,6 +58,7 @@ impl Engine {
             places,
             lsp_gap,
             started: Instant::now(),
+            look_turn: Semaphore::new(1),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
         })
@@ -77,8 +82,8 @@ impl Engine {
 
     /// Puts back what a front door did not read.
     pub(super) fn not_told(&self, outcome: Outcome) {
-        if let Some((session, late)) = outcome.told {
-            self.ledger().put_back(&session, late);
+        if let Some((reader, late)) = outcome.told {
+            self.ledger().put_back(&reader, late);
         }
     }
 

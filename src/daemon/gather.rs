@@ -15,7 +15,7 @@ use super::project::Project;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::hash::ContentHash;
-use crate::base::limits::QUESTIONS_AT_ONCE_MAX;
+use crate::base::limits::{MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, QUESTIONS_AT_ONCE_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
@@ -33,8 +33,8 @@ pub(super) struct Asked {
     pub(super) lsp: bool,
     /// Whether the scan runs.
     pub(super) scan: bool,
-    /// The lowest severity that counts as dirty; `None`: nothing does.
-    pub(super) threshold: Option<Severity>,
+    /// The lowest severity that counts as dirty.
+    pub(super) threshold: Severity,
     /// When language servers must have answered.
     pub(super) deadline: Instant,
 }
@@ -78,9 +78,9 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
 
 async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec<Skipped>) {
     let root = project.root.clone();
-    let count = files.len();
+    let all = files.clone();
     let read = blocking(move || {
-        let mut snapshots = Vec::with_capacity(count);
+        let mut snapshots = Vec::with_capacity(files.len());
         let mut skipped = Vec::new();
         for file in files {
             match files::read(&root, &file.under(&root)) {
@@ -90,12 +90,17 @@ async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec
         }
         (snapshots, skipped)
     });
-    read.await.unwrap_or_default()
+    read.await.unwrap_or_else(|| {
+        let lost = |path: RelPath| Skipped { path: path.to_string(), reason: INTERNAL.to_owned() };
+        (Vec::new(), all.into_iter().map(lost).collect())
+    })
 }
 
 /// Tells the language servers of the project what was written on disk since the last look, by
-/// whomever: the shell, formatters, git. True when more was written than what is asked about.
+/// whomever: the shell, formatters, git. True when more was written than what is asked about. One
+/// look at a time: two that overlap would tell the servers an older state last.
 pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> bool {
+    let _turn = engine.look_turn.acquire().await;
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
@@ -115,19 +120,41 @@ pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snaps
 }
 
 async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
-    let snapshots = Arc::clone(snapshots);
+    let (lost, snapshots) = (Arc::clone(snapshots), Arc::clone(snapshots));
     let scanned = blocking(move || {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = snapshots.len().div_ceil(threads).max(1);
         std::thread::scope(|scope| {
             let shares: Vec<_> = snapshots
                 .chunks(share)
-                .map(|part| scope.spawn(|| part.iter().filter_map(scan_one).collect::<Vec<_>>()))
+                .map(|part| {
+                    (part, scope.spawn(|| part.iter().filter_map(scan_one).collect::<Vec<_>>()))
+                })
                 .collect();
-            shares.into_iter().filter_map(|share| share.join().ok()).flatten().collect()
+            let join =
+                |(part, share): (&[Snapshot], std::thread::ScopedJoinHandle<'_, Vec<Word>>)| {
+                    share.join().unwrap_or_else(|_| part.iter().map(scan_lost).collect())
+                };
+            shares.into_iter().flat_map(join).collect()
         })
     });
-    scanned.await.unwrap_or_default()
+    scanned.await.unwrap_or_else(|| lost.iter().map(scan_lost).collect())
+}
+
+/// What went wrong inside is a gap like any other, and never nothing.
+const INTERNAL: &str = "internal error; the daemon's log says more";
+
+pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
+    Word {
+        sensor: "scan".to_owned(),
+        kind: SensorKind::Scan,
+        version: None,
+        path: snapshot.path.clone(),
+        hash: snapshot.hash,
+        found: Vec::new(),
+        gap: Some(Gap::new(Cause::Crashed, INTERNAL)),
+        elapsed: Duration::ZERO,
+    }
 }
 
 /// The scan's word on one file; `None` when no rule speaks about it.
@@ -164,12 +191,31 @@ async fn measure_all(
         tasks.spawn(async move {
             let _turn = turns.acquire().await;
             let begun = Instant::now();
-            let timed = timeout_at(deadline.into(), measure(&engine, &project, &snapshot)).await;
+            let asked = measure_again(&engine, &project, &snapshot);
+            let timed = timeout_at(deadline.into(), asked).await;
             timed.unwrap_or_else(|_| late_word(&engine, &project, &snapshot, begun))
         });
     }
     let words: Vec<Option<Word>> = tasks.join_all().await;
     words.into_iter().flatten().collect()
+}
+
+/// Asks again, a few times, when a server could not answer for a reason that passes by itself: it
+/// crashed and is being started, or all servers were busy.
+async fn measure_again(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshot: &Snapshot,
+) -> Option<Word> {
+    for _ in 0..MEASURE_RETRIES_MAX {
+        let word = measure(engine, project, snapshot).await?;
+        let may_pass = |gap: &Gap| matches!(gap.cause, Cause::Crashed | Cause::Loading);
+        if !word.gap.as_ref().is_some_and(may_pass) || engine.lsp_gap.is_some() {
+            return Some(word);
+        }
+        tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
+    }
+    measure(engine, project, snapshot).await
 }
 
 /// A language server's word on one file; `None` when the file is in no language, or in one that is
@@ -290,7 +336,7 @@ fn evidence(
     files: Vec<RelPath>,
     skipped: Vec<Skipped>,
     words: Vec<Word>,
-    threshold: Option<Severity>,
+    threshold: Severity,
 ) -> Evidence {
     let mut readings: BTreeMap<(SensorKind, String), Reading> = BTreeMap::new();
     let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
@@ -308,7 +354,7 @@ fn evidence(
         };
         reading.version = reading.version.take().or(word.version);
         reading.files += usize::from(word.gap.is_none());
-        let counts = |finding: &Finding| threshold.is_some_and(|it| finding.severity >= it);
+        let counts = |finding: &Finding| finding.severity >= threshold;
         reading.dirty |= word.found.iter().any(counts);
         findings.extend(word.found);
         if let Some(gap) = word.gap {

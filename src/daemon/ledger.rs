@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, SESSIONS_MAX};
+use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX};
 use crate::base::path::RelPath;
 use crate::files::Stamp;
 use crate::lsp::session::FileChange;
@@ -23,12 +23,24 @@ pub(super) struct Late {
     pub(super) hash: ContentHash,
     /// The words.
     pub(super) text: String,
+    /// What the words compare with: a newer edit that comes before they are told compares with
+    /// the same, so that nothing in between goes untold.
+    pub(super) baseline: Option<Vec<Finding>>,
+}
+
+/// Who reads late verdicts: an agent of a session. Subagents have ids of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reader {
+    /// The session; empty when the host named none, and then nobody reads.
+    pub(super) session: String,
+    /// The subagent.
+    pub(super) agent: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Session {
     written: BTreeSet<(PathBuf, RelPath)>,
-    late: VecDeque<Late>,
+    late: VecDeque<(Option<String>, Late)>,
     told_gaps: HashSet<String>,
     last_use: u64,
 }
@@ -41,6 +53,8 @@ pub(super) struct Ledger {
     sessions: HashMap<String, Session>,
     stamps: HashMap<PathBuf, BTreeMap<RelPath, Stamp>>,
     keys: HashMap<PathBuf, ProjectKey>,
+    /// Roots, the least recently used first.
+    roots: VecDeque<PathBuf>,
     use_count: u64,
 }
 
@@ -78,25 +92,56 @@ impl Ledger {
         written.filter(|(at, _)| at == root).map(|(_, path)| path.clone()).collect()
     }
 
-    /// Keeps a late verdict for the session's next hook.
-    pub(super) fn deliver_later(&mut self, session: &str, late: Late) {
-        let queue = &mut self.session(session).late;
+    /// Keeps a late verdict for the reader's next hook.
+    pub(super) fn deliver_later(&mut self, reader: &Reader, late: Late) {
+        if reader.session.is_empty() {
+            return;
+        }
+        let queue = &mut self.session(&reader.session).late;
         if queue.len() >= DELIVERIES_PER_SESSION_MAX {
             queue.pop_front();
         }
-        queue.push_back(late);
+        queue.push_back((reader.agent.clone(), late));
     }
 
-    /// Takes all late verdicts of a session; each is told once.
-    pub(super) fn take_late(&mut self, session: &str) -> Vec<Late> {
-        std::mem::take(&mut self.session(session).late).into()
+    /// Takes all late verdicts of a reader; each is told once.
+    pub(super) fn take_late(&mut self, reader: &Reader) -> Vec<Late> {
+        self.take_late_if(reader, |_| true)
+    }
+
+    /// Takes the late verdicts about a file that a newer edit is about to replace.
+    pub(super) fn take_late_of(
+        &mut self,
+        reader: &Reader,
+        root: &Path,
+        path: &RelPath,
+    ) -> Vec<Late> {
+        self.take_late_if(reader, |late| late.root == root && late.path == *path)
+    }
+
+    fn take_late_if(&mut self, reader: &Reader, is_meant: impl Fn(&Late) -> bool) -> Vec<Late> {
+        // Every hook asks, so a session that is not known yet is not remembered for it.
+        let Some(session) = self.sessions.get_mut(&reader.session) else { return Vec::new() };
+        let (taken, kept) = std::mem::take(&mut session.late)
+            .into_iter()
+            .partition(|(agent, late)| *agent == reader.agent && is_meant(late));
+        session.late = kept;
+        let taken: VecDeque<(Option<String>, Late)> = taken;
+        taken.into_iter().map(|(_, late)| late).collect()
+    }
+
+    /// Forgets all late verdicts of a session: a Stop has newer evidence.
+    pub(super) fn drop_late(&mut self, session: &str) {
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.late.clear();
+        }
     }
 
     /// Puts back what could not be told, before what came since.
-    pub(super) fn put_back(&mut self, session: &str, late: Vec<Late>) {
-        let queue = &mut self.session(session).late;
+    pub(super) fn put_back(&mut self, reader: &Reader, late: Vec<Late>) {
+        let queue = &mut self.session(&reader.session).late;
         for one in late.into_iter().rev() {
-            queue.push_front(one);
+            queue.push_front((reader.agent.clone(), one));
         }
     }
 
@@ -138,6 +183,22 @@ impl Ledger {
         self.keys.insert(root.to_path_buf(), key);
     }
 
+    /// A request is about this root; of too many the one not used for longest is forgotten.
+    pub(super) fn uses(&mut self, root: &Path) {
+        if self.roots.back().is_some_and(|last| last == root) {
+            return;
+        }
+        self.roots.retain(|known| known != root);
+        self.roots.push_back(root.to_path_buf());
+        if self.roots.len() > PROJECTS_MAX
+            && let Some(oldest) = self.roots.pop_front()
+        {
+            self.verified.retain(|(known, _), _| *known != oldest);
+            self.stamps.remove(&oldest);
+            self.keys.remove(&oldest);
+        }
+    }
+
     fn session(&mut self, id: &str) -> &mut Session {
         self.use_count += 1;
         if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
@@ -159,7 +220,11 @@ mod tests {
     fn late(text: &str) -> Late {
         let root = PathBuf::from("/r");
         let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
-        Late { root, path, hash: ContentHash::of(b""), text: text.into() }
+        Late { root, path, hash: ContentHash::of(b""), text: text.into(), baseline: None }
+    }
+
+    fn reader(session: &str, agent: Option<&str>) -> Reader {
+        Reader { session: session.into(), agent: agent.map(str::to_owned) }
     }
 
     fn texts(late: &[Late]) -> Vec<&str> {
@@ -169,28 +234,47 @@ mod tests {
     #[test]
     fn a_late_verdict_is_told_once_and_again_only_when_nobody_read_it() {
         let mut ledger = Ledger::default();
-        ledger.deliver_later("s", late("1"));
-        ledger.deliver_later("t", late("other"));
-        let taken = ledger.take_late("s");
+        let (own, other) = (reader("s", None), reader("t", None));
+        ledger.deliver_later(&own, late("1"));
+        ledger.deliver_later(&other, late("other"));
+        let taken = ledger.take_late(&own);
         assert_eq!(texts(&taken), ["1"]);
-        assert!(ledger.take_late("s").is_empty());
-        ledger.deliver_later("s", late("2"));
-        ledger.put_back("s", taken);
-        assert_eq!(texts(&ledger.take_late("s")), ["1", "2"]);
+        assert!(ledger.take_late(&own).is_empty());
+        ledger.deliver_later(&own, late("2"));
+        ledger.put_back(&own, taken);
+        assert_eq!(texts(&ledger.take_late(&own)), ["1", "2"]);
+    }
+
+    #[test]
+    fn a_subagents_verdict_is_its_own_and_nobody_reads_for_no_session() {
+        let mut ledger = Ledger::default();
+        let (main, sub) = (reader("s", None), reader("s", Some("a1")));
+        ledger.deliver_later(&sub, late("sub"));
+        assert!(ledger.take_late(&main).is_empty());
+        assert_eq!(texts(&ledger.take_late(&sub)), ["sub"]);
+        ledger.deliver_later(&reader("", None), late("x"));
+        assert!(ledger.take_late(&reader("", None)).is_empty());
     }
 
     #[test]
     fn memory_is_bounded_and_the_least_recent_goes_first() {
         let mut ledger = Ledger::default();
         for count in 0..=DELIVERIES_PER_SESSION_MAX {
-            ledger.deliver_later("s", late(&count.to_string()));
+            ledger.deliver_later(&reader("s", None), late(&count.to_string()));
         }
-        assert_eq!(ledger.take_late("s").len(), DELIVERIES_PER_SESSION_MAX);
+        assert_eq!(ledger.take_late(&reader("s", None)).len(), DELIVERIES_PER_SESSION_MAX);
         assert!(ledger.is_news("s", "pyright"));
         for count in 0..SESSIONS_MAX {
             ledger.is_news(&count.to_string(), "x");
         }
         assert_eq!(ledger.sessions.len(), SESSIONS_MAX);
         assert!(ledger.is_news("s", "pyright"), "the oldest session was forgotten");
+        for count in 0..=PROJECTS_MAX {
+            let root = PathBuf::from(format!("/{count}"));
+            ledger.uses(&root);
+            ledger.set_project_key(&root, ProjectKey::of(&root));
+        }
+        assert_eq!(ledger.project_key(Path::new("/0")), None);
+        assert!(ledger.project_key(Path::new("/1")).is_some());
     }
 }

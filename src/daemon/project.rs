@@ -55,6 +55,7 @@ impl Project {
         config: Config,
         catalogue: Catalogue,
     ) -> Self {
+        engine.ledger().uses(&root);
         let key = engine.ledger().project_key(&root);
         let key = key.unwrap_or_else(|| {
             let shared = git::common_dir(&root).unwrap_or_else(|| root.clone());

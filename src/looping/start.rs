@@ -29,6 +29,8 @@ pub struct Setting<'a> {
     pub has_checks: bool,
     /// The active loop that this one would collide with.
     pub active: Option<&'a LoopState>,
+    /// The commit of HEAD, in hex.
+    pub base: Option<String>,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
 }
@@ -100,6 +102,7 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         until,
         prompt: wish.prompt,
         promise: wish.promise,
+        base: setting.base.clone(),
         iteration: 0,
         max_iterations,
         unmeasured_blocks: 0,
@@ -123,6 +126,7 @@ mod tests {
             max_iterations_default: 10,
             has_checks: false,
             active: None,
+            base: None,
             now_ms: 5,
         }
     }

@@ -6,7 +6,8 @@ use super::promise;
 use super::state::{Iteration, LoopState, Remaining, Status};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::Severity;
-use crate::base::limits::UNMEASURED_BLOCKS_MAX;
+use crate::base::limits::{GAP_CHARS_MAX, SKIPPED_NAMED_MAX, UNMEASURED_BLOCKS_MAX};
+use crate::base::text::one_line;
 use crate::base::verdict::{Gap, Verdict};
 
 /// What the host says at a Stop.
@@ -153,9 +154,18 @@ fn gaps(evidence: &Evidence) -> Option<String> {
         .readings
         .iter()
         .filter_map(|reading| Some(format!("{} ({})", reading.sensor, reading.gap.as_ref()?)))
-        .chain(evidence.skipped.iter().map(|one| format!("{} ({})", one.path, one.reason)))
+        .chain(skipped(evidence))
         .collect();
     (!gaps.is_empty()).then(|| gaps.join("; "))
+}
+
+/// The first skipped files by name, the rest as a number.
+fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let named = evidence.skipped.iter().take(SKIPPED_NAMED_MAX);
+    let more = evidence.skipped.len().saturating_sub(SKIPPED_NAMED_MAX);
+    named
+        .map(|one| format!("{} ({})", one_line(&one.path, GAP_CHARS_MAX), one.reason))
+        .chain((more > 0).then(|| format!("{more} more files")))
 }
 
 fn checks_word(evidence: &Evidence) -> &'static str {

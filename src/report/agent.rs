@@ -1,7 +1,7 @@
 //! What an agent reads after an edit. Short, neutral, one line per finding, never above the
 //! host's bound.
 
-use super::{count, counts, line};
+use super::{count, counts, line, shown};
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::limits::{CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
@@ -58,7 +58,7 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
     }
     let late =
         feedback.late.as_ref().map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
-    let mut text = format!("[moai-ralph] {}{late}", feedback.path);
+    let mut text = format!("[moai-ralph] {}{late}", shown(&feedback.path.to_string()));
     if parts.is_empty() {
         text.push_str(": nothing wrong found so far");
     } else {
@@ -74,13 +74,26 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
     Some(text)
 }
 
+/// The late verdict of an edit that introduced nothing.
+#[must_use]
+pub fn nothing_new(feedback: &EditFeedback) -> String {
+    let older = feedback.delta.in_state(State::Existing);
+    let older = older.filter(|finding| finding.severity > Severity::Hint).count();
+    let sensor = feedback.late.as_deref().unwrap_or_default();
+    let path = shown(&feedback.path.to_string());
+    match older {
+        0 => format!("[moai-ralph] {path} ({sensor}, late): clean"),
+        _ => format!("[moai-ralph] {path} ({sensor}, late): nothing new; {older} older remain"),
+    }
+}
+
 fn push_findings(text: &mut String, findings: &[&Finding], path: &RelPath) {
     for finding in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
         push_line(text, &format!("  {}", line(finding)));
     }
     if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
         let more = count(more, "more finding");
-        push_line(text, &format!("  … and {more}: moai-ralph check {path}"));
+        push_line(text, &format!("  … and {more}: moai-ralph check {}", shown(path.as_str())));
     }
 }
 
@@ -93,16 +106,16 @@ fn push_line(text: &mut String, line: &str) {
 /// the cut is said.
 #[must_use]
 pub fn join(texts: &[String]) -> String {
-    bounded(&texts.join("\n"), CONTEXT_CHARS_MAX)
+    bounded(&texts.join("\n"), CONTEXT_CHARS_MAX, "moai-ralph check shows all")
 }
 
-/// A text of at most `chars_max` characters, cut at a line where possible.
-#[must_use]
-pub fn bounded(text: &str, chars_max: usize) -> String {
+/// A text of at most `chars_max` characters, cut at a line where possible; `where_all` says where
+/// all of it is.
+pub(super) fn bounded(text: &str, chars_max: usize, where_all: &str) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
     }
-    let notice = "\n… cut: moai-ralph check shows all";
+    let notice = format!("\n… cut: {where_all}");
     let room = chars_max.saturating_sub(notice.chars().count());
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let cut = text[..end].rfind('\n').unwrap_or(end);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{count, counts, line};
+use super::{count, counts, line, shown};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity};
 use crate::base::verdict::Verdict;
@@ -36,7 +36,13 @@ pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
         let _ = writeln!(text, "{}{rest}", paint(code, word));
     }
     for skipped in &evidence.skipped {
-        let _ = writeln!(text, "{} {} ({})", paint("35", "skipped:"), skipped.path, skipped.reason);
+        let _ = writeln!(
+            text,
+            "{} {} ({})",
+            paint("35", "skipped:"),
+            shown(&skipped.path),
+            skipped.reason
+        );
     }
     for reading in &evidence.readings {
         if let Some(gap) = &reading.gap {

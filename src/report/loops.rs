@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use super::agent::bounded;
-use super::{count, counts, line};
+use super::{count, counts, line, shown};
 use crate::base::evidence::{Evidence, SensorKind};
 use crate::base::finding::{Finding, Severity};
-use crate::base::limits::{FEEDBACK_FINDINGS_MAX, TASK_CHARS_MAX};
+use crate::base::limits::{
+    FEEDBACK_FINDINGS_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX, TASK_CHARS_MAX,
+};
 use crate::looping::state::{LoopState, Status};
 use crate::looping::step::Reasons;
 
@@ -23,7 +25,7 @@ pub fn started(state: &LoopState) -> String {
         id = state.id,
         next = state.iteration + 1,
         max = state.max_iterations,
-        task = bounded(&state.prompt, TASK_CHARS_MAX),
+        task = task(state),
         claim = claim(state),
     )
 }
@@ -72,9 +74,12 @@ pub fn goes_on(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> Str
     if reasons.waits_for.as_ref().is_some_and(|gap| gap.cause.is_passing()) {
         text.push_str("Stop again in a moment; what is loading is measured then.\n");
     }
-    let task = bounded(&state.prompt, TASK_CHARS_MAX);
-    let _ = write!(text, "Task:\n{task}\n{}", claim(state));
-    text
+    let text = bounded(&text, REASON_CHARS_MAX, "moai-ralph check shows all");
+    format!("{}\nTask:\n{}\n{}", text.trim_end(), task(state), claim(state))
+}
+
+fn task(state: &LoopState) -> String {
+    bounded(&state.prompt, TASK_CHARS_MAX, "moai-ralph loop status --json has the whole task")
 }
 
 fn push_wrong(text: &mut String, evidence: &Evidence) {
@@ -109,8 +114,11 @@ fn push_gaps(text: &mut String, evidence: &Evidence) {
             let _ = writeln!(text, "Not measured: {} ({gap})", reading.sensor);
         }
     }
-    for skipped in &evidence.skipped {
-        let _ = writeln!(text, "Not measured: {} ({})", skipped.path, skipped.reason);
+    for skipped in evidence.skipped.iter().take(SKIPPED_NAMED_MAX) {
+        let _ = writeln!(text, "Not measured: {} ({})", shown(&skipped.path), skipped.reason);
+    }
+    if let Some(more) = evidence.skipped.len().checked_sub(SKIPPED_NAMED_MAX + 1) {
+        let _ = writeln!(text, "Not measured: {}", count(more + 1, "more file"));
     }
 }
 

@@ -12,6 +12,12 @@ pub fn recovered(what: &str) -> String {
     format!("[moai-ralph] {what}")
 }
 
+/// Without the store nobody knows whether a loop holds this session.
+#[must_use]
+pub fn no_store(error: &str) -> String {
+    format!("[moai-ralph] loops cannot be looked up, so this stop is not held: {error}")
+}
+
 /// A decision that could not be saved holds nobody.
 #[must_use]
 pub fn not_saved(loop_id: &str, error: &str) -> String {

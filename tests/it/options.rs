@@ -69,7 +69,7 @@ fn the_inline_budget_bounds_the_wait_of_a_hook() {
     set(&sandbox, "{lsp: {inline_budget_ms: 1}}");
     let told = sandbox.tool_write("app.py", DIRTY).context();
     assert!(told.contains("no answer within 1 ms") && !told.contains("bad word"), "{told}");
-    set(&sandbox, "{lsp: {inline_budget_ms: 20000}}");
+    set(&sandbox, "{lsp: {inline_budget_ms: 9000}}");
     let told = sandbox.tool_write("app.py", &format!("{DIRTY}# more\n")).context();
     assert!(told.contains("bad word"), "{told}");
 }

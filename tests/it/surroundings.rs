@@ -128,14 +128,94 @@ fn a_file_that_changes_or_vanishes_under_the_measurement_is_not_clean() {
 fn a_crashed_server_is_started_again() {
     let sandbox = project(json!({"crash_at": {"method": "textDocument/diagnostic", "n": 2}}));
     sandbox.write("app.py", DIRTY);
+    let server = |sandbox: &Sandbox| {
+        let status = sandbox.run(&["daemon", "status", "--json"]).json();
+        status["servers"][0]["pid"].as_i64()
+    };
     assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    let first = server(&sandbox);
+    // It dies of the second question, is started again, and answers.
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    assert_ne!(server(&sandbox), first);
+}
+
+#[test]
+fn a_server_that_always_dies_is_a_gap_with_its_last_words() {
+    let sandbox = project(json!({"crash_at": {"method": "textDocument/diagnostic", "n": 1}}));
+    sandbox.write("app.py", DIRTY);
     let crashed = sandbox.run(&["check", "app.py", "--json"]);
     assert_eq!(crashed.code, 4, "{crashed:#?}");
     let reason = &crashed.json()["sensors"][0]["reason"];
-    assert!(reason.as_str().is_some_and(|reason| reason.contains("ended")), "{reason}");
-    let again =
-        eventually(PATIENCE, || (sandbox.run(&["check", "app.py"]).code == 1).then_some(()));
-    assert!(again.is_some(), "a crash must not be for good");
+    assert!(reason.as_str().is_some_and(|reason| reason.contains("it ended")), "{reason}");
+}
+
+#[test]
+fn a_commit_hides_nothing_from_a_stop() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.commit();
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.write("app.py", DIRTY);
+    sandbox.commit();
+    sandbox.write("other.py", "word = 'fine'\n");
+    let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    let reason = blocked["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("app.py:1:9 pyright(badWord)"), "{blocked:#}");
+}
+
+#[test]
+fn checks_that_vanish_do_not_complete_a_loop() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write(".claude/autochecks.sh", "#!/bin/sh\nexit 1\n");
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix", "--until", "checks"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    fs::remove_file(sandbox.path(".claude/autochecks.sh")).expect("the file is ours");
+    let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    let reason = blocked["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("autochecks.sh is gone"), "{blocked:#}");
+}
+
+#[test]
+fn a_name_with_escapes_forges_nothing() {
+    let sandbox = project(json!({}));
+    sandbox.write("a\u{1b}[31m\nerror evil.py:1:1 x.py", DIRTY);
+    let output = sandbox.run(&["check", "--all"]);
+    assert!(!output.stdout.contains('\u{1b}'), "{output:#?}");
+    assert!(!output.stdout.contains("\nerror evil"), "{output:#?}");
+}
+
+#[test]
+fn a_variable_that_is_not_utf8_stops_nothing() {
+    use std::os::unix::ffi::OsStringExt as _;
+    let mut sandbox = project(json!({}));
+    sandbox.set("ODD", std::ffi::OsString::from_vec(vec![0xff, 0xfe]));
+    sandbox.write("app.py", DIRTY);
+    let output = sandbox.run(&["check", "app.py"]);
+    assert_eq!((output.code, output.stderr.as_str()), (1, ""));
+}
+
+#[test]
+fn a_removed_state_folder_leaves_one_daemon_and_no_trouble() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    for folder in ["state", "run"] {
+        fs::remove_dir_all(sandbox.base().join(folder)).expect("the sandbox is ours");
+    }
+    let run = sandbox.base().join("run");
+    fs::create_dir(&run).expect("the sandbox is ours");
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o700)).expect("the sandbox is ours");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    let daemons = || {
+        let all = sandbox.survivors();
+        all.iter().filter(|(_, command)| command.contains("daemon run")).count()
+    };
+    let one = eventually(PATIENCE, || (daemons() == 1).then_some(()));
+    assert!(one.is_some(), "{:#?}", sandbox.survivors());
+    let output = sandbox.run(&["check", "app.py"]);
+    assert_eq!((output.code, output.stderr.as_str()), (1, ""));
 }
 
 #[test]

@@ -36,11 +36,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         skipped,
         lsp: project.config.lsp_enabled && !check.no_lsp,
         scan: project.config.scan_enabled && !check.no_scan,
-        threshold: match check.fail_on.as_str() {
-            "never" => None,
-            "warning" => Some(Severity::Warning),
-            _ => Some(Severity::Error),
-        },
+        threshold: if check.fail_on == "warning" { Severity::Warning } else { Severity::Error },
         deadline: begun + Duration::from_secs(check.timeout_secs),
     };
     let evidence = gather(engine, &project, asked).await;
@@ -53,6 +49,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
     };
     let code = match evidence.verdict() {
         Verdict::Clean => 0,
+        // The verdict stays dirty; what fails is the user's to say.
+        Verdict::Dirty if check.fail_on == "never" => 0,
         Verdict::Dirty => REFUSED,
         Verdict::Unmeasured(_) if check.allow_unmeasured => 0,
         // Nothing changed, so nothing that was asked for is left unmeasured.

@@ -8,7 +8,7 @@ use super::{
     user_prompt_submit,
 };
 use crate::daemon::engine::{Engine, Outcome};
-use crate::daemon::ledger::Late;
+use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
 use crate::files;
 use crate::report::{agent, notice as words};
@@ -21,6 +21,13 @@ pub(super) struct HookCall<'e> {
     pub(super) caller: Caller,
     pub(super) project: Project,
     pub(super) input: HookInput,
+}
+
+impl HookCall<'_> {
+    /// Who reads what this hook says.
+    pub(super) fn reader(&self) -> Reader {
+        Reader { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
+    }
 }
 
 /// Reads the input and hands it to its event.
@@ -95,18 +102,18 @@ fn project_folder(caller: &Caller, input: &HookInput) -> Option<std::path::PathB
 }
 
 /// Texts for the agent, and which late verdicts are among them.
-pub(super) type Told = (HookOutput, Option<(String, Vec<Late>)>);
+pub(super) type Told = (HookOutput, Option<(Reader, Vec<Late>)>);
 
 /// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
 pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<String>) -> Told {
-    let session = call.input.session_id.clone();
-    let late = call.engine.ledger().take_late(&session);
+    let reader = call.reader();
+    let late = call.engine.ledger().take_late(&reader);
     let fresh = still_fresh(late).await;
     let all: Vec<String> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
     if all.is_empty() {
         return (HookOutput::Silent, None);
     }
-    let told = (!fresh.is_empty()).then_some((session, fresh));
+    let told = (!fresh.is_empty()).then_some((reader, fresh));
     (HookOutput::Context(agent::join(&all)), told)
 }
 

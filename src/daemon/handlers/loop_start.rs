@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use super::{INVALID, REFUSED, load, loop_id};
-use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::engine::{Engine, blocking, now_ms};
 use crate::daemon::project::Project;
+use crate::git;
 use crate::looping::start::{Setting, Wish, start};
 use crate::looping::state::{LoopState, Until};
 use crate::report::{json, loops};
@@ -58,11 +59,17 @@ pub(super) async fn begin(
         max_iterations_default: project.config.max_iterations,
         has_checks: has_checks(&project.root),
         active: active.as_ref(),
+        base: head(project).await,
         now_ms: now_ms(),
     };
     let state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
     engine.store.insert_loop(&project.key, &project.root, state.clone()).await.map_err(text)?;
     Ok(state)
+}
+
+async fn head(project: &Project) -> Option<String> {
+    let root = project.root.clone();
+    blocking(move || git::head(&root)).await.flatten()
 }
 
 fn has_checks(root: &Path) -> bool {

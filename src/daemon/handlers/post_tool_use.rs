@@ -16,7 +16,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{self, Word};
-use crate::daemon::ledger::Late;
+use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
 use crate::files::{self, Snapshot};
 use crate::report::agent::{self, EditFeedback};
@@ -47,18 +47,18 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     let scanned = scan_delta(engine, project, &snapshot, before.clone());
     let measured = measure_in_time(call, &snapshot, &before, deadline);
     let (scanned, measured) = tokio::join!(scanned, measured);
-    let mut delta = scanned.unwrap_or_default();
-    let (mut gaps, mut gaps_are_news) = (Vec::new(), false);
-    match measured {
-        Some(Ok(of_server)) => {
-            delta.now.extend(of_server.now);
-            delta.fixed += of_server.fixed;
+    let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
+    for word in [scanned, measured].into_iter().flatten() {
+        match word {
+            Ok(of_sensor) => {
+                delta.now.extend(of_sensor.now);
+                delta.fixed += of_sensor.fixed;
+            }
+            Err(unmeasured) => {
+                gaps_are_news |= unmeasured.is_news;
+                gaps.push((unmeasured.sensor, unmeasured.gap));
+            }
         }
-        Some(Err(unmeasured)) => {
-            gaps_are_news = unmeasured.is_news;
-            gaps.push((unmeasured.sensor, unmeasured.gap));
-        }
-        None => {}
     }
     delta.now.sort_by_key(|finding| finding.range);
     agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, gaps_are_news, late: None })
@@ -85,7 +85,7 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<S
     agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
 }
 
-/// A language server without a verdict.
+/// A sensor without a verdict.
 struct Unmeasured {
     sensor: String,
     gap: Gap,
@@ -100,27 +100,31 @@ async fn scan_delta(
     project: &Project,
     snapshot: &Snapshot,
     before: Before,
-) -> Option<Delta> {
-    if !project.config.scan_enabled {
+) -> Option<Result<Delta, Unmeasured>> {
+    if !project.config.scan_enabled || !RuleSet::built_in().handles(&snapshot.path) {
         return None;
     }
     let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
     let now = snapshot.clone();
-    let (word, before) = blocking(move || {
+    let scanned = blocking(move || {
         let before = match before {
             Before::Absent => Some(Vec::new()),
             Before::Text(text) => {
                 let hash = ContentHash::of(text.as_bytes());
-                Some(scan(RuleSet::built_in(), &now.path, &text, hash).findings)
+                let before = scan(RuleSet::built_in(), &now.path, &text, hash);
+                // What was only partly seen is no set to compare with.
+                before.gap.is_none().then_some(before.findings)
             }
             Before::Unknown => known,
         };
-        (gather::scan_one(&now), before)
-    })
-    .await?;
-    let word = word?;
+        (gather::scan_one(&now).unwrap_or_else(|| gather::scan_lost(&now)), before)
+    });
+    let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
     gather::remember(engine, project, std::slice::from_ref(&word));
-    Some(Delta::between(before.as_deref(), word.found))
+    Some(match word.gap {
+        None => Ok(Delta::between(before.as_deref(), word.found)),
+        Some(gap) => Err(Unmeasured { sensor: word.sensor, gap, is_news: true }),
+    })
 }
 
 /// The language server's delta, or a gap; after the deadline the measurement goes on and its
@@ -142,17 +146,23 @@ async fn measure_in_time(
     }
     let verified = engine.ledger().verified(&project.root, &snapshot.path, &sensor);
     let was_measured = verified.is_some();
+    let untold = engine.ledger().take_late_of(&call.reader(), &project.root, &snapshot.path);
+    // A late verdict that this edit overtakes was never told: its findings are still news.
+    let verified = match untold.into_iter().next() {
+        Some(late) => late.baseline,
+        None => verified,
+    };
     // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
     let baseline = if *before == Before::Absent { Some(Vec::new()) } else { verified };
     let mut background =
         tokio::spawn(measure(Arc::clone(engine), project.clone(), snapshot.clone()));
     let Ok(joined) = timeout_at(deadline.into(), &mut background).await else {
-        let session = call.input.session_id.clone();
+        let reader = call.reader();
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
         let late = Pending {
             engine: Arc::clone(engine),
             root: project.root.clone(),
-            session,
+            reader,
             path,
             hash,
             baseline,
@@ -203,7 +213,7 @@ fn pending_gap(waited: Duration) -> Gap {
 struct Pending {
     engine: Arc<Engine>,
     root: std::path::PathBuf,
-    session: String,
+    reader: Reader,
     path: RelPath,
     hash: ContentHash,
     baseline: Option<Vec<Finding>>,
@@ -218,12 +228,11 @@ impl Pending {
             None => Vec::new(),
         };
         let delta = Delta::between(self.baseline.as_deref(), word.found);
-        let path = self.path.clone();
-        let late = Some(word.sensor);
+        let (path, late) = (self.path.clone(), Some(word.sensor));
         let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late };
-        if let Some(text) = agent::edit(&feedback) {
-            let late = Late { root: self.root, path: self.path, hash: self.hash, text };
-            self.engine.ledger().deliver_later(&self.session, late);
-        }
+        // The hook has said that an answer follows, so even a clean one does.
+        let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
+        let Self { engine, root, reader, path, hash, baseline } = self;
+        engine.ledger().deliver_later(&reader, Late { root, path, hash, text, baseline });
     }
 }

@@ -27,7 +27,11 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         Ok((state, _)) => state,
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
-            return HookOutput::Silent;
+            let text = notice::no_store(&error.to_string());
+            // Where there is no daemon there was never a store, and so never a loop.
+            let is_news =
+                engine.lsp_gap.is_none() && engine.ledger().is_news(&input.session_id, &text);
+            return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
     let stop = StopInput {
@@ -40,7 +44,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
         _ => return HookOutput::Silent,
     };
-    let evidence = evidence(&call, state.until).await;
+    let evidence = evidence(&call, &state).await;
     let required = project.config.lsp_required;
     let (next, decision) = step(&state, &stop, &evidence, required, now_ms());
     tracing::info!(
@@ -69,7 +73,7 @@ async fn save(
         }
     }
     // The evidence is newer than anything still waiting to be told.
-    drop(call.engine.ledger().take_late(&call.input.session_id));
+    call.engine.ledger().drop_late(&call.input.session_id);
     match decision {
         Decision::Continue(reasons) => HookOutput::Block(loops::goes_on(&next, evidence, &reasons)),
         Decision::End => HookOutput::Notice(loops::ended(&next)),
@@ -78,26 +82,32 @@ async fn save(
 
 /// The project's own checks first, because they may write files; then what was changed, measured
 /// afresh.
-async fn evidence(call: &HookCall<'_>, until: Until) -> Evidence {
+async fn evidence(call: &HookCall<'_>, state: &LoopState) -> Evidence {
     let check = match autochecks(call).await {
-        None if until == Until::Checks => Some(missing_checks()),
+        None if state.until == Until::Checks => Some(missing_checks()),
         check => check,
     };
-    let mut evidence = measured(call, call.project.config.stop_budget).await;
+    let base = state.base.as_deref();
+    let mut evidence = measured(call, base, call.project.config.stop_budget).await;
     evidence.readings.extend(check);
     evidence
 }
 
-/// What language servers and scan say about the files of a Stop.
-pub(super) async fn measured(call: &HookCall<'_>, budget: Duration) -> Evidence {
+/// What language servers and scan say about the files of a Stop; `base` is the commit its loop
+/// started from.
+pub(super) async fn measured(
+    call: &HookCall<'_>,
+    base: Option<&str>,
+    budget: Duration,
+) -> Evidence {
     let project = &call.project;
-    let (files, skipped) = files_of_stop(call).await;
+    let (files, skipped) = files_of_stop(call, base).await;
     let asked = Asked {
         files,
         skipped,
         lsp: project.config.lsp_enabled,
         scan: project.config.scan_enabled,
-        threshold: Some(Severity::Error),
+        threshold: Severity::Error,
         deadline: Instant::now() + budget,
     };
     gather(call.engine, project, asked).await
@@ -110,16 +120,18 @@ fn missing_checks() -> Reading {
     Reading { dirty: true, output: Some(output), ..clean }
 }
 
-/// What differs from HEAD and what the session wrote; when that is nothing, the whole project:
-/// a loop that changed nothing yet may have been started to mend what is there.
-async fn files_of_stop(call: &HookCall<'_>) -> (Vec<RelPath>, Vec<Skipped>) {
+/// What differs from HEAD, what was committed since the loop started and what the session wrote;
+/// when that is nothing, the whole project: a loop that changed nothing yet may have been started
+/// to mend what is there.
+async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> (Vec<RelPath>, Vec<Skipped>) {
     let project = call.project.clone();
+    let base = base.map(str::to_owned);
     let written = call.engine.ledger().written(&call.input.session_id, &project.root);
     let found = blocking(move || {
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
         let mut files: Vec<RelPath> = written.into_iter().filter(is_there).collect();
         let mut skipped = Vec::new();
-        match git::changed(&project.root) {
+        match git::changed_since(&project.root, base.as_deref()) {
             Ok(Some(changed)) => {
                 files.extend(changed.files.into_iter().filter(|path| project.is_wanted(path)));
                 skipped = changed.skipped;
@@ -143,7 +155,10 @@ async fn files_of_stop(call: &HookCall<'_>) -> (Vec<RelPath>, Vec<Skipped>) {
         skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
         (files, skipped)
     });
-    found.await.unwrap_or_default()
+    found.await.unwrap_or_else(|| {
+        let reason = "internal error; the daemon's log says more".to_owned();
+        (Vec::new(), vec![Skipped { path: ".".to_owned(), reason }])
+    })
 }
 
 /// Runs `.claude/autochecks.sh`, if the project has it.

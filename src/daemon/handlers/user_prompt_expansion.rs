@@ -60,7 +60,7 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             let mut texts = vec![loops::started(&state)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
-                texts.push(loops::to_mend(&stop::measured(call, budget).await));
+                texts.push(loops::to_mend(&stop::measured(call, None, budget).await));
             }
             HookOutput::Context(agent::join(&texts))
         }

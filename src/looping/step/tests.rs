@@ -13,6 +13,7 @@ pub(crate) fn state() -> LoopState {
         until: Until::Promise,
         prompt: "fix it".into(),
         promise: Some("DONE".into()),
+        base: None,
         iteration: 0,
         max_iterations: 3,
         unmeasured_blocks: 0,
