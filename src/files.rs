@@ -1,11 +1,11 @@
 //! The working tree on disk: where its root is, one bounded read of one file, which files there
-//! are, and writes that are never half done. It must not know what files are read for: languages,
-//! sensors and git's index are none of its business.
+//! are, when they were written, and private folders. It must not know what files are read for:
+//! languages, sensors and git's index are none of its business.
 
+mod private;
 mod snapshot;
 mod stamps;
 mod walk;
-mod write;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
+pub use private::private_dir;
 pub use snapshot::{Snapshot, read};
 pub use stamps::{Stamp, stamps};
 pub use walk::{Walk, walk};
-pub use write::{private_dir, write_atomically};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
 /// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory
