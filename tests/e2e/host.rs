@@ -97,8 +97,11 @@ impl Run {
         }
     }
 
-    /// The host ended well and asked for every turn of the script.
+    /// The host ended well and asked for every turn of the script. What was said is shown with
+    /// `cargo nextest run --test e2e --success-output final`.
+    #[expect(clippy::print_stdout, reason = "captured by the test runner")]
     pub(crate) fn assert_finished(&self) {
+        println!("{}", self.model.transcript());
         if self.code != Some(0) {
             self.fail("the host did not end well");
         }
