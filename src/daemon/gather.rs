@@ -301,7 +301,8 @@ pub(super) fn remember(engine: &Engine, project: &Project, words: &[Word]) {
     let mut ledger = engine.ledger();
     for word in words {
         if word.gap.is_none() {
-            ledger.set_verified(&project.root, &word.path, &word.sensor, &word.found);
+            let verdict = (word.hash, word.found.clone());
+            ledger.set_verified(&project.root, &word.path, &word.sensor, verdict);
         }
     }
 }

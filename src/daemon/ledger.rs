@@ -28,6 +28,9 @@ pub(super) struct Late {
     pub(super) baseline: Option<Vec<Finding>>,
 }
 
+/// The bytes a verified set speaks of, and the set.
+pub(super) type Verified = (ContentHash, Vec<Finding>);
+
 /// Who reads late verdicts: an agent of a session. Subagents have ids of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reader {
@@ -49,7 +52,7 @@ struct Session {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// By root and file, then by sensor.
-    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Vec<Finding>>>,
+    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Verified>>,
     sessions: HashMap<String, Session>,
     stamps: HashMap<PathBuf, BTreeMap<RelPath, Stamp>>,
     keys: HashMap<PathBuf, ProjectKey>,
@@ -59,13 +62,8 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The last verified set of a file by one sensor.
-    pub(super) fn verified(
-        &self,
-        root: &Path,
-        path: &RelPath,
-        sensor: &str,
-    ) -> Option<Vec<Finding>> {
+    /// The last verified set of a file by one sensor, and the bytes it speaks of.
+    pub(super) fn verified(&self, root: &Path, path: &RelPath, sensor: &str) -> Option<Verified> {
         self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()
     }
 
@@ -75,10 +73,10 @@ impl Ledger {
         root: &Path,
         path: &RelPath,
         sensor: &str,
-        findings: &[Finding],
+        verdict: Verified,
     ) {
         let of_file = self.verified.entry((root.to_path_buf(), path.clone())).or_default();
-        of_file.insert(sensor.to_owned(), findings.to_vec());
+        of_file.insert(sensor.to_owned(), verdict);
     }
 
     /// A session wrote a file.

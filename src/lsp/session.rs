@@ -11,7 +11,7 @@ mod documents;
 mod server_requests;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -184,6 +184,12 @@ impl Session {
             }
         }
         if self.watches_files {
+            // What an open document says comes with `didChange`, and some servers analyse twice when
+            // the disk speaks, too.
+            let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
+            let is_told = |(path, change): &&(PathBuf, FileChange)| {
+                *change != FileChange::Changed || !is_asked(path)
+            };
             let change = |(path, change): &(PathBuf, FileChange)| {
                 let kind = match change {
                     FileChange::Created => 1,
@@ -192,8 +198,10 @@ impl Session {
                 };
                 json!({"uri": to_uri(path), "type": kind})
             };
-            let changes: Vec<Value> = changes.iter().map(change).collect();
-            self.notify("workspace/didChangeWatchedFiles", json!({"changes": changes}));
+            let changes: Vec<Value> = changes.iter().filter(is_told).map(change).collect();
+            if !changes.is_empty() {
+                self.notify("workspace/didChangeWatchedFiles", json!({"changes": changes}));
+            }
         }
     }
 

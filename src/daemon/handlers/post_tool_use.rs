@@ -111,11 +111,16 @@ async fn scan_delta(
             Before::Absent => Some(Vec::new()),
             Before::Text(text) => {
                 let hash = ContentHash::of(text.as_bytes());
-                let before = scan(RuleSet::built_in(), &now.path, &text, hash);
-                // What was only partly seen is no set to compare with.
-                before.gap.is_none().then_some(before.findings)
+                match known {
+                    Some((of, findings)) if of == hash => Some(findings),
+                    _ => {
+                        let before = scan(RuleSet::built_in(), &now.path, &text, hash);
+                        // What was only partly seen is no set to compare with.
+                        before.gap.is_none().then_some(before.findings)
+                    }
+                }
             }
-            Before::Unknown => known,
+            Before::Unknown => known.map(|(_, findings)| findings),
         };
         (gather::scan_one(&now).unwrap_or_else(|| gather::scan_lost(&now)), before)
     });
@@ -150,7 +155,7 @@ async fn measure_in_time(
     // A late verdict that this edit overtakes was never told: its findings are still news.
     let verified = match untold.into_iter().next() {
         Some(late) => late.baseline,
-        None => verified,
+        None => verified.map(|(_, findings)| findings),
     };
     // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
     let baseline = if *before == Before::Absent { Some(Vec::new()) } else { verified };
