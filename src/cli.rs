@@ -33,7 +33,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if args.get(1).is_some_and(|name| name == "hook") && !event.starts_with('-') {
         return hook::run(event);
     }
-    let is_hook = args.iter().any(|arg| arg == "hook");
+    let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));
+    let is_hook = words.next().is_some_and(|arg| arg == "hook");
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {

@@ -16,7 +16,7 @@ use crate::base::path::{RelPath, normalize};
 pub use private::private_dir;
 pub use snapshot::{Snapshot, read};
 pub use stamps::{Stamp, stamps};
-pub use walk::{Walk, walk};
+pub use walk::{Walk, walk, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
 /// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory

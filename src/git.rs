@@ -62,7 +62,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(None) };
     let mut options = StatusOptions::new();
-    options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
+    options.include_untracked(true).recurse_untracked_dirs(true);
     if !prefix.as_os_str().is_empty() {
         if repository.is_path_ignored(prefix).map_err(broken)? {
             return Ok(None);
@@ -72,6 +72,14 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     let mut changed = Changed::default();
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
         let path = Path::new(OsStr::from_bytes(entry.path_bytes()));
+        let absolute = work_tree.join(path);
+        // A submodule, or a repository inside this one: what changed in it is not known here.
+        if absolute.is_dir() && absolute.join(".git").exists() && absolute.starts_with(&root) {
+            let below = absolute.strip_prefix(&root).unwrap_or(&absolute);
+            let path = below.to_string_lossy().into_owned();
+            changed.skipped.push(Skipped { path, reason: "a repository of its own".to_owned() });
+            continue;
+        }
         if is_there(&work_tree.join(path), entry.status()) && !is_generated(path, entry.status()) {
             changed.add(&root, &work_tree.join(path));
         }
@@ -91,8 +99,12 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
     let Some(repository) = open(root)? else { return Ok(None) };
     let broken = |error: git2::Error| broken(root, &error);
     let tree = |id: &str| repository.revparse_single(id)?.peel_to_tree();
-    let (old, new) = (tree(base).map_err(broken)?, tree("HEAD").map_err(broken)?);
-    let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(broken)?;
+    if base == NO_COMMIT && head(root).is_none() {
+        return Ok(Some(changed));
+    }
+    let old = if base == NO_COMMIT { None } else { Some(tree(base).map_err(broken)?) };
+    let new = tree("HEAD").map_err(broken)?;
+    let diff = repository.diff_tree_to_tree(old.as_ref(), Some(&new), None).map_err(broken)?;
     let work_tree = repository.workdir().and_then(|it| it.canonicalize().ok());
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     for delta in diff.deltas() {
@@ -105,6 +117,18 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
     changed.files.sort();
     changed.files.dedup();
     Ok(Some(changed))
+}
+
+/// Stands for "no commit yet" where a loop remembers what it started from.
+const NO_COMMIT: &str = "none";
+
+/// What [`changed_since`] takes as its base: the commit of HEAD, or that there is none yet. `None`
+/// without git, or when git's data cannot be used.
+#[must_use]
+pub fn base(root: &Path) -> Option<String> {
+    let repository = open(root).ok()??;
+    let is_unborn = repository.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch);
+    if is_unborn { Some(NO_COMMIT.to_owned()) } else { head(root) }
 }
 
 /// Id of the commit of HEAD, in hex. `None` without git, without a commit, or when git's data

@@ -26,8 +26,9 @@ pub const GAP_CHARS_MAX: usize = 300;
 pub const LINE_CHARS_MAX: usize = 1_200;
 /// Files named one by one as not measured in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
-/// Longest reason of a blocked Stop, in characters.
-pub const REASON_CHARS_MAX: usize = 24_000;
+/// Longest list of what is wrong at a blocked Stop, in characters; with the task and the promise it
+/// stays below [`CONTEXT_CHARS_MAX`].
+pub const REASON_CHARS_MAX: usize = 6_000;
 /// Projects whose verified sets are kept in memory.
 pub const PROJECTS_MAX: usize = 32;
 /// Times a measurement that ended for a passing reason is asked again before its gap is told.
@@ -80,10 +81,16 @@ pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
 pub const SESSIONS_MAX: usize = 256;
 /// Files measured for one Stop; more are skipped, and a skipped file is not measured.
 pub const STOP_FILES_MAX: usize = 500;
+/// Times one Stop is decided when other Stops of its session change the loop meanwhile.
+pub const STOP_TRIES_MAX: u32 = 3;
+/// Longest completion promise, in characters.
+pub const PROMISE_CHARS_MAX: usize = 200;
+/// Longest part of an unknown option that is repeated, in characters.
+pub const OPTION_CHARS_MAX: usize = 60;
 /// Largest loop prompt.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
 /// Longest part of a loop's task that is repeated at every iteration, in characters.
-pub const TASK_CHARS_MAX: usize = 6_000;
+pub const TASK_CHARS_MAX: usize = 3_000;
 /// Time a command waits for its answer: the longest `check --timeout`, and a little for the way.
 pub const COMMAND_SECS_MAX: u64 = 3_700;
 /// Time `hook stop` waits. This and the ones below are shorter than the timeouts in

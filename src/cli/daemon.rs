@@ -29,7 +29,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> Reply {
     };
     let is_stop = matches!(request, Request::DaemonStop);
     match call(&places, &Call { protocol: PROTOCOL, caller, request }, PATIENCE) {
-        Ok(_) | Err(NoAnswer::NoDaemon) if is_stop => stopped(&places),
+        Ok(_) | Err(NoAnswer::NoDaemon | NoAnswer::Ended) if is_stop => stopped(&places),
         Ok(answer) if answer.stale => {
             Reply::done("the daemon of an older program is ending\n".to_owned())
         }

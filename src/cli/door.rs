@@ -1,6 +1,6 @@
 //! How a command reaches a handler: the daemon, started on demand, or an engine in this process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{INTERRUPTED, INVALID, this_program};
@@ -29,7 +29,9 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
     match through_daemon(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
         Ok(reply) => reply,
         // It has the request: doing it here as well would do it twice.
-        Err(error @ NoAnswer::TimedOut(_)) => Reply::failed(1, &format!("moai-ralph: {error}")),
+        Err(error @ (NoAnswer::TimedOut(_) | NoAnswer::Ended)) => {
+            Reply::failed(1, &format!("moai-ralph: {error}"))
+        }
         Err(error) => {
             let note = format!("moai-ralph: {error}; working without a daemon\n");
             in_process(&places, call.caller, call.request, None, &note)
@@ -86,6 +88,15 @@ pub(super) fn in_process(
 /// This process's surroundings.
 pub(super) fn caller(root: Option<&Path>) -> Result<Caller, String> {
     let cwd = std::env::current_dir().map_err(|error| format!("working directory: {error}"))?;
+    caller_in(cwd, root)
+}
+
+/// The same for a hook: the host may stand in a folder that is gone, and names the project itself.
+pub(super) fn hook_caller() -> Result<Caller, String> {
+    caller_in(std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")), None)
+}
+
+fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<Caller, String> {
     let root = match root {
         None => None,
         Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),

@@ -16,7 +16,7 @@ use crate::ipc::{Places, door as ipc_door};
 use crate::wire::control::{Call, PROTOCOL, Request};
 
 pub(super) fn run(event: &str) -> u8 {
-    let Ok(caller) = door::caller(None) else { return 0 };
+    let Ok(caller) = door::hook_caller() else { return 0 };
     let Some(places) = Places::from_env(&caller.env) else { return 0 };
     let input = match read_input() {
         Ok(input) => input,
@@ -48,7 +48,7 @@ pub(super) fn run(event: &str) -> u8 {
         Ok(reply) => reply,
         Err(error) => {
             log(&places, event, &error.to_string());
-            if matches!(error, NoAnswer::TimedOut(_)) {
+            if matches!(error, NoAnswer::TimedOut(_) | NoAnswer::Ended) {
                 // The daemon has the request and goes on; a second run here would act twice.
                 return 0;
             }

@@ -104,8 +104,7 @@ pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snaps
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
-        let walk = files::walk(&root, std::slice::from_ref(&root), &is_watched);
-        files::stamps(&root, &walk.files)
+        files::stamps(&root, &files::walk_watched(&root, &is_watched))
     });
     let Some(stamps) = stamps.await else { return false };
     let changes = engine.ledger().changes(&project.root, stamps);

@@ -153,15 +153,19 @@ impl Ledger {
         self.sessions.remove(session);
     }
 
-    /// What changed on disk since the last look at a root. The first look sees no change.
+    /// What changed on disk since the last look at a root. At a first look nobody knows, so
+    /// everything counts: a server may be alive from before this root was forgotten.
     pub(super) fn changes(
         &mut self,
         root: &Path,
         now: BTreeMap<RelPath, Stamp>,
     ) -> Vec<(PathBuf, FileChange)> {
         let before = self.stamps.insert(root.to_path_buf(), now);
-        let (Some(before), Some(now)) = (before, self.stamps.get(root)) else { return Vec::new() };
+        let before = before.unwrap_or_default();
+        let Some(now) = self.stamps.get(root) else { return Vec::new() };
+        let is_first = before.is_empty();
         let appeared = now.iter().filter_map(|(path, stamp)| match before.get(path) {
+            None if is_first => Some((path.under(root), FileChange::Changed)),
             None => Some((path.under(root), FileChange::Created)),
             Some(old) if old != stamp => Some((path.under(root), FileChange::Changed)),
             Some(_) => None,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
+use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
 use crate::lsp::registry::Catalogue;
@@ -75,12 +76,11 @@ impl Project {
 
     /// Whether a change of this file on disk can change what a language server says.
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
-        const MANIFESTS: [&str; 5] =
-            ["pyproject.toml", "pyrightconfig.json", "package.json", "setup.cfg", "jsconfig.json"];
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         self.around.catalogue.language_of(path).is_some()
-            || MANIFESTS.contains(&name)
-            || (name.starts_with("tsconfig") && path.extension().as_deref() == Some("json"))
+            || matches!(name, "pyproject.toml" | "setup.cfg")
+            // Configuration of TypeScript and pyright, and modules that are data.
+            || path.extension().as_deref() == Some("json")
     }
 }
 
@@ -119,9 +119,19 @@ pub(super) fn options(
     Config::load(&layers, env, &known).map_err(|error| error.to_string())
 }
 
-/// A file's text; `None` when it is not there.
+/// A file's text; `None` when it is not there. A project may hold anything under this name, so
+/// devices and pipes are not opened and the size is bounded.
 fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::read_to_string(path) {
+    use std::io::Read as _;
+    let text = |meta: std::fs::Metadata| {
+        if !meta.is_file() || meta.len() > SOURCE_BYTES_MAX {
+            return Err(std::io::Error::other("not a regular file of at most 1 MiB"));
+        }
+        let mut text = String::new();
+        std::fs::File::open(path)?.take(SOURCE_BYTES_MAX).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    match path.metadata().and_then(text) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         // A file in the place of a folder is as good as no file.

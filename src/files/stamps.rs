@@ -7,11 +7,12 @@ use std::path::Path;
 
 use crate::base::path::RelPath;
 
-/// Modification time (nanoseconds since the epoch), size and inode of a file: whoever writes it
-/// changes at least one.
+/// Modification and change time (nanoseconds since the epoch), size and inode of a file. Whoever
+/// writes it changes at least one: the change time cannot be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     modified_ns: i128,
+    changed_ns: i128,
     bytes: u64,
     inode: u64,
 }
@@ -21,8 +22,12 @@ pub struct Stamp {
 pub fn stamps(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, Stamp> {
     let stamp = |file: &RelPath| {
         let meta = file.under(root).symlink_metadata().ok()?;
-        let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
-        Some((file.clone(), Stamp { modified_ns, bytes: meta.len(), inode: meta.ino() }))
+        let nanoseconds =
+            |secs: i64, nanos: i64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
+        let modified_ns = nanoseconds(meta.mtime(), meta.mtime_nsec());
+        let changed_ns = nanoseconds(meta.ctime(), meta.ctime_nsec());
+        let stamp = Stamp { modified_ns, changed_ns, bytes: meta.len(), inode: meta.ino() };
+        Some((file.clone(), stamp))
     };
     files.iter().filter_map(stamp).collect()
 }

@@ -38,6 +38,27 @@ pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool 
     walk_up_to(WALK_FILES_MAX, root, starts, wanted)
 }
 
+/// The files below the root that a language server may read, whether git ignores them or not:
+/// generated code counts. Hidden entries, [`NEVER_WALKED`] folders and the build output of Cargo
+/// are left out; what cannot be read is left out, too, and so is everything after the bound.
+#[must_use]
+pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
+    let root = canonical(root);
+    let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
+    let mut builder = WalkBuilder::new(&root);
+    builder.standard_filters(false).hidden(true).follow_links(false).filter_entry(move |entry| {
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let is_never = is_dir && entry.file_name().to_str().is_some_and(is_never_walked);
+        !is_never && is_built.as_deref() != Some(entry.path())
+    });
+    let files = builder
+        .build()
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
+    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+}
+
 fn walk_up_to(
     files_max: usize,
     root: &Path,

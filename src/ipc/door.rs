@@ -23,6 +23,9 @@ pub enum NoAnswer {
     /// It cannot be started or reached.
     #[error("the daemon cannot be used: {0}")]
     Unusable(String),
+    /// It ended while it worked on the call.
+    #[error("the daemon ended while it worked")]
+    Ended,
     /// It has the call and did not answer in time.
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
@@ -53,8 +56,7 @@ pub fn call(places: &Places, call: &Call, patience: Duration) -> Result<Answer, 
     let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
     reader.read_line(&mut answer).map_err(failed)?;
     if answer.is_empty() {
-        // It was killed, or drained before it took this call.
-        return Err(NoAnswer::NoDaemon);
+        return Err(NoAnswer::Ended);
     }
     serde_json::from_str(&answer).map_err(unusable)
 }
@@ -68,10 +70,14 @@ pub fn call_or_start(
     patience: Duration,
 ) -> Result<Answer, NoAnswer> {
     let deadline = Instant::now() + patience.min(Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX));
+    let mut has_ended = false;
     loop {
         match call(places, request, patience) {
             Ok(answer) if !answer.stale => return Ok(answer),
             Ok(_) | Err(NoAnswer::NoDaemon) => {}
+            // It was killed, or drained before it took the call; work that kills it every time is
+            // not begun a third time.
+            Err(NoAnswer::Ended) if !has_ended => has_ended = true,
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {

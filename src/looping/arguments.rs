@@ -3,13 +3,15 @@
 
 use super::start::Wish;
 use super::state::Until;
+use crate::base::limits::OPTION_CHARS_MAX;
+use crate::base::text::one_line;
 
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadOption {
     /// No such option.
     #[error(
-        "unknown option {0}; known: --max-iterations N, --completion-promise TEXT, --until diagnostics|checks|promise"
+        "unknown option {0}; write -- before the task to keep it as words; known: --max-iterations N, --completion-promise TEXT, --until diagnostics|checks|promise"
     )]
     Unknown(String),
     /// Its value is missing or no good.
@@ -28,9 +30,10 @@ const OPTIONS: [(&str, &str); 3] = [
 pub fn parse(typed: &str) -> Result<Wish, BadOption> {
     let mut wish = Wish::default();
     let mut rest = typed.trim_start();
-    while rest.starts_with("--") {
-        if let Some(task) = rest.strip_prefix("-- ").or_else(|| rest.strip_prefix("--\n")) {
-            task.clone_into(&mut wish.prompt);
+    while rest.starts_with("--") && !rest.starts_with("---") {
+        let behind = &rest[2..];
+        if behind.is_empty() || behind.starts_with(char::is_whitespace) {
+            behind.trim_start().clone_into(&mut wish.prompt);
             return Ok(wish);
         }
         rest = take_option(rest, &mut wish)?.trim_start();
@@ -81,7 +84,7 @@ fn is_option(text: &str, name: &str) -> bool {
 fn take_option<'t>(text: &'t str, wish: &mut Wish) -> Result<&'t str, BadOption> {
     let Some((name, need)) = OPTIONS.iter().find(|(name, _)| is_option(text, name)) else {
         let word = text.split_whitespace().next().unwrap_or_default();
-        return Err(BadOption::Unknown(word.to_owned()));
+        return Err(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX)));
     };
     let bad = || BadOption::Value(name, need);
     let value = text[name.len()..].trim_start_matches('=').trim_start();

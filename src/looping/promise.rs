@@ -11,7 +11,9 @@ pub fn is_claimed(message: &str, promise: &str) -> bool {
         let text = line.trim();
         match (fence, fence_of(text)) {
             (None, Some(mark)) => fence = Some(mark),
-            (Some((open, length)), Some((mark, count))) if mark == open && count >= length => {
+            (Some((open, length)), Some((mark, count)))
+                if mark == open && count >= length && text.chars().all(|it| it == mark) =>
+            {
                 fence = None;
             }
             _ => {}
@@ -25,11 +27,13 @@ pub fn is_claimed(message: &str, promise: &str) -> bool {
     false
 }
 
-/// The fence a line begins with: three or more backticks or tildes.
+/// The fence a line begins with: three or more backticks or tildes. Behind backticks no other one
+/// may follow, or they are a code span (`CommonMark` 4.5).
 fn fence_of(text: &str) -> Option<(char, usize)> {
     let mark = text.chars().next().filter(|first| matches!(first, '`' | '~'))?;
     let count = text.chars().take_while(|character| *character == mark).count();
-    (count >= 3).then_some((mark, count))
+    let is_span = mark == '`' && text[count..].contains('`');
+    (count >= 3 && !is_span).then_some((mark, count))
 }
 
 #[cfg(test)]
@@ -61,6 +65,8 @@ mod tests {
         check("~~~md\n```\n<promise>DONE</promise>\n~~~", false);
         check("    <promise>DONE</promise>", false);
         check("```\nx\n```\n<promise>DONE</promise>", true);
+        check("```cargo test``` is green\n\n<promise>DONE</promise>", true);
+        check("```\n``` x\n<promise>DONE</promise>\n```", false);
         check("````\n```\n<promise>DONE</promise>\n```\n````", false);
     }
 }

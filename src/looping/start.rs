@@ -1,7 +1,7 @@
 //! Starting a loop: what is refused, and the state it begins with.
 
 use super::state::{LoopState, Remaining, Status, Until};
-use crate::base::limits::{LOOP_ITERATIONS_MAX, PROMPT_BYTES_MAX};
+use crate::base::limits::{LOOP_ITERATIONS_MAX, PROMISE_CHARS_MAX, PROMPT_BYTES_MAX};
 
 /// What the user asked for, from the command line or a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,9 @@ pub enum Refusal {
     )]
     Unbounded,
     /// A promise that no line could equal.
-    #[error("--completion-promise must be one line of text without < and >")]
+    #[error(
+        "--completion-promise must be one line of at most {PROMISE_CHARS_MAX} characters without < and >"
+    )]
     BadPromise,
     /// Nothing could ever claim completion.
     #[error("--until promise needs --completion-promise TEXT")]
@@ -82,7 +84,10 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
     if !(1..=LOOP_ITERATIONS_MAX).contains(&max_iterations) {
         return Err(Refusal::Unbounded);
     }
-    let is_bad = |text: &str| text.trim().is_empty() || text.contains(['\n', '\r', '<', '>']);
+    let is_bad = |text: &str| {
+        let is_long = text.chars().count() > PROMISE_CHARS_MAX;
+        is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
+    };
     if wish.promise.as_deref().is_some_and(is_bad) {
         return Err(Refusal::BadPromise);
     }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use super::Surroundings;
+use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::{Catalogue, ServerSpec, When};
@@ -110,8 +111,15 @@ fn major(version: &Value) -> Option<u64> {
     digits.parse().ok()
 }
 
+/// A project may hold anything under this name, so devices and pipes are not opened.
 fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    use std::io::Read as _;
+    let meta = path.metadata().ok()?;
+    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
+    let file = is_readable.then(|| std::fs::File::open(path).ok())??;
+    let mut bytes = Vec::new();
+    file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// The project's own program where `when` demands it, then what the user installed through
@@ -162,7 +170,8 @@ fn fill_in(settings: &Value, around: &Surroundings) -> Value {
 }
 
 /// pyright looks up installed packages once, and nothing in the project changes when one is
-/// added: the folder's own time tells.
+/// added: the times of the folder and of what installers write into it tell. It also answers from
+/// an old configuration for a moment after a change, so that one counts as well.
 fn packages(around: &Surroundings) -> Vec<Option<SystemTime>> {
     let modified = |path: PathBuf| path.metadata().and_then(|meta| meta.modified()).ok();
     let libraries = python(around)
@@ -176,8 +185,20 @@ fn packages(around: &Surroundings) -> Vec<Option<SystemTime>> {
         .map(|path| path.join("site-packages"))
         .collect();
     sites.sort();
-    sites.push(around.root.join("node_modules/.package-lock.json"));
-    sites.into_iter().map(modified).collect()
+    let is_installers = |path: &Path| {
+        path.extension().is_some_and(|it| matches!(it.to_str(), Some("dist-info" | "pth")))
+    };
+    let entries = |site: &PathBuf| std::fs::read_dir(site).into_iter().flatten().flatten();
+    let newest: Vec<Option<SystemTime>> = sites
+        .iter()
+        .map(|site| {
+            let inside = entries(site).map(|entry| entry.path()).filter(|path| is_installers(path));
+            inside.chain([site.clone()]).filter_map(modified).max()
+        })
+        .collect();
+    let own =
+        ["node_modules", "node_modules/.package-lock.json", "pyrightconfig.json", "pyproject.toml"];
+    newest.into_iter().chain(own.map(|name| modified(around.root.join(name)))).collect()
 }
 
 fn python(around: &Surroundings) -> Option<PathBuf> {

@@ -54,26 +54,37 @@ impl Event {
 #[serde(default)]
 pub struct HookInput {
     /// The host's conversation; empty when the host did not say.
+    #[serde(deserialize_with = "lenient")]
     pub session_id: String,
     /// The session's working directory at this moment.
+    #[serde(deserialize_with = "lenient")]
     pub cwd: PathBuf,
     /// `startup`, `resume`, `clear`, `compact` or `fork` (session start).
+    #[serde(deserialize_with = "lenient")]
     pub source: String,
     /// Inside a subagent: its id.
+    #[serde(deserialize_with = "lenient")]
     pub agent_id: Option<String>,
     /// Tool events: the tool's name.
+    #[serde(deserialize_with = "lenient")]
     pub tool_name: String,
     /// Tool events: the tool's arguments.
+    #[serde(deserialize_with = "lenient")]
     pub tool_input: ToolInput,
     /// Tool events: what the tool answered.
+    #[serde(deserialize_with = "lenient")]
     pub tool_response: Value,
     /// Stop: the agent's last words.
+    #[serde(deserialize_with = "lenient")]
     pub last_assistant_message: Option<String>,
     /// Stop: work the agent is still waiting for.
+    #[serde(deserialize_with = "lenient")]
     pub background_tasks: Vec<Value>,
     /// Expansion: the command as typed, with or without a plugin prefix.
+    #[serde(deserialize_with = "lenient")]
     pub command_name: String,
     /// Expansion: the arguments exactly as typed.
+    #[serde(deserialize_with = "lenient")]
     pub command_args: String,
 }
 
@@ -82,9 +93,22 @@ pub struct HookInput {
 #[serde(default)]
 pub struct ToolInput {
     /// Write and Edit: the absolute path.
+    #[serde(deserialize_with = "lenient")]
     pub file_path: Option<PathBuf>,
     /// `NotebookEdit`: the absolute path.
+    #[serde(deserialize_with = "lenient")]
     pub notebook_path: Option<PathBuf>,
+}
+
+/// A field that is null or of another type than it was with the host version this was written
+/// for counts as absent: one odd field must not cost the others.
+fn lenient<'de, D, T>(input: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned + Default,
+{
+    let value = Value::deserialize(input)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// The text a file had before an edit, as far as the host says.
@@ -129,7 +153,7 @@ impl HookInput {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.background_tasks.iter().any(|task| {
-            task["status"].as_str().is_none_or(|status| matches!(status, "running" | "pending"))
+            task["status"].as_str().is_some_and(|status| matches!(status, "running" | "pending"))
         })
     }
 
@@ -157,9 +181,21 @@ pub enum HookOutput {
     Block(String),
     /// Text for the user alone.
     Notice(String),
+    /// Text for the agent, and text for the user.
+    ContextAndNotice(String, String),
 }
 
 impl HookOutput {
+    /// The same with a text for the user; a block is not weakened by one.
+    #[must_use]
+    pub fn with_notice(self, notice: Option<String>) -> Self {
+        match (self, notice) {
+            (Self::Silent, Some(notice)) => Self::Notice(notice),
+            (Self::Context(context), Some(notice)) => Self::ContextAndNotice(context, notice),
+            (output, _) => output,
+        }
+    }
+
     /// The JSON for stdout; empty for silence.
     #[must_use]
     pub fn to_stdout(&self, event: Event) -> String {
@@ -170,6 +206,12 @@ impl HookOutput {
             }}),
             Self::Block(reason) => json!({"decision": "block", "reason": reason}),
             Self::Notice(text) => json!({"systemMessage": text}),
+            Self::ContextAndNotice(context, notice) => json!({
+                "systemMessage": notice,
+                "hookSpecificOutput": {
+                    "hookEventName": event.host_name(), "additionalContext": context,
+                },
+            }),
         };
         format!("{value}\n")
     }
@@ -201,6 +243,16 @@ mod tests {
         assert!(with("running").is_waiting());
         assert!(!with("completed").is_waiting());
         assert!(!parse(&json!({"background_tasks": []})).is_waiting());
+    }
+
+    #[test]
+    fn an_odd_field_costs_itself_and_never_the_session() {
+        let odd = parse(&json!({"session_id": "s", "cwd": null, "tool_input": null, "agent_id": 7,
+            "tool_name": [], "background_tasks": "x", "last_assistant_message": "words"}));
+        assert_eq!(odd.session_id, "s");
+        assert_eq!(odd.last_assistant_message.as_deref(), Some("words"));
+        assert!(!odd.is_waiting());
+        assert!(!parse(&json!({"background_tasks": [null, {"status": null}]})).is_waiting());
     }
 
     #[test]

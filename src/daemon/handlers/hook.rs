@@ -56,9 +56,7 @@ pub(super) async fn handle(
     if !project.config.is_enabled {
         return Outcome::default();
     }
-    if let Some(notice) = notice(engine, &caller, &project, &input, event).await {
-        return Reply::done(HookOutput::Notice(notice).to_stdout(event)).into();
-    }
+    let notice = notice(engine, &caller, &project, &input, event).await;
     let call = HookCall { engine, caller, project, input };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
@@ -69,6 +67,7 @@ pub(super) async fn handle(
         Event::Stop => (stop::handle(call).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),
     };
+    let output = output.with_notice(notice);
     Outcome { reply: Reply::done(output.to_stdout(event)), told }
 }
 

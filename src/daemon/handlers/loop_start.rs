@@ -69,7 +69,7 @@ pub(super) async fn begin(
 
 async fn head(project: &Project) -> Option<String> {
     let root = project.root.clone();
-    blocking(move || git::head(&root)).await.flatten()
+    blocking(move || git::base(&root)).await.flatten()
 }
 
 fn has_checks(root: &Path) -> bool {

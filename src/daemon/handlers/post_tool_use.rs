@@ -35,6 +35,11 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
 async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     let (engine, project) = (call.engine, &call.project);
     let deadline = Instant::now() + project.config.inline_budget;
+    // Remembered before it is read: what cannot be read now is not measured at the Stop either, and
+    // is named there.
+    if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.is_wanted(path)) {
+        engine.ledger().wrote(&call.input.session_id, &project.root, &path);
+    }
     let snapshot = match read(project, file).await? {
         Ok(snapshot) => snapshot,
         Err(skipped) => return about_skipped(call, file, skipped),
@@ -42,7 +47,6 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     if !project.is_wanted(&snapshot.path) {
         return None;
     }
-    engine.ledger().wrote(&call.input.session_id, &project.root, &snapshot.path);
     let before = call.input.before();
     let scanned = scan_delta(engine, project, &snapshot, before.clone());
     let measured = measure_in_time(call, &snapshot, &before, deadline);

@@ -8,7 +8,7 @@ use super::loop_of_session;
 use super::loop_start::AUTOCHECKS;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::Severity;
-use crate::base::limits::STOP_FILES_MAX;
+use crate::base::limits::{STOP_FILES_MAX, STOP_TRIES_MAX};
 use crate::base::path::RelPath;
 use crate::checks::{self, End};
 use crate::daemon::engine::{blocking, now_ms};
@@ -16,7 +16,7 @@ use crate::daemon::gather::{Asked, gather};
 use crate::looping::state::{LoopState, Until};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
 use crate::report::{loops, notice};
-use crate::store::loops::Saved;
+use crate::store::loops::{Saved, Which};
 use crate::wire::hook::HookOutput;
 use crate::{files, git};
 
@@ -44,14 +44,40 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
         _ => return HookOutput::Silent,
     };
-    let evidence = evidence(&call, &state).await;
-    let required = project.config.lsp_required;
-    let (next, decision) = step(&state, &stop, &evidence, required, now_ms());
+    decide(&call, &stop, state).await
+}
+
+/// Measures, steps and saves. When somebody else changed the loop meanwhile, it is looked at again:
+/// another Stop of this session leaves it running, and then this one must be decided as well.
+async fn decide(call: &HookCall<'_>, stop: &StopInput<'_>, mut state: LoopState) -> HookOutput {
+    for _ in 0..STOP_TRIES_MAX {
+        if let Some(output) = decide_once(call, stop, &state).await {
+            return output;
+        }
+        let which = Which::Id(state.id.clone());
+        let found = call.engine.store.find_loop(&call.project.key, &call.project.root, which).await;
+        match found {
+            Ok(Some(now)) if admit(Some(&now), stop) == Admission::Measure => state = now,
+            _ => return HookOutput::Silent,
+        }
+    }
+    HookOutput::Silent
+}
+
+/// `None` when the loop was changed by somebody else while it was measured.
+async fn decide_once(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    state: &LoopState,
+) -> Option<HookOutput> {
+    let evidence = evidence(call, state).await;
+    let required = call.project.config.lsp_required;
+    let (next, decision) = step(state, stop, &evidence, required, now_ms());
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
-    save(&call, &state, next, decision, &evidence).await
+    save(call, state, next, decision, &evidence).await
 }
 
 /// Saves the step, then words it. A step that could not be saved decides nothing.
@@ -61,23 +87,22 @@ async fn save(
     next: LoopState,
     decision: Decision,
     evidence: &Evidence,
-) -> HookOutput {
+) -> Option<HookOutput> {
     let key = &call.project.key;
     match call.engine.store.advance_loop(key, before, next.clone()).await {
         Ok(Saved::Yes) => {}
-        // Cancelled while it was measured.
-        Ok(Saved::Overtaken) => return HookOutput::Silent,
+        Ok(Saved::Overtaken) => return None,
         Err(error) => {
             tracing::error!(%error, id = next.id, "the loop could not be saved");
-            return HookOutput::Notice(notice::not_saved(&next.id, &error.to_string()));
+            return Some(HookOutput::Notice(notice::not_saved(&next.id, &error.to_string())));
         }
     }
     // The evidence is newer than anything still waiting to be told.
     call.engine.ledger().drop_late(&call.input.session_id);
-    match decision {
+    Some(match decision {
         Decision::Continue(reasons) => HookOutput::Block(loops::goes_on(&next, evidence, &reasons)),
         Decision::End => HookOutput::Notice(loops::ended(&next)),
-    }
+    })
 }
 
 /// The project's own checks first, because they may write files; then what was changed, measured
@@ -136,7 +161,14 @@ async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> (Vec<RelPath>
                 files.extend(changed.files.into_iter().filter(|path| project.is_wanted(path)));
                 skipped = changed.skipped;
             }
-            Ok(None) => {}
+            // Without git nobody knows what changed.
+            Ok(None) => {
+                let is_wanted = |path: &RelPath| project.is_wanted(path);
+                let root = std::slice::from_ref(&project.root);
+                let walk = files::walk(&project.root, root, &is_wanted);
+                files.extend(walk.files);
+                skipped = walk.skipped;
+            }
             Err(error) => skipped.push(Skipped {
                 path: ".git".to_owned(),
                 reason: format!("changed files cannot be listed: {error}"),
@@ -165,7 +197,7 @@ async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> (Vec<RelPath>
 async fn autochecks(call: &HookCall<'_>) -> Option<Reading> {
     let project = &call.project;
     let program = project.root.join(AUTOCHECKS);
-    if !program.is_file() {
+    if program.symlink_metadata().is_err() {
         return None;
     }
     let run = checks::run(checks::Command {
