@@ -32,6 +32,7 @@ const KEYS: &[&str] = &[
     "result_unchanged",
     "spawn_child",
     "stale_version",
+    "watch_files",
     "wrong_uri",
 ];
 

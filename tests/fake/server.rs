@@ -210,6 +210,15 @@ impl Server {
             let params = json!({"registrations": [registration]});
             self.ask(wait, "client/registerCapability", &params);
         }
+        if self.script.flag("watch_files") {
+            let registration = json!({
+                "id": "fake-watcher",
+                "method": "workspace/didChangeWatchedFiles",
+                "registerOptions": {"watchers": [{"globPattern": "**"}]},
+            });
+            let params = json!({"registrations": [registration]});
+            self.ask(Duration::ZERO, "client/registerCapability", &params);
+        }
         let progress = self.script.get("progress").clone();
         if let Some(title) = progress["title"].as_str() {
             let token = json!({"token": "fake-progress"});

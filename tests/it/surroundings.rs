@@ -268,3 +268,104 @@ fn a_prompt_survives_from_the_command_line_to_the_status() {
     assert_eq!(sandbox.run(&["loop", "status", "--json"]).json()["prompt"], prompt);
     assert!(!sandbox.path("pwned").exists());
 }
+
+#[test]
+fn without_git_one_written_file_hides_no_other() {
+    let sandbox = project(json!({}));
+    fs::remove_dir_all(sandbox.path(".git")).expect("the sandbox is writable");
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.tool_write("good.py", "word = 'good'\n");
+    // Written by the shell: no hook.
+    sandbox.write("bad.py", DIRTY);
+    let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    let reason = blocked["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("bad.py:1:9"), "{blocked:#}");
+}
+
+#[test]
+fn a_repository_inside_is_not_measured_and_said_so() {
+    let sandbox = project(json!({}));
+    sandbox.write("inner/.git/HEAD", "ref: refs/heads/main\n");
+    fs::create_dir_all(sandbox.path("inner/.git/objects")).expect("the sandbox is writable");
+    fs::create_dir_all(sandbox.path("inner/.git/refs")).expect("the sandbox is writable");
+    sandbox.write("inner/bad.py", DIRTY);
+    sandbox.write("app.py", "word = 'good'\n");
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 4, "{output:#?}");
+    let skipped = &output.json()["files_skipped"];
+    assert_eq!(skipped[0]["reason"], "a repository of its own", "{skipped:#}");
+}
+
+#[test]
+fn servers_hear_of_ignored_files_and_of_files_whose_time_was_set_back() {
+    let sandbox = project(json!({"watch_files": true}));
+    sandbox.write(".gitignore", "gen/\n");
+    sandbox.write("gen/made.py", "word = 'one'\n");
+    sandbox.write("app.py", "word = 'good'\n");
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+    let announced = || {
+        let lines = json_lines(&log);
+        lines.iter().filter(|line| line["method"] == "workspace/didChangeWatchedFiles").count()
+    };
+    let before = announced();
+    let meta = sandbox.path("gen/made.py").metadata().expect("the file is there");
+    sandbox.write("gen/made.py", "word = 'two'\n");
+    let file = fs::File::options().write(true).open(sandbox.path("gen/made.py"));
+    let time = meta.modified().expect("a time");
+    file.and_then(|file| file.set_modified(time)).expect("the file is ours");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+    assert_eq!(announced(), before + 1);
+}
+
+#[test]
+fn a_pipe_in_the_place_of_options_holds_nobody() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", DIRTY);
+    let folder = sandbox.path(".moai/config/sections");
+    fs::create_dir_all(&folder).expect("the sandbox is writable");
+    let made = std::process::Command::new("mkfifo").arg(folder.join("ralph.yaml")).status();
+    assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+    let output = sandbox.run(&["check", "app.py"]);
+    assert_eq!(output.code, 3, "{output:#?}");
+    assert!(output.stderr.contains("not a regular file"), "{output:#?}");
+    assert_eq!(sandbox.run(&["daemon", "status"]).code, 0);
+}
+
+#[test]
+fn a_null_field_does_not_let_a_dirty_loop_go() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", DIRTY);
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    let mut input = sandbox.payload("Stop");
+    input["background_tasks"] = Value::Null;
+    input["agent_id"] = json!(7);
+    assert_eq!(sandbox.hook("stop", &input).json()["decision"], "block");
+}
+
+#[test]
+fn a_stop_that_another_one_overtook_is_decided_as_well() {
+    let sandbox = project(json!({"delay_ms": 300}));
+    sandbox.write("app.py", DIRTY);
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+    let input = sandbox.payload("Stop");
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        let stops: Vec<_> = (0..3).map(|_| scope.spawn(|| sandbox.hook("stop", &input))).collect();
+        stops.into_iter().map(|stop| stop.join().expect("the hook ends")).collect()
+    });
+    for answer in answers {
+        assert_eq!(answer.json()["decision"], "block", "{answer:#?}");
+    }
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    assert_eq!(status["iteration"], 3, "each counts: {status:#}");
+}
+
+#[test]
+fn the_word_hook_as_an_argument_hides_no_usage_error() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["check", "hook", "--bogus"]).code, 3);
+    assert_eq!(sandbox.run(&["--bogus", "hook", "stop"]).code, 0);
+}
