@@ -1,5 +1,6 @@
 //! Real language servers, installed by the program itself, and what they find in real files.
 
+mod importers;
 mod python;
 mod servers;
 #[path = "../it/support.rs"]
