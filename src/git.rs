@@ -89,7 +89,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     Ok(Some(changed))
 }
 
-/// The same, and the files that commits since `base` (a commit id in hex) changed. A base that is
+/// The same, and the files that commits since `base` (as [`base`] gave it) changed. A base that is
 /// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.
 pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>, GitError> {
     let Some(mut changed) = changed(root)? else { return Ok(None) };
@@ -397,6 +397,24 @@ mod tests {
         assert!(names(None).is_empty());
         assert_eq!(names(Some(&base)), ["a.py", "b.py"]);
         assert!(changed_since(&tree.root(), Some(&"0".repeat(40))).is_err());
+    }
+
+    #[test]
+    fn a_base_before_the_first_commit_sees_all_that_was_committed() {
+        let tree = Tree::with(&[]);
+        let before = base(&tree.root());
+        let names = || {
+            let changed = changed_since(&tree.root(), before.as_deref()).unwrap().unwrap();
+            changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert!(before.is_some());
+        assert!(names().is_empty());
+        tree.write("a.py", "1");
+        assert_eq!(names(), ["a.py"]);
+        tree.commit();
+        assert_eq!(names(), ["a.py"]);
+        assert_eq!(base(&tree.root()), head(&tree.root()));
+        assert_eq!(base(Tree::new().temp.path()), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Setting<'a> {
     pub has_checks: bool,
     /// The active loop that this one would collide with.
     pub active: Option<&'a LoopState>,
-    /// The commit of HEAD, in hex.
+    /// What HEAD is now, as git's owner names it.
     pub base: Option<String>,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,

@@ -89,7 +89,7 @@ pub struct LoopState {
     pub prompt: String,
     /// The text inside the promise tag.
     pub promise: Option<String>,
-    /// The commit it started from, in hex; what was committed since is measured, too.
+    /// What it started from, as git's owner names it; what was committed since is measured, too.
     pub base: Option<String>,
     /// Stops decided so far.
     pub iteration: u32,

@@ -18,6 +18,15 @@ pub fn no_store(error: &str) -> String {
     format!("[moai-ralph] loops cannot be looked up, so this stop is not held: {error}")
 }
 
+/// Other Stops of the session changed the loop each time this one had measured.
+#[must_use]
+pub fn overtaken(loop_id: &str) -> String {
+    format!(
+        "[moai-ralph] loop {loop_id} is still running, but this stop was overtaken by others each \
+         time it was measured, so it is not held"
+    )
+}
+
 /// A decision that could not be saved holds nobody.
 #[must_use]
 pub fn not_saved(loop_id: &str, error: &str) -> String {

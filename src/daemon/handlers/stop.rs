@@ -61,7 +61,8 @@ async fn decide(call: &HookCall<'_>, stop: &StopInput<'_>, mut state: LoopState)
             _ => return HookOutput::Silent,
         }
     }
-    HookOutput::Silent
+    tracing::warn!(id = state.id, "a stop was overtaken too often");
+    HookOutput::Notice(notice::overtaken(&state.id))
 }
 
 /// `None` when the loop was changed by somebody else while it was measured.
