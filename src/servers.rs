@@ -20,7 +20,7 @@ use crate::base::limits::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::Catalogue;
-use crate::lsp::session::FileChange;
+use crate::lsp::session::{FileChange, Query, Replied};
 
 /// A project as a language server must see it: the caller's surroundings, never the daemon's.
 #[derive(Clone, Debug)]
@@ -32,6 +32,9 @@ pub struct Surroundings {
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
 }
+
+/// A server that can be asked, or the sensor's name and why it cannot.
+pub type Chosen = Result<resolve::Choice, (String, Gap)>;
 
 /// One file to be measured.
 #[derive(Clone, Debug)]
@@ -87,15 +90,11 @@ impl Servers {
         Self { pool: sender, data }
     }
 
-    /// Which server would be asked about a file; a gap when there is none, `None` for a file in no
-    /// known language.
+    /// Which servers would be asked about a file: the language's main one or the gap in its place,
+    /// then its companions. None at all for a file in no known language.
     #[must_use]
-    pub fn choose(
-        &self,
-        around: &Surroundings,
-        path: &RelPath,
-    ) -> Option<Result<resolve::Choice, (String, Gap)>> {
-        resolve::choose(around, &self.data, path)
+    pub fn choose(&self, around: &Surroundings, path: &RelPath) -> Vec<Chosen> {
+        resolve::choose(around, &self.data, path).into_iter().collect()
     }
 
     /// Asks the server that `choose` named; waits until its protocol has a verdict. Dropping the
@@ -109,13 +108,33 @@ impl Servers {
         let begun = Instant::now();
         let (reply, answer) = oneshot::channel();
         let sensor = choice.id.clone();
-        let measure = pool::Measure { around: around.clone(), choice, subject, reply };
-        let sent = self.pool.send(pool::Order::Measure(Box::new(measure))).await.is_ok();
+        let language_id = choice.language_id.clone();
+        let order = actor::Order::Measure { subject, language_id, reply };
+        let ask = pool::Ask { around: around.clone(), choice, order };
+        let sent = self.pool.send(pool::Order::Ask(Box::new(ask))).await.is_ok();
         let (version, outcome) = match answer.await {
             Ok(answer) if sent => answer,
             _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
         };
         Measured { sensor, version, outcome, elapsed: begun.elapsed() }
+    }
+
+    /// Passes a request about a document on, once the server has loaded the project. The query's
+    /// ticket is not looked at.
+    pub async fn query(
+        &self,
+        around: &Surroundings,
+        choice: resolve::Choice,
+        query: Query,
+    ) -> Result<Replied, Gap> {
+        let (reply, answer) = oneshot::channel();
+        let order = actor::Order::Query { query, reply };
+        let ask = pool::Ask { around: around.clone(), choice, order };
+        let sent = self.pool.send(pool::Order::Ask(Box::new(ask))).await.is_ok();
+        match answer.await {
+            Ok(answer) if sent => answer,
+            _ => Err(Gap::new(Cause::Crashed, "the language server's actor is gone")),
+        }
     }
 
     /// Tells every server of a root which files changed on disk; `asked` are about to be measured.

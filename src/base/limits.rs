@@ -53,6 +53,8 @@ pub const SERVER_STOP_MS_MAX: u64 = 2_500;
 pub const SERVER_RESTART_MS_MIN: u64 = 500;
 /// Longest pause before a crashed language server is started again.
 pub const SERVER_RESTART_MS_MAX: u64 = 60_000;
+/// Times a query that the server puts off is asked again.
+pub const QUERY_RETRIES_MAX: u32 = 5;
 /// First pause before a cancelled pull is asked again; doubled at every retry.
 pub const PULL_RETRY_MS_MIN: u64 = 50;
 /// Longest pause before a cancelled pull is asked again.

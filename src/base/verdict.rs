@@ -106,6 +106,8 @@ pub enum Cause {
     Nothing,
     /// The user switched it off.
     SwitchedOff,
+    /// The tool refused what was asked of it.
+    Refused,
 }
 
 impl Cause {

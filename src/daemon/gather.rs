@@ -20,7 +20,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
 use crate::scan::{RuleSet, scan};
-use crate::servers::Subject;
+use crate::servers::{Chosen, Subject};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -185,18 +185,19 @@ async fn measure_all(
     let turns = Arc::new(Semaphore::new(QUESTIONS_AT_ONCE_MAX));
     let mut tasks = JoinSet::new();
     for snapshot in snapshots {
-        let (engine, project, snapshot) = (Arc::clone(engine), project.clone(), snapshot.clone());
-        let turns = Arc::clone(&turns);
-        tasks.spawn(async move {
-            let _turn = turns.acquire().await;
-            let begun = Instant::now();
-            let asked = measure_again(&engine, &project, &snapshot);
-            let timed = timeout_at(deadline.into(), asked).await;
-            timed.unwrap_or_else(|_| late_word(&engine, &project, &snapshot, begun))
-        });
+        for chosen in choices(engine, project, &snapshot.path) {
+            let (engine, project) = (Arc::clone(engine), project.clone());
+            let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
+            tasks.spawn(async move {
+                let _turn = turns.acquire().await;
+                let begun = Instant::now();
+                let asked = measure_again(&engine, &project, &snapshot, &chosen);
+                let timed = timeout_at(deadline.into(), asked).await;
+                timed.unwrap_or_else(|_| late_word(&snapshot, &chosen, begun))
+            });
+        }
     }
-    let words: Vec<Option<Word>> = tasks.join_all().await;
-    words.into_iter().flatten().collect()
+    tasks.join_all().await
 }
 
 /// Asks again, a few times, when a server could not answer for a reason that passes by itself: it
@@ -205,39 +206,46 @@ async fn measure_again(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
-) -> Option<Word> {
+    chosen: &Chosen,
+) -> Word {
     for _ in 0..MEASURE_RETRIES_MAX {
-        let word = measure(engine, project, snapshot).await?;
+        let word = measure(engine, project, snapshot, chosen.clone()).await;
         let may_pass = |gap: &Gap| matches!(gap.cause, Cause::Crashed | Cause::Loading);
         if !word.gap.as_ref().is_some_and(may_pass) || engine.lsp_gap.is_some() {
-            return Some(word);
+            return word;
         }
         tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
     }
-    measure(engine, project, snapshot).await
+    measure(engine, project, snapshot, chosen.clone()).await
 }
 
-/// A language server's word on one file; `None` when the file is in no language, or in one that is
+/// The language servers that speak about a file; none when it is in no language, or in one that is
 /// not asked for.
+pub(super) fn choices(engine: &Engine, project: &Project, path: &RelPath) -> Vec<Chosen> {
+    match project.around.catalogue.language_of(path) {
+        Some((language, _, _)) if project.config.asks_for(language) => {
+            engine.servers.choose(&project.around, path)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A language server's word on one file.
 pub(super) async fn measure(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
-) -> Option<Word> {
-    let (language, _, _) = project.around.catalogue.language_of(&snapshot.path)?;
-    if !project.config.asks_for(language) {
-        return None;
-    }
-    let choice = engine.servers.choose(&project.around, &snapshot.path)?;
+    chosen: Chosen,
+) -> Word {
     let word = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
         let (found, gap) = match outcome {
             Ok(found) => (found, None),
             Err(gap) => (Vec::new(), Some(gap)),
         };
-        Some(Word { sensor, kind: SensorKind::Lsp, version, path, hash, found, gap, elapsed })
+        Word { sensor, kind: SensorKind::Lsp, version, path, hash, found, gap, elapsed }
     };
-    let choice = match (choice, &engine.lsp_gap) {
+    let choice = match (chosen, &engine.lsp_gap) {
         (Err((sensor, gap)), _) => return word(sensor, None, Err(gap), Duration::ZERO),
         (Ok(choice), Some(gap)) => return word(choice.id, None, Err(gap.clone()), Duration::ZERO),
         (Ok(choice), None) => choice,
@@ -256,25 +264,26 @@ pub(super) async fn measure(
     word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed)
 }
 
-fn late_word(
-    engine: &Engine,
-    project: &Project,
-    snapshot: &Snapshot,
-    begun: Instant,
-) -> Option<Word> {
-    let choice = engine.servers.choose(&project.around, &snapshot.path)?.ok()?;
+fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {
     let elapsed = begun.elapsed();
     let detail = format!("no answer within {} ms", elapsed.as_millis());
-    Some(Word {
-        sensor: choice.id,
+    let (sensor, version, gap) = match chosen {
+        Ok(choice) => {
+            let gap = Gap::new(Cause::TimedOut, detail);
+            (choice.id.clone(), choice.version.clone(), gap)
+        }
+        Err((sensor, gap)) => (sensor.clone(), None, gap.clone()),
+    };
+    Word {
+        sensor,
         kind: SensorKind::Lsp,
-        version: choice.version,
+        version,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         found: Vec::new(),
-        gap: Some(Gap::new(Cause::TimedOut, detail)),
+        gap: Some(gap),
         elapsed,
-    })
+    }
 }
 
 /// Reads every file again: a word about bytes that are no longer there becomes a gap.

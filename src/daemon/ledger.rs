@@ -19,6 +19,8 @@ pub(super) struct Late {
     pub(super) root: PathBuf,
     /// The file.
     pub(super) path: RelPath,
+    /// Who says it.
+    pub(super) sensor: String,
     /// The bytes it speaks of; when the file differs, it is not told any more.
     pub(super) hash: ContentHash,
     /// The words.
@@ -107,14 +109,17 @@ impl Ledger {
         self.take_late_if(reader, |_| true)
     }
 
-    /// Takes the late verdicts about a file that a newer edit is about to replace.
+    /// Takes a sensor's late verdicts about a file that a newer edit is about to replace.
     pub(super) fn take_late_of(
         &mut self,
         reader: &Reader,
         root: &Path,
         path: &RelPath,
+        sensor: &str,
     ) -> Vec<Late> {
-        self.take_late_if(reader, |late| late.root == root && late.path == *path)
+        self.take_late_if(reader, |late| {
+            late.root == root && late.path == *path && late.sensor == sensor
+        })
     }
 
     fn take_late_if(&mut self, reader: &Reader, is_meant: impl Fn(&Late) -> bool) -> Vec<Late> {
@@ -222,7 +227,8 @@ mod tests {
     fn late(text: &str) -> Late {
         let root = PathBuf::from("/r");
         let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
-        Late { root, path, hash: ContentHash::of(b""), text: text.into(), baseline: None }
+        let sensor = "s".to_owned();
+        Late { root, path, sensor, hash: ContentHash::of(b""), text: text.into(), baseline: None }
     }
 
     fn reader(session: &str, agent: Option<&str>) -> Reader {

@@ -33,6 +33,21 @@ pub struct Subject<'a> {
     pub now: Instant,
 }
 
+/// LSP error codes (specification 3.17): the server gave a request up, or the document changed.
+pub(super) const SERVER_CANCELLED: i64 = -32802;
+pub(super) const CONTENT_MODIFIED: i64 = -32801;
+
+/// What a server said unasked, as far as protocols care.
+#[derive(Clone, Copy, Debug)]
+pub enum Heard<'a> {
+    /// A progress with this token began.
+    Began(&'a str),
+    /// A progress with this token ended.
+    Ended(&'a str),
+    /// A notification of the server's own kind.
+    Notified(&'a str, &'a Value),
+}
+
 /// What the protocol wants next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
@@ -64,9 +79,11 @@ impl Protocol {
     #[must_use]
     pub fn new(method: Method) -> Self {
         match method {
-            Method::Pull => Self::Pull(pull::Pull::default()),
+            Method::Pull | Method::RustAnalyzer => Self::Pull(pull::Pull::default()),
             Method::Tsserver => Self::Tsserver(tsserver::Tsserver::default()),
-            Method::Push => Self::Push(push::Push::default()),
+            Method::Push | Method::Gopls | Method::Clangd | Method::Jdtls => {
+                Self::Push(push::Push::default())
+            }
         }
     }
 
@@ -99,6 +116,11 @@ impl Protocol {
             Self::Push(state) => state.published(subject, version, diagnostics),
             Self::Pull(_) | Self::Tsserver(_) => Step::Wait,
         }
+    }
+
+    /// The server said something about itself. [`Step::Wait`] keeps what was asked for before.
+    pub fn heard(&mut self, _subject: &Subject<'_>, _heard: Heard<'_>) -> Step {
+        Step::Wait
     }
 
     /// The time asked for has come, or the loading state changed.

@@ -40,6 +40,9 @@ pub struct ServerSpec {
     pub args: Vec<String>,
     /// How it proves that diagnostics belong to the current bytes.
     pub diagnostics: Method,
+    /// How it says that it has loaded the project.
+    #[serde(default)]
+    pub ready: Ready,
     /// `initializationOptions` of the handshake.
     #[serde(default)]
     pub initialization_options: Value,
@@ -56,7 +59,7 @@ pub struct ServerSpec {
 
 /// The completion protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// `textDocument/diagnostic`.
     Pull,
@@ -64,6 +67,29 @@ pub enum Method {
     Tsserver,
     /// `textDocument/publishDiagnostics`.
     Push,
+    /// gopls: a versioned publish, which a change without a difference provokes.
+    Gopls,
+    /// rust-analyzer: its own diagnostics by pull, those of `cargo check` after a save.
+    RustAnalyzer,
+    /// clangd: a versioned publish that the change itself asks for.
+    Clangd,
+    /// Eclipse's Java server: publishes without version, a build as proof.
+    Jdtls,
+}
+
+/// How a server says that it has loaded the project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ready {
+    /// By answering `initialize`; a progress with a title means that it is loading again.
+    #[default]
+    Handshake,
+    /// By the end of its first progress with a title.
+    Progress,
+    /// By `experimental/serverStatus` with `quiescent: true` (rust-analyzer).
+    ServerStatus,
+    /// By `language/status` of type `ServiceReady` (Eclipse's Java server).
+    LanguageStatus,
 }
 
 /// A condition on the project.

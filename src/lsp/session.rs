@@ -8,6 +8,8 @@
 //! ```
 
 mod documents;
+mod loading;
+mod queries;
 mod server_requests;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -18,7 +20,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use self::documents::{Documents, Sync};
-use super::freshness::{Protocol, Step, Subject};
+use self::loading::{Loading, Progress};
+pub use self::queries::{Query, Replied};
+use super::freshness::{Heard, Protocol, Step, Subject};
 use super::registry::{Method, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -62,6 +66,8 @@ pub enum Effect {
     Send(Message),
     /// A question is answered, for exactly the bytes it was asked about.
     Answer(u64, Result<Vec<Finding>, Gap>),
+    /// A query is answered.
+    Replied(u64, Result<Replied, Gap>),
     /// The handshake is done; the server's version, if it said one.
     Ready(Option<String>),
     /// The server cannot be used; end its process.
@@ -86,6 +92,22 @@ struct Job {
     request: Option<i64>,
 }
 
+/// Who waits for the answer of a request.
+#[derive(Clone, Copy, Debug)]
+enum Asker {
+    Job(u64),
+    Query(u64),
+}
+
+/// Where a server works.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The project's root; paths are relative to it.
+    pub root: PathBuf,
+    /// The folder that the server is told is its workspace: the root, or one below.
+    pub workspace: PathBuf,
+}
+
 /// The session of one language server.
 #[derive(Debug)]
 pub struct Session {
@@ -93,15 +115,18 @@ pub struct Session {
     spec: ServerSpec,
     settings: Value,
     root: PathBuf,
+    workspace: PathBuf,
     phase: Phase,
     method: Method,
+    capabilities: Value,
     next_request: i64,
     next_job: u64,
     documents: Documents,
     jobs: BTreeMap<u64, Job>,
-    asked: HashMap<i64, u64>,
+    queries: BTreeMap<u64, queries::Pending>,
+    asked: HashMap<i64, Asker>,
     waiting: VecDeque<(Question, Instant)>,
-    loading: HashSet<String>,
+    loading: Loading,
     watches_files: bool,
     last_heard: Option<Instant>,
     effects: Vec<Effect>,
@@ -117,28 +142,32 @@ impl Session {
         id: &str,
         spec: &ServerSpec,
         settings: Value,
-        root: PathBuf,
+        place: Place,
         process_id: u32,
     ) -> Self {
         let mut session = Self {
             id: id.to_owned(),
             spec: spec.clone(),
             settings,
-            root,
+            root: place.root,
+            workspace: place.workspace,
             phase: Phase::Starting,
             method: spec.diagnostics,
+            capabilities: Value::Null,
             next_request: INITIALIZE,
             next_job: 0,
             documents: Documents::default(),
             jobs: BTreeMap::new(),
+            queries: BTreeMap::new(),
             asked: HashMap::new(),
             waiting: VecDeque::new(),
-            loading: HashSet::new(),
+            loading: Loading::new(spec.ready),
             watches_files: false,
             last_heard: None,
             effects: Vec::new(),
         };
-        let params = server_requests::initialize_params(&session.root, &session.spec, process_id);
+        let params =
+            server_requests::initialize_params(&session.workspace, &session.spec, process_id);
         session.request("initialize", params);
         session
     }
@@ -152,13 +181,20 @@ impl Session {
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         let jobs = self.jobs.values().flat_map(|job| [Some(job.deadline), job.wake]);
-        jobs.flatten().chain(self.waiting.iter().map(|(_, deadline)| *deadline)).min()
+        let waiting = self.waiting.iter().map(|(_, deadline)| *deadline);
+        jobs.flatten().chain(waiting).chain(self.next_query_deadline()).min()
     }
 
     /// Whether any question is open.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        !self.jobs.is_empty() || !self.waiting.is_empty()
+        !self.jobs.is_empty() || !self.waiting.is_empty() || !self.queries.is_empty()
+    }
+
+    /// Whether the handshake is done and the project is loaded.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready && !self.loading.is_loading()
     }
 
     /// Asks a question. A question about other bytes of the same file supersedes earlier ones.
@@ -216,12 +252,13 @@ impl Session {
             {
                 self.initialized(result, now);
             }
-            Message::Response { id: Id::Number(id), result } => {
-                let Some(job) = self.asked.remove(&id) else { return };
-                self.step(job, now, |protocol, subject| {
+            Message::Response { id: Id::Number(id), result } => match self.asked.remove(&id) {
+                Some(Asker::Job(job)) => self.step(job, now, |protocol, subject| {
                     protocol.answered(subject, result.as_ref())
-                });
-            }
+                }),
+                Some(Asker::Query(query)) => self.query_answered(query, result),
+                None => {}
+            },
             Message::Response { .. } => {}
         }
     }
@@ -232,6 +269,9 @@ impl Session {
         let woken: Vec<u64> =
             self.jobs.iter().filter(|(_, job)| due(job)).map(|(id, _)| *id).collect();
         for job in woken {
+            if let Some(job) = self.jobs.get_mut(&job) {
+                job.wake = None;
+            }
             self.step(job, now, Protocol::woke);
         }
         let late: Vec<(u64, Instant)> = self
@@ -254,6 +294,7 @@ impl Session {
                 self.effects.push(Effect::Answer(question.ticket, Err(gap)));
             }
         }
+        self.end_late_queries(now);
         self.begin_waiting(now);
     }
 
@@ -274,6 +315,7 @@ impl Session {
         for ticket in tickets {
             self.effects.push(Effect::Answer(ticket, Err(gap.clone())));
         }
+        self.fail_queries(gap);
     }
 
     fn initialized(&mut self, result: Result<Value, RpcError>, now: Instant) {
@@ -287,7 +329,8 @@ impl Session {
                 return;
             }
         };
-        self.documents.set_capabilities(&result["capabilities"]);
+        self.capabilities = result["capabilities"].clone();
+        self.documents.set_capabilities(&self.capabilities);
         self.phase = Phase::Ready;
         self.notify("initialized", json!({}));
         if !self.settings.is_null() {
@@ -297,13 +340,18 @@ impl Session {
         let version = result["serverInfo"]["version"].as_str().map(str::to_owned);
         self.effects.push(Effect::Ready(version));
         self.begin_waiting(now);
+        self.begin_queries();
     }
 
     fn notified(&mut self, method: &str, params: &Value, now: Instant) {
         match method {
             "textDocument/publishDiagnostics" => self.published(params, now),
             "$/progress" => self.progress(params, now),
-            _ => {}
+            _ => {
+                let was_loading = self.loading.is_loading();
+                self.loading.notified(method, params);
+                self.tell_jobs(was_loading, Heard::Notified(method, params), now);
+            }
         }
     }
 
@@ -324,21 +372,31 @@ impl Session {
         }
     }
 
-    /// A titled progress is loading; pyright wraps each pull in one without a title.
     fn progress(&mut self, params: &Value, now: Instant) {
-        let token = params["token"].to_string();
-        let title = params["value"]["title"].as_str().unwrap_or_default();
-        match params["value"]["kind"].as_str() {
-            Some("begin") if !title.is_empty() => {
-                self.loading.insert(token);
+        let token = match &params["token"] {
+            Value::String(token) => token.clone(),
+            other => other.to_string(),
+        };
+        let was_loading = self.loading.is_loading();
+        let heard = match self.loading.progress(&token, &params["value"]) {
+            Progress::Began => Heard::Began(&token),
+            Progress::Ended => Heard::Ended(&token),
+            Progress::Other => return,
+        };
+        self.tell_jobs(was_loading, heard, now);
+    }
+
+    /// Lets every job hear it, and wakes all when it ended the loading.
+    fn tell_jobs(&mut self, was_loading: bool, heard: Heard<'_>, now: Instant) {
+        let jobs: Vec<u64> = self.jobs.keys().copied().collect();
+        for job in &jobs {
+            self.step(*job, now, |protocol, subject| protocol.heard(subject, heard));
+        }
+        if was_loading && !self.loading.is_loading() {
+            for job in jobs {
+                self.step(job, now, Protocol::woke);
             }
-            Some("end") if self.loading.remove(&token) && self.loading.is_empty() => {
-                let jobs: Vec<u64> = self.jobs.keys().copied().collect();
-                for job in jobs {
-                    self.step(job, now, Protocol::woke);
-                }
-            }
-            _ => {}
+            self.begin_queries();
         }
     }
 
@@ -372,12 +430,24 @@ impl Session {
     }
 
     fn begin(&mut self, question: Question, deadline: Instant, now: Instant) {
-        let uri = to_uri(&question.path.under(&self.root));
         // A server that only publishes says nothing about a text it has already seen.
         let must_resend = self.method == Method::Push;
+        let version = self.send_text(&question, must_resend);
+        let id = self.next_job;
+        self.next_job += 1;
+        let protocol = Protocol::new(self.method);
+        let (wake, request) = (None, None);
+        let job = Job { question, version, protocol, begun: now, deadline, wake, request };
+        self.jobs.insert(id, job);
+        self.step(id, now, Protocol::begin);
+    }
+
+    /// Sends what makes the question's text the document's text, and yields its version.
+    fn send_text(&mut self, question: &Question, must_resend: bool) -> i32 {
+        let uri = to_uri(&question.path.under(&self.root));
         let busy: HashSet<RelPath> =
             self.jobs.values().map(|job| job.question.path.clone()).collect();
-        let (version, syncs) = self.documents.bring_up_to_date(&question, must_resend, &busy);
+        let (version, syncs) = self.documents.bring_up_to_date(question, must_resend, &busy);
         for sync in syncs {
             match sync {
                 Sync::Open => self.notify("textDocument/didOpen", json!({"textDocument": {
@@ -393,13 +463,7 @@ impl Session {
                 Sync::Close(path) => self.close(&path),
             }
         }
-        let id = self.next_job;
-        self.next_job += 1;
-        let protocol = Protocol::new(self.method);
-        let (wake, request) = (None, None);
-        let job = Job { question, version, protocol, begun: now, deadline, wake, request };
-        self.jobs.insert(id, job);
-        self.step(id, now, Protocol::begin);
+        version
     }
 
     /// Lets a job's protocol take one step and does what it wants.
@@ -413,14 +477,13 @@ impl Session {
         let file = job.question.path.under(&self.root);
         let uri = to_uri(&file);
         let about = About { sensor: &self.id, path: &job.question.path, hash: job.question.hash };
-        let is_loading = !self.loading.is_empty();
+        let is_loading = self.loading.is_loading();
         let subject =
             Subject { about, uri: &uri, file: &file, version: job.version, is_loading, now };
-        job.wake = None;
         match act(&mut job.protocol, &subject) {
             Step::Ask(method, params) => {
                 let request = self.request(method, params);
-                self.asked.insert(request, id);
+                self.asked.insert(request, Asker::Job(id));
                 if let Some(job) = self.jobs.get_mut(&id) {
                     job.request = Some(request);
                 }
@@ -480,7 +543,7 @@ impl Session {
     }
 
     fn deadline_gap(&self) -> Gap {
-        if self.phase == Phase::Starting || !self.loading.is_empty() {
+        if self.phase == Phase::Starting || self.loading.is_loading() {
             Gap::new(Cause::Loading, "it is still loading the project")
         } else {
             let secs = DIAGNOSTICS_MS_MAX / 1000;

@@ -17,7 +17,7 @@ use crate::base::finding::Finding;
 use crate::base::limits::{SERVER_RESTART_MS_MAX, SERVER_RESTART_MS_MIN, SERVER_START_MS_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::session::{Effect, FileChange, Question, Session};
+use crate::lsp::session::{Effect, FileChange, Place, Query, Question, Replied, Session};
 use crate::wire::jsonrpc::Message;
 
 /// An answer: the server's version and its verdict.
@@ -27,10 +27,30 @@ pub(super) type Answer = (Option<String>, Result<Vec<Finding>, Gap>);
 pub(super) enum Order {
     /// Measure a file.
     Measure { subject: Subject, language_id: String, reply: oneshot::Sender<Answer> },
+    /// Pass a request on.
+    Query { query: Query, reply: oneshot::Sender<Result<Replied, Gap>> },
     /// Files changed on disk.
     FilesChanged { changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
     /// End; the actor's task ends when the process group is gone.
     Stop,
+}
+
+impl Order {
+    /// Answers a question that nobody will work on.
+    pub(super) fn refuse(self, gap: Gap) {
+        // The asker may have gone on.
+        match self {
+            Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
+            Self::Query { reply, .. } => drop(reply.send(Err(gap))),
+            Self::FilesChanged { .. } | Self::Stop => {}
+        }
+    }
+}
+
+/// Who waits for a ticket.
+enum Reply {
+    Verdict(oneshot::Sender<Answer>),
+    Result(oneshot::Sender<Result<Replied, Gap>>),
 }
 
 /// What the pool may look at without asking.
@@ -50,7 +70,7 @@ pub(super) struct Actor {
     gauge: Arc<Gauge>,
     running: Option<Running>,
     version: Option<String>,
-    replies: HashMap<u64, oneshot::Sender<Answer>>,
+    replies: HashMap<u64, Reply>,
     next_ticket: u64,
     crash_count: u32,
     retry_at: Option<(Instant, Gap)>,
@@ -108,9 +128,7 @@ impl Actor {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Measure { subject, language_id, reply } => {
-                self.measure(subject, language_id, reply);
-            }
+            order @ (Order::Measure { .. } | Order::Query { .. }) => self.ask(order),
             Order::FilesChanged { changes, asked } => {
                 if let Some(running) = &mut self.running {
                     running.session.files_changed(&changes, &asked);
@@ -120,37 +138,45 @@ impl Actor {
         }
     }
 
-    fn measure(&mut self, subject: Subject, language_id: String, reply: oneshot::Sender<Answer>) {
+    fn ask(&mut self, order: Order) {
         let now = Instant::now();
         if let Some((at, gap)) = &self.retry_at
             && now < *at
         {
-            let _ = reply.send((self.version.clone(), Err(gap.clone())));
-            return;
+            return order.refuse(gap.clone());
         }
         if self.running.is_none()
             && let Err(gap) = self.start(now)
         {
-            let _ = reply.send((None, Err(gap)));
-            return;
+            return order.refuse(gap);
         }
         let Some(running) = &mut self.running else { return };
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.replies.insert(ticket, reply);
-        let Subject { path, text, hash } = subject;
-        running.session.ask(Question { ticket, path, language_id, text, hash }, now);
+        match order {
+            Order::Measure { subject: Subject { path, text, hash }, language_id, reply } => {
+                self.replies.insert(ticket, Reply::Verdict(reply));
+                running.session.ask(Question { ticket, path, language_id, text, hash }, now);
+            }
+            Order::Query { mut query, reply } => {
+                self.replies.insert(ticket, Reply::Result(reply));
+                query.document.ticket = ticket;
+                running.session.query(query, now);
+            }
+            Order::FilesChanged { .. } | Order::Stop => {}
+        }
     }
 
     fn start(&mut self, now: Instant) -> Result<(), Gap> {
         let Choice { id, spec, program, settings, .. } = &self.choice;
         let root = &self.around.root;
-        let process =
-            Process::spawn(program, &spec.args, root, &self.around.env).map_err(|error| {
+        let process = Process::spawn(program, &spec.args, &self.choice.workspace, &self.around.env)
+            .map_err(|error| {
                 Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
             })?;
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
-        let session = Session::start(id, spec, settings.clone(), root.clone(), std::process::id());
+        let place = Place { root: root.clone(), workspace: self.choice.workspace.clone() };
+        let session = Session::start(id, spec, settings.clone(), place, std::process::id());
         let start_deadline = Some(now + Duration::from_millis(SERVER_START_MS_MAX));
         self.running = Some(Running { process, session, start_deadline });
         Ok(())
@@ -202,9 +228,14 @@ impl Actor {
                 }
                 Effect::Answer(ticket, outcome) => {
                     self.crash_count = if outcome.is_ok() { 0 } else { self.crash_count };
-                    if let Some(reply) = self.replies.remove(&ticket) {
+                    if let Some(Reply::Verdict(reply)) = self.replies.remove(&ticket) {
                         // The asker may have gone on; the verdict is then simply not needed.
                         let _ = reply.send((self.version.clone(), outcome));
+                    }
+                }
+                Effect::Replied(ticket, outcome) => {
+                    if let Some(Reply::Result(reply)) = self.replies.remove(&ticket) {
+                        let _ = reply.send(outcome);
                     }
                 }
                 Effect::Ready(version) => {

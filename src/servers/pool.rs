@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::actor::{self, Actor, Gauge};
 use super::resolve::Choice;
-use super::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX, ServerStatus, Subject, Surroundings};
+use super::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX, ServerStatus, Surroundings};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
@@ -20,24 +20,24 @@ use crate::lsp::session::FileChange;
 
 /// What the handle asks of the pool.
 pub(super) enum Order {
-    Measure(Box<Measure>),
+    Ask(Box<Ask>),
     FilesChanged { root: PathBuf, changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
     List { reply: oneshot::Sender<Vec<ServerStatus>> },
     Stop { reply: oneshot::Sender<()> },
 }
 
-/// One file, and the server to ask about it.
-pub(super) struct Measure {
+/// A question, and the server to ask.
+pub(super) struct Ask {
     pub(super) around: Surroundings,
     pub(super) choice: Choice,
-    pub(super) subject: Subject,
-    pub(super) reply: oneshot::Sender<actor::Answer>,
+    pub(super) order: actor::Order,
 }
 
 /// Two callers share a server only when it would see the same project with the same tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     root: PathBuf,
+    workspace: PathBuf,
     id: String,
     program: PathBuf,
     settings: String,
@@ -55,6 +55,7 @@ impl Key {
     fn new(around: &Surroundings, choice: &Choice) -> Self {
         Self {
             root: around.root.clone(),
+            workspace: choice.workspace.clone(),
             id: choice.id.clone(),
             program: choice.program.clone(),
             settings: choice.settings.to_string(),
@@ -105,7 +106,7 @@ impl Pool {
 
     async fn obey(&mut self, order: Order) {
         match order {
-            Order::Measure(measure) => self.measure(*measure).await,
+            Order::Ask(ask) => self.ask(*ask).await,
             Order::FilesChanged { root, changes, asked } => {
                 for (_, entry) in self.entries.iter().filter(|(key, _)| key.root == root) {
                     let (changes, asked) = (Arc::clone(&changes), Arc::clone(&asked));
@@ -119,8 +120,8 @@ impl Pool {
         }
     }
 
-    async fn measure(&mut self, measure: Measure) {
-        let Measure { around, choice, subject, reply } = measure;
+    async fn ask(&mut self, ask: Ask) {
+        let Ask { around, choice, order } = ask;
         let key = Key::new(&around, &choice);
         self.stop_outdated(&key).await;
         if !self.entries.contains_key(&key)
@@ -128,10 +129,8 @@ impl Pool {
             && !self.make_room().await
         {
             let detail = format!("{LANGUAGE_SERVERS_MAX} language servers are busy");
-            let _ = reply.send((None, Err(Gap::new(Cause::Loading, detail))));
-            return;
+            return order.refuse(Gap::new(Cause::Loading, detail));
         }
-        let language_id = choice.language_id.clone();
         let entry = self.entries.entry(key).or_insert_with(|| {
             let (sender, orders) = mpsc::channel(SERVER_QUEUE_MAX);
             let gauge = Arc::new(Gauge::default());
@@ -142,13 +141,10 @@ impl Pool {
         entry.last_use = Instant::now();
         // Set here, so that the server is not stopped before its actor has seen the question.
         entry.gauge.is_busy.store(true, Ordering::Relaxed);
-        let order = actor::Order::Measure { subject, language_id, reply };
         // A full queue is back-pressure on one server; the others' questions must not wait.
-        if let Err(error) = entry.orders.try_send(order)
-            && let actor::Order::Measure { reply, .. } = error.into_inner()
-        {
+        if let Err(error) = entry.orders.try_send(order) {
             let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
-            let _ = reply.send((None, Err(gap)));
+            error.into_inner().refuse(gap);
         }
     }
 
@@ -156,7 +152,8 @@ impl Pool {
     /// options. A running server does not notice what was installed since.
     async fn stop_outdated(&mut self, key: &Key) {
         let replaces = |old: &Key| {
-            *old != *key && old.root == key.root && old.id == key.id && old.env == key.env
+            let is_same_place = old.root == key.root && old.workspace == key.workspace;
+            *old != *key && is_same_place && old.id == key.id && old.env == key.env
         };
         let outdated = self.entries.iter().filter(|(old, entry)| replaces(old) && !is_busy(entry));
         let outdated: Vec<Key> = outdated.map(|(old, _)| old.clone()).collect();

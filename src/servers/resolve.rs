@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::Surroundings;
+use super::{Chosen, Surroundings};
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
@@ -22,6 +22,9 @@ pub struct Choice {
     pub spec: ServerSpec,
     /// Its program.
     pub program: PathBuf,
+    /// The folder it works in, absolute: the root, or the nearest one below that has the server's
+    /// marker.
+    pub workspace: PathBuf,
     /// LSP language id of the file.
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
@@ -35,11 +38,7 @@ pub struct Choice {
 }
 
 /// Chooses by the language's order and each server's `when`. `Err` carries the sensor's name.
-pub(super) fn choose(
-    around: &Surroundings,
-    data: &Path,
-    path: &RelPath,
-) -> Option<Result<Choice, (String, Gap)>> {
+pub(super) fn choose(around: &Surroundings, data: &Path, path: &RelPath) -> Option<Chosen> {
     let catalogue: &Catalogue = &around.catalogue;
     let (language_name, language, language_id) = catalogue.language_of(path)?;
     let mut applicable = language.servers.iter().filter_map(|id| {
@@ -66,6 +65,7 @@ pub(super) fn choose(
         id: id.clone(),
         spec: spec.clone(),
         language_id: language_id.to_owned(),
+        workspace: around.root.clone(),
         settings,
         packages: packages(around),
         version: program

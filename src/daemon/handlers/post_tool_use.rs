@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
 use super::hook::{HookCall, Told, with_late};
@@ -21,6 +23,7 @@ use crate::daemon::project::Project;
 use crate::files::{self, Snapshot};
 use crate::report::agent::{self, EditFeedback};
 use crate::scan::{RuleSet, scan};
+use crate::servers::Chosen;
 use crate::wire::hook::Before;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
@@ -52,7 +55,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     let measured = measure_in_time(call, &snapshot, &before, deadline);
     let (scanned, measured) = tokio::join!(scanned, measured);
     let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
-    for word in [scanned, measured].into_iter().flatten() {
+    for word in scanned.into_iter().chain(measured) {
         match word {
             Ok(of_sensor) => {
                 delta.now.extend(of_sensor.now);
@@ -136,26 +139,51 @@ async fn scan_delta(
     })
 }
 
-/// The language server's delta, or a gap; after the deadline the measurement goes on and its
-/// verdict is told by the session's next hook.
+/// Each language server's delta, or a gap. All are asked at once and have the same deadline.
 async fn measure_in_time(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: &Before,
     deadline: Instant,
-) -> Option<Result<Delta, Unmeasured>> {
-    let (engine, project) = (call.engine, &call.project);
-    let sensor = match engine.servers.choose(&project.around, &snapshot.path)? {
-        Ok(choice) => choice.id,
-        Err((sensor, _)) => sensor,
-    };
-    let (language, _, _) = project.around.catalogue.language_of(&snapshot.path)?;
-    if !project.config.asks_for(language) {
-        return None;
+) -> Vec<Result<Delta, Unmeasured>> {
+    let look = Arc::new(OnceCell::new());
+    let choices = gather::choices(call.engine, &call.project, &snapshot.path);
+    let asked: Vec<Asked> = choices
+        .into_iter()
+        .map(|chosen| ask(call, snapshot, before, chosen, Arc::clone(&look)))
+        .collect();
+    let mut deltas = Vec::new();
+    for one in asked {
+        deltas.extend(one.delta(call, snapshot, deadline).await);
     }
-    let verified = engine.ledger().verified(&project.root, &snapshot.path, &sensor);
+    deltas
+}
+
+/// One language server that was asked about the written file.
+struct Asked {
+    sensor: String,
+    was_measured: bool,
+    /// What its answer is compared with.
+    baseline: Option<Vec<Finding>>,
+    answer: JoinHandle<Word>,
+}
+
+fn ask(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    chosen: Chosen,
+    look: Arc<OnceCell<bool>>,
+) -> Asked {
+    let (engine, project) = (call.engine, &call.project);
+    let sensor = match &chosen {
+        Ok(choice) => choice.id.clone(),
+        Err((sensor, _)) => sensor.clone(),
+    };
+    let (root, path) = (&project.root, &snapshot.path);
+    let verified = engine.ledger().verified(root, path, &sensor);
     let was_measured = verified.is_some();
-    let untold = engine.ledger().take_late_of(&call.reader(), &project.root, &snapshot.path);
+    let untold = engine.ledger().take_late_of(&call.reader(), root, path, &sensor);
     // A late verdict that this edit overtakes was never told: its findings are still news.
     let verified = match untold.into_iter().next() {
         Some(late) => late.baseline,
@@ -163,54 +191,74 @@ async fn measure_in_time(
     };
     // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
     let baseline = if *before == Before::Absent { Some(Vec::new()) } else { verified };
-    let mut background =
-        tokio::spawn(measure(Arc::clone(engine), project.clone(), snapshot.clone()));
-    let Ok(joined) = timeout_at(deadline.into(), &mut background).await else {
-        let reader = call.reader();
-        let (path, hash) = (snapshot.path.clone(), snapshot.hash);
-        let late = Pending {
-            engine: Arc::clone(engine),
-            root: project.root.clone(),
-            reader,
-            path,
-            hash,
-            baseline,
+    let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
+    Asked { sensor, was_measured, baseline, answer: tokio::spawn(question) }
+}
+
+impl Asked {
+    /// The server's delta, or a gap; after the deadline the measurement goes on and its verdict is
+    /// told by the session's next hook.
+    async fn delta(
+        self,
+        call: &HookCall<'_>,
+        snapshot: &Snapshot,
+        deadline: Instant,
+    ) -> Option<Result<Delta, Unmeasured>> {
+        let Self { sensor, was_measured, baseline, mut answer } = self;
+        let Ok(joined) = timeout_at(deadline.into(), &mut answer).await else {
+            let pending = Pending {
+                engine: Arc::clone(call.engine),
+                root: call.project.root.clone(),
+                reader: call.reader(),
+                path: snapshot.path.clone(),
+                hash: snapshot.hash,
+                baseline,
+            };
+            let job = call.engine.job();
+            tokio::spawn(async move {
+                let _job = job;
+                if let Ok(word) = answer.await {
+                    pending.keep(word);
+                }
+            });
+            let gap = pending_gap(call.project.config.inline_budget);
+            return Some(Err(Unmeasured { sensor, gap, is_news: true }));
         };
-        let job = engine.job();
-        tokio::spawn(async move {
-            let _job = job;
-            if let Ok(Some(word)) = background.await {
-                late.keep(word);
-            }
-        });
-        let gap = pending_gap(project.config.inline_budget);
-        return Some(Err(Unmeasured { sensor, gap, is_news: true }));
-    };
-    let word = joined.ok().flatten()?;
-    let Some(gap) = word.gap else {
-        return Some(Ok(Delta::between(baseline.as_deref(), word.found)));
-    };
-    // A tool that was never there is named once, not at every edit.
-    let is_first = engine.ledger().is_news(&call.input.session_id, &format!("{sensor} {gap}"));
-    let is_news = is_first || was_measured || gap.cause.is_passing();
-    Some(Err(Unmeasured { sensor, gap, is_news }))
+        let word = joined.ok()?;
+        let Some(gap) = word.gap else {
+            return Some(Ok(Delta::between(baseline.as_deref(), word.found)));
+        };
+        // A tool that was never there is named once, not at every edit.
+        let news = format!("{sensor} {gap}");
+        let is_first = call.engine.ledger().is_news(&call.input.session_id, &news);
+        let is_news = is_first || was_measured || gap.cause.is_passing();
+        Some(Err(Unmeasured { sensor, gap, is_news }))
+    }
 }
 
 /// A measurement of the bytes that are still there at its end.
-async fn measure(engine: Arc<Engine>, project: Project, snapshot: Snapshot) -> Option<Word> {
+async fn measure(
+    engine: Arc<Engine>,
+    project: Project,
+    snapshot: Snapshot,
+    chosen: Chosen,
+    look: Arc<OnceCell<bool>>,
+) -> Word {
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
-    let ask = || gather::measure(&engine, &project, &snapshot);
-    let look = gather::sync(&engine, &project, std::slice::from_ref(&snapshot));
+    let ask = || gather::measure(&engine, &project, &snapshot, chosen.clone());
+    let look = look.get_or_init(async || {
+        gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await
+    });
     let word = match tokio::join!(look, ask()) {
         (false, word) => word,
         (true, _) => ask().await,
-    }?;
+    };
     let mut words = [word];
     gather::void_what_changed(&project, &mut words).await;
     gather::remember(&engine, &project, &words);
     let [word] = words;
-    Some(word)
+    word
 }
 
 fn pending_gap(waited: Duration) -> Gap {
@@ -237,11 +285,12 @@ impl Pending {
             None => Vec::new(),
         };
         let delta = Delta::between(self.baseline.as_deref(), word.found);
-        let (path, late) = (self.path.clone(), Some(word.sensor));
+        let (path, sensor) = (self.path.clone(), word.sensor.clone());
+        let late = Some(word.sensor);
         let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late };
         // The hook has said that an answer follows, so even a clean one does.
         let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
         let Self { engine, root, reader, path, hash, baseline } = self;
-        engine.ledger().deliver_later(&reader, Late { root, path, hash, text, baseline });
+        engine.ledger().deliver_later(&reader, Late { root, path, sensor, hash, text, baseline });
     }
 }

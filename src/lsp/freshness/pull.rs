@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Step, Subject};
+use super::{CONTENT_MODIFIED, SERVER_CANCELLED, Step, Subject};
 use crate::base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::findings;
 
-/// LSP error codes: `ServerCancelled`, `ContentModified`, and JSON-RPC's `MethodNotFound`.
-const SERVER_CANCELLED: i64 = -32802;
-const CONTENT_MODIFIED: i64 = -32801;
+/// JSON-RPC's `MethodNotFound`.
 const METHOD_NOT_FOUND: i64 = -32601;
 
 /// State of one pull.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::base::text::Position;
 use crate::lsp::registry::Catalogue;
 
 struct Play {
@@ -18,7 +19,9 @@ impl Play {
         let catalogue = Catalogue::parse(&text).expect("valid");
         let spec = catalogue.server("s").expect("described");
         let settings = json!({"python": {"pythonPath": "/v/python"}});
-        let session = Session::start("s", spec, settings, PathBuf::from("/r"), 1);
+        let root = PathBuf::from("/r");
+        let place = Place { workspace: root.clone(), root };
+        let session = Session::start("s", spec, settings, place, 1);
         Self { session, start: Instant::now(), at_ms: 0 }
     }
 
@@ -51,6 +54,20 @@ impl Play {
         self.session.ask(question, now);
     }
 
+    fn query(&mut self, ticket: u64, method: &str, capability: &str) {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
+        let text = "x = 'é𝄞'; y";
+        let hash = ContentHash::of(text.as_bytes());
+        let language_id = "python".to_owned();
+        let document = Question { ticket, path, language_id, text: text.into(), hash };
+        let position = Some(Position { line: 0, character: 10 });
+        let (method, capability) = (method.to_owned(), capability.to_owned());
+        let params = json!({});
+        let query = Query { document, method, capability, position, names_document: true, params };
+        let now = self.now();
+        self.session.query(query, now);
+    }
+
     /// What came out since the last look, one word each.
     fn sent(&mut self) -> Vec<String> {
         let word = |effect| match effect {
@@ -64,7 +81,10 @@ impl Play {
             Effect::Send(Message::Response { result: Ok(value), .. }) => format!("answer {value}"),
             Effect::Send(other) => format!("{other:?}"),
             Effect::Answer(ticket, Ok(found)) => format!("ticket {ticket}: {} found", found.len()),
-            Effect::Answer(ticket, Err(gap)) => format!("ticket {ticket}: {:?}", gap.cause),
+            Effect::Answer(ticket, Err(gap)) | Effect::Replied(ticket, Err(gap)) => {
+                format!("ticket {ticket}: {:?}", gap.cause)
+            }
+            Effect::Replied(ticket, Ok(replied)) => format!("ticket {ticket}: {}", replied.result),
             Effect::Ready(_) => "ready".into(),
             Effect::Give(gap) => format!("give up: {:?}", gap.cause),
         };
@@ -237,6 +257,34 @@ fn only_so_many_documents_stay_open() {
     }
     let sent = play.sent();
     assert_eq!(sent.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+}
+
+#[test]
+fn a_query_waits_for_loading_syncs_its_document_and_counts_as_the_server_does() {
+    let mut play = Play::new("pull");
+    play.query(1, "textDocument/hover", "hoverProvider");
+    play.query(2, "textDocument/rename", "renameProvider");
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.receive(json!({"id": 0, "result": {"capabilities":
+        {"positionEncoding": "utf-8", "hoverProvider": true, "renameProvider": false}}}));
+    assert!(!play.sent().iter().any(|word| word.contains("hover")), "it is loading");
+    play.receive(progress("end"));
+    let effects = play.session.take_effects();
+    let hover = effects.iter().find_map(|effect| match effect {
+        Effect::Send(Message::Request { method, params, .. }) if method == "textDocument/hover" => {
+            Some(params["position"].clone())
+        }
+        _ => None,
+    });
+    assert_eq!(hover, Some(json!({"line": 0, "character": 13})));
+    let refused = |effect: &Effect| matches!(effect, Effect::Replied(2, Err(gap)) if gap.cause == Cause::NoTool);
+    assert!(effects.iter().any(refused), "what is not announced is not asked: {effects:?}");
+    play.receive(json!({"id": 1, "error": {"code": -32801, "message": "modified"}}));
+    assert_eq!(play.sent(), ["textDocument/hover#2"]);
+    play.receive(json!({"id": 2, "result": {"contents": "int"}}));
+    assert_eq!(play.sent(), ["ticket 1: {\"contents\":\"int\"}"]);
+    assert!(!play.session.is_busy());
 }
 
 #[test]

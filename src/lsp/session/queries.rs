@@ -1,0 +1,161 @@
+//! Requests that are passed through to the server: references, definition, hover, rename. The
+//! document is brought up to date first, and nothing is asked that the server has not announced:
+//! some servers never answer what they do not know.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Asker, Effect, Question, Session};
+use crate::base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
+use crate::base::path::to_uri;
+use crate::base::text::{Encoding, LineIndex, Position};
+use crate::base::verdict::{Cause, Gap};
+use crate::lsp::freshness::{CONTENT_MODIFIED, SERVER_CANCELLED};
+use crate::wire::jsonrpc::RpcError;
+
+/// A request about one document as it is on disk.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The document; its ticket comes back with the answer.
+    pub document: Question,
+    /// The method: `textDocument/references`.
+    pub method: String,
+    /// The server capability that must be announced: `referencesProvider`.
+    pub capability: String,
+    /// Where in the document, in UTF-16; becomes `position` in the server's own counting.
+    pub position: Option<Position>,
+    /// Whether `textDocument` belongs to the parameters; not for requests about the workspace.
+    pub names_document: bool,
+    /// The other parameters, an object.
+    pub params: Value,
+}
+
+/// What the server answered.
+#[derive(Clone, Debug)]
+pub struct Replied {
+    /// The result as it came; columns in it count as `encoding` says.
+    pub result: Value,
+    /// How the server counts columns.
+    pub encoding: Encoding,
+    /// What it announced for the capability that was asked for.
+    pub capability: Value,
+    /// The version of the document that was asked about.
+    pub version: i32,
+}
+
+#[derive(Debug)]
+pub(super) struct Pending {
+    query: Query,
+    deadline: Instant,
+    /// Version of the document, once it was sent.
+    version: i32,
+    request: Option<i64>,
+    retry_count: u32,
+}
+
+impl Session {
+    /// Asks a query. It waits while the server is loading.
+    pub fn query(&mut self, query: Query, now: Instant) {
+        let id = self.next_job;
+        self.next_job += 1;
+        let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
+        let pending = Pending { query, deadline, version: 0, request: None, retry_count: 0 };
+        self.queries.insert(id, pending);
+        self.begin_queries();
+    }
+
+    pub(super) fn begin_queries(&mut self) {
+        if !self.is_ready() {
+            return;
+        }
+        let fresh = self.queries.iter().filter(|(_, pending)| pending.request.is_none());
+        let fresh: Vec<u64> = fresh.map(|(id, _)| *id).collect();
+        for id in fresh {
+            self.begin_query(id);
+        }
+    }
+
+    fn begin_query(&mut self, id: u64) {
+        let Some(pending) = self.queries.get(&id) else { return };
+        let query = pending.query.clone();
+        let announced = &self.capabilities[&query.capability];
+        if matches!(announced, Value::Null | Value::Bool(false)) {
+            let detail = format!("the server does not offer {}", query.method);
+            self.reply(id, Err(Gap::new(Cause::NoTool, detail)));
+            return;
+        }
+        let version = self.send_text(&query.document, false);
+        let mut params = query.params;
+        if query.names_document {
+            let uri = to_uri(&query.document.path.under(&self.root));
+            params["textDocument"] = json!({"uri": uri});
+        }
+        if let Some(position) = query.position {
+            let index = LineIndex::new(&query.document.text);
+            let place = index.recount(position, Encoding::Utf16, self.documents.encoding());
+            params["position"] = json!({"line": place.line, "character": place.character});
+        }
+        let request = self.request(&query.method, params);
+        self.asked.insert(request, Asker::Query(id));
+        if let Some(pending) = self.queries.get_mut(&id) {
+            pending.version = version;
+            pending.request = Some(request);
+        }
+    }
+
+    pub(super) fn query_answered(&mut self, id: u64, result: Result<Value, RpcError>) {
+        let Some(pending) = self.queries.get_mut(&id) else { return };
+        pending.request = None;
+        let outcome = match result {
+            Ok(result) => Ok(Replied {
+                result,
+                encoding: self.documents.encoding(),
+                capability: self.capabilities[&pending.query.capability].clone(),
+                version: pending.version,
+            }),
+            Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
+                pending.retry_count += 1;
+                if pending.retry_count <= QUERY_RETRIES_MAX {
+                    self.begin_queries();
+                    return;
+                }
+                Err(Gap::new(Cause::TimedOut, "the server keeps putting the question off"))
+            }
+            Err(error) => {
+                let detail = format!("the server refused: {}", error.message);
+                Err(Gap::new(Cause::Refused, detail))
+            }
+        };
+        self.reply(id, outcome);
+    }
+
+    pub(super) fn end_late_queries(&mut self, now: Instant) {
+        let late = self.queries.iter().filter(|(_, pending)| pending.deadline <= now);
+        let late: Vec<u64> = late.map(|(id, _)| *id).collect();
+        for id in late {
+            self.reply(id, Err(self.deadline_gap()));
+        }
+    }
+
+    pub(super) fn fail_queries(&mut self, gap: &Gap) {
+        let open: Vec<u64> = self.queries.keys().copied().collect();
+        for id in open {
+            self.reply(id, Err(gap.clone()));
+        }
+    }
+
+    pub(super) fn next_query_deadline(&self) -> Option<Instant> {
+        self.queries.values().map(|pending| pending.deadline).min()
+    }
+
+    fn reply(&mut self, id: u64, outcome: Result<Replied, Gap>) {
+        let Some(pending) = self.queries.remove(&id) else { return };
+        if let Some(request) = pending.request
+            && self.asked.remove(&request).is_some()
+        {
+            self.notify("$/cancelRequest", json!({"id": request}));
+        }
+        self.effects.push(Effect::Replied(pending.query.document.ticket, outcome));
+    }
+}
