@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod door;
 mod hook;
+mod mcp;
 mod server;
 
 use std::ffi::OsString;
@@ -87,6 +88,7 @@ fn execute(args: &Args) -> Reply {
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Server(ref command) => server::run(command, args.json),
+        Command::Mcp => return mcp::run(args.root.clone()),
         Command::Demo(ref demo) => demo::run(demo),
         Command::Hook { .. } => Reply::default(),
     };

@@ -32,6 +32,8 @@ pub struct Config {
     pub check_timeout: Duration,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
+    /// Tools offered to agents; `None` stands for all.
+    pub tools: Option<Vec<String>>,
 }
 
 /// A configuration that cannot be used.
@@ -76,6 +78,7 @@ struct Layer {
     #[serde(rename = "loop")]
     looping: Loop,
     daemon: Daemon,
+    mcp: Mcp,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -121,8 +124,24 @@ struct Daemon {
     idle_secs: Option<u64>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Mcp {
+    tools: Option<Tools>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected \"all\" or a list of tools")]
+enum Tools {
+    Word(All),
+    List(Vec<String>),
+}
+
+/// Tools that an agent can be offered.
+const TOOLS: [&str; 1] = ["diagnostics"];
+
 /// All keys, for the environment's variables.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -134,6 +153,7 @@ const KEYS: [&str; 11] = [
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
     "daemon.idle_secs",
+    "mcp.tools",
 ];
 
 impl Default for Config {
@@ -150,6 +170,7 @@ impl Default for Config {
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
             daemon_idle: Duration::from_mins(30),
+            tools: None,
         }
     }
 }
@@ -208,7 +229,7 @@ impl Config {
         layer: Layer,
         known_languages: &[&str],
     ) -> Result<(), (&'static str, String)> {
-        let Layer { enabled, lsp, scan, looping, daemon } = layer;
+        let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
         set(&mut self.lsp_enabled, lsp.enabled);
         set(&mut self.lsp_required, lsp.required);
@@ -225,6 +246,17 @@ impl Config {
                     ));
                 }
                 self.languages = Some(ids);
+            }
+        }
+        match mcp.tools {
+            None => {}
+            Some(Tools::Word(All::All)) => self.tools = None,
+            Some(Tools::List(names)) => {
+                if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
+                    let known = TOOLS.join(", ");
+                    return Err(("mcp.tools", format!("unknown tool {name}; known: {known}")));
+                }
+                self.tools = Some(names);
             }
         }
         let millis = Duration::from_millis;
@@ -261,6 +293,16 @@ impl Config {
             secs,
         )?;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
+    }
+
+    /// The tools that agents are offered.
+    #[must_use]
+    pub fn mcp_tools(&self) -> Vec<&str> {
+        let is_on = |name: &&str| match &self.tools {
+            None => true,
+            Some(names) => names.iter().any(|one| one == name),
+        };
+        TOOLS.into_iter().filter(is_on).collect()
     }
 
     /// Whether the language server of this language is asked.
@@ -381,6 +423,7 @@ mod tests {
         check_error(&[range], &[], &["ralph.yaml:3", "ralph.loop.max_iterations", "1 and 1000"]);
         let language = "ralph: {lsp: {languages: [pyhton]}}";
         check_error(&[language], &[], &["pyhton", "python, go"]);
+        check_error(&["ralph: {mcp: {tools: [renam]}}"], &[], &["renam", "diagnostics"]);
         check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
         check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);
     }

@@ -14,6 +14,7 @@ pub mod git;
 pub mod ipc;
 pub mod looping;
 pub mod lsp;
+pub mod mcp;
 pub mod report;
 pub mod scan;
 pub mod servers;

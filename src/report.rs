@@ -7,6 +7,7 @@ pub mod human;
 pub mod json;
 pub mod loops;
 pub mod notice;
+pub mod tools;
 
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::LINE_CHARS_MAX;

@@ -16,6 +16,8 @@ pub const CONTEXT_CHARS_MAX: usize = 9_500;
 pub const MESSAGE_CHARS_MAX: usize = 400;
 /// Findings named one by one in an edit's feedback; the rest are counted.
 pub const FEEDBACK_FINDINGS_MAX: usize = 20;
+/// Findings, places or files named one by one in a tool's structured answer; the rest are counted.
+pub const TOOL_FINDINGS_MAX: usize = 50;
 /// Largest frame taken from a language server.
 pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest header block of an LSP frame; beyond it the bytes are junk and are skipped.

@@ -57,6 +57,8 @@ pub(super) enum Command {
     /// The background process that keeps language servers warm; started on demand
     #[command(subcommand)]
     Daemon(DaemonCommand),
+    /// MCP server on stdio: the engine as tools of an agent
+    Mcp,
     /// Play one whole loop in a temporary project with a scripted agent
     Demo(DemoArgs),
 }

@@ -15,10 +15,13 @@ use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
 
 /// Asks for an answer and words what stands in the way of it.
 pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Reply {
-    let caller = match caller(root) {
-        Ok(caller) => caller,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
-    };
+    match caller(root) {
+        Ok(caller) => ask_as(caller, request, no_daemon),
+        Err(error) => Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    }
+}
+
+fn ask_as(caller: Caller, request: Request, no_daemon: bool) -> Reply {
     let Some(places) = Places::from_env(&caller.env) else {
         return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
     };
@@ -36,6 +39,14 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
             let note = format!("moai-ralph: {error}; working without a daemon\n");
             in_process(&places, call.caller, call.request, None, &note)
         }
+    }
+}
+
+/// The same for a tool of an agent: the reply carries a document.
+pub(super) fn ask_for_tool(root: Option<&Path>, request: Request) -> Reply {
+    match caller(root) {
+        Ok(caller) => ask_as(Caller { is_tool: true, ..caller }, request, false),
+        Err(error) => Reply::failed(INVALID, &format!("moai-ralph: {error}")),
     }
 }
 
@@ -102,5 +113,5 @@ fn caller_in(cwd: PathBuf, root: Option<&Path>) -> Result<Caller, String> {
         Some(root) if cwd.join(root).is_dir() => Some(cwd.join(root)),
         Some(root) => return Err(format!("--root {}: not a directory", root.display())),
     };
-    Ok(Caller { cwd, root, env: environment() })
+    Ok(Caller { cwd, root, env: environment(), is_tool: false })
 }

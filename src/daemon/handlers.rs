@@ -6,6 +6,7 @@ mod hook;
 mod loop_cancel;
 mod loop_start;
 mod loop_status;
+mod mcp_tools;
 mod post_tool_batch;
 mod post_tool_use;
 mod session_end;
@@ -39,6 +40,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::DaemonStatus { json } => daemon_status::handle(engine, json).await.into(),
         // Stopping is the lifecycle's own business; an engine without a daemon has nothing to stop.
         Request::DaemonStop => Reply::done("no daemon is running\n".to_owned()).into(),

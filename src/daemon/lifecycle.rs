@@ -190,6 +190,7 @@ fn name(request: &Request) -> String {
         Request::LoopStart(_) => "loop start".to_owned(),
         Request::LoopStatus(_) => "loop status".to_owned(),
         Request::LoopCancel(_) => "loop cancel".to_owned(),
+        Request::McpTools => "mcp tools".to_owned(),
         Request::DaemonStatus { .. } => "daemon status".to_owned(),
         Request::DaemonStop => "daemon stop".to_owned(),
     }

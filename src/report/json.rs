@@ -74,7 +74,7 @@ fn finding(finding: &Finding) -> Value {
     })
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+pub(super) fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Clean => "clean",
         Verdict::Dirty => "dirty",

@@ -29,6 +29,9 @@ pub struct Caller {
     pub root: Option<PathBuf>,
     /// Environment; never logged.
     pub env: BTreeMap<String, String>,
+    /// Whether the answer is for a tool of an agent, which wants a document beside the text.
+    #[serde(default)]
+    pub is_tool: bool,
 }
 
 /// What a front door can ask for; one handler file each.
@@ -50,6 +53,8 @@ pub enum Request {
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// Which tools the project's options offer to agents.
+    McpTools,
     /// `daemon status`.
     DaemonStatus {
         /// JSON instead of text.
@@ -131,6 +136,9 @@ pub struct Answer {
 pub struct Reply {
     /// For stdout, whole.
     pub stdout: String,
+    /// For a tool: the answer as values (`report::tools`); `None` for a refusal or a failure.
+    #[serde(default)]
+    pub document: Option<Box<serde_json::Value>>,
     /// For stderr, whole.
     pub stderr: String,
     /// Exit code (contract section 1).

@@ -6,6 +6,7 @@ mod docs;
 mod fake_server;
 mod hooks;
 mod loops;
+mod mcp;
 mod options;
 mod payload_files;
 mod plugin;

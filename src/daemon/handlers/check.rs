@@ -12,7 +12,7 @@ use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking, from_cwd};
 use crate::daemon::gather::{Asked, gather};
 use crate::daemon::project::Project;
-use crate::report::{human, json};
+use crate::report::{human, json, tools};
 use crate::wire::control::{Caller, Check, Reply};
 use crate::{files, git};
 
@@ -57,7 +57,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
     };
-    Reply { stdout, stderr: note, code }
+    let document = caller.is_tool.then(|| tools::diagnostics(&evidence).into());
+    Reply { stdout, document, stderr: note, code }
 }
 
 /// The files asked for.
