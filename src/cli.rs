@@ -19,6 +19,7 @@ use clap::error::ErrorKind;
 use args::{Args, Color, Command, LoopCommand, Output, Select};
 
 use crate::base::limits::PROMPT_BYTES_MAX;
+use crate::servers::supervisor;
 use crate::wire::control::{Check, LoopSelect, LoopStart, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
@@ -33,6 +34,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
     let event = args.get(2).and_then(|event| event.to_str()).unwrap_or_default();
     if args.get(1).is_some_and(|name| name == "hook") && !event.starts_with('-') {
         return hook::run(event);
+    }
+    // Processes that we start ourselves; nothing of the rest is needed in them.
+    match args.get(1).and_then(|name| name.to_str()) {
+        Some(supervisor::SUPERVISE) => return supervisor::supervise(&args[2..]),
+        Some(supervisor::BECOME) => return supervisor::become_server(&args[2..]),
+        _ => {}
     }
     let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));
     let is_hook = words.next().is_some_and(|arg| arg == "hook");

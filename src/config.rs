@@ -22,6 +22,10 @@ pub struct Config {
     pub lsp_required: bool,
     /// Idle time of a language server.
     pub server_idle: Duration,
+    /// Memory above which an idle language server is started anew, in bytes.
+    pub memory_soft_bytes: u64,
+    /// Memory above which a language server is ended at once, in bytes.
+    pub memory_hard_bytes: u64,
     /// Whether the structural scan runs.
     pub scan_enabled: bool,
     /// Iterations of a loop that does not say how many.
@@ -89,6 +93,8 @@ struct Lsp {
     languages: Option<Languages>,
     required: Option<bool>,
     idle_secs: Option<u64>,
+    memory_soft_mb: Option<u64>,
+    memory_hard_mb: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -141,13 +147,15 @@ enum Tools {
 const TOOLS: [&str; 1] = ["diagnostics"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
     "lsp.languages",
     "lsp.required",
     "lsp.idle_secs",
+    "lsp.memory_soft_mb",
+    "lsp.memory_hard_mb",
     "scan.enabled",
     "loop.max_iterations",
     "loop.stop_budget_ms",
@@ -155,6 +163,8 @@ const KEYS: [&str; 12] = [
     "daemon.idle_secs",
     "mcp.tools",
 ];
+
+const MIB: u64 = 1024 * 1024;
 
 impl Default for Config {
     fn default() -> Self {
@@ -165,6 +175,8 @@ impl Default for Config {
             languages: None,
             lsp_required: false,
             server_idle: Duration::from_mins(10),
+            memory_soft_bytes: 3_072 * MIB,
+            memory_hard_bytes: 6_144 * MIB,
             scan_enabled: true,
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
@@ -269,6 +281,13 @@ impl Config {
             millis,
         )?;
         bounded(&mut self.server_idle, "lsp.idle_secs", lsp.idle_secs, 1..=86_400, secs)?;
+        let memory = [
+            (&mut self.memory_soft_bytes, "lsp.memory_soft_mb", lsp.memory_soft_mb),
+            (&mut self.memory_hard_bytes, "lsp.memory_hard_mb", lsp.memory_hard_mb),
+        ];
+        for (place, key, value) in memory {
+            bounded(place, key, value, 64..=1_048_576, |mib| mib * MIB)?;
+        }
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let most = u64::from(crate::base::limits::LOOP_ITERATIONS_MAX);
         bounded(
@@ -404,6 +423,15 @@ mod tests {
         assert_eq!(config.max_iterations, 5);
         assert!(config.asks_for("go") && !config.asks_for("python"));
         assert_eq!(load(&["# nothing\n", ""], &[]), Ok(Config::default()));
+    }
+
+    #[test]
+    fn memory_limits_are_read_in_mib_within_their_range() {
+        let text = "ralph:\n  lsp:\n    memory_soft_mb: 64\n    memory_hard_mb: 1048576\n";
+        let config = load(&[text], &[]).expect("both bounds are allowed");
+        assert_eq!((config.memory_soft_bytes, config.memory_hard_bytes), (64 * MIB, 1 << 40));
+        let small = "ralph:\n  lsp:\n    memory_hard_mb: 63\n";
+        check_error(&[small], &[], &["ralph.yaml:3", "ralph.lsp.memory_hard_mb", "64 and 1048576"]);
     }
 
     fn check_error(files: &[&str], env: &[(&str, &str)], expected: &[&str]) {

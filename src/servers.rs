@@ -1,11 +1,18 @@
 //! Running language servers: one pool for the whole daemon, one actor per server, at most
-//! [`LANGUAGE_SERVERS_MAX`] processes. It must not know hooks, loops or reports.
+//! [`LANGUAGE_SERVERS_MAX`](crate::base::limits::LANGUAGE_SERVERS_MAX) process trees. It must not know hooks, loops or reports.
 
 mod actor;
+mod breaker;
+mod diary;
+mod eviction;
 pub mod install;
+mod memory;
 mod pool;
 mod process;
 pub mod resolve;
+mod room;
+pub mod supervisor;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,9 +21,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
+pub use self::diary::LogLine;
+pub use self::memory::MemoryLimits;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX};
+use crate::base::limits::SERVER_QUEUE_MAX;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::Catalogue;
@@ -60,17 +69,89 @@ pub struct Measured {
     pub elapsed: Duration,
 }
 
-/// A running server, for people.
+/// What a server is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// It waits for room, or for its handshake.
+    Starting,
+    /// It says that it is loading the project.
+    Loading,
+    /// It has nothing to do.
+    Ready,
+    /// Questions are open.
+    Busy,
+    /// It does not run.
+    Down,
+}
+
+impl ServerState {
+    /// Its name in documents.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Loading => "loading",
+            Self::Ready => "ready",
+            Self::Busy => "busy",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// A language server, for people.
 #[derive(Clone, Debug)]
 pub struct ServerStatus {
     /// Server id.
     pub id: String,
+    /// Ids of the languages it serves.
+    pub languages: Vec<String>,
     /// Its root.
     pub root: PathBuf,
+    /// What it is at.
+    pub state: ServerState,
     /// Process id, when it runs.
     pub process_id: Option<u32>,
-    /// `starting`, `ready` or `down`.
-    pub state: &'static str,
+    /// Memory of its process tree; `None` where it cannot be measured.
+    pub memory_bytes: Option<u64>,
+    /// Time since its start, when it runs.
+    pub uptime: Option<Duration>,
+    /// Questions it answered.
+    pub answered: u64,
+    /// Times its process was started anew.
+    pub restarts: u64,
+    /// Why its process was last given up.
+    pub last_gap: Option<Gap>,
+}
+
+/// Which servers are meant.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Server ids; none means all.
+    pub ids: Vec<String>,
+    /// Only those of this root.
+    pub root: Option<PathBuf>,
+}
+
+/// What became of one server.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Server id.
+    pub id: String,
+    /// Its root.
+    pub root: PathBuf,
+    /// Why it did not work.
+    pub outcome: Result<(), Gap>,
+}
+
+/// What one server wrote lately.
+#[derive(Clone, Debug)]
+pub struct ServerLog {
+    /// Server id.
+    pub id: String,
+    /// Its root.
+    pub root: PathBuf,
+    /// Oldest first.
+    pub lines: Vec<LogLine>,
 }
 
 /// Handle to the pool; cheap to clone.
@@ -84,9 +165,9 @@ impl Servers {
     /// Starts the pool. `data` is where `server install` puts pinned servers; a server nobody
     /// asked for `idle` long is stopped. Needs a tokio runtime.
     #[must_use]
-    pub fn start(data: PathBuf, idle: Duration) -> Self {
+    pub fn start(data: PathBuf, idle: Duration, memory: MemoryLimits) -> Self {
         let (sender, orders) = mpsc::channel(SERVER_QUEUE_MAX);
-        tokio::spawn(pool::Pool::new(idle).run(orders));
+        tokio::spawn(pool::Pool::new(idle, memory).run(orders));
         Self { pool: sender, data }
     }
 
@@ -150,17 +231,46 @@ impl Servers {
         let _ = self.pool.send(order).await;
     }
 
-    /// All servers.
-    pub async fn list(&self) -> Vec<ServerStatus> {
-        let (reply, answer) = oneshot::channel();
-        let _ = self.pool.send(pool::Order::List { reply }).await;
-        answer.await.unwrap_or_default()
+    /// Starts a server without a question and waits for its handshake.
+    pub async fn warm(&self, around: &Surroundings, choice: resolve::Choice) -> Result<(), Gap> {
+        let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));
+        let (around, choice) = (Box::new(around.clone()), Box::new(choice));
+        let started = self.errand(|reply| pool::Order::Start { around, choice, reply }).await;
+        started.unwrap_or_else(gone)
     }
 
-    /// Stops all servers and waits until their process groups are gone.
+    /// All servers that run, are to run, or went wrong.
+    pub async fn list(&self) -> Vec<ServerStatus> {
+        self.errand(|reply| pool::Order::List { reply }).await.unwrap_or_default()
+    }
+
+    /// What these servers wrote lately.
+    pub async fn log(&self, which: Selection) -> Vec<ServerLog> {
+        self.errand(|reply| pool::Order::Log { which, reply }).await.unwrap_or_default()
+    }
+
+    /// Stops these servers and waits until they are gone. The next question starts them again.
+    pub async fn stop_some(&self, which: Selection) -> Vec<Done> {
+        self.errand(|reply| pool::Order::StopSome { which, reply }).await.unwrap_or_default()
+    }
+
+    /// Starts these servers anew and waits for their handshakes.
+    pub async fn restart(&self, which: Selection) -> Vec<Done> {
+        self.errand(|reply| pool::Order::Restart { which, reply }).await.unwrap_or_default()
+    }
+
+    /// Stops all servers for good and waits until their process trees are gone.
     pub async fn stop(&self) {
+        let _ = self.errand(|reply| pool::Order::Stop { reply }).await;
+    }
+
+    /// `None` when the pool is gone, which has no servers then.
+    async fn errand<T>(
+        &self,
+        order: impl FnOnce(oneshot::Sender<T>) -> pool::Order,
+    ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        let _ = self.pool.send(pool::Order::Stop { reply }).await;
-        let _ = answer.await;
+        self.pool.send(order(reply)).await.ok()?;
+        answer.await.ok()
     }
 }

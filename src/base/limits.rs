@@ -45,12 +45,43 @@ pub const OPEN_DOCUMENTS_MAX: usize = 20;
 pub const PULLS_IN_FLIGHT_MAX: usize = 4;
 /// Messages waiting for one language server before callers must wait.
 pub const SERVER_QUEUE_MAX: usize = 256;
-/// Stderr of a language server kept for its crash message.
-pub const SERVER_STDERR_BYTES_MAX: usize = 8 * 1024;
+/// Longest line kept of what a language server writes to its log and to stderr.
+pub const SERVER_LOG_LINE_BYTES_MAX: usize = 500;
+/// Lines kept of what a language server writes to its log and to stderr.
+pub const SERVER_LOG_LINES_MAX: usize = 200;
 /// Time a language server gets to answer `initialize`.
 pub const SERVER_START_MS_MAX: u64 = 60_000;
 /// Time a language server gets between `shutdown` and the end of its process group.
 pub const SERVER_STOP_MS_MAX: u64 = 2_500;
+/// Time a language server's process tree gets to be gone once it is killed; longer takes only what
+/// is stuck in the kernel.
+pub const SERVER_KILL_MS_MAX: u64 = 1_000;
+/// Time for reading what an ended language server left in its pipes.
+pub const SERVER_DRAIN_MS_MAX: u64 = 500;
+/// Time a question waits for one of the [`LANGUAGE_SERVERS_MAX`] places when every one is taken by
+/// a busy server: as long as a Stop waits for its answers by default.
+pub const SERVER_ROOM_MS_MAX: u64 = 60_000;
+/// Time for which a server that says it is loading is not stopped to make room: one that never
+/// says that it is done must not keep its place for ever.
+pub const SERVER_LOADING_MS_MAX: u64 = 600_000;
+/// Span in which questions count as recent use of a language server.
+pub const SERVER_USE_SECS: u64 = 600;
+/// Recent questions counted for one language server; more weigh the same.
+pub const SERVER_USES_MAX: usize = 64;
+/// Pause between two looks at the memory of language servers.
+pub const SERVER_MEMORY_LOOK_MS: u64 = 3_000;
+/// Shortest time between two restarts of a server because of its soft limit: one that needs more
+/// would otherwise start for ever.
+pub const SERVER_MEMORY_RESTART_SECS_MIN: u64 = 600;
+/// Time language servers get to describe themselves for `server list`.
+pub const SERVER_DESCRIBE_MS_MAX: u64 = 1_000;
+/// Pause between two looks of a supervisor at its owner; a closed pipe is seen at once. Below one
+/// second.
+pub const SUPERVISOR_LOOK_MS: u64 = 900;
+/// Pause between two looks of a supervisor at what it has killed.
+pub const SUPERVISOR_SWEEP_MS: u64 = 5;
+/// Looks of a supervisor at what it has killed: half a second.
+pub const SUPERVISOR_SWEEPS_MAX: u32 = 100;
 /// First pause before a crashed language server is started again; doubled at every crash.
 pub const SERVER_RESTART_MS_MIN: u64 = 500;
 /// Longest pause before a crashed language server is started again.

@@ -13,7 +13,7 @@ use super::ledger::{Late, Ledger, Reader};
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::ipc::Places;
-use crate::servers::Servers;
+use crate::servers::{MemoryLimits, Servers};
 use crate::store::Store;
 use crate::wire::control::{Caller, Reply, Request};
 
@@ -52,8 +52,13 @@ impl Engine {
     /// where none can be kept warm. Needs a tokio runtime.
     #[must_use]
     pub fn new(places: Places, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+        let memory = MemoryLimits {
+            // Who lowers only the hard limit means both.
+            soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
+            hard_bytes: options.memory_hard_bytes,
+        };
         Arc::new(Self {
-            servers: Servers::start(places.data.clone(), options.server_idle),
+            servers: Servers::start(places.data.clone(), options.server_idle, memory),
             store: Store::start(places.state.clone()),
             places,
             lsp_gap,

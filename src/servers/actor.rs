@@ -1,20 +1,29 @@
 //! One actor per language server: the only owner of its process and its session. Starts the
-//! process at the first question, after a crash again with growing pauses, and never gives up for
-//! good.
+//! process at the first question, once there is room for it, after a crash again with growing
+//! pauses, and never gives up for good. It waits for nothing but its own process's last words.
 
-use std::collections::HashMap;
+mod description;
+
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::process::Process;
+pub(super) use self::description::Description;
+use super::breaker::Breaker;
+use super::diary::{Diary, LogLine};
+use super::process::{Heard, Process};
 use super::resolve::Choice;
+use super::room::{ActorId, Note, Slot};
 use super::{Subject, Surroundings};
 use crate::base::finding::Finding;
-use crate::base::limits::{SERVER_RESTART_MS_MAX, SERVER_RESTART_MS_MIN, SERVER_START_MS_MAX};
+use crate::base::limits::{
+    LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_ROOM_MS_MAX,
+    SERVER_START_MS_MAX,
+};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::session::{Effect, FileChange, Place, Query, Question, Replied, Session};
@@ -23,7 +32,7 @@ use crate::wire::jsonrpc::Message;
 /// An answer: the server's version and its verdict.
 pub(super) type Answer = (Option<String>, Result<Vec<Finding>, Gap>);
 
-/// What the pool asks of an actor.
+/// What callers ask of a server; taken in order.
 pub(super) enum Order {
     /// Measure a file.
     Measure { subject: Subject, language_id: String, reply: oneshot::Sender<Answer> },
@@ -31,8 +40,6 @@ pub(super) enum Order {
     Query { query: Query, reply: oneshot::Sender<Result<Replied, Gap>> },
     /// Files changed on disk.
     FilesChanged { changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
-    /// End; the actor's task ends when the process group is gone.
-    Stop,
 }
 
 impl Order {
@@ -42,9 +49,45 @@ impl Order {
         match self {
             Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
             Self::Query { reply, .. } => drop(reply.send(Err(gap))),
-            Self::FilesChanged { .. } | Self::Stop => {}
+            Self::FilesChanged { .. } => {}
         }
     }
+}
+
+/// Waits for the handshake of a server that is to be started.
+type Started = oneshot::Sender<Result<(), Gap>>;
+
+/// What the pool does with a server, past the questions that wait for it.
+pub(super) enum Control {
+    /// Give the place back, unless somebody needs the server.
+    Release,
+    /// End the process; `done` is dropped when it is gone.
+    Stop { done: oneshot::Sender<()> },
+    /// Start the process unless it runs.
+    Start { reply: Started },
+    /// Start the process anew; without a `reply` only if nobody needs the server.
+    Restart { reply: Option<Started> },
+    /// End the process at once; open questions get this gap.
+    Kill(Gap),
+    /// Say how it is.
+    Describe { reply: oneshot::Sender<Description> },
+    /// Say what it wrote.
+    Log { reply: oneshot::Sender<Vec<LogLine>> },
+}
+
+/// What the pool may look at without asking.
+#[derive(Debug, Default)]
+pub(super) struct Gauge {
+    /// Whether questions are open or the server says that it is loading.
+    pub(super) is_needed: AtomicBool,
+    /// Whether there is anything to say about it: it runs, is to run, or went wrong.
+    pub(super) is_listed: AtomicBool,
+    /// Process id of the tree's leader, 0 when there is none.
+    pub(super) process_id: AtomicU32,
+    /// Time from a start to the first answer, 0 when there never was one.
+    pub(super) restart_ms: AtomicU64,
+    /// Set by the pool when it could not tell which files changed.
+    pub(super) has_missed_changes: AtomicBool,
 }
 
 /// Who waits for a ticket.
@@ -53,162 +96,322 @@ enum Reply {
     Result(oneshot::Sender<Result<Replied, Gap>>),
 }
 
-/// What the pool may look at without asking.
-#[derive(Debug, Default)]
-pub(super) struct Gauge {
-    /// Whether questions are open.
-    pub(super) is_busy: AtomicBool,
-    /// Process id, 0 when none.
-    pub(super) process_id: AtomicU32,
-    /// Whether the handshake is done.
-    pub(super) is_ready: AtomicBool,
+/// What waits for a process, and its turn in it.
+enum Wanted {
+    Question(Order),
+    Start(Option<Started>),
+}
+
+impl Wanted {
+    fn refuse(self, gap: Gap) {
+        match self {
+            Self::Question(order) => order.refuse(gap),
+            Self::Start(Some(reply)) => drop(reply.send(Err(gap))),
+            Self::Start(None) => {}
+        }
+    }
 }
 
 pub(super) struct Actor {
+    id: ActorId,
     around: Surroundings,
     choice: Choice,
     gauge: Arc<Gauge>,
+    notes: mpsc::UnboundedSender<Note>,
     running: Option<Running>,
+    /// The place that was asked for.
+    room: Option<oneshot::Receiver<Slot>>,
+    wanted: VecDeque<(Instant, Wanted)>,
+    starting: Vec<Started>,
     version: Option<String>,
-    replies: HashMap<u64, Reply>,
+    replies: HashMap<u64, (Instant, Reply)>,
     next_ticket: u64,
-    crash_count: u32,
-    retry_at: Option<(Instant, Gap)>,
+    breaker: Breaker,
+    /// The one question that is asked after a crash until it is answered.
+    trial: Option<u64>,
+    diary: Diary,
+    answered: u64,
+    starts: u64,
 }
 
 struct Running {
     process: Process,
+    slot: Slot,
     session: Session,
+    started: Instant,
     /// Until the handshake is done: when to give up.
     start_deadline: Option<Instant>,
+    /// Since when it says that it is loading.
+    loading_since: Option<Instant>,
+    /// Time from the start until it was loaded, as far as that is known before the first answer.
+    load: Duration,
+    has_answered: bool,
 }
 
 impl Actor {
-    pub(super) fn new(around: Surroundings, choice: Choice, gauge: Arc<Gauge>) -> Self {
+    pub(super) fn new(
+        id: ActorId,
+        around: Surroundings,
+        choice: Choice,
+        gauge: Arc<Gauge>,
+        notes: mpsc::UnboundedSender<Note>,
+    ) -> Self {
         Self {
+            id,
             around,
             choice,
             gauge,
+            notes,
             running: None,
+            room: None,
+            wanted: VecDeque::new(),
+            starting: Vec::new(),
             version: None,
             replies: HashMap::new(),
             next_ticket: 0,
-            crash_count: 0,
-            retry_at: None,
+            breaker: Breaker::default(),
+            trial: None,
+            diary: Diary::default(),
+            answered: 0,
+            starts: 0,
         }
     }
 
-    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    /// Works until the pool drops its ends; the place is given back when the process is gone.
+    pub(super) async fn run(
+        mut self,
+        mut orders: mpsc::Receiver<Order>,
+        mut controls: mpsc::Receiver<Control>,
+    ) {
         loop {
             let wake = self.next_wake();
             tokio::select! {
-                order = orders.recv() => match order {
-                    Some(Order::Stop) | None => break,
-                    Some(order) => self.obey(order),
+                control = controls.recv() => match control {
+                    Some(control) => self.control(control),
+                    None => break,
                 },
-                message = receive(self.running.as_mut()) => match message {
-                    Some(message) => self.hear(message),
-                    None => self.crashed().await,
+                order = orders.recv() => match order {
+                    Some(order) => self.obey(order),
+                    None => break,
+                },
+                slot = receive_slot(self.room.as_mut()) => self.enter(slot),
+                heard = hear(self.running.as_mut()) => match heard {
+                    Heard::Message(message) => self.hear(message),
+                    Heard::Line(line) => self.diary.note("stderr", &line),
+                    Heard::End => self.crashed().await,
                 },
                 () = sleep_until(wake) => self.tick(),
             }
-            if let Some(gap) = self.perform() {
-                self.give_up(gap).await;
-            }
-            self.show();
+            self.settle();
         }
-        if let Some(mut running) = self.running.take() {
-            running.session.stop();
-            let effects = running.session.take_effects();
-            self.deliver(effects, Some(&running.process));
-            running.process.end().await;
+        self.refuse_wanted(&stopped());
+        if let Some(process) = self.leave() {
+            process.await;
         }
         self.show();
     }
 
+    /// After each event: what the session wants is done, what waits is asked, the gauge is right.
+    fn settle(&mut self) {
+        if self.gauge.has_missed_changes.swap(false, Ordering::Relaxed) {
+            // It would answer from files as they were.
+            self.leave_behind(None);
+        }
+        loop {
+            if let Some(gap) = self.perform() {
+                self.give_up(gap);
+            }
+            if self.wanted.is_empty() || self.trial.is_some() {
+                break;
+            }
+            if self.running.is_none() {
+                self.want_room();
+                break;
+            }
+            self.ask_wanted();
+        }
+        self.tell_started();
+        self.show();
+    }
+
+    fn control(&mut self, control: Control) {
+        match control {
+            Control::Release | Control::Restart { reply: None } if self.is_needed() => {
+                self.show();
+                let _ = self.notes.send(Note::Refused(self.id));
+            }
+            Control::Release => self.leave_behind(None),
+            Control::Stop { done } => {
+                self.refuse_wanted(&stopped());
+                self.leave_behind(Some(done));
+            }
+            Control::Start { reply } => {
+                self.breaker.reset();
+                self.want(Wanted::Start(Some(reply)));
+            }
+            Control::Restart { reply: None } if self.running.is_none() => {}
+            Control::Restart { reply } => {
+                self.breaker.reset();
+                self.leave_behind(None);
+                self.want(Wanted::Start(reply));
+            }
+            Control::Kill(gap) => self.give_up(gap),
+            Control::Describe { reply } => drop(reply.send(self.describe())),
+            Control::Log { reply } => drop(reply.send(self.diary.lines())),
+        }
+    }
+
     fn obey(&mut self, order: Order) {
         match order {
-            order @ (Order::Measure { .. } | Order::Query { .. }) => self.ask(order),
             Order::FilesChanged { changes, asked } => {
                 if let Some(running) = &mut self.running {
                     running.session.files_changed(&changes, &asked);
                 }
             }
-            Order::Stop => {}
+            question => match self.breaker.refuses(Instant::now()) {
+                Some(gap) => question.refuse(gap.clone()),
+                None => self.want(Wanted::Question(question)),
+            },
         }
     }
 
-    fn ask(&mut self, order: Order) {
+    fn want(&mut self, wanted: Wanted) {
+        if self.wanted.len() >= SERVER_QUEUE_MAX {
+            return wanted.refuse(Gap::new(Cause::TimedOut, "too many questions are waiting"));
+        }
+        let deadline = Instant::now() + Duration::from_millis(SERVER_ROOM_MS_MAX);
+        self.wanted.push_back((deadline, wanted));
+    }
+
+    fn want_room(&mut self) {
+        if self.room.is_none() {
+            let (reply, slot) = oneshot::channel();
+            let _ = self.notes.send(Note::WantsRoom(self.id, reply));
+            self.room = Some(slot);
+        }
+    }
+
+    /// Asks what waits; after a crash one question first, the others when it is answered.
+    fn ask_wanted(&mut self) {
+        while self.trial.is_none()
+            && let Some((_, wanted)) = self.wanted.pop_front()
+        {
+            match wanted {
+                Wanted::Question(order) => {
+                    let ticket = self.ask(order);
+                    self.trial = ticket.filter(|_| self.breaker.is_half_open());
+                }
+                Wanted::Start(reply) => self.starting.extend(reply),
+            }
+        }
+    }
+
+    fn tell_started(&mut self) {
+        if self.running.as_ref().is_some_and(|running| running.start_deadline.is_none()) {
+            self.starting.drain(..).for_each(|reply| drop(reply.send(Ok(()))));
+        }
+    }
+
+    fn ask(&mut self, order: Order) -> Option<u64> {
         let now = Instant::now();
-        if let Some((at, gap)) = &self.retry_at
-            && now < *at
-        {
-            return order.refuse(gap.clone());
-        }
-        if self.running.is_none()
-            && let Err(gap) = self.start(now)
-        {
-            return order.refuse(gap);
-        }
-        let Some(running) = &mut self.running else { return };
+        let session = &mut self.running.as_mut()?.session;
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         match order {
             Order::Measure { subject: Subject { path, text, hash }, language_id, reply } => {
-                self.replies.insert(ticket, Reply::Verdict(reply));
-                running.session.ask(Question { ticket, path, language_id, text, hash }, now);
+                self.replies.insert(ticket, (now, Reply::Verdict(reply)));
+                session.ask(Question { ticket, path, language_id, text, hash }, now);
             }
             Order::Query { mut query, reply } => {
-                self.replies.insert(ticket, Reply::Result(reply));
+                self.replies.insert(ticket, (now, Reply::Result(reply)));
                 query.document.ticket = ticket;
-                running.session.query(query, now);
+                session.query(query, now);
             }
-            Order::FilesChanged { .. } | Order::Stop => {}
+            Order::FilesChanged { .. } => return None,
+        }
+        Some(ticket)
+    }
+
+    /// There is room: the process is started.
+    fn enter(&mut self, slot: Option<Slot>) {
+        self.room = None;
+        let Some(slot) = slot else { return self.refuse_wanted(&stopped()) };
+        if let Err(gap) = self.start(slot) {
+            self.refuse_wanted(&gap);
+            self.breaker.crashed(gap, Instant::now());
         }
     }
 
-    fn start(&mut self, now: Instant) -> Result<(), Gap> {
-        let Choice { id, spec, program, settings, .. } = &self.choice;
+    fn start(&mut self, slot: Slot) -> Result<(), Gap> {
+        let Choice { id, spec, program, settings, workspace, .. } = &self.choice;
         let root = &self.around.root;
-        let process = Process::spawn(program, &spec.args, &self.choice.workspace, &self.around.env)
-            .map_err(|error| {
+        let process =
+            Process::spawn(program, &spec.args, workspace, &self.around.env).map_err(|error| {
                 Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
             })?;
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
-        let place = Place { root: root.clone(), workspace: self.choice.workspace.clone() };
+        self.diary.note("engine", "started");
+        self.starts += 1;
+        let place = Place { root: root.clone(), workspace: workspace.clone() };
         let session = Session::start(id, spec, settings.clone(), place, std::process::id());
-        let start_deadline = Some(now + Duration::from_millis(SERVER_START_MS_MAX));
-        self.running = Some(Running { process, session, start_deadline });
+        let started = Instant::now();
+        self.running = Some(Running {
+            process,
+            slot,
+            session,
+            started,
+            start_deadline: Some(started + Duration::from_millis(SERVER_START_MS_MAX)),
+            loading_since: Some(started),
+            load: Duration::ZERO,
+            has_answered: false,
+        });
         Ok(())
     }
 
     fn hear(&mut self, message: Message) {
+        if let Message::Notification { method, params } = &message {
+            self.diary.note_message(method, params);
+        }
         if let Some(running) = &mut self.running {
             running.session.message(message, Instant::now());
         }
     }
 
     fn tick(&mut self) {
+        let now = Instant::now();
         if let Some(running) = &mut self.running {
-            running.session.tick(Instant::now());
+            running.session.tick(now);
+        }
+        let (late, wanted): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.wanted).into_iter().partition(|(at, _)| *at <= now);
+        self.wanted = wanted;
+        let gap = match &self.running {
+            Some(_) => Gap::new(Cause::Loading, "it crashed and is being tried again"),
+            None => {
+                let detail = format!("{LANGUAGE_SERVERS_MAX} other language servers are busy");
+                Gap::new(Cause::Loading, detail)
+            }
+        };
+        late.into_iter().for_each(|(_, wanted)| wanted.refuse(gap.clone()));
+        if self.wanted.is_empty() {
+            self.room = None;
         }
     }
 
     fn next_wake(&self) -> Option<Instant> {
-        let running = self.running.as_ref()?;
-        [running.session.next_wake(), running.start_deadline].into_iter().flatten().min()
+        let running = self.running.as_ref();
+        let session = running.and_then(|running| running.session.next_wake());
+        let start = running.and_then(|running| running.start_deadline);
+        let wanted = self.wanted.iter().map(|(deadline, _)| *deadline);
+        session.into_iter().chain(start).chain(wanted).min()
     }
 
     /// Does what the session wants; a gap means that the process must go.
     fn perform(&mut self) -> Option<Gap> {
-        let running = self.running.as_mut()?;
+        let mut running = self.running.take()?;
         let effects = running.session.take_effects();
-        if effects.iter().any(|effect| matches!(effect, Effect::Ready(_))) {
-            running.start_deadline = None;
-        }
+        let gap = self.deliver(effects, Some(&mut running));
         let overdue = running.start_deadline.is_some_and(|deadline| deadline <= Instant::now());
-        let running = self.running.take()?;
-        let gap = self.deliver(effects, Some(&running.process));
         self.running = Some(running);
         let too_slow = || {
             let secs = SERVER_START_MS_MAX / 1000;
@@ -217,30 +420,36 @@ impl Actor {
         gap.or_else(|| overdue.then(too_slow))
     }
 
-    fn deliver(&mut self, effects: Vec<Effect>, process: Option<&Process>) -> Option<Gap> {
+    fn deliver(&mut self, effects: Vec<Effect>, mut running: Option<&mut Running>) -> Option<Gap> {
         let mut give_up = None;
         for effect in effects {
             match effect {
                 Effect::Send(message) => {
+                    let process = running.as_ref().map(|running| &running.process);
                     if process.is_some_and(|process| process.send(message).is_err()) {
                         give_up = Some(Gap::new(Cause::Crashed, "it does not read its input"));
                     }
                 }
                 Effect::Answer(ticket, outcome) => {
-                    self.crash_count = if outcome.is_ok() { 0 } else { self.crash_count };
-                    if let Some(Reply::Verdict(reply)) = self.replies.remove(&ticket) {
+                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
+                    if let Some(Reply::Verdict(reply)) = reply {
                         // The asker may have gone on; the verdict is then simply not needed.
                         let _ = reply.send((self.version.clone(), outcome));
                     }
                 }
                 Effect::Replied(ticket, outcome) => {
-                    if let Some(Reply::Result(reply)) = self.replies.remove(&ticket) {
+                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
+                    if let Some(Reply::Result(reply)) = reply {
                         let _ = reply.send(outcome);
                     }
                 }
                 Effect::Ready(version) => {
                     self.version = version;
-                    self.gauge.is_ready.store(true, Ordering::Relaxed);
+                    if let Some(running) = &mut running {
+                        running.start_deadline = None;
+                    }
                 }
                 Effect::Give(gap) => give_up = Some(gap),
             }
@@ -248,39 +457,141 @@ impl Actor {
         give_up
     }
 
-    async fn crashed(&mut self) {
-        let Some(running) = &mut self.running else { return };
-        let words = running.process.last_words().await;
-        self.give_up(Gap::new(Cause::Crashed, format!("it ended: {words}"))).await;
+    /// A ticket has its answer. One that proves that the server works closes the breaker; the first
+    /// one tells what a start costs.
+    fn settle_ticket(
+        &mut self,
+        ticket: u64,
+        is_proof: bool,
+        running: Option<&mut Running>,
+    ) -> Option<Reply> {
+        let (asked, reply) = self.replies.remove(&ticket)?;
+        self.trial = self.trial.filter(|trial| *trial != ticket);
+        if is_proof {
+            self.answered += 1;
+            self.breaker.answered();
+        }
+        if let Some(running) = running.filter(|running| is_proof && !running.has_answered) {
+            running.has_answered = true;
+            let cost = running.load + asked.max(running.started + running.load).elapsed();
+            let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
+            self.gauge.restart_ms.store(cost_ms.max(1), Ordering::Relaxed);
+        }
+        Some(reply)
     }
 
-    async fn give_up(&mut self, gap: Gap) {
+    async fn crashed(&mut self) {
+        let Some(running) = &mut self.running else { return };
+        let (end, lines) = running.process.last_words().await;
+        lines.iter().for_each(|line| self.diary.note("stderr", line));
+        let words = match self.diary.last_of_stderr() {
+            Some(line) => format!("it ended: {end}, {line}"),
+            None => format!("it ended: {end}"),
+        };
+        self.give_up(Gap::new(Cause::Crashed, words));
+    }
+
+    /// Ends the process at once and leaves the server alone for a while.
+    fn give_up(&mut self, gap: Gap) {
         let Some(mut running) = self.running.take() else { return };
         let server = &self.choice.id;
         tracing::warn!(server, root = %self.around.root.display(), %gap, "gave up a process");
+        self.diary.note("engine", &format!("gave it up: {gap}"));
         running.session.fail(&gap);
         let effects = running.session.take_effects();
         self.deliver(effects, None);
-        running.process.kill().await;
-        let pause_ms = SERVER_RESTART_MS_MAX.min(SERVER_RESTART_MS_MIN << self.crash_count.min(10));
-        self.crash_count += 1;
-        self.retry_at = Some((Instant::now() + Duration::from_millis(pause_ms), gap));
+        let Running { process, slot, .. } = running;
+        tokio::spawn(async move {
+            process.kill().await;
+            drop(slot);
+        });
+        self.trial = None;
+        self.refuse_wanted(&gap);
+        self.breaker.crashed(gap, Instant::now());
     }
 
-    fn show(&self) {
-        let busy = self.running.as_ref().is_some_and(|running| running.session.is_busy());
+    fn refuse_wanted(&mut self, gap: &Gap) {
+        self.room = None;
+        let wanted = std::mem::take(&mut self.wanted).into_iter().map(|(_, wanted)| wanted);
+        wanted.for_each(|wanted| wanted.refuse(gap.clone()));
+        self.starting.drain(..).for_each(|reply| drop(reply.send(Err(gap.clone()))));
+    }
+
+    /// Ends the process in its own time; nobody waits. `done` is dropped when it is gone.
+    fn leave_behind(&mut self, done: Option<oneshot::Sender<()>>) {
+        if let Some(end) = self.leave() {
+            tokio::spawn(async move {
+                end.await;
+                drop(done);
+            });
+        }
+    }
+
+    /// Says goodbye; what is returned ends the process and then gives the place back.
+    fn leave(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let mut running = self.running.take()?;
+        self.diary.note("engine", "stopped");
+        running.session.stop();
+        let effects = running.session.take_effects();
+        self.deliver(effects, Some(&mut running));
+        self.trial = None;
+        let Running { process, slot, .. } = running;
+        Some(async move {
+            process.end().await;
+            drop(slot);
+        })
+    }
+
+    /// Whether stopping it would cost somebody something now.
+    fn is_needed(&self) -> bool {
+        let is_at_work = self.running.as_ref().is_some_and(|running| {
+            let bound = Duration::from_millis(SERVER_LOADING_MS_MAX);
+            running.session.is_busy()
+                || running.loading_since.is_some_and(|since| since.elapsed() < bound)
+        });
+        is_at_work || !self.wanted.is_empty() || !self.starting.is_empty()
+    }
+
+    fn show(&mut self) {
+        if let Some(running) = &mut self.running {
+            match (running.session.is_ready(), running.loading_since) {
+                (true, Some(_)) => {
+                    running.loading_since = None;
+                    if !running.has_answered {
+                        running.load = running.started.elapsed();
+                    }
+                }
+                (false, None) => running.loading_since = Some(Instant::now()),
+                _ => {}
+            }
+        }
         let id = self.running.as_ref().and_then(|running| running.process.id()).unwrap_or(0);
-        self.gauge.is_busy.store(busy, Ordering::Relaxed);
+        let is_listed = self.running.is_some() || self.room.is_some();
+        let is_listed = is_listed || self.breaker.last_gap().is_some();
         self.gauge.process_id.store(id, Ordering::Relaxed);
-        if self.running.is_none() {
-            self.gauge.is_ready.store(false, Ordering::Relaxed);
+        self.gauge.is_listed.store(is_listed, Ordering::Relaxed);
+        let is_needed = self.is_needed();
+        let was_needed = self.gauge.is_needed.swap(is_needed, Ordering::Relaxed);
+        if was_needed && !is_needed {
+            let _ = self.notes.send(Note::Idle);
         }
     }
 }
 
-async fn receive(running: Option<&mut Running>) -> Option<Message> {
+fn stopped() -> Gap {
+    Gap::new(Cause::Crashed, "the language server was stopped")
+}
+
+async fn hear(running: Option<&mut Running>) -> Heard {
     match running {
-        Some(running) => running.process.receive().await,
+        Some(running) => running.process.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn receive_slot(room: Option<&mut oneshot::Receiver<Slot>>) -> Option<Slot> {
+    match room {
+        Some(room) => room.await.ok(),
         None => std::future::pending().await,
     }
 }

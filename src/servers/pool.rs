@@ -1,5 +1,8 @@
-//! The pool: which actors live. It alone counts language servers, so the bound holds over all
-//! projects; a busy server is never stopped to make room.
+//! The pool: which actors live, and which of them may have a process. It alone gives places, so the
+//! bound holds over all projects; a server that is needed is never stopped to make room. It waits
+//! for nobody: what takes time is done by actors and by tasks of its own.
+
+mod errands;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,9 +13,16 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::actor::{self, Actor, Gauge};
+use super::actor::{self, Actor, Control, Gauge};
+use super::eviction::{Candidate, RecentUse, least_worth};
+use super::memory::{Act, MemoryLimits};
 use super::resolve::Choice;
-use super::{LANGUAGE_SERVERS_MAX, SERVER_QUEUE_MAX, ServerStatus, Surroundings};
+use super::room::{ActorId, Note, Room};
+use super::tree;
+use super::{Done, Selection, ServerLog, ServerStatus, Surroundings};
+use crate::base::limits::{
+    SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
+};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
@@ -22,9 +32,18 @@ use crate::lsp::session::FileChange;
 pub(super) enum Order {
     Ask(Box<Ask>),
     FilesChanged { root: PathBuf, changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
+    /// Start one without a question.
+    Start { around: Box<Surroundings>, choice: Box<Choice>, reply: Started },
     List { reply: oneshot::Sender<Vec<ServerStatus>> },
+    Log { which: Selection, reply: oneshot::Sender<Vec<ServerLog>> },
+    StopSome { which: Selection, reply: oneshot::Sender<Vec<Done>> },
+    Restart { which: Selection, reply: oneshot::Sender<Vec<Done>> },
+    /// End for good.
     Stop { reply: oneshot::Sender<()> },
 }
+
+/// Waits for a start's outcome.
+type Started = oneshot::Sender<Result<(), Gap>>;
 
 /// A question, and the server to ask.
 pub(super) struct Ask {
@@ -66,26 +85,72 @@ impl Key {
     }
 }
 
+/// Process trees by actor and how much memory each holds.
+type Sizes = Vec<(ActorId, u64)>;
+
 struct Entry {
+    actor: ActorId,
     orders: mpsc::Sender<actor::Order>,
+    controls: mpsc::Sender<Control>,
     gauge: Arc<Gauge>,
-    task: JoinHandle<()>,
     last_use: Instant,
+    recent_use: RecentUse,
+    resident_bytes: Option<u64>,
+    /// When it was last started anew for its memory.
+    restarted: Option<Instant>,
+}
+
+impl Entry {
+    fn is_needed(&self) -> bool {
+        self.gauge.is_needed.load(Ordering::Relaxed)
+    }
+
+    fn process_id(&self) -> Option<i32> {
+        let id = self.gauge.process_id.load(Ordering::Relaxed);
+        i32::try_from(id).ok().filter(|id| *id > 0)
+    }
+
+    fn used(&mut self) {
+        self.last_use = Instant::now();
+        self.recent_use.note(self.last_use);
+        // Set here, so that the server is not stopped before its actor has seen the question.
+        self.gauge.is_needed.store(true, Ordering::Relaxed);
+    }
+
+    fn candidate(&self, now: Instant) -> Candidate {
+        Candidate {
+            restart: Duration::from_millis(self.gauge.restart_ms.load(Ordering::Relaxed)),
+            uses: self.recent_use.count(now),
+            resident_bytes: self.resident_bytes,
+            idle: now.saturating_duration_since(self.last_use),
+        }
+    }
 }
 
 pub(super) struct Pool {
     idle: Duration,
+    memory: MemoryLimits,
     entries: HashMap<Key, Entry>,
+    next_actor: ActorId,
+    room: Room,
+    notes: mpsc::UnboundedSender<Note>,
+    told: mpsc::UnboundedReceiver<Note>,
+    /// The look at memory that is under way.
+    sizes: Option<JoinHandle<Sizes>>,
 }
 
 impl Pool {
-    pub(super) fn new(idle: Duration) -> Self {
-        Self { idle, entries: HashMap::new() }
+    pub(super) fn new(idle: Duration, memory: MemoryLimits) -> Self {
+        let (notes, told) = mpsc::unbounded_channel();
+        let room = Room::new(notes.clone());
+        let entries = HashMap::new();
+        Self { idle, memory, entries, next_actor: 0, room, notes, told, sizes: None }
     }
 
     pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut sweep =
             tokio::time::interval(self.idle.clamp(Duration::from_secs(1), Duration::from_secs(30)));
+        let mut look = tokio::time::interval(Duration::from_millis(SERVER_MEMORY_LOOK_MS));
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
@@ -95,52 +160,65 @@ impl Pool {
                         // Later questions find no pool: nothing may start behind a stop.
                         return;
                     }
-                    Some(order) => self.obey(order).await,
+                    Some(order) => self.obey(order),
                     None => break,
                 },
-                _ = sweep.tick() => self.stop_idle().await,
+                Some(note) = self.told.recv() => self.hear(note),
+                sizes = measured(self.sizes.as_mut()) => {
+                    self.sizes = None;
+                    self.judge(&sizes);
+                }
+                _ = look.tick() => self.look_at_memory(),
+                _ = sweep.tick() => self.stop_idle(),
             }
+            self.make_room();
         }
         self.stop_all().await;
     }
 
-    async fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: Order) {
         match order {
-            Order::Ask(ask) => self.ask(*ask).await,
+            Order::Ask(ask) => self.ask(*ask),
             Order::FilesChanged { root, changes, asked } => {
-                for (_, entry) in self.entries.iter().filter(|(key, _)| key.root == root) {
+                for entry in self.entries_of(&root) {
                     let (changes, asked) = (Arc::clone(&changes), Arc::clone(&asked));
-                    let _ = entry.orders.send(actor::Order::FilesChanged { changes, asked }).await;
+                    let order = actor::Order::FilesChanged { changes, asked };
+                    if entry.orders.try_send(order).is_err() {
+                        entry.gauge.has_missed_changes.store(true, Ordering::Relaxed);
+                    }
                 }
             }
-            Order::List { reply } => {
-                let _ = reply.send(self.list());
+            Order::Start { around, choice, reply } => {
+                let entry = self.entry(*around, *choice);
+                entry.used();
+                entry.control(Control::Start { reply });
             }
+            Order::List { reply } => self.list(reply),
+            Order::Log { which, reply } => self.log(&which, reply),
+            Order::StopSome { which, reply } => self.stop_some(&which, reply),
+            Order::Restart { which, reply } => self.restart(&which, reply),
             Order::Stop { .. } => {}
         }
     }
 
-    async fn ask(&mut self, ask: Ask) {
-        let Ask { around, choice, order } = ask;
-        let key = Key::new(&around, &choice);
-        self.stop_outdated(&key).await;
-        if !self.entries.contains_key(&key)
-            && self.entries.len() >= LANGUAGE_SERVERS_MAX
-            && !self.make_room().await
-        {
-            let detail = format!("{LANGUAGE_SERVERS_MAX} language servers are busy");
-            return order.refuse(Gap::new(Cause::Loading, detail));
+    fn entries_of(&self, root: &std::path::Path) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |(key, _)| key.root == root).map(|(_, entry)| entry)
+    }
+
+    fn hear(&mut self, note: Note) {
+        match note {
+            Note::WantsRoom(actor, reply) => self.room.want(actor, reply),
+            Note::Left(actor) => self.room.left(actor),
+            Note::Refused(actor) => self.room.stays(actor),
+            // Whoever waits may have a place now: asked after every event.
+            Note::Idle => {}
         }
-        let entry = self.entries.entry(key).or_insert_with(|| {
-            let (sender, orders) = mpsc::channel(SERVER_QUEUE_MAX);
-            let gauge = Arc::new(Gauge::default());
-            let actor = Actor::new(around, choice, Arc::clone(&gauge));
-            let task = tokio::spawn(actor.run(orders));
-            Entry { orders: sender, gauge, task, last_use: Instant::now() }
-        });
-        entry.last_use = Instant::now();
-        // Set here, so that the server is not stopped before its actor has seen the question.
-        entry.gauge.is_busy.store(true, Ordering::Relaxed);
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let Ask { around, choice, order } = ask;
+        let entry = self.entry(around, choice);
+        entry.used();
         // A full queue is back-pressure on one server; the others' questions must not wait.
         if let Err(error) = entry.orders.try_send(order) {
             let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
@@ -148,78 +226,134 @@ impl Pool {
         }
     }
 
-    /// Stops idle servers that this one replaces: same project and program, other packages or
-    /// options. A running server does not notice what was installed since.
-    async fn stop_outdated(&mut self, key: &Key) {
+    /// The server that sees this project so; its actor is made when there is none.
+    fn entry(&mut self, around: Surroundings, choice: Choice) -> &mut Entry {
+        let key = Key::new(&around, &choice);
+        self.stop_outdated(&key);
+        let (next_actor, notes) = (&mut self.next_actor, &self.notes);
+        self.entries.entry(key).or_insert_with(|| {
+            let (orders, received) = mpsc::channel(SERVER_QUEUE_MAX);
+            let (controls, controlled) = mpsc::channel(SERVER_QUEUE_MAX);
+            let gauge = Arc::new(Gauge::default());
+            let actor = *next_actor;
+            *next_actor += 1;
+            let it = Actor::new(actor, around, choice, Arc::clone(&gauge), notes.clone());
+            tokio::spawn(it.run(received, controlled));
+            Entry {
+                actor,
+                orders,
+                controls,
+                gauge,
+                last_use: Instant::now(),
+                recent_use: RecentUse::default(),
+                resident_bytes: None,
+                restarted: None,
+            }
+        })
+    }
+
+    /// Stops servers that this one replaces, unless they are needed: same project and program, other
+    /// packages or options. A running server does not notice what was installed since.
+    fn stop_outdated(&mut self, key: &Key) {
         let replaces = |old: &Key| {
             let is_same_place = old.root == key.root && old.workspace == key.workspace;
             *old != *key && is_same_place && old.id == key.id && old.env == key.env
         };
-        let outdated = self.entries.iter().filter(|(old, entry)| replaces(old) && !is_busy(entry));
-        let outdated: Vec<Key> = outdated.map(|(old, _)| old.clone()).collect();
-        self.stop(&outdated).await;
+        self.forget(|old, entry| replaces(old) && !entry.is_needed());
     }
 
-    /// Stops the server that was not used for longest; a busy one is never chosen.
-    async fn make_room(&mut self) -> bool {
-        let idle = self.entries.iter().filter(|(_, entry)| !is_busy(entry));
-        let Some(key) = idle.min_by_key(|(_, entry)| entry.last_use).map(|(key, _)| key.clone())
-        else {
-            return false;
-        };
-        self.stop(&[key]).await;
-        true
+    fn stop_idle(&mut self) {
+        let idle = self.idle;
+        self.forget(|_, entry| !entry.is_needed() && entry.last_use.elapsed() >= idle);
     }
 
-    async fn stop_idle(&mut self) {
-        let idle = |entry: &Entry| !is_busy(entry) && entry.last_use.elapsed() >= self.idle;
-        let keys: Vec<Key> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| idle(entry))
-            .map(|(key, _)| key.clone())
-            .collect();
-        self.stop(&keys).await;
+    /// Forgets actors. They end their processes, in their own time, when nobody can ask any more.
+    fn forget(&mut self, which: impl Fn(&Key, &Entry) -> bool) {
+        let room = &mut self.room;
+        self.entries.retain(|key, entry| {
+            let is_forgotten = which(key, entry);
+            if is_forgotten {
+                room.is_leaving(entry.actor);
+            }
+            !is_forgotten
+        });
     }
 
-    async fn stop_all(&mut self) {
-        let keys: Vec<Key> = self.entries.keys().cloned().collect();
-        self.stop(&keys).await;
+    /// Lets those servers go that are worth least, as many as there are others waiting for room.
+    fn make_room(&mut self) {
+        let now = Instant::now();
+        while self.room.wanted() > 0 {
+            let may_leave = |entry: &&Entry| self.room.may_leave(entry.actor) && !entry.is_needed();
+            let candidates = self.entries.values().filter(may_leave);
+            let candidates = candidates.map(|entry| (entry, entry.candidate(now)));
+            let Some(entry) = least_worth(candidates) else { return };
+            if !entry.control(Control::Release) {
+                return;
+            }
+            self.room.is_leaving(entry.actor);
+        }
     }
 
-    /// Asks all to stop, then waits for all: the waits overlap.
-    async fn stop(&mut self, keys: &[Key]) {
-        let mut ending = Vec::new();
-        for key in keys {
-            if let Some(entry) = self.entries.remove(key) {
-                let _ = entry.orders.try_send(actor::Order::Stop);
-                ending.push(entry.task);
+    fn look_at_memory(&mut self) {
+        let leaders = self.entries.values().filter_map(|it| Some((it.actor, it.process_id()?)));
+        let leaders: Vec<(ActorId, i32)> = leaders.collect();
+        if leaders.is_empty() || self.sizes.is_some() {
+            return;
+        }
+        self.sizes = Some(tokio::task::spawn_blocking(move || {
+            let all = tree::all();
+            let size = |(actor, id)| Some((actor, tree::resident_bytes(&all, id)?));
+            leaders.into_iter().filter_map(size).collect()
+        }));
+    }
+
+    fn judge(&mut self, sizes: &[(ActorId, u64)]) {
+        for entry in self.entries.values_mut() {
+            let size = sizes.iter().find(|(actor, _)| *actor == entry.actor);
+            entry.resident_bytes = size.map(|(_, bytes)| *bytes);
+            let Some(bytes) = entry.resident_bytes else { continue };
+            let since = entry.restarted.map(|at| at.elapsed());
+            let mib = bytes / (1024 * 1024);
+            match self.memory.judge(bytes, !entry.is_needed(), since) {
+                Act::Keep => {}
+                Act::Restart => {
+                    tracing::info!(actor = entry.actor, mib, "started anew for its memory");
+                    entry.restarted = Some(Instant::now());
+                    entry.control(Control::Restart { reply: None });
+                    self.room.is_leaving(entry.actor);
+                }
+                Act::Kill => {
+                    let most = self.memory.hard_bytes / (1024 * 1024);
+                    let detail = format!("it used {mib} MiB, more than the {most} it may");
+                    entry.control(Control::Kill(Gap::new(Cause::Crashed, detail)));
+                }
             }
         }
-        for task in ending {
-            let _ = task.await;
-        }
     }
 
-    fn list(&self) -> Vec<ServerStatus> {
-        let status = |(key, entry): (&Key, &Entry)| {
-            let process_id = match entry.gauge.process_id.load(Ordering::Relaxed) {
-                0 => None,
-                id => Some(id),
-            };
-            let state = match (process_id, entry.gauge.is_ready.load(Ordering::Relaxed)) {
-                (None, _) => "down",
-                (Some(_), false) => "starting",
-                (Some(_), true) => "ready",
-            };
-            ServerStatus { id: key.id.clone(), root: key.root.clone(), process_id, state }
+    /// All actors end; returns when every place is free, or when that takes too long.
+    async fn stop_all(&mut self) {
+        self.entries.clear();
+        self.room.close();
+        let bound = Duration::from_millis(SERVER_STOP_MS_MAX + 3 * SERVER_KILL_MS_MAX);
+        let all_left = async {
+            while !self.room.is_empty() {
+                match self.told.recv().await {
+                    Some(Note::Left(actor)) => self.room.left(actor),
+                    Some(Note::WantsRoom(..) | Note::Refused(_) | Note::Idle) => {}
+                    None => return,
+                }
+            }
         };
-        let mut list: Vec<ServerStatus> = self.entries.iter().map(status).collect();
-        list.sort_by(|a, b| (&a.root, &a.id).cmp(&(&b.root, &b.id)));
-        list
+        if tokio::time::timeout(bound, all_left).await.is_err() {
+            tracing::warn!("language servers were still ending when the pool ended");
+        }
     }
 }
 
-fn is_busy(entry: &Entry) -> bool {
-    entry.gauge.is_busy.load(Ordering::Relaxed)
+async fn measured(sizes: Option<&mut JoinHandle<Sizes>>) -> Sizes {
+    match sizes {
+        Some(sizes) => sizes.await.unwrap_or_default(),
+        None => std::future::pending().await,
+    }
 }

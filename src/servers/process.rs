@@ -1,30 +1,49 @@
-//! One language server's process: its own process group, stdin behind one ordered writer, stdout
-//! cut into messages, the tail of stderr kept for the crash message.
+//! One language server's process tree: stdin behind one ordered writer, stdout cut into messages,
+//! stderr into lines. It is started through a supervisor, which ends the whole tree when our pipes
+//! close; so whatever ends this value, or this program, ends the tree.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::base::limits::{SERVER_QUEUE_MAX, SERVER_STDERR_BYTES_MAX, SERVER_STOP_MS_MAX};
-use crate::base::text::one_line;
+use super::supervisor::SUPERVISE;
+use crate::base::limits::{
+    SERVER_DRAIN_MS_MAX, SERVER_KILL_MS_MAX, SERVER_LOG_LINE_BYTES_MAX, SERVER_QUEUE_MAX,
+    SERVER_STOP_MS_MAX,
+};
 use crate::wire::framing::{Decoder, encode};
 use crate::wire::jsonrpc::Message;
 
-/// A running process.
+/// A running process tree.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    group: Option<Pid>,
     to_server: Option<mpsc::Sender<Message>>,
     from_server: mpsc::Receiver<Message>,
-    stderr: Arc<Mutex<Vec<u8>>>,
+    lines: mpsc::Receiver<String>,
+    /// Set when nothing can follow but what is on its way.
+    ended: Option<Instant>,
+    writer: JoinHandle<()>,
+    reader: JoinHandle<()>,
+}
+
+/// What comes from a process.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A message.
+    Message(Message),
+    /// A line of stderr.
+    Line(String),
+    /// There will be no further message.
+    End,
 }
 
 /// The server does not read what it is sent.
@@ -39,7 +58,10 @@ impl Process {
         root: &Path,
         env: &BTreeMap<String, String>,
     ) -> std::io::Result<Self> {
-        let mut child = Command::new(program)
+        let mut child = Command::new(this_program()?)
+            .arg0("moai-ralph")
+            .arg(SUPERVISE)
+            .arg(program)
             .args(args)
             .current_dir(root)
             .env_clear()
@@ -48,33 +70,22 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true)
             .spawn()?;
-        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let missing = || std::io::Error::other("a pipe of the language server is missing");
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
-        let mut errors = child.stderr.take().ok_or_else(missing)?;
+        let stderr = child.stderr.take().ok_or_else(missing)?;
         let (to_server, outgoing) = mpsc::channel(SERVER_QUEUE_MAX);
         let (incoming, from_server) = mpsc::channel(SERVER_QUEUE_MAX);
-        tokio::spawn(write_all(stdin, outgoing));
-        tokio::spawn(read_all(stdout, incoming));
-        let stderr = Arc::new(Mutex::new(Vec::new()));
-        let tail = Arc::clone(&stderr);
-        // Stderr is always drained: a full pipe would stop the server.
-        tokio::spawn(async move {
-            let mut piece = [0; 4096];
-            while let Ok(count @ 1..) = errors.read(&mut piece).await {
-                let Ok(mut tail) = tail.lock() else { return };
-                tail.extend_from_slice(&piece[..count]);
-                let excess = tail.len().saturating_sub(SERVER_STDERR_BYTES_MAX);
-                tail.drain(..excess);
-            }
-        });
-        Ok(Self { child, group, to_server: Some(to_server), from_server, stderr })
+        let (written, lines) = mpsc::channel(SERVER_QUEUE_MAX);
+        let writer = tokio::spawn(write_all(stdin, outgoing));
+        let reader = tokio::spawn(read_all(stdout, incoming));
+        tokio::spawn(read_lines(stderr, written));
+        let to_server = Some(to_server);
+        Ok(Self { child, to_server, from_server, lines, ended: None, writer, reader })
     }
 
-    /// Process id while it runs.
+    /// Process id of the supervisor, which leads the tree, while it runs.
     pub(super) fn id(&self) -> Option<u32> {
         self.child.id()
     }
@@ -84,53 +95,93 @@ impl Process {
         self.to_server.as_ref().ok_or(Wedged)?.try_send(message).map_err(|_| Wedged)
     }
 
-    /// The next message; `None` when stdout is closed.
-    pub(super) async fn receive(&mut self) -> Option<Message> {
-        self.from_server.recv().await
+    /// The next thing that happens; nothing is lost when the future is dropped.
+    pub(super) async fn next(&mut self) -> Heard {
+        loop {
+            if let Some(until) = self.ended {
+                return match timeout_at(until, self.from_server.recv()).await {
+                    Ok(Some(message)) => Heard::Message(message),
+                    _ => Heard::End,
+                };
+            }
+            tokio::select! {
+                biased;
+                message = self.from_server.recv() => match message {
+                    Some(message) => return Heard::Message(message),
+                    None => return Heard::End,
+                },
+                Some(line) = self.lines.recv() => return Heard::Line(line),
+                _ = self.child.wait() => {
+                    self.ended = Some(Instant::now() + Duration::from_millis(SERVER_DRAIN_MS_MAX));
+                }
+            }
+        }
     }
 
-    /// How the process ended, in words, with the last line of its stderr.
-    pub(super) async fn last_words(&mut self) -> String {
-        let wait =
-            tokio::time::timeout(Duration::from_millis(SERVER_STOP_MS_MAX), self.child.wait());
-        let end = match wait.await {
+    /// After the end: its exit status in words, and the rest of stderr.
+    pub(super) async fn last_words(&mut self) -> (String, Vec<String>) {
+        let drain = Duration::from_millis(SERVER_DRAIN_MS_MAX);
+        let status = match timeout(drain, self.child.wait()).await {
             Ok(Ok(status)) => status.to_string(),
             _ => "it closed its output".to_owned(),
         };
-        let tail = self.stderr.lock().map(|tail| tail.clone()).unwrap_or_default();
-        let tail = String::from_utf8_lossy(&tail);
-        match tail.lines().rev().find(|line| !line.trim().is_empty()) {
-            Some(line) => format!("{end}, {}", one_line(line, 200)),
-            None => end,
+        let until = Instant::now() + drain;
+        let mut rest = Vec::new();
+        while let Ok(Some(line)) = timeout_at(until, self.lines.recv()).await {
+            rest.push(line);
         }
+        (status, rest)
     }
 
-    /// Lets the queue run dry, waits a little for the process to end by itself, then ends its
-    /// whole group. Some servers run on after `exit`.
+    /// Lets the queue run dry, waits a little for the server to end by itself, then ends its whole
+    /// tree. Some servers run on after `exit`.
     pub(super) async fn end(mut self) {
         self.to_server = None;
-        let grace = Duration::from_millis(SERVER_STOP_MS_MAX);
-        let _ = tokio::time::timeout(grace, self.child.wait()).await;
+        let Self { child, from_server, .. } = &mut self;
+        let ended = async {
+            // Its last words are taken from it, or it could not end for want of room in the pipe.
+            tokio::join!(child.wait(), async { while from_server.recv().await.is_some() {} })
+        };
+        let _ = timeout(Duration::from_millis(SERVER_STOP_MS_MAX), ended).await;
         self.kill().await;
     }
 
-    /// Ends the process group at once.
+    /// Ends the tree at once; returns when it is gone.
     pub(super) async fn kill(mut self) {
-        if let Some(group) = self.group.take() {
-            // Fails when the group is already empty.
-            let _ = kill_process_group(group, Signal::KILL);
+        self.close();
+        let gone = Duration::from_millis(SERVER_KILL_MS_MAX);
+        if timeout(gone, self.child.wait()).await.is_ok() {
+            return;
         }
-        let _ = self.child.kill().await;
+        // The supervisor does not do its work. Its number is not used again before it is waited
+        // for, and that of its group not either.
+        let leader = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        if let Some(leader) = leader {
+            let _ = kill_process_group(leader, Signal::KILL);
+            let _ = kill_process(leader, Signal::KILL);
+            let _ = timeout(gone, self.child.wait()).await;
+        }
+    }
+
+    fn close(&mut self) {
+        self.to_server = None;
+        self.writer.abort();
+        self.reader.abort();
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Whatever ended this process's owner, its group ends, too.
-        if let Some(group) = self.group {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        // Both own a pipe; the supervisor sees them closed.
+        self.close();
     }
+}
+
+/// The file of this very program. It may have been replaced since the start: then the kernel's own
+/// link leads to it.
+fn this_program() -> std::io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    Ok(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
 async fn write_all(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Message>) {
@@ -168,5 +219,49 @@ async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<Message>) {
     }
     if decoder.junk_bytes() > 0 {
         tracing::info!(bytes = decoder.junk_bytes(), "junk on a language server's stdout");
+    }
+}
+
+/// Stderr is always drained, because a full pipe would stop the server: lines that nobody takes in
+/// time are lost, and of a long one only the beginning is kept.
+async fn read_lines(stderr: impl AsyncRead + Unpin, lines: mpsc::Sender<String>) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        let Ok(piece) = stderr.fill_buf().await else { return };
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(piece.len(), |end| end + 1);
+        let room = SERVER_LOG_LINE_BYTES_MAX.saturating_sub(line.len());
+        line.extend_from_slice(&piece[..taken.min(room)]);
+        let is_last = piece.is_empty();
+        stderr.consume(taken);
+        if end.is_some() || is_last {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            if !text.is_empty() {
+                let _ = lines.try_send(text);
+            }
+            line.clear();
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn stderr_is_cut_into_lines_and_a_long_one_keeps_its_beginning() {
+        let long = "x".repeat(3 * SERVER_LOG_LINE_BYTES_MAX);
+        let text = format!("one\r\n\n{long}\n한글\nlast");
+        let (sender, mut lines) = mpsc::channel(8);
+        read_lines(text.as_bytes(), sender).await;
+        let mut read = Vec::new();
+        while let Some(line) = lines.recv().await {
+            read.push(line);
+        }
+        assert_eq!(read, ["one", &long[..SERVER_LOG_LINE_BYTES_MAX], "한글", "last"]);
     }
 }

@@ -1,0 +1,97 @@
+//! When a server that crashed may be started again, and who asks it first. Pure; time comes in.
+//!
+//! ```text
+//! closed --crash--> open (questions get the gap) --pause over--> half open (one trial question)
+//!   ^                 ^--------------- crash, longer pause ----------------'      |
+//!   `------------------------------- answer --------------------------------------'
+//! ```
+
+use std::time::{Duration, Instant};
+
+use crate::base::limits::{SERVER_RESTART_MS_MAX, SERVER_RESTART_MS_MIN};
+use crate::base::verdict::Gap;
+
+/// The state of one server's breaker.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    crashes: u32,
+    open: Option<(Instant, Gap)>,
+    last_gap: Option<Gap>,
+}
+
+impl Breaker {
+    /// The server is gone for this reason: it is left alone for a while, longer each time.
+    pub(super) fn crashed(&mut self, gap: Gap, now: Instant) {
+        let pause_ms = SERVER_RESTART_MS_MAX.min(SERVER_RESTART_MS_MIN << self.crashes.min(10));
+        self.crashes = self.crashes.saturating_add(1);
+        self.last_gap = Some(gap.clone());
+        self.open = Some((now + Duration::from_millis(pause_ms), gap));
+    }
+
+    /// It answered: whatever it died of is over.
+    pub(super) fn answered(&mut self) {
+        self.crashes = 0;
+        self.open = None;
+    }
+
+    /// Somebody wants it now, whatever happened.
+    pub(super) fn reset(&mut self) {
+        self.answered();
+    }
+
+    /// The gap for a question that comes during the pause.
+    pub(super) fn refuses(&self, now: Instant) -> Option<&Gap> {
+        self.open.as_ref().filter(|(until, _)| now < *until).map(|(_, gap)| gap)
+    }
+
+    /// Whether only one question may be asked until it is answered.
+    pub(super) fn is_half_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Why it was last gone.
+    pub(super) fn last_gap(&self) -> Option<&Gap> {
+        self.last_gap.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::verdict::Cause;
+
+    fn gap() -> Gap {
+        Gap::new(Cause::Crashed, "it ended")
+    }
+
+    #[test]
+    fn the_pause_doubles_up_to_a_bound_and_always_ends() {
+        let mut breaker = Breaker::default();
+        let mut now = Instant::now();
+        for pause_ms in [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] {
+            assert!(breaker.refuses(now).is_none());
+            breaker.crashed(gap(), now);
+            let just_before = now + Duration::from_millis(pause_ms - 1);
+            assert_eq!(breaker.refuses(just_before), Some(&gap()));
+            now += Duration::from_millis(pause_ms);
+            assert!(breaker.is_half_open());
+        }
+        for _ in 0..100 {
+            breaker.crashed(gap(), now);
+        }
+        assert!(breaker.refuses(now + Duration::from_mins(1)).is_none());
+    }
+
+    #[test]
+    fn an_answer_closes_it_and_the_reason_is_remembered() {
+        let mut breaker = Breaker::default();
+        let now = Instant::now();
+        breaker.crashed(gap(), now);
+        breaker.crashed(gap(), now);
+        breaker.answered();
+        assert!(breaker.refuses(now).is_none() && !breaker.is_half_open());
+        assert_eq!(breaker.last_gap(), Some(&gap()));
+        breaker.crashed(gap(), now);
+        assert!(breaker.refuses(now + Duration::from_millis(500)).is_none(), "counted from anew");
+    }
+}

@@ -1,0 +1,179 @@
+//! The process between us and a language server. It starts the server with its own stdin, stdout
+//! and stderr, copies nothing, and sees to it that nothing of the server's tree is left when the
+//! server ends or when the process that started it is gone, however that came about. It must not
+//! know what the server says.
+//!
+//! ```text
+//! owner ==pipes== supervisor (leads the process group; orphans of the tree become its children)
+//!                    `-- language server (Linux: killed by the kernel if the supervisor is)
+//!                           `-- its children
+//! ```
+//!
+//! Whether the owner is there is read from the pipes, which the kernel closes with it: stdin closed
+//! means that the server should end soon, stdout closed that nobody waits for it.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, kill_current_process_group,
+    kill_process, kill_process_group, setpgid, wait,
+};
+
+use super::tree;
+use crate::base::limits::{
+    SERVER_KILL_MS_MAX, SERVER_STOP_MS_MAX, SUPERVISOR_LOOK_MS, SUPERVISOR_SWEEP_MS,
+    SUPERVISOR_SWEEPS_MAX,
+};
+
+/// First argument of a supervisor: `supervise PROGRAM ARGUMENTS…`. Not for people.
+pub const SUPERVISE: &str = "supervise";
+/// First argument of what becomes the server: `become SUPERVISOR-PID PROGRAM ARGUMENTS…`.
+pub const BECOME: &str = "become";
+/// Exit code when the program cannot be started, as shells have it.
+const CANNOT_START: u8 = 127;
+/// Added to a signal's number for an exit code, as shells have it.
+const SIGNALLED: i32 = 128;
+
+/// Runs the server to its end; returns its exit code, or dies of the signal it died of.
+#[must_use]
+pub fn supervise(words: &[OsString]) -> u8 {
+    let owner = getppid();
+    adopt_orphans();
+    let child = match command(words).and_then(|mut command| command.spawn()) {
+        Ok(child) => child,
+        Err(error) => return cannot_start(words, &error),
+    };
+    thread::spawn(move || end_with(owner));
+    let status = wait_for(Pid::from_child(&child));
+    end_all();
+    status.map_or(CANNOT_START, end_like)
+}
+
+/// Becomes the server. On Linux the kernel then ends it with the supervisor.
+#[must_use]
+pub fn become_server(words: &[OsString]) -> u8 {
+    let Some((supervisor, words)) = words.split_first() else { return CANNOT_START };
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    }
+    // It may have ended before the line above.
+    let is_there = getppid().map(|pid| pid.to_string().into());
+    if is_there.as_ref() != Some(supervisor) {
+        return CANNOT_START;
+    }
+    let Some((program, arguments)) = words.split_first() else { return CANNOT_START };
+    let error = std::os::unix::process::CommandExt::exec(Command::new(program).args(arguments));
+    cannot_start(words, &error)
+}
+
+fn command(words: &[OsString]) -> io::Result<Command> {
+    let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    if !cfg!(target_os = "linux") {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        return Ok(command);
+    }
+    // This very program, also when its file was replaced.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(BECOME).arg(getpid().to_string()).args(words);
+    Ok(command)
+}
+
+fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
+    let program = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    let _ = writeln!(io::stderr(), "cannot start {program}: {error}");
+    CANNOT_START
+}
+
+/// Whoever loses its parent below us becomes our child, also when it left the process group.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(Some(getpid()));
+    }
+}
+
+/// Waits for the server; adopted processes that end meanwhile are reaped.
+fn wait_for(server: Pid) -> Option<WaitStatus> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == server => return Some(status),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Waits until the owner is gone or wants the end, then sees to it.
+fn end_with(owner: Option<Pid>) {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let mut end_at: Option<Instant> = None;
+    loop {
+        let look = Duration::from_millis(SUPERVISOR_LOOK_MS);
+        let pause = end_at.map_or(look, |at| look.min(at.saturating_duration_since(Instant::now())));
+        let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
+        // No event is asked for: closed ends are told all the same, and nothing is read.
+        let mut ends = [
+            PollFd::new(&stdout, PollFlags::empty()),
+            PollFd::new(&stdin, PollFlags::empty()),
+        ];
+        // A closed stdin would end every further wait at once.
+        let count = if end_at.is_some() { 1 } else { 2 };
+        let _ = poll(&mut ends[..count], Some(&pause));
+        let is_closed = |end: &PollFd<'_>| !end.revents().is_empty();
+        let is_abandoned = is_closed(&ends[0]) || getppid() != owner;
+        if is_abandoned || end_at.is_some_and(|at| at <= Instant::now()) {
+            break;
+        }
+        if end_at.is_none() && is_closed(&ends[1]) {
+            end_at = Some(Instant::now() + Duration::from_millis(SERVER_STOP_MS_MAX));
+        }
+    }
+    // The main thread then sees the server's end, and ends this process.
+    for it in tree::below(&tree::all(), getpid().as_raw_nonzero().get()) {
+        tree::kill(&it);
+    }
+    thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
+    let _ = kill_current_process_group(Signal::KILL);
+}
+
+/// Ends what the server left behind: its process group, then whoever left that.
+fn end_all() {
+    let group = getpid();
+    // To stay alive for the server's exit code. Not possible when the owner is gone, and then
+    // nobody wants the code.
+    let owners = getppid().and_then(|owner| getpgid(Some(owner)).ok());
+    let has_left = owners.is_some_and(|owners| setpgid(None, Some(owners)).is_ok());
+    if has_left {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    for _ in 0..SUPERVISOR_SWEEPS_MAX {
+        while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
+        let left = tree::below(&tree::all(), group.as_raw_nonzero().get());
+        if left.is_empty() {
+            break;
+        }
+        left.iter().for_each(tree::kill);
+        thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
+    }
+    if !has_left {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+fn end_like(status: WaitStatus) -> u8 {
+    if let Some(code) = status.exit_status() {
+        return u8::try_from(code).unwrap_or(u8::MAX);
+    }
+    let number = status.terminating_signal().unwrap_or(0);
+    if let Some(signal) = Signal::from_named_raw(number) {
+        let _ = kill_process(getpid(), signal);
+    }
+    u8::try_from(SIGNALLED + number).unwrap_or(u8::MAX)
+}

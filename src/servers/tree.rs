@@ -1,0 +1,147 @@
+//! Process trees, read from `/proc`: who descends from whom, and how much memory each holds. Where
+//! there is no `/proc` every tree is empty, and its memory is unmeasured. It must not know what
+//! the processes are.
+
+use std::collections::HashSet;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// One process, as it was a moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pid: i32,
+    parent: i32,
+    /// In clock ticks since boot: with the number it names one process, also when the number is
+    /// used again.
+    started: u64,
+    resident_bytes: u64,
+    has_ended: bool,
+}
+
+/// All processes of the machine.
+pub(super) fn all() -> Vec<Found> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(look).collect()
+}
+
+fn look(pid: i32) -> Option<Found> {
+    parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// `proc_pid_stat(5)`: the name stands in parentheses and may hold anything, the fields follow it.
+fn parse(stat: &str) -> Option<Found> {
+    let (before, fields) = stat.rsplit_once(") ")?;
+    let pid = before.split(' ').next()?.parse().ok()?;
+    let fields: Vec<&str> = fields.split(' ').collect();
+    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    let page_bytes = u64::try_from(rustix::param::page_size()).ok()?;
+    Some(Found {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        started: number(19)?,
+        resident_bytes: number(21)?.saturating_mul(page_bytes),
+        has_ended: matches!(fields.first(), Some(&("Z" | "X"))),
+    })
+}
+
+/// Living descendants of a process, without itself.
+pub(super) fn below(all: &[Found], root: i32) -> Vec<Found> {
+    let mut known = HashSet::from([root]);
+    let mut found = Vec::new();
+    loop {
+        let is_next = |it: &&Found| known.contains(&it.parent) && !known.contains(&it.pid);
+        let next: Vec<Found> = all.iter().filter(is_next).copied().collect();
+        if next.is_empty() {
+            return found;
+        }
+        known.extend(next.iter().map(|it| it.pid));
+        found.extend(next.into_iter().filter(|it| !it.has_ended));
+    }
+}
+
+/// Memory of a process and all that descend from it. Pages that they share count in each: reading
+/// the exact share takes the kernel a hundred times longer, and stops the process meanwhile.
+pub(super) fn resident_bytes(all: &[Found], root: i32) -> Option<u64> {
+    let own = all.iter().find(|it| it.pid == root)?;
+    Some(own.resident_bytes + below(all, root).iter().map(|it| it.resident_bytes).sum::<u64>())
+}
+
+/// The first child of a process.
+pub(super) fn first_child(all: &[Found], parent: i32) -> Option<i32> {
+    all.iter().filter(|it| it.parent == parent).min_by_key(|it| it.started).map(|it| it.pid)
+}
+
+/// Kills exactly this process, and no other that got its number meanwhile.
+#[cfg(target_os = "linux")]
+pub(super) fn kill(it: &Found) {
+    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+    let Some(pid) = Pid::from_raw(it.pid) else { return };
+    // The handle first, then the look: what is seen is what the handle holds.
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if look(it.pid).map(|now| now.started) != Some(it.started) {
+        return;
+    }
+    // Fails when it has just ended, which is what is wanted.
+    let _ = match handle {
+        Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
+        Err(_) => kill_process(pid, Signal::KILL),
+    };
+}
+
+/// Kills this process.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn kill(it: &Found) {
+    let Some(pid) = Pid::from_raw(it.pid) else { return };
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pid: i32, parent: i32, pages: u64) -> Found {
+        let stat = format!(
+            "{pid} (a) b (c) S {parent} 1 1 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 {started} 999 {pages} 1",
+            started = 100 + pid,
+        );
+        parse(&stat).expect("a line of the kernel")
+    }
+
+    #[test]
+    fn a_name_may_hold_blanks_and_parentheses() {
+        let page_bytes = rustix::param::page_size() as u64;
+        let it = found(7, 3, 5);
+        assert_eq!((it.pid, it.parent, it.started), (7, 3, 107));
+        assert_eq!((it.resident_bytes, it.has_ended), (5 * page_bytes, false));
+        assert_eq!(parse("7 (x) Z"), None);
+    }
+
+    #[test]
+    fn a_tree_is_all_that_descends_from_a_process_and_sums_up() {
+        // Children may have smaller numbers than their parents.
+        let all = [found(9, 4, 8), found(4, 1, 1), found(5, 9, 2), found(6, 1, 4), found(3, 4, 16)];
+        let pids = |root| {
+            let mut pids: Vec<i32> = below(&all, root).iter().map(|it| it.pid).collect();
+            pids.sort_unstable();
+            pids
+        };
+        assert_eq!(pids(4), [3, 5, 9]);
+        assert_eq!(pids(6), [0; 0]);
+        let page_bytes = rustix::param::page_size() as u64;
+        assert_eq!(resident_bytes(&all, 4), Some(27 * page_bytes));
+        assert_eq!(resident_bytes(&all, 77), None);
+        assert_eq!(first_child(&all, 4), Some(3));
+    }
+
+    #[test]
+    fn only_the_very_process_is_killed() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("`sleep`");
+        let pid = i32::try_from(child.id()).expect("a process id");
+        let it = look(pid).expect("it runs");
+        kill(&Found { started: it.started + 1, ..it });
+        assert_eq!(child.try_wait().expect("ours"), None);
+        kill(&it);
+        assert_eq!(child.wait().expect("ours").code(), None);
+    }
+}
