@@ -94,8 +94,8 @@ fn execute(args: &Args) -> Reply {
         }
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
-        Command::Server(ref command) => server::run(command, args.json),
         Command::Mcp => return mcp::run(args.root.clone()),
+        Command::Server(ref command) => server::run(command, args.root.as_deref(), args.json),
         Command::Demo(ref demo) => demo::run(demo),
         Command::Hook { .. } => Reply::default(),
     };

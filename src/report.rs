@@ -7,6 +7,7 @@ pub mod human;
 pub mod json;
 pub mod loops;
 pub mod notice;
+pub mod servers;
 pub mod tools;
 
 use crate::base::finding::{Finding, Severity};

@@ -265,10 +265,7 @@ impl Servers {
     }
 
     /// `None` when the pool is gone, which has no servers then.
-    async fn errand<T>(
-        &self,
-        order: impl FnOnce(oneshot::Sender<T>) -> pool::Order,
-    ) -> Option<T> {
+    async fn errand<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> pool::Order) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.pool.send(order(reply)).await.ok()?;
         answer.await.ok()

@@ -196,6 +196,30 @@ pub(super) enum ServerCommand {
         #[arg(required = true, value_name = "LANG")]
         languages: Vec<String>,
     },
+    /// Those that run or went wrong, over all projects
+    List,
+    /// Start one before it is asked anything, for this project
+    Start {
+        /// A language or a server: python, pyright
+        #[arg(value_name = "LANG|ID")]
+        what: String,
+    },
+    /// Stop them; the next question starts them again
+    Stop(Servers),
+    /// Stop them and start them again
+    Restart(Servers),
+    /// What one wrote lately: its stderr and its log messages
+    Logs {
+        /// Server id
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Servers {
+    /// Server ids [default: all; with --root, those of that root]
+    #[arg(value_name = "ID")]
+    pub(super) ids: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

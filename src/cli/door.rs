@@ -50,6 +50,25 @@ pub(super) fn ask_for_tool(root: Option<&Path>, request: Request) -> Reply {
     }
 }
 
+/// Asks the daemon that runs. Where none does, the answer is that of an engine without anything,
+/// and none is started for it.
+pub(super) fn ask_running(root: Option<&Path>, request: Request) -> Reply {
+    let caller = match caller(root) {
+        Ok(caller) => caller,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let Some(places) = Places::from_env(&caller.env) else {
+        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+    };
+    let call = Call { protocol: PROTOCOL, caller, request };
+    match door::call(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
+        Ok(answer) if !answer.stale => answer.reply,
+        // One that is ending has no servers any more.
+        Ok(_) | Err(NoAnswer::NoDaemon) => in_process(&places, call.caller, call.request, None, ""),
+        Err(error) => Reply::failed(1, &format!("moai-ralph: {error}")),
+    }
+}
+
 /// One call to the daemon, which is started when there is none.
 pub(super) fn through_daemon(
     places: &Places,

@@ -1,5 +1,9 @@
 //! `server install`: pinned language servers into the user's data folder.
 
+mod life;
+
+use std::path::Path;
+
 use serde_json::json;
 
 use super::args::ServerCommand;
@@ -9,8 +13,10 @@ use crate::lsp::registry::Catalogue;
 use crate::servers::install::{InstallError, Installed, install, servers_of};
 use crate::wire::control::Reply;
 
-pub(super) fn run(command: &ServerCommand, as_json: bool) -> Reply {
-    let ServerCommand::Install { languages } = command;
+pub(super) fn run(command: &ServerCommand, root: Option<&Path>, as_json: bool) -> Reply {
+    let ServerCommand::Install { languages } = command else {
+        return life::run(command, root, as_json);
+    };
     let caller = match door::caller(None) {
         Ok(caller) => caller,
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),

@@ -9,6 +9,11 @@ mod loop_status;
 mod mcp_tools;
 mod post_tool_batch;
 mod post_tool_use;
+mod server_list;
+mod server_logs;
+mod server_restart;
+mod server_start;
+mod server_stop;
 mod session_end;
 mod session_start;
 mod stop;
@@ -41,6 +46,15 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
+        Request::ServerList { json } => server_list::handle(engine, json).await.into(),
+        Request::ServerStart { what, json } => {
+            server_start::handle(engine, &caller, &what, json).await.into()
+        }
+        Request::ServerStop(select) => server_stop::handle(engine, &caller, select).await.into(),
+        Request::ServerRestart(select) => {
+            server_restart::handle(engine, &caller, select).await.into()
+        }
+        Request::ServerLogs(select) => server_logs::handle(engine, &caller, select).await.into(),
         Request::DaemonStatus { json } => daemon_status::handle(engine, json).await.into(),
         // Stopping is the lifecycle's own business; an engine without a daemon has nothing to stop.
         Request::DaemonStop => Reply::done("no daemon is running\n".to_owned()).into(),

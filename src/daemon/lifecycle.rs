@@ -191,6 +191,11 @@ fn name(request: &Request) -> String {
         Request::LoopStatus(_) => "loop status".to_owned(),
         Request::LoopCancel(_) => "loop cancel".to_owned(),
         Request::McpTools => "mcp tools".to_owned(),
+        Request::ServerList { .. } => "server list".to_owned(),
+        Request::ServerStart { .. } => "server start".to_owned(),
+        Request::ServerStop(_) => "server stop".to_owned(),
+        Request::ServerRestart(_) => "server restart".to_owned(),
+        Request::ServerLogs(_) => "server logs".to_owned(),
         Request::DaemonStatus { .. } => "daemon status".to_owned(),
         Request::DaemonStop => "daemon stop".to_owned(),
     }

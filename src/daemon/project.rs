@@ -84,7 +84,7 @@ impl Project {
     }
 }
 
-fn root(caller: &Caller) -> PathBuf {
+pub(super) fn root(caller: &Caller) -> PathBuf {
     caller
         .root
         .clone()

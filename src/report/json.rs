@@ -124,7 +124,7 @@ pub fn looping(state: &LoopState) -> Value {
 }
 
 /// Milliseconds since the epoch as UTC text; a time beyond the calendar stays a number.
-fn rfc3339(at_ms: u64) -> String {
+pub(super) fn rfc3339(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))
 }

@@ -31,15 +31,36 @@ use crate::lsp::session::FileChange;
 /// What the handle asks of the pool.
 pub(super) enum Order {
     Ask(Box<Ask>),
-    FilesChanged { root: PathBuf, changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
+    FilesChanged {
+        root: PathBuf,
+        changes: Arc<[(PathBuf, FileChange)]>,
+        asked: Arc<[RelPath]>,
+    },
     /// Start one without a question.
-    Start { around: Box<Surroundings>, choice: Box<Choice>, reply: Started },
-    List { reply: oneshot::Sender<Vec<ServerStatus>> },
-    Log { which: Selection, reply: oneshot::Sender<Vec<ServerLog>> },
-    StopSome { which: Selection, reply: oneshot::Sender<Vec<Done>> },
-    Restart { which: Selection, reply: oneshot::Sender<Vec<Done>> },
+    Start {
+        around: Box<Surroundings>,
+        choice: Box<Choice>,
+        reply: Started,
+    },
+    List {
+        reply: oneshot::Sender<Vec<ServerStatus>>,
+    },
+    Log {
+        which: Selection,
+        reply: oneshot::Sender<Vec<ServerLog>>,
+    },
+    StopSome {
+        which: Selection,
+        reply: oneshot::Sender<Vec<Done>>,
+    },
+    Restart {
+        which: Selection,
+        reply: oneshot::Sender<Vec<Done>>,
+    },
     /// End for good.
-    Stop { reply: oneshot::Sender<()> },
+    Stop {
+        reply: oneshot::Sender<()>,
+    },
 }
 
 /// Waits for a start's outcome.

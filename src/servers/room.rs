@@ -133,9 +133,8 @@ mod tests {
     fn there_are_five_places_and_the_sixth_waits_for_one_to_leave() {
         let (notes, mut told) = mpsc::unbounded_channel();
         let mut room = Room::new(notes);
-        let mut held: Vec<Slot> = (0..5)
-            .map(|actor| want(&mut room, actor).try_recv().expect("there is room"))
-            .collect();
+        let mut held: Vec<Slot> =
+            (0..5).map(|actor| want(&mut room, actor).try_recv().expect("there is room")).collect();
         let mut sixth = want(&mut room, 5);
         assert!(sixth.try_recv().is_err());
         assert_eq!(room.wanted(), 1);

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, kill_current_process_group,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_current_process_group,
     kill_process, kill_process_group, setpgid, wait,
 };
 
@@ -50,7 +50,7 @@ pub fn supervise(words: &[OsString]) -> u8 {
     };
     thread::spawn(move || end_with(owner));
     let status = wait_for(Pid::from_child(&child));
-    end_all();
+    end_all(owner);
     status.map_or(CANNOT_START, end_like)
 }
 
@@ -116,13 +116,12 @@ fn end_with(owner: Option<Pid>) {
     let mut end_at: Option<Instant> = None;
     loop {
         let look = Duration::from_millis(SUPERVISOR_LOOK_MS);
-        let pause = end_at.map_or(look, |at| look.min(at.saturating_duration_since(Instant::now())));
+        let pause =
+            end_at.map_or(look, |at| look.min(at.saturating_duration_since(Instant::now())));
         let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
         // No event is asked for: closed ends are told all the same, and nothing is read.
-        let mut ends = [
-            PollFd::new(&stdout, PollFlags::empty()),
-            PollFd::new(&stdin, PollFlags::empty()),
-        ];
+        let mut ends =
+            [PollFd::new(&stdout, PollFlags::empty()), PollFd::new(&stdin, PollFlags::empty())];
         // A closed stdin would end every further wait at once.
         let count = if end_at.is_some() { 1 } else { 2 };
         let _ = poll(&mut ends[..count], Some(&pause));
@@ -144,12 +143,12 @@ fn end_with(owner: Option<Pid>) {
 }
 
 /// Ends what the server left behind: its process group, then whoever left that.
-fn end_all() {
+fn end_all(owner: Option<Pid>) {
     let group = getpid();
     // To stay alive for the server's exit code. Not possible when the owner is gone, and then
     // nobody wants the code.
-    let owners = getppid().and_then(|owner| getpgid(Some(owner)).ok());
-    let has_left = owners.is_some_and(|owners| setpgid(None, Some(owners)).is_ok());
+    let is_owned = owner.is_some() && getppid() == owner;
+    let has_left = is_owned && setpgid(None, owner).is_ok();
     if has_left {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -162,7 +161,8 @@ fn end_all() {
         left.iter().for_each(tree::kill);
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
-    if !has_left {
+    // Where there is no `/proc`, the group is all that is known.
+    if !has_left && !cfg!(target_os = "linux") {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

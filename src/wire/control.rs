@@ -55,6 +55,24 @@ pub enum Request {
     LoopCancel(LoopSelect),
     /// Which tools the project's options offer to agents.
     McpTools,
+    /// `server list`.
+    ServerList {
+        /// JSON instead of text.
+        json: bool,
+    },
+    /// `server start`.
+    ServerStart {
+        /// Language id or server id.
+        what: String,
+        /// JSON instead of text.
+        json: bool,
+    },
+    /// `server stop`.
+    ServerStop(ServerSelect),
+    /// `server restart`.
+    ServerRestart(ServerSelect),
+    /// `server logs`.
+    ServerLogs(ServerSelect),
     /// `daemon status`.
     DaemonStatus {
         /// JSON instead of text.
@@ -113,6 +131,15 @@ pub struct LoopSelect {
     pub id: Option<String>,
     /// By session.
     pub session: Option<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Which language servers are meant; with the caller's `--root`, only those of that root.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ServerSelect {
+    /// Server ids; none means all.
+    pub ids: Vec<String>,
     /// JSON instead of text.
     pub json: bool,
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 /// Every key a script may have; the meaning stands where the server uses it.
 const KEYS: &[&str] = &[
+    "allocate_mib",
     "ask_configuration",
     "cancel_first",
     "crash_at",
@@ -21,6 +22,7 @@ const KEYS: &[&str] = &[
     "ignore_shutdown",
     "initialize_delay_ms",
     "junk_on_stdout",
+    "log_message",
     "log",
     "mode",
     "never_answer",
@@ -31,6 +33,7 @@ const KEYS: &[&str] = &[
     "register_after_ms",
     "result_unchanged",
     "spawn_child",
+    "spawn_detached",
     "stale_version",
     "watch_files",
     "wrong_uri",

@@ -44,6 +44,8 @@ pub(crate) struct Server {
     shut_down: bool,
     log: Option<File>,
     child: Option<Child>,
+    /// Held, so that the process is as large as the script says.
+    _ballast: Vec<u8>,
 }
 
 impl Server {
@@ -60,7 +62,16 @@ impl Server {
                 .spawn()
                 .expect("`sleep` is on PATH")
         });
+        if script.flag("spawn_detached") {
+            // Leaves the process group and its parent, as build daemons do.
+            let mut shell = Command::new("setsid");
+            shell.args(["-f", "sleep", "600"]).stdin(Stdio::null()).stdout(Stdio::null());
+            let _ = shell.stderr(Stdio::null()).status();
+        }
+        // Written, because untouched pages are no memory.
+        let ballast = vec![1; usize::try_from(script.number("allocate_mib")).unwrap_or(0) << 20];
         Self {
+            _ballast: ballast,
             encoding: Encoding::parse(script.get("position_encoding").as_str().unwrap_or("utf-16")),
             documents: BTreeMap::new(),
             published: HashMap::new(),
@@ -209,6 +220,10 @@ impl Server {
             let wait = self.script.millis("register_after_ms");
             let params = json!({"registrations": [registration]});
             self.ask(wait, "client/registerCapability", &params);
+        }
+        if let Some(text) = self.script.get("log_message").as_str() {
+            let params = json!({"type": 3, "message": text});
+            self.send(&notification("window/logMessage", &params));
         }
         if self.script.flag("watch_files") {
             let registration = json!({

@@ -11,6 +11,7 @@ mod options;
 mod payload_files;
 mod plugin;
 mod sandbox;
+mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod surroundings;

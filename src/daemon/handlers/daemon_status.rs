@@ -34,7 +34,13 @@ pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
     );
     for server in servers {
         let pid = server.process_id.map(|pid| format!(" pid {pid}")).unwrap_or_default();
-        let _ = writeln!(text, "  {} {}{pid} {}", server.id, server.state.as_str(), server.root.display());
+        let _ = writeln!(
+            text,
+            "  {} {}{pid} {}",
+            server.id,
+            server.state.as_str(),
+            server.root.display()
+        );
     }
     Reply::done(text)
 }

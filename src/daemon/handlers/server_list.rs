@@ -1,0 +1,25 @@
+//! `server list`: the language servers that run, are to run, or went wrong.
+
+use crate::daemon::engine::Engine;
+use crate::report::servers::{self, Row};
+use crate::wire::control::Reply;
+
+pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
+    let row = |server: crate::servers::ServerStatus| Row {
+        id: server.id,
+        languages: server.languages,
+        root: server.root.display().to_string(),
+        state: server.state.as_str(),
+        pid: server.process_id,
+        memory_bytes: server.memory_bytes,
+        uptime_secs: server.uptime.map(|uptime| uptime.as_secs()),
+        answered: server.answered,
+        restarts: server.restarts,
+        last_gap: server.last_gap.map(|gap| gap.to_string()),
+    };
+    let rows: Vec<Row> = engine.servers.list().await.into_iter().map(row).collect();
+    if as_json {
+        return Reply::done(format!("{:#}\n", servers::list_json(&rows)));
+    }
+    Reply::done(servers::list(&rows))
+}
