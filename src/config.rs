@@ -243,23 +243,8 @@ impl Config {
     ) -> Result<(), (&'static str, String)> {
         let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
-        set(&mut self.lsp_enabled, lsp.enabled);
-        set(&mut self.lsp_required, lsp.required);
         set(&mut self.scan_enabled, scan.enabled);
-        match lsp.languages {
-            None => {}
-            Some(Languages::Word(All::All)) => self.languages = None,
-            Some(Languages::List(ids)) => {
-                if let Some(id) = ids.iter().find(|id| !known_languages.contains(&id.as_str())) {
-                    let known = known_languages.join(", ");
-                    return Err((
-                        "lsp.languages",
-                        format!("unknown language {id}; known: {known}"),
-                    ));
-                }
-                self.languages = Some(ids);
-            }
-        }
+        self.lay_over_lsp(lsp, known_languages)?;
         match mcp.tools {
             None => {}
             Some(Tools::Word(All::All)) => self.tools = None,
@@ -273,21 +258,6 @@ impl Config {
         }
         let millis = Duration::from_millis;
         let secs = Duration::from_secs;
-        bounded(
-            &mut self.inline_budget,
-            "lsp.inline_budget_ms",
-            lsp.inline_budget_ms,
-            0..=10_000,
-            millis,
-        )?;
-        bounded(&mut self.server_idle, "lsp.idle_secs", lsp.idle_secs, 1..=86_400, secs)?;
-        let memory = [
-            (&mut self.memory_soft_bytes, "lsp.memory_soft_mb", lsp.memory_soft_mb),
-            (&mut self.memory_hard_bytes, "lsp.memory_hard_mb", lsp.memory_hard_mb),
-        ];
-        for (place, key, value) in memory {
-            bounded(place, key, value, 64..=1_048_576, |mib| mib * MIB)?;
-        }
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let most = u64::from(crate::base::limits::LOOP_ITERATIONS_MAX);
         bounded(
@@ -312,6 +282,51 @@ impl Config {
             secs,
         )?;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
+    }
+
+    fn lay_over_lsp(
+        &mut self,
+        lsp: Lsp,
+        known_languages: &[&str],
+    ) -> Result<(), (&'static str, String)> {
+        set(&mut self.lsp_enabled, lsp.enabled);
+        set(&mut self.lsp_required, lsp.required);
+        match lsp.languages {
+            None => {}
+            Some(Languages::Word(All::All)) => self.languages = None,
+            Some(Languages::List(ids)) => {
+                if let Some(id) = ids.iter().find(|id| !known_languages.contains(&id.as_str())) {
+                    let known = known_languages.join(", ");
+                    return Err((
+                        "lsp.languages",
+                        format!("unknown language {id}; known: {known}"),
+                    ));
+                }
+                self.languages = Some(ids);
+            }
+        }
+        bounded(
+            &mut self.inline_budget,
+            "lsp.inline_budget_ms",
+            lsp.inline_budget_ms,
+            0..=10_000,
+            Duration::from_millis,
+        )?;
+        bounded(
+            &mut self.server_idle,
+            "lsp.idle_secs",
+            lsp.idle_secs,
+            1..=86_400,
+            Duration::from_secs,
+        )?;
+        let memory = [
+            (&mut self.memory_soft_bytes, "lsp.memory_soft_mb", lsp.memory_soft_mb),
+            (&mut self.memory_hard_bytes, "lsp.memory_hard_mb", lsp.memory_hard_mb),
+        ];
+        for (place, key, value) in memory {
+            bounded(place, key, value, 64..=1_048_576, |mib| mib * MIB)?;
+        }
+        Ok(())
     }
 
     /// The tools that agents are offered.

@@ -3,114 +3,32 @@
 //! pauses, and never gives up for good. It waits for nothing but its own process's last words.
 
 mod description;
+mod effects;
+mod orders;
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
 pub(super) use self::description::Description;
+pub(super) use self::orders::{Control, Gauge, Order};
+use self::orders::{Reply, Started, Wanted};
 use super::breaker::Breaker;
-use super::diary::{Diary, LogLine};
+use super::diary::Diary;
 use super::process::{Heard, Process};
 use super::resolve::Choice;
 use super::room::{ActorId, Note, Slot};
 use super::{Subject, Surroundings};
-use crate::base::finding::Finding;
 use crate::base::limits::{
     LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_ROOM_MS_MAX,
     SERVER_START_MS_MAX,
 };
-use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::session::{Effect, FileChange, Place, Query, Question, Replied, Session};
+use crate::lsp::session::{Place, Question, Session};
 use crate::wire::jsonrpc::Message;
-
-/// An answer: the server's version and its verdict.
-pub(super) type Answer = (Option<String>, Result<Vec<Finding>, Gap>);
-
-/// What callers ask of a server; taken in order.
-pub(super) enum Order {
-    /// Measure a file.
-    Measure { subject: Subject, language_id: String, reply: oneshot::Sender<Answer> },
-    /// Pass a request on.
-    Query { query: Query, reply: oneshot::Sender<Result<Replied, Gap>> },
-    /// Files changed on disk.
-    FilesChanged { changes: Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]> },
-}
-
-impl Order {
-    /// Answers a question that nobody will work on.
-    pub(super) fn refuse(self, gap: Gap) {
-        // The asker may have gone on.
-        match self {
-            Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
-            Self::Query { reply, .. } => drop(reply.send(Err(gap))),
-            Self::FilesChanged { .. } => {}
-        }
-    }
-}
-
-/// Waits for the handshake of a server that is to be started.
-type Started = oneshot::Sender<Result<(), Gap>>;
-
-/// What the pool does with a server, past the questions that wait for it.
-pub(super) enum Control {
-    /// Give the place back, unless somebody needs the server.
-    Release,
-    /// End the process; `done` is dropped when it is gone.
-    Stop { done: oneshot::Sender<()> },
-    /// Start the process unless it runs.
-    Start { reply: Started },
-    /// Start the process anew; without a `reply` only if nobody needs the server.
-    Restart { reply: Option<Started> },
-    /// End the process at once; open questions get this gap.
-    Kill(Gap),
-    /// Say how it is.
-    Describe { reply: oneshot::Sender<Description> },
-    /// Say what it wrote.
-    Log { reply: oneshot::Sender<Vec<LogLine>> },
-}
-
-/// What the pool may look at without asking.
-#[derive(Debug, Default)]
-pub(super) struct Gauge {
-    /// Whether questions are open or the server says that it is loading.
-    pub(super) is_needed: AtomicBool,
-    /// Whether there is anything to say about it: it runs, is to run, or went wrong.
-    pub(super) is_listed: AtomicBool,
-    /// Process id of the tree's leader, 0 when there is none.
-    pub(super) process_id: AtomicU32,
-    /// Time from a start to the first answer, 0 when there never was one.
-    pub(super) restart_ms: AtomicU64,
-    /// Set by the pool when it could not tell which files changed.
-    pub(super) has_missed_changes: AtomicBool,
-}
-
-/// Who waits for a ticket.
-enum Reply {
-    Verdict(oneshot::Sender<Answer>),
-    Result(oneshot::Sender<Result<Replied, Gap>>),
-}
-
-/// What waits for a process, and its turn in it.
-enum Wanted {
-    Question(Order),
-    Start(Option<Started>),
-}
-
-impl Wanted {
-    fn refuse(self, gap: Gap) {
-        match self {
-            Self::Question(order) => order.refuse(gap),
-            Self::Start(Some(reply)) => drop(reply.send(Err(gap))),
-            Self::Start(None) => {}
-        }
-    }
-}
 
 pub(super) struct Actor {
     id: ActorId,
@@ -270,7 +188,7 @@ impl Actor {
             }
             question => match self.breaker.refuses(Instant::now()) {
                 Some(gap) => question.refuse(gap.clone()),
-                None => self.want(Wanted::Question(question)),
+                None => self.want(Wanted::Question(Box::new(question))),
             },
         }
     }
@@ -298,7 +216,7 @@ impl Actor {
         {
             match wanted {
                 Wanted::Question(order) => {
-                    let ticket = self.ask(order);
+                    let ticket = self.ask(*order);
                     self.trial = ticket.filter(|_| self.breaker.is_half_open());
                 }
                 Wanted::Start(reply) => self.starting.extend(reply),
@@ -385,14 +303,14 @@ impl Actor {
         let (late, wanted): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut self.wanted).into_iter().partition(|(at, _)| *at <= now);
         self.wanted = wanted;
-        let gap = match &self.running {
-            Some(_) => Gap::new(Cause::Loading, "it crashed and is being tried again"),
-            None => {
-                let detail = format!("{LANGUAGE_SERVERS_MAX} other language servers are busy");
-                Gap::new(Cause::Loading, detail)
-            }
+        let detail = if self.running.is_some() {
+            "it crashed and is being tried again".to_owned()
+        } else {
+            format!("{LANGUAGE_SERVERS_MAX} other language servers are busy")
         };
-        late.into_iter().for_each(|(_, wanted)| wanted.refuse(gap.clone()));
+        for (_, wanted) in late {
+            wanted.refuse(Gap::new(Cause::Loading, detail.clone()));
+        }
         if self.wanted.is_empty() {
             self.room = None;
         }
@@ -406,84 +324,12 @@ impl Actor {
         session.into_iter().chain(start).chain(wanted).min()
     }
 
-    /// Does what the session wants; a gap means that the process must go.
-    fn perform(&mut self) -> Option<Gap> {
-        let mut running = self.running.take()?;
-        let effects = running.session.take_effects();
-        let gap = self.deliver(effects, Some(&mut running));
-        let overdue = running.start_deadline.is_some_and(|deadline| deadline <= Instant::now());
-        self.running = Some(running);
-        let too_slow = || {
-            let secs = SERVER_START_MS_MAX / 1000;
-            Gap::new(Cause::TimedOut, format!("it did not start within {secs} s"))
-        };
-        gap.or_else(|| overdue.then(too_slow))
-    }
-
-    fn deliver(&mut self, effects: Vec<Effect>, mut running: Option<&mut Running>) -> Option<Gap> {
-        let mut give_up = None;
-        for effect in effects {
-            match effect {
-                Effect::Send(message) => {
-                    let process = running.as_ref().map(|running| &running.process);
-                    if process.is_some_and(|process| process.send(message).is_err()) {
-                        give_up = Some(Gap::new(Cause::Crashed, "it does not read its input"));
-                    }
-                }
-                Effect::Answer(ticket, outcome) => {
-                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
-                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
-                    if let Some(Reply::Verdict(reply)) = reply {
-                        // The asker may have gone on; the verdict is then simply not needed.
-                        let _ = reply.send((self.version.clone(), outcome));
-                    }
-                }
-                Effect::Replied(ticket, outcome) => {
-                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
-                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
-                    if let Some(Reply::Result(reply)) = reply {
-                        let _ = reply.send(outcome);
-                    }
-                }
-                Effect::Ready(version) => {
-                    self.version = version;
-                    if let Some(running) = &mut running {
-                        running.start_deadline = None;
-                    }
-                }
-                Effect::Give(gap) => give_up = Some(gap),
-            }
-        }
-        give_up
-    }
-
-    /// A ticket has its answer. One that proves that the server works closes the breaker; the first
-    /// one tells what a start costs.
-    fn settle_ticket(
-        &mut self,
-        ticket: u64,
-        is_proof: bool,
-        running: Option<&mut Running>,
-    ) -> Option<Reply> {
-        let (asked, reply) = self.replies.remove(&ticket)?;
-        self.trial = self.trial.filter(|trial| *trial != ticket);
-        if is_proof {
-            self.answered += 1;
-            self.breaker.answered();
-        }
-        if let Some(running) = running.filter(|running| is_proof && !running.has_answered) {
-            running.has_answered = true;
-            let cost = running.load + asked.max(running.started + running.load).elapsed();
-            let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
-            self.gauge.restart_ms.store(cost_ms.max(1), Ordering::Relaxed);
-        }
-        Some(reply)
-    }
-
     async fn crashed(&mut self) {
         let Some(running) = &mut self.running else { return };
         let (end, lines) = running.process.last_words().await;
-        lines.iter().for_each(|line| self.diary.note("stderr", line));
+        for line in &lines {
+            self.diary.note("stderr", line);
+        }
         let words = match self.diary.last_of_stderr() {
             Some(line) => format!("it ended: {end}, {line}"),
             None => format!("it ended: {end}"),

@@ -329,13 +329,13 @@ impl Pool {
     }
 
     fn judge(&mut self, sizes: &[(ActorId, u64)]) {
-        for entry in self.entries.values_mut() {
-            let size = sizes.iter().find(|(actor, _)| *actor == entry.actor);
-            entry.resident_bytes = size.map(|(_, bytes)| *bytes);
-            let Some(bytes) = entry.resident_bytes else { continue };
+        for (actor, bytes) in sizes {
+            let entry = self.entries.values_mut().find(|entry| entry.actor == *actor);
+            let Some(entry) = entry else { continue };
+            entry.resident_bytes = Some(*bytes);
             let since = entry.restarted.map(|at| at.elapsed());
             let mib = bytes / (1024 * 1024);
-            match self.memory.judge(bytes, !entry.is_needed(), since) {
+            match self.memory.judge(*bytes, !entry.is_needed(), since) {
                 Act::Keep => {}
                 Act::Restart => {
                     tracing::info!(actor = entry.actor, mib, "started anew for its memory");

@@ -1,0 +1,89 @@
+//! What a session wants done, and what its answers tell about the server.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::{Actor, Reply, Running};
+use crate::base::limits::SERVER_START_MS_MAX;
+use crate::base::verdict::{Cause, Gap};
+use crate::lsp::session::Effect;
+
+impl Actor {
+    /// Does what the session wants; a gap means that the process must go.
+    pub(super) fn perform(&mut self) -> Option<Gap> {
+        let mut running = self.running.take()?;
+        let effects = running.session.take_effects();
+        let gap = self.deliver(effects, Some(&mut running));
+        let overdue = running.start_deadline.is_some_and(|deadline| deadline <= Instant::now());
+        self.running = Some(running);
+        let too_slow = || {
+            let secs = SERVER_START_MS_MAX / 1000;
+            Gap::new(Cause::TimedOut, format!("it did not start within {secs} s"))
+        };
+        gap.or_else(|| overdue.then(too_slow))
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        effects: Vec<Effect>,
+        mut running: Option<&mut Running>,
+    ) -> Option<Gap> {
+        let mut give_up = None;
+        for effect in effects {
+            match effect {
+                Effect::Send(message) => {
+                    let process = running.as_ref().map(|running| &running.process);
+                    if process.is_some_and(|process| process.send(message).is_err()) {
+                        give_up = Some(Gap::new(Cause::Crashed, "it does not read its input"));
+                    }
+                }
+                Effect::Answer(ticket, outcome) => {
+                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
+                    if let Some(Reply::Verdict(reply)) = reply {
+                        // The asker may have gone on; the verdict is then simply not needed.
+                        let _ = reply.send((self.version.clone(), outcome));
+                    }
+                }
+                Effect::Replied(ticket, outcome) => {
+                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                    let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
+                    if let Some(Reply::Result(reply)) = reply {
+                        let _ = reply.send(outcome);
+                    }
+                }
+                Effect::Ready(version) => {
+                    self.version = version;
+                    if let Some(running) = &mut running {
+                        running.start_deadline = None;
+                    }
+                }
+                Effect::Give(gap) => give_up = Some(gap),
+            }
+        }
+        give_up
+    }
+
+    /// A ticket has its answer. One that proves that the server works closes the breaker; the first
+    /// one tells what a start costs.
+    fn settle_ticket(
+        &mut self,
+        ticket: u64,
+        is_proof: bool,
+        running: Option<&mut Running>,
+    ) -> Option<Reply> {
+        let (asked, reply) = self.replies.remove(&ticket)?;
+        self.trial = self.trial.filter(|trial| *trial != ticket);
+        if is_proof {
+            self.answered += 1;
+            self.breaker.answered();
+        }
+        if let Some(running) = running.filter(|running| is_proof && !running.has_answered) {
+            running.has_answered = true;
+            let cost = running.load + asked.max(running.started + running.load).elapsed();
+            let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
+            self.gauge.restart_ms.store(cost_ms.max(1), Ordering::Relaxed);
+        }
+        Some(reply)
+    }
+}
