@@ -321,7 +321,11 @@ impl Actor {
         let session = running.and_then(|running| running.session.next_wake());
         let start = running.and_then(|running| running.start_deadline);
         let wanted = self.wanted.iter().map(|(deadline, _)| *deadline);
-        session.into_iter().chain(start).chain(wanted).min()
+        // Then it is not needed any more, and the pool must see that.
+        let protected = Duration::from_millis(SERVER_LOADING_MS_MAX);
+        let loading = running.and_then(|running| Some(running.loading_since? + protected));
+        let loading = loading.filter(|at| *at > Instant::now());
+        session.into_iter().chain(start).chain(wanted).chain(loading).min()
     }
 
     async fn crashed(&mut self) {
@@ -381,6 +385,10 @@ impl Actor {
         let effects = running.session.take_effects();
         self.deliver(effects, Some(&mut running));
         self.trial = None;
+        // Who waits for a handshake waits for the next one.
+        for reply in std::mem::take(&mut self.starting) {
+            self.want(Wanted::Start(Some(reply)));
+        }
         let Running { process, slot, .. } = running;
         Some(async move {
             process.end().await;

@@ -162,7 +162,7 @@ fn end_all(owner: Option<Pid>) {
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
     // Where there is no `/proc`, the group is all that is known.
-    if !has_left && !cfg!(target_os = "linux") {
+    if !has_left && tree::all().is_empty() {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

@@ -60,8 +60,8 @@ pub(super) fn below(all: &[Found], root: i32) -> Vec<Found> {
     }
 }
 
-/// Memory of a process and all that descend from it. Pages that they share count in each: reading
-/// the exact share takes the kernel a hundred times longer, and stops the process meanwhile.
+/// Memory of a process and all that descend from it. Pages that they share count in each: for the
+/// exact share the kernel walks all page tables, some 40 ms for 500 MiB instead of 20 microseconds.
 pub(super) fn resident_bytes(all: &[Found], root: i32) -> Option<u64> {
     let own = all.iter().find(|it| it.pid == root)?;
     Some(own.resident_bytes + below(all, root).iter().map(|it| it.resident_bytes).sum::<u64>())
