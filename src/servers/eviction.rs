@@ -24,8 +24,8 @@ const RESIDENT_MIB_ASSUMED: f64 = 300.0;
 const RESIDENT_MIB_MIN: f64 = 50.0;
 /// Below this, a restart is as good as free.
 const RESTART_SECS_MIN: f64 = 0.1;
-/// Below this, idle times make no difference.
-const IDLE_SECS_MIN: f64 = 1.0;
+/// Below this, idle times make no difference: who was asked some seconds earlier is as much in use.
+const IDLE_SECS_MIN: f64 = 10.0;
 
 impl Candidate {
     /// What keeping it is worth: what its restart would cost as often as it was used lately, for
@@ -105,6 +105,11 @@ mod tests {
         check(&[(600, 20, Some(80), 5), (25_000, 0, Some(1_200), 580)], 1);
         // One that never answered is worth nothing.
         check(&[(0, 1, Some(60), 10), (2_000, 1, Some(400), 10)], 0);
+    }
+
+    #[test]
+    fn seconds_decide_nothing() {
+        check(&[(900, 3, Some(200), 9), (800, 3, Some(200), 0)], 1);
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn daemon_pid(sandbox: &Sandbox) -> i32 {
 #[test]
 fn the_sixth_server_takes_the_place_of_the_one_that_costs_least_to_start_again() {
     let sandbox = Sandbox::new();
-    let slow = json!({"initialize_delay_ms": 2_000});
+    let slow = json!({"initialize_delay_ms": 3_000});
     let roots: Vec<PathBuf> =
         ["one", "two", "three", "four"].map(|name| another(&sandbox, name, slow.clone())).to_vec();
     thread::scope(|scope| {
@@ -166,13 +166,17 @@ fn a_busy_server_keeps_its_place_and_a_question_waits_for_the_first_idle_one() {
     for name in ["one", "two", "three", "four"] {
         behind.push(check_behind(&sandbox, &another(&sandbox, name, silent.clone())));
     }
-    behind.push(check_behind(&sandbox, &another(&sandbox, "five", json!({"delay_ms": 3_000}))));
-    let all_busy = eventually(PATIENCE, || {
-        let busy = |it: &Value| it["state"] == "busy" && it["pid"].is_u64();
-        let servers = list(&sandbox);
-        (servers.iter().filter(|it| busy(it)).count() == 5).then_some(())
-    });
-    assert!(all_busy.is_some(), "{:#?}", list(&sandbox));
+    let are_busy = |count: usize| {
+        let all_busy = eventually(PATIENCE, || {
+            let busy = |it: &Value| it["state"] == "busy" && it["pid"].is_u64();
+            let servers = list(&sandbox);
+            (servers.iter().filter(|it| busy(it)).count() == count).then_some(())
+        });
+        assert!(all_busy.is_some(), "{:#?}", list(&sandbox));
+    };
+    are_busy(4);
+    behind.push(check_behind(&sandbox, &another(&sandbox, "five", json!({"delay_ms": 4_000}))));
+    are_busy(5);
     let before = ["one", "two", "three", "four"].map(|name| pid_of(&sandbox, name));
     let sixth = check(&sandbox, &another(&sandbox, "sixth", json!({})));
     assert_eq!(sixth.code, 1, "{sixth:#?}");
@@ -227,7 +231,8 @@ fn a_killed_daemon_leaves_nothing_behind() {
         all.iter().filter(|(_, command)| command.starts_with("sleep")).count()
     };
     // The supervisor's look at the tree must find the one that left the group, too.
-    assert_eq!(sleeps(&sandbox), 2);
+    let has_both = eventually(PATIENCE, || (sleeps(&sandbox) == 2).then_some(()));
+    assert!(has_both.is_some(), "{:#?}", sandbox.survivors());
     kill(daemon_pid(&sandbox));
     let gone = eventually(Duration::from_secs(5), || sandbox.survivors().is_empty().then_some(()));
     assert!(gone.is_some(), "{:#?}", sandbox.survivors());
