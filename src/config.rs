@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
+
 /// The options in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -18,6 +20,10 @@ pub struct Config {
     pub inline_budget: Duration,
     /// Languages whose server is asked; `None` stands for all.
     pub languages: Option<Vec<String>>,
+    /// Servers that are asked in place of a language's own, by language id.
+    pub choose: BTreeMap<String, Vec<String>>,
+    /// Fields of servers that differ from the catalogue, by server id.
+    pub servers: BTreeMap<String, ServerOverride>,
     /// Whether a missing language server pauses a loop.
     pub lsp_required: bool,
     /// Idle time of a language server.
@@ -91,6 +97,8 @@ struct Lsp {
     enabled: Option<bool>,
     inline_budget_ms: Option<u64>,
     languages: Option<Languages>,
+    choose: BTreeMap<String, Vec<String>>,
+    servers: BTreeMap<String, ServerOverride>,
     required: Option<bool>,
     idle_secs: Option<u64>,
     memory_soft_mb: Option<u64>,
@@ -147,11 +155,13 @@ enum Tools {
 const TOOLS: [&str; 1] = ["diagnostics"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
     "lsp.languages",
+    "lsp.choose",
+    "lsp.servers",
     "lsp.required",
     "lsp.idle_secs",
     "lsp.memory_soft_mb",
@@ -173,6 +183,8 @@ impl Default for Config {
             lsp_enabled: true,
             inline_budget: Duration::from_millis(2_500),
             languages: None,
+            choose: BTreeMap::new(),
+            servers: BTreeMap::new(),
             lsp_required: false,
             server_idle: Duration::from_mins(10),
             memory_soft_bytes: 3_072 * MIB,
@@ -189,18 +201,18 @@ impl Default for Config {
 
 impl Config {
     /// Lays the files (name and text, lowest first) and then the environment over the defaults.
-    /// `known_languages` are the ids that `lsp.languages` may name.
+    /// `catalogue` holds the ids that options may name.
     pub fn load(
         files: &[(String, String)],
         env: &BTreeMap<String, String>,
-        known_languages: &[&str],
+        catalogue: &Catalogue,
     ) -> Result<Self, ConfigError> {
         let mut config = Self::default();
         for (name, text) in files {
             let layer = parse(name, text)?;
-            config.lay_over(layer, known_languages).map_err(|(key, reason)| ConfigError {
+            config.lay_over(layer, catalogue).map_err(|(key, reason)| ConfigError {
                 source_name: name.clone(),
-                line: line_of(text, key),
+                line: line_of(text, &key),
                 key: format!("ralph.{key}"),
                 reason,
             })?;
@@ -208,7 +220,7 @@ impl Config {
         for key in KEYS {
             let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
             let Some(value) = env.get(&variable) else { continue };
-            config.set_from(&variable, key, value, known_languages)?;
+            config.set_from(&variable, key, value, catalogue)?;
         }
         Ok(config)
     }
@@ -219,7 +231,7 @@ impl Config {
         variable: &str,
         key: &str,
         value: &str,
-        known_languages: &[&str],
+        catalogue: &Catalogue,
     ) -> Result<(), ConfigError> {
         let error = |reason| ConfigError {
             source_name: format!("environment variable {variable}"),
@@ -233,29 +245,15 @@ impl Config {
             .fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
         let layer =
             parse(variable, &format!("ralph: {nested}")).map_err(|inner| error(inner.reason))?;
-        self.lay_over(layer, known_languages).map_err(|(_, reason)| error(reason))
+        self.lay_over(layer, catalogue).map_err(|(_, reason)| error(reason))
     }
 
-    fn lay_over(
-        &mut self,
-        layer: Layer,
-        known_languages: &[&str],
-    ) -> Result<(), (&'static str, String)> {
+    fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
         let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
         set(&mut self.scan_enabled, scan.enabled);
-        self.lay_over_lsp(lsp, known_languages)?;
-        match mcp.tools {
-            None => {}
-            Some(Tools::Word(All::All)) => self.tools = None,
-            Some(Tools::List(names)) => {
-                if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
-                    let known = TOOLS.join(", ");
-                    return Err(("mcp.tools", format!("unknown tool {name}; known: {known}")));
-                }
-                self.tools = Some(names);
-            }
-        }
+        self.lay_over_lsp(lsp, catalogue)?;
+        self.lay_tools_over(mcp.tools)?;
         let millis = Duration::from_millis;
         let secs = Duration::from_secs;
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -284,27 +282,21 @@ impl Config {
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }
 
-    fn lay_over_lsp(
-        &mut self,
-        lsp: Lsp,
-        known_languages: &[&str],
-    ) -> Result<(), (&'static str, String)> {
+    fn lay_over_lsp(&mut self, lsp: Lsp, catalogue: &Catalogue) -> Result<(), Refusal> {
         set(&mut self.lsp_enabled, lsp.enabled);
         set(&mut self.lsp_required, lsp.required);
         match lsp.languages {
             None => {}
             Some(Languages::Word(All::All)) => self.languages = None,
             Some(Languages::List(ids)) => {
-                if let Some(id) = ids.iter().find(|id| !known_languages.contains(&id.as_str())) {
-                    let known = known_languages.join(", ");
-                    return Err((
-                        "lsp.languages",
-                        format!("unknown language {id}; known: {known}"),
-                    ));
+                let unknown = ids.iter().find(|id| catalogue.language(id).is_none());
+                if let Some(id) = unknown {
+                    return Err(("lsp.languages".to_owned(), unknown_language(id, catalogue)));
                 }
                 self.languages = Some(ids);
             }
         }
+        self.lay_servers_over(lsp.choose, lsp.servers, catalogue)?;
         bounded(
             &mut self.inline_budget,
             "lsp.inline_budget_ms",
@@ -329,6 +321,22 @@ impl Config {
         Ok(())
     }
 
+    fn lay_tools_over(&mut self, tools: Option<Tools>) -> Result<(), Refusal> {
+        match tools {
+            None => {}
+            Some(Tools::Word(All::All)) => self.tools = None,
+            Some(Tools::List(names)) => {
+                if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
+                    let known = TOOLS.join(", ");
+                    let reason = format!("unknown tool {name}; known: {known}");
+                    return Err(("mcp.tools".to_owned(), reason));
+                }
+                self.tools = Some(names);
+            }
+        }
+        Ok(())
+    }
+
     /// The tools that agents are offered.
     #[must_use]
     pub fn mcp_tools(&self) -> Vec<&str> {
@@ -339,12 +347,62 @@ impl Config {
         TOOLS.into_iter().filter(is_on).collect()
     }
 
+    fn lay_servers_over(
+        &mut self,
+        choose: BTreeMap<String, Vec<String>>,
+        servers: BTreeMap<String, ServerOverride>,
+        catalogue: &Catalogue,
+    ) -> Result<(), Refusal> {
+        let unknown_server = |id: &str| {
+            let known: Vec<&str> = catalogue.server_ids().collect();
+            format!("unknown language server {id}; known: {}", known.join(", "))
+        };
+        for (language, ids) in choose {
+            let key = format!("lsp.choose.{language}");
+            if catalogue.language(&language).is_none() {
+                return Err((key, unknown_language(&language, catalogue)));
+            }
+            if let Some(id) = ids.iter().find(|id| catalogue.server(id).is_none()) {
+                return Err((key, unknown_server(id)));
+            }
+            if ids.is_empty() {
+                return Err((key, "name at least one language server".to_owned()));
+            }
+            self.choose.insert(language, ids);
+        }
+        for (id, over) in servers {
+            if catalogue.server(&id).is_none() {
+                return Err((format!("lsp.servers.{id}"), unknown_server(&id)));
+            }
+            self.servers.entry(id).or_default().lay_over(over);
+        }
+        Ok(())
+    }
+
+    /// What is laid over the catalogue.
+    #[must_use]
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            servers: self.servers.clone(),
+            choose: self.choose.clone(),
+            languages: self.languages.clone().unwrap_or_default(),
+        }
+    }
+
     /// Whether the language server of this language is asked.
     #[must_use]
     pub fn asks_for(&self, language: &str) -> bool {
         self.lsp_enabled
             && self.languages.as_ref().is_none_or(|ids| ids.iter().any(|id| id == language))
     }
+}
+
+/// Key and reason.
+type Refusal = (String, String);
+
+fn unknown_language(id: &str, catalogue: &Catalogue) -> String {
+    let known: Vec<&str> = catalogue.language_ids().collect();
+    format!("unknown language {id}; known: {}", known.join(", "))
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {
@@ -359,11 +417,11 @@ fn bounded<T>(
     value: Option<u64>,
     range: std::ops::RangeInclusive<u64>,
     convert: impl Fn(u64) -> T,
-) -> Result<(), (&'static str, String)> {
+) -> Result<(), Refusal> {
     let Some(value) = value else { return Ok(()) };
     if !range.contains(&value) {
         let (low, high) = range.into_inner();
-        return Err((key, format!("{value} is not between {low} and {high}")));
+        return Err((key.to_owned(), format!("{value} is not between {low} and {high}")));
     }
     *place = convert(value);
     Ok(())
@@ -398,8 +456,11 @@ fn parse(name: &str, text: &str) -> Result<Layer, ConfigError> {
 /// The line of a key whose value is out of range: the parser has accepted it and its place is
 /// gone, so the last part of its name is looked up.
 fn line_of(text: &str, key: &str) -> Option<u64> {
-    let name = format!("{}:", key.rsplit('.').next()?);
-    let line = text.lines().position(|line| line.trim_start().starts_with(&name))?;
+    // In flow style, several keys share the line of an outer one.
+    let line = key.rsplit('.').find_map(|part| {
+        let name = format!("{part}:");
+        text.lines().position(|line| line.trim_start().starts_with(&name))
+    })?;
     u64::try_from(line + 1).ok()
 }
 
@@ -407,14 +468,12 @@ fn line_of(text: &str, key: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const KNOWN: [&str; 2] = ["python", "go"];
-
     fn load(files: &[&str], env: &[(&str, &str)]) -> Result<Config, String> {
         let files: Vec<_> =
             files.iter().map(|text| ("ralph.yaml".to_owned(), (*text).to_owned())).collect();
         let env =
             env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Config::load(&files, &env, &KNOWN).map_err(|error| error.to_string())
+        Config::load(&files, &env, Catalogue::built_in()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -465,7 +524,7 @@ mod tests {
         let range = "ralph:\n  loop:\n    max_iterations: 0\n";
         check_error(&[range], &[], &["ralph.yaml:3", "ralph.loop.max_iterations", "1 and 1000"]);
         let language = "ralph: {lsp: {languages: [pyhton]}}";
-        check_error(&[language], &[], &["pyhton", "python, go"]);
+        check_error(&[language], &[], &["pyhton", "php, python, r"]);
         check_error(&["ralph: {mcp: {tools: [renam]}}"], &[], &["renam", "diagnostics"]);
         check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
         check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);

@@ -14,7 +14,7 @@ mod room;
 pub mod supervisor;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -171,11 +171,21 @@ impl Servers {
         Self { pool: sender, data }
     }
 
-    /// Which servers would be asked about a file: the language's main one or the gap in its place,
-    /// then its companions. None at all for a file in no known language.
+    /// Which servers would be asked about a file: those the user chose, else the language's main
+    /// one or the gap in its place, and its companions. None at all for a file in no known language.
     #[must_use]
     pub fn choose(&self, around: &Surroundings, path: &RelPath) -> Vec<Chosen> {
-        resolve::choose(around, &self.data, path).into_iter().collect()
+        resolve::choose(around, &self.data, path)
+    }
+
+    /// The auxiliary languages that no installed server speaks about.
+    #[must_use]
+    pub fn unserved(&self, around: &Surroundings) -> BTreeSet<String> {
+        let auxiliary = around.catalogue.languages().filter(|(_, language)| language.auxiliary);
+        auxiliary
+            .filter(|(_, language)| !resolve::is_served(around, &self.data, language))
+            .map(|(id, _)| id.to_owned())
+            .collect()
     }
 
     /// Asks the server that `choose` named; waits until its protocol has a verdict. Dropping the

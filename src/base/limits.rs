@@ -175,7 +175,9 @@ pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.
 pub const SOCKET_PATH_BYTES_MAX: usize = 100;
-/// Time an installation of a language server may take.
+/// Time one step of an installation of a language server may take.
 pub const INSTALL_MS_MAX: u64 = 600_000;
+/// Pause between two looks at a program that installs.
+pub const INSTALL_POLL_MS: u64 = 20;
 /// Questions to language servers that one check asks at the same time.
 pub const QUESTIONS_AT_ONCE_MAX: usize = 64;

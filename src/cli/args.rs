@@ -190,11 +190,11 @@ pub(super) struct Select {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ServerCommand {
-    /// Install the pinned language servers of these languages into your data folder
+    /// Install pinned language servers into your data folder
     Install {
-        /// python, typescript
+        /// Languages, or single servers: python, java, ruff
         #[arg(required = true, value_name = "LANG")]
-        languages: Vec<String>,
+        names: Vec<String>,
     },
     /// Those that run or went wrong, over all projects
     List,

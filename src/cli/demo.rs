@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::ipc::Places;
 use crate::lsp::registry::Catalogue;
 use crate::report::demo as words;
 use crate::scan::RuleSet;
-use crate::servers::install::{folder, install};
+use crate::servers::install::{Installer, installed_program};
 use crate::servers::resolve::on_path;
 use crate::wire::control::Reply;
 
@@ -103,9 +103,7 @@ fn server(
 ) -> Result<Option<String>, String> {
     let id = "pyright";
     let Some(spec) = Catalogue::built_in().server(id) else { return Ok(None) };
-    let installed = folder(&places.data, id, spec)
-        .is_some_and(|folder| folder.join("node_modules/.bin").join(&spec.command).exists());
-    if installed {
+    if installed_program(&places.data, id, spec).is_some() {
         let pinned = spec.install.as_ref().and_then(|install| install.npm.first());
         return Ok(Some(pinned.map_or(id, String::as_str).replace('@', " ")));
     }
@@ -116,7 +114,8 @@ fn server(
         return Ok(None);
     }
     say("installing pyright …\n");
-    install(&places.data, id, spec, env).map_err(|error| error.to_string())?;
+    let installer = Installer { data: &places.data, env, root: Path::new("/") };
+    installer.install(id, spec, &|_| {}).map_err(|error| error.to_string())?;
     server(&DemoArgs { install: false, no_lsp: false }, places, env)
 }
 

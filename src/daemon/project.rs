@@ -9,7 +9,7 @@ use super::engine::Engine;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
-use crate::lsp::registry::Catalogue;
+use crate::lsp::registry::{Catalogue, CatalogueError, HostServers};
 use crate::scan::RuleSet;
 use crate::servers::Surroundings;
 use crate::store::ProjectKey;
@@ -20,6 +20,8 @@ use crate::{files, git};
 const CONFIG_FILE: &str = ".moai/config/sections/ralph.yaml";
 /// Languages and servers of the project, below its root.
 const CATALOGUE_FILE: &str = ".moai/config/lsp.json";
+/// Servers of the project in the host's format, below its root.
+const HOST_FILE: &str = ".lsp.json";
 
 /// One project.
 #[derive(Clone, Debug)]
@@ -65,7 +67,12 @@ impl Project {
             key
         });
         let env = Arc::new(caller.env.clone());
-        let around = Surroundings { root: root.clone(), env, catalogue: Arc::new(catalogue) };
+        let catalogue = catalogue.configured(&config.overrides());
+        let mut around = Surroundings { root: root.clone(), env, catalogue: Arc::new(catalogue) };
+        // What nobody speaks about is not asked for: a missing YAML server spoils no project.
+        let unserved = engine.servers.unserved(&around);
+        let catalogue = Arc::unwrap_or_clone(around.catalogue).without(&unserved);
+        around.catalogue = Arc::new(catalogue);
         Self { root, config, around, key }
     }
 
@@ -78,7 +85,7 @@ impl Project {
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         self.around.catalogue.language_of(path).is_some()
-            || matches!(name, "pyproject.toml" | "setup.cfg")
+            || self.around.catalogue.is_marker(name)
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
     }
@@ -92,13 +99,20 @@ pub(super) fn root(caller: &Caller) -> PathBuf {
 }
 
 fn catalogue(root: &Path) -> Result<Catalogue, String> {
-    let built_in = Catalogue::built_in();
+    let mut catalogue = Catalogue::built_in().clone();
+    let named = |path: &Path, error: CatalogueError| format!("{}: {error}", path.display());
+    let path = root.join(HOST_FILE);
+    if let Some(text) = read(&path)? {
+        let file = HostServers::parse(&text).map_err(|error| named(&path, error))?;
+        catalogue = catalogue.with_host_servers(file);
+    }
     let path = root.join(CATALOGUE_FILE);
-    let Some(text) = read(&path)? else { return Ok(built_in.clone()) };
-    let own = Catalogue::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-    let merged = built_in.overlaid(own);
-    match merged.dangling_server() {
-        None => Ok(merged),
+    if let Some(text) = read(&path)? {
+        let own = Catalogue::parse(&text).map_err(|error| named(&path, error))?;
+        catalogue = catalogue.overlaid(own);
+    }
+    match catalogue.dangling_server() {
+        None => Ok(catalogue),
         Some(id) => Err(format!("{}: key languages: server {id} is not described", path.display())),
     }
 }
@@ -115,8 +129,7 @@ pub(super) fn options(
     for path in [Some(user_file.to_path_buf()), project_file].into_iter().flatten() {
         layers.extend(read(&path)?.map(|text| (path.display().to_string(), text)));
     }
-    let known: Vec<&str> = catalogue.language_ids().collect();
-    Config::load(&layers, env, &known).map_err(|error| error.to_string())
+    Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
 }
 
 /// A file's text; `None` when it is not there. A project may hold anything under this name, so

@@ -1,13 +1,21 @@
-//! The catalogue of languages and language servers: `lsp.json` built in, and a project's own
-//! `lsp.json` laid over it. Package names stand in the table and are never derived.
+//! The catalogue of languages and language servers: `lsp.json` built in, and what a project or a
+//! user lays over it. Package names stand in the table and are never derived. It must not know
+//! where files lie or what is installed.
 
-use std::collections::BTreeMap;
+mod host_file;
+mod layers;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::base::path::RelPath;
+
+pub use self::host_file::HostServers;
+pub use self::layers::{Overrides, ServerOverride};
 
 /// Languages and servers by id.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -17,7 +25,7 @@ pub struct Catalogue {
     servers: BTreeMap<String, ServerSpec>,
 }
 
-/// One programming language.
+/// One language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Language {
@@ -25,19 +33,38 @@ pub struct Language {
     pub name: String,
     /// LSP language id by file extension (lower case, no dot).
     pub extensions: BTreeMap<String, String>,
-    /// Server ids, most preferred first; the first whose `when` holds is asked.
+    /// LSP language id by file name, before extensions; one `*` stands for any characters.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Server ids, most preferred first: one of them is asked.
     pub servers: Vec<String>,
+    /// Server ids that are asked besides, where they are installed.
+    #[serde(default)]
+    pub companions: Vec<String>,
+    /// Whether it is no programming language: measured only where a server of it is installed or
+    /// the user asks for it.
+    #[serde(default)]
+    pub auxiliary: bool,
+    /// The servers that the user chose in place of all these; each of them is asked.
+    #[serde(skip)]
+    pub chosen: Option<Vec<String>>,
 }
 
-/// How one language server is started and asked.
+/// How one language server is started and asked. Strings in `command`, `args`, `env`,
+/// `initialization_options` and `settings` may hold the placeholders `${python}` (the project's
+/// interpreter), `${root}` (workspace folder), `${server}` (folder of the installed packages),
+/// `${storage}` (a private folder for its caches) and `${os}` (`linux` or `mac`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
-    /// Program name or path.
+    /// Program name, or a path, which is relative to the root.
     pub command: String,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Variables it gets besides the caller's.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
     /// How it proves that diagnostics belong to the current bytes.
     pub diagnostics: Method,
     /// How it says that it has loaded the project.
@@ -49,12 +76,36 @@ pub struct ServerSpec {
     /// Answers to `workspace/configuration`, by dotted section.
     #[serde(default)]
     pub settings: Value,
-    /// Only for projects where this holds.
+    /// Files that make a folder a project of this server, the most telling first.
+    #[serde(default)]
+    pub root_markers: Vec<String>,
+    /// Which folder it works in.
+    #[serde(default)]
+    pub workspace: Workspace,
+    /// Files and folders of the root that it reads once: when one changes, it is started anew.
+    /// `${python}` stands for the packages of the project's interpreter.
+    #[serde(default)]
+    pub restart_on: Vec<String>,
+    /// Other programs that must be on PATH for its word to count.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// Only for files with these extensions, with the LSP language ids it wants; empty stands for
+    /// all files of its language.
+    #[serde(default)]
+    pub extensions: BTreeMap<String, String>,
+    /// Only for projects where this holds; there, no other server takes its place.
     #[serde(default)]
     pub when: Option<When>,
-    /// Where the pinned version comes from.
+    /// Where it comes from.
     #[serde(default)]
     pub install: Option<Install>,
+    /// Whether it was measured with this version of the program.
+    #[serde(default = "yes")]
+    pub verified: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The completion protocols.
@@ -92,6 +143,19 @@ pub enum Ready {
     LanguageStatus,
 }
 
+/// Which folder a server works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workspace {
+    /// The root.
+    #[default]
+    Root,
+    /// The folder nearest to the file that has a marker.
+    Nearest,
+    /// The folder nearest to the root that has a marker.
+    Topmost,
+}
+
 /// A condition on the project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -102,12 +166,31 @@ pub struct When {
     pub major_min: u64,
 }
 
-/// Pinned packages.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Packages by source, pinned where the source keeps old versions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Install {
     /// npm packages as `name@version`.
     pub npm: Vec<String>,
+    /// PyPI packages as `name==version`.
+    pub pip: Vec<String>,
+    /// Components of the project's Rust toolchain.
+    pub rustup: Vec<String>,
+    /// Debian packages; the distribution chooses their version.
+    pub apt: Vec<String>,
+    /// Links made inside the installed folder: name and target, both relative to it. In the
+    /// target, `*` stands for any characters of one name and must fit exactly one entry.
+    pub links: BTreeMap<String, String>,
+    /// One line for people where nothing above helps.
+    pub hint: Option<String>,
+}
+
+impl Install {
+    /// Whether this program can fetch it.
+    #[must_use]
+    pub fn is_possible(&self) -> bool {
+        [&self.npm, &self.pip, &self.rustup, &self.apt].iter().any(|packages| !packages.is_empty())
+    }
 }
 
 /// A catalogue file that cannot be used.
@@ -133,47 +216,51 @@ impl Catalogue {
 
     /// Reads a catalogue file.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
-        let mut input = serde_json::Deserializer::from_str(text);
-        serde_path_to_error::deserialize(&mut input).map_err(|error| {
-            let key = error.path().to_string();
-            let inner = error.into_inner();
-            let reason = inner.to_string();
-            // serde_json repeats the place at the end of its words.
-            let reason = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
-            CatalogueError { line: inner.line(), key, reason }
-        })
-    }
-
-    /// This catalogue with a project's own entries in place of those with the same id.
-    #[must_use]
-    pub fn overlaid(&self, own: Self) -> Self {
-        let mut merged = self.clone();
-        merged.languages.extend(own.languages);
-        merged.servers.extend(own.servers);
-        merged
+        parse_json(text)
     }
 
     /// The first server id that a language names and no entry describes.
     #[must_use]
     pub fn dangling_server(&self) -> Option<&str> {
-        let named = self.languages.values().flat_map(|language| &language.servers);
+        let named = self.languages.values().flat_map(|it| it.servers.iter().chain(&it.companions));
         named.map(String::as_str).find(|id| !self.servers.contains_key(*id))
     }
 
-    /// Language id, language, and LSP language id of a file, by its extension.
+    /// Language id, language, and LSP language id of a file, by its name or its extension.
     #[must_use]
     pub fn language_of(&self, path: &RelPath) -> Option<(&str, &Language, &str)> {
-        let extension = path.extension()?;
-        self.languages.iter().find_map(|(id, language)| {
-            let lsp_id = language.extensions.get(&extension)?;
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let extension = path.extension();
+        let by_name = self.languages.iter().find_map(|(id, language)| {
+            let (_, lsp_id) = language.files.iter().find(|(pattern, _)| fits(pattern, name))?;
             Some((id.as_str(), language, lsp_id.as_str()))
+        });
+        by_name.or_else(|| {
+            let extension = extension?;
+            self.languages.iter().find_map(|(id, language)| {
+                let lsp_id = language.extensions.get(&extension)?;
+                Some((id.as_str(), language, lsp_id.as_str()))
+            })
         })
+    }
+
+    /// Whether a file of this name tells a server of the catalogue about its project.
+    #[must_use]
+    pub fn is_marker(&self, name: &str) -> bool {
+        let mut markers =
+            self.servers.values().flat_map(|spec| spec.root_markers.iter().chain(&spec.restart_on));
+        markers.any(|marker| marker == name)
     }
 
     /// A language by its id.
     #[must_use]
     pub fn language(&self, id: &str) -> Option<&Language> {
         self.languages.get(id)
+    }
+
+    /// All languages, by id.
+    pub fn languages(&self) -> impl Iterator<Item = (&str, &Language)> {
+        self.languages.iter().map(|(id, language)| (id.as_str(), language))
     }
 
     /// All language ids.
@@ -186,54 +273,47 @@ impl Catalogue {
     pub fn server(&self, id: &str) -> Option<&ServerSpec> {
         self.servers.get(id)
     }
+
+    /// All servers, by id.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, &ServerSpec)> {
+        self.servers.iter().map(|(id, spec)| (id.as_str(), spec))
+    }
+
+    /// All server ids.
+    pub fn server_ids(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// Without these languages: their files are then in no language.
+    #[must_use]
+    pub fn without(mut self, languages: &BTreeSet<String>) -> Self {
+        self.languages.retain(|id, _| !languages.contains(id));
+        self
+    }
+}
+
+/// Whether a name fits a pattern with at most one `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
+    }
+}
+
+/// JSON into a type of the catalogue; an error names line and key.
+fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, CatalogueError> {
+    let mut input = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut input).map_err(|error| {
+        let key = error.path().to_string();
+        let inner = error.into_inner();
+        let reason = inner.to_string();
+        // serde_json repeats the place at the end of its words.
+        let reason = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
+        CatalogueError { line: inner.line(), key, reason }
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    fn language(path: &str) -> Option<(&'static str, &'static str)> {
-        let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
-        Catalogue::built_in().language_of(&path).map(|(id, _, lsp_id)| (id, lsp_id))
-    }
-
-    #[test]
-    fn the_sixteen_languages_are_known_and_every_server_is_described() {
-        let catalogue = Catalogue::built_in();
-        // TypeScript and JavaScript share an entry, as do C and C++.
-        assert_eq!(catalogue.language_ids().count(), 15);
-        assert_eq!(catalogue.dangling_server(), None);
-        assert_eq!(language("src/a.PY"), Some(("python", "python")));
-        assert_eq!(language("a.tsx"), Some(("typescript", "typescriptreact")));
-        assert_eq!(language("README.md"), None);
-    }
-
-    #[test]
-    fn pinned_packages_carry_a_version() {
-        for server in Catalogue::built_in().servers.values() {
-            let install = server.install.as_ref().expect("built-in servers can be installed");
-            for package in &install.npm {
-                assert!(package.rfind('@').is_some_and(|at| at > 0), "{package}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_broken_entry_names_line_and_key() {
-        let text = "{\n \"servers\": {\n  \"x\": {\"command\": 3, \"diagnostics\": \"pull\"}}}";
-        let error = Catalogue::parse(text).expect_err("a number is no command");
-        assert_eq!((error.line, error.key.as_str()), (3, "servers.x.command"));
-        let error = Catalogue::parse("{\"serverz\": {}}").expect_err("unknown key");
-        assert!(error.to_string().contains("serverz"), "{error}");
-    }
-
-    #[test]
-    fn a_projects_entry_replaces_the_built_in_one() {
-        let own = r#"{"servers": {"pyright": {"command": "mine", "diagnostics": "push"}}}"#;
-        let merged = Catalogue::built_in().overlaid(Catalogue::parse(own).expect("valid"));
-        assert_eq!(merged.server("pyright").map(|s| s.command.as_str()), Some("mine"));
-        assert!(merged.server("typescript-language-server").is_some());
-    }
-}
+mod tests;

@@ -263,10 +263,11 @@ impl Actor {
     fn start(&mut self, slot: Slot) -> Result<(), Gap> {
         let Choice { id, spec, program, settings, workspace, .. } = &self.choice;
         let root = &self.around.root;
-        let process =
-            Process::spawn(program, &spec.args, workspace, &self.around.env).map_err(|error| {
-                Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
-            })?;
+        let mut env = (*self.around.env).clone();
+        env.extend(spec.env.clone());
+        let process = Process::spawn(program, &spec.args, workspace, &env).map_err(|error| {
+            Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
+        })?;
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
         self.diary.note("engine", "started");
         self.starts += 1;

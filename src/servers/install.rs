@@ -1,56 +1,111 @@
-//! Puts pinned language servers into the user's data folder: whole or not at all, never silently.
+//! Puts pinned language servers into the user's data folder: whole or not at all, never silently,
+//! and only packages that stand in the built-in table.
+
+mod run;
+mod stage;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use crate::lsp::registry::{Catalogue, ServerSpec};
+use rustix::process::geteuid;
+
+use self::run::Tool;
+use super::resolve::{in_folder, is_component_there, on_path};
+use crate::lsp::registry::{Catalogue, Install, Language, ServerSpec};
 
 /// Where a server's pinned version lives; the version is part of the name, so that a newer
-/// program never runs an older pin. `None` for a server that cannot be installed.
+/// program never runs an older pin. `None` for a server that does not live in a folder of ours.
 #[must_use]
 pub fn folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
-    Some(data.join("servers").join(format!("{id}@{}", version(spec)?)))
+    Some(data.join("servers").join(format!("{}@{}", id.replace('/', "_"), version(spec)?)))
 }
 
 /// The pinned version of a server: that of its first package.
 pub(super) fn version(spec: &ServerSpec) -> Option<String> {
-    let first = spec.install.as_ref()?.npm.first()?;
-    first.rsplit('@').next().map(str::to_owned)
+    let install = spec.install.as_ref()?;
+    let npm = install.npm.first().and_then(|package| package.rsplit('@').next());
+    let pip = || install.pip.first().and_then(|package| package.rsplit("==").next());
+    npm.or_else(pip).map(str::to_owned)
+}
+
+/// The program of a server among what was installed into `data`.
+#[must_use]
+pub fn installed_program(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
+    in_folder(&folder(data, id, spec)?, &spec.command)
 }
 
 /// What happened to one server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Installed {
     /// It was there.
-    Already(String),
+    Already(Place),
     /// It was put there.
-    Now(String),
+    Now(Place),
+}
+
+/// What is where.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The packages, separated by spaces.
+    pub packages: String,
+    /// The server's program.
+    pub program: Option<PathBuf>,
 }
 
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// No such language.
-    #[error("unknown language {0}; known: {1}")]
-    UnknownLanguage(String, String),
-    /// The language has no server that this program can install.
-    #[error("no language server for {0} can be installed by this version")]
-    NothingToInstall(String),
-    /// npm is missing.
-    #[error(
-        "npm is needed to install {0} and is not on PATH: install Node.js (https://nodejs.org)"
-    )]
-    NoNpm(String),
-    /// npm failed.
-    #[error("npm install {packages} failed: {output}")]
-    NpmFailed {
+    /// Neither a language nor a server.
+    #[error("unknown language or language server {name}; known: {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What can be asked for.
+        known: String,
+    },
+    /// This program cannot fetch the server.
+    #[error("{name} cannot be installed by this program: {hint}")]
+    ByHand {
+        /// Language or server.
+        name: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The installing program is missing.
+    #[error("{tool} is needed to install {packages} and is not on PATH: {remedy}")]
+    NoTool {
+        /// Its name.
+        tool: &'static str,
         /// What was asked for.
         packages: String,
-        /// npm's own words, last lines.
+        /// What to do.
+        remedy: String,
+    },
+    /// Only the superuser can install it.
+    #[error("{packages} must be installed by you: {command}")]
+    NeedsRoot {
+        /// What is missing.
+        packages: String,
+        /// The exact command.
+        command: String,
+    },
+    /// The installing program failed.
+    #[error("{command} failed: {output}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// Its own words, last lines.
         output: String,
     },
-    /// The folder cannot be written.
+    /// What was fetched is not what the table says.
+    #[error("{packages} was fetched, but {what}")]
+    Incomplete {
+        /// What was asked for.
+        packages: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A file or a folder cannot be written.
     #[error("cannot write {}: {error}", path.display())]
     Folder {
         /// Which.
@@ -60,103 +115,166 @@ pub enum InstallError {
     },
 }
 
-/// The servers of a language that can be installed, by the language's id.
-pub fn servers_of<'c>(
+/// The servers that a word on the command line stands for: those of a language, or one server.
+pub fn wanted<'c>(
     catalogue: &'c Catalogue,
-    language: &str,
+    word: &str,
 ) -> Result<Vec<(&'c str, &'c ServerSpec)>, InstallError> {
-    let Some(found) = catalogue.language(language) else {
-        let known: Vec<&str> = catalogue.language_ids().collect();
-        return Err(InstallError::UnknownLanguage(language.to_owned(), known.join(", ")));
+    let by_hand = |name: &str, spec: Option<&ServerSpec>| InstallError::ByHand {
+        name: name.to_owned(),
+        hint: spec
+            .and_then(|spec| spec.install.as_ref()?.hint.clone())
+            .unwrap_or_else(|| "no language server is known for it".to_owned()),
     };
-    let servers: Vec<_> = found
-        .servers
-        .iter()
-        .filter_map(|id| Some((id.as_str(), catalogue.server(id)?)))
-        .filter(|(_, spec)| spec.install.is_some())
-        .collect();
-    if servers.is_empty() {
-        return Err(InstallError::NothingToInstall(found.name.clone()));
+    if let Some(language) = catalogue.language(word) {
+        let servers = of_language(catalogue, language);
+        let first = || catalogue.server(language.servers.first()?);
+        return if servers.is_empty() {
+            Err(by_hand(&language.name, first()))
+        } else {
+            Ok(servers)
+        };
     }
-    Ok(servers)
-}
-
-/// Installs one server into `data`, unless it is there. Packages' own install scripts do not run.
-pub fn install(
-    data: &Path,
-    id: &str,
-    spec: &ServerSpec,
-    env: &BTreeMap<String, String>,
-) -> Result<Installed, InstallError> {
-    let (Some(target), Some(source)) = (folder(data, id, spec), &spec.install) else {
-        return Err(InstallError::NothingToInstall(id.to_owned()));
-    };
-    let label = source.npm.join(" ");
-    if target.join("node_modules/.bin").join(&spec.command).exists() {
-        return Ok(Installed::Already(label));
-    }
-    let Some(npm) = super::resolve::on_path("npm", env) else {
-        return Err(InstallError::NoNpm(label));
-    };
-    let parent = data.join("servers");
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |error| InstallError::Folder { path, error }
-    };
-    std::fs::create_dir_all(&parent).map_err(at(&parent))?;
-    let staging =
-        tempfile::Builder::new().prefix(".new-").tempdir_in(&parent).map_err(at(&parent))?;
-    std::fs::write(staging.path().join("package.json"), "{\"private\":true}\n")
-        .map_err(at(staging.path()))?;
-    let output = Command::new(npm)
-        .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"])
-        .args(&source.npm)
-        .current_dir(staging.path())
-        .env_clear()
-        .envs(env)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(at(staging.path()))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr);
-        let tail: Vec<&str> = words.lines().rev().take(5).collect();
-        let output = tail.into_iter().rev().collect::<Vec<_>>().join(" | ");
-        return Err(InstallError::NpmFailed { packages: label, output });
-    }
-    // Another installer may have been quicker; what stands there is the same pinned version.
-    match std::fs::rename(staging.path(), &target) {
-        Ok(()) => {}
-        Err(_) if target.join("node_modules/.bin").join(&spec.command).exists() => {}
-        Err(_) => {
-            // A half-made folder of an earlier time is in the way.
-            std::fs::remove_dir_all(&target).map_err(at(&target))?;
-            std::fs::rename(staging.path(), &target).map_err(at(&target))?;
+    match catalogue.servers().find(|(id, _)| *id == word) {
+        Some((id, spec)) if is_possible(spec) => Ok(vec![(id, spec)]),
+        Some((id, spec)) => Err(by_hand(id, Some(spec))),
+        None => {
+            let known: Vec<&str> = catalogue.language_ids().collect();
+            let servers = catalogue.servers().filter(|(_, spec)| is_possible(spec));
+            let servers: Vec<&str> = servers.map(|(id, _)| id).collect();
+            let known = format!("{}; {}", known.join(", "), servers.join(", "));
+            Err(InstallError::Unknown { name: word.to_owned(), known })
         }
     }
-    Ok(Installed::Now(label))
+}
+
+/// What `server install LANGUAGE` installs: the first server of the language, and those that some
+/// projects need in its place. Alternatives and companions are installed by their own names.
+pub(super) fn of_language<'c>(
+    catalogue: &'c Catalogue,
+    language: &Language,
+) -> Vec<(&'c str, &'c ServerSpec)> {
+    let named = catalogue.servers().filter(|(id, _)| language.servers.iter().any(|it| it == id));
+    let (conditional, plain): (Vec<_>, Vec<_>) =
+        named.filter(|(_, spec)| is_possible(spec)).partition(|(_, spec)| spec.when.is_some());
+    let order = |id: &str| language.servers.iter().position(|it| it == id);
+    let first = plain.into_iter().min_by_key(|(id, _)| order(id));
+    conditional.into_iter().chain(first).collect()
+}
+
+fn is_possible(spec: &ServerSpec) -> bool {
+    spec.install.as_ref().is_some_and(Install::is_possible)
+}
+
+/// Installs servers for one caller.
+#[derive(Debug)]
+pub struct Installer<'a> {
+    /// The user's data folder.
+    pub data: &'a Path,
+    /// The caller's environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// The folder whose Rust toolchain counts.
+    pub root: &'a Path,
+}
+
+impl Installer<'_> {
+    /// Installs one server, unless it is there. Packages' own install scripts do not run. `say`
+    /// is told before anything is done as the superuser.
+    pub fn install(
+        &self,
+        id: &str,
+        spec: &ServerSpec,
+        say: &dyn Fn(&str),
+    ) -> Result<Installed, InstallError> {
+        let Some(source) = spec.install.as_ref().filter(|source| source.is_possible()) else {
+            let hint = spec.install.as_ref().and_then(|install| install.hint.clone());
+            let hint = hint.unwrap_or_else(|| "nothing is known about its packages".to_owned());
+            return Err(InstallError::ByHand { name: id.to_owned(), hint });
+        };
+        let mut is_new = false;
+        if let Some(target) = folder(self.data, id, spec)
+            && in_folder(&target, &spec.command).is_none()
+        {
+            self.stage(&target, spec, source)?;
+            is_new = true;
+        }
+        is_new |= self.rustup(spec, source)?;
+        is_new |= self.apt(spec, source, say)?;
+        let lists = [&source.npm, &source.pip, &source.rustup, &source.apt];
+        let packages: Vec<&str> = lists.into_iter().flatten().map(String::as_str).collect();
+        let program = installed_program(self.data, id, spec);
+        let program = program.or_else(|| on_path(&spec.command, self.env));
+        let place = Place { packages: packages.join(" "), program };
+        Ok(if is_new { Installed::Now(place) } else { Installed::Already(place) })
+    }
+
+    /// Components of the toolchain of `root`.
+    fn rustup(&self, spec: &ServerSpec, source: &Install) -> Result<bool, InstallError> {
+        if source.rustup.is_empty() {
+            return Ok(false);
+        }
+        if let Some(program) = on_path(&spec.command, self.env)
+            && is_component_there(&program, &spec.command, self.root, self.env)
+        {
+            return Ok(false);
+        }
+        let rustup = self.tool("rustup", &source.rustup, source)?;
+        let mut arguments = vec!["component".to_owned(), "add".to_owned()];
+        arguments.extend(source.rustup.iter().cloned());
+        rustup.run(&arguments, self.root)?;
+        Ok(true)
+    }
+
+    /// Packages of the distribution: only the superuser's own call installs them.
+    fn apt(
+        &self,
+        spec: &ServerSpec,
+        source: &Install,
+        say: &dyn Fn(&str),
+    ) -> Result<bool, InstallError> {
+        let is_apt_alone = source.npm.is_empty() && source.pip.is_empty();
+        let command = is_apt_alone.then_some(&spec.command);
+        let mut programs = command.into_iter().chain(&spec.needs);
+        let is_missing = programs.any(|program| on_path(program, self.env).is_none());
+        if source.apt.is_empty() || !is_missing {
+            return Ok(false);
+        }
+        let apt = self.tool("apt-get", &source.apt, source)?;
+        let mut arguments: Vec<String> =
+            ["install", "-y", "--no-install-recommends"].map(str::to_owned).to_vec();
+        arguments.extend(source.apt.iter().cloned());
+        let command = format!("apt-get {}", arguments.join(" "));
+        if !geteuid().is_root() {
+            let packages = source.apt.join(" ");
+            let command = format!("sudo {command}");
+            return Err(InstallError::NeedsRoot { packages, command });
+        }
+        say(&format!("as the superuser: {command}"));
+        apt.run(&["update".to_owned(), "-qq".to_owned()], self.root)?;
+        apt.run(&arguments, self.root)?;
+        Ok(true)
+    }
+
+    /// A program that installs, or what to do without it.
+    fn tool(
+        &self,
+        name: &'static str,
+        packages: &[String],
+        source: &Install,
+    ) -> Result<Tool<'_>, InstallError> {
+        let missing = || InstallError::NoTool {
+            tool: name,
+            packages: packages.join(" "),
+            remedy: match name {
+                "npm" => "install Node.js (https://nodejs.org)".to_owned(),
+                "python3" => "install Python 3 with its venv module".to_owned(),
+                _ => source.hint.clone().unwrap_or_else(|| format!("install {name}")),
+            },
+        };
+        let program = on_path(name, self.env).ok_or_else(missing)?;
+        Ok(Tool { name, program, env: self.env })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_languages_and_languages_without_a_server_are_refused_by_name() {
-        let catalogue = Catalogue::built_in();
-        let error = servers_of(catalogue, "pythn").expect_err("unknown").to_string();
-        assert!(error.contains("pythn") && error.contains("python"), "{error}");
-        let error = servers_of(catalogue, "go").expect_err("none yet").to_string();
-        assert!(error.contains("Go"), "{error}");
-        let ids = servers_of(catalogue, "typescript").expect("two").into_iter().map(|row| row.0);
-        assert_eq!(ids.collect::<Vec<_>>(), ["typescript-native", "typescript-language-server"]);
-    }
-
-    #[test]
-    fn without_npm_nothing_is_written() {
-        let data = tempfile::tempdir().expect("a folder");
-        let spec = Catalogue::built_in().server("pyright").expect("described");
-        let error = install(data.path(), "pyright", spec, &BTreeMap::new()).expect_err("no npm");
-        assert!(matches!(error, InstallError::NoNpm(_)));
-        assert!(!data.path().join("servers").exists());
-    }
-}
+mod tests;

@@ -1,0 +1,74 @@
+//! `server install`: pinned language servers into the user's data folder.
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use crate::cli::{INVALID, door};
+use crate::ipc::Places;
+use crate::lsp::registry::Catalogue;
+use crate::servers::install::{Installed, Installer, wanted};
+use crate::wire::control::Reply;
+
+/// Installs the servers that the names stand for; one that fails does not hold up the others.
+pub(super) fn run(names: &[String], as_json: bool) -> Reply {
+    let caller = match door::caller(None) {
+        Ok(caller) => caller,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let Some(places) = Places::from_env(&caller.env) else {
+        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+    };
+    // All names are looked up before anything is fetched.
+    let mut servers = Vec::new();
+    for name in names {
+        match wanted(Catalogue::built_in(), name) {
+            Ok(found) => servers.extend(found),
+            Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        }
+    }
+    servers.sort_by_key(|(id, _)| *id);
+    servers.dedup_by_key(|(id, _)| *id);
+    let installer = Installer { data: &places.data, env: &caller.env, root: &caller.cwd };
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    for (id, spec) in servers {
+        match installer.install(id, spec, &say) {
+            Ok(installed) => done.push((id, installed)),
+            Err(error) => failed.push((id, error)),
+        }
+    }
+    let stdout = words(&done, as_json);
+    let errors = failed.iter().map(|(id, error)| format!("moai-ralph: {id}: {error}\n"));
+    let stderr = errors.collect::<Vec<_>>().concat();
+    Reply { stdout, stderr, code: u8::from(!failed.is_empty()), ..Reply::default() }
+}
+
+/// At once, not with the reply: what is done as the superuser is said before it is done.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "moai-ralph: {text}");
+}
+
+fn words(done: &[(&str, Installed)], as_json: bool) -> String {
+    let parts = done.iter().map(|(id, installed)| match installed {
+        Installed::Now(place) => (id, place, "installed"),
+        Installed::Already(place) => (id, place, "present"),
+    });
+    if as_json {
+        let servers: Vec<_> = parts
+            .map(|(id, place, state)| {
+                let program = place.program.as_deref().map(|it| it.display().to_string());
+                let packages = &place.packages;
+                json!({"name": id, "packages": packages, "state": state, "program": program})
+            })
+            .collect();
+        return format!("{:#}\n", json!({"schema": "moai-ralph/install@1", "servers": servers}));
+    }
+    parts
+        .map(|(id, place, state)| {
+            let verb = if state == "installed" { "installed" } else { "already there," };
+            let program = place.program.as_deref();
+            let program = program.map(|it| format!("\n  {}", it.display())).unwrap_or_default();
+            format!("{id}: {verb} {}{program}\n", place.packages)
+        })
+        .collect()
+}

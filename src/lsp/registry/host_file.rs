@@ -1,0 +1,146 @@
+//! A project's `.lsp.json` in the format of Claude Code's plugins (as of 2.1.330): servers by
+//! name, each with the extensions it serves. Keys that mean nothing here are passed over.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Catalogue, CatalogueError, Language, Method, Ready, ServerSpec, Workspace, parse_json,
+};
+
+/// The file.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct HostServers(BTreeMap<String, HostServer>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HostServer {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    /// LSP language id by extension with its dot.
+    extension_to_language: BTreeMap<String, String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    initialization_options: Option<Value>,
+    settings: Option<Value>,
+    #[serde(default)]
+    transport: Transport,
+    /// False for a server that is there for navigation alone.
+    #[serde(default = "super::yes")]
+    diagnostics: bool,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Transport {
+    #[default]
+    Stdio,
+    #[serde(other)]
+    Other,
+}
+
+impl HostServers {
+    /// Reads the file.
+    pub fn parse(text: &str) -> Result<Self, CatalogueError> {
+        parse_json(text)
+    }
+}
+
+impl Catalogue {
+    /// With the servers of a project's `.lsp.json`: each is preferred for the extensions it names.
+    /// Those without diagnostics or over a socket are left out, and so is this program itself.
+    #[must_use]
+    pub fn with_host_servers(mut self, file: HostServers) -> Self {
+        for (id, server) in file.0 {
+            let program = server.command.rsplit('/').next().unwrap_or_default();
+            let is_usable = server.diagnostics && server.transport == Transport::Stdio;
+            if is_usable && program != env!("CARGO_PKG_NAME") {
+                self.prefer(&id, server);
+            }
+        }
+        self
+    }
+
+    fn prefer(&mut self, id: &str, server: HostServer) {
+        let extensions: BTreeMap<String, String> = server
+            .extension_to_language
+            .iter()
+            .map(|(extension, language)| {
+                (extension.trim_start_matches('.').to_ascii_lowercase(), language.clone())
+            })
+            .collect();
+        for (extension, lsp_id) in &extensions {
+            let owner =
+                self.languages.values_mut().find(|it| it.extensions.contains_key(extension));
+            let language = match owner {
+                Some(language) => language,
+                None => {
+                    self.languages.entry(lsp_id.clone()).or_insert_with(|| new_language(lsp_id))
+                }
+            };
+            language.extensions.entry(extension.clone()).or_insert_with(|| lsp_id.clone());
+            language.servers.retain(|other| other != id);
+            language.servers.insert(0, id.to_owned());
+            // Who describes a server wants it to be asked.
+            language.auxiliary = false;
+        }
+        // A server of the catalogue keeps its completion protocol and its markers.
+        let known = self.servers.get(id).cloned();
+        let spec = known.unwrap_or_else(unknown_server);
+        let to_root = |text: String| {
+            text.replace("${CLAUDE_PLUGIN_ROOT}", "${root}")
+                .replace("${CLAUDE_PROJECT_DIR}", "${root}")
+        };
+        let spec = ServerSpec {
+            command: to_root(server.command),
+            args: server.args.into_iter().map(to_root).collect(),
+            env: server.env.into_iter().map(|(name, value)| (name, to_root(value))).collect(),
+            initialization_options: server
+                .initialization_options
+                .unwrap_or(spec.initialization_options),
+            settings: server.settings.unwrap_or(spec.settings),
+            extensions,
+            when: None,
+            install: None,
+            ..spec
+        };
+        self.servers.insert(id.to_owned(), spec);
+    }
+}
+
+fn new_language(id: &str) -> Language {
+    Language {
+        name: id.to_owned(),
+        extensions: BTreeMap::new(),
+        files: BTreeMap::new(),
+        servers: Vec::new(),
+        companions: Vec::new(),
+        auxiliary: false,
+        chosen: None,
+    }
+}
+
+/// Pull where the server announces it, else push.
+fn unknown_server() -> ServerSpec {
+    ServerSpec {
+        command: String::new(),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        diagnostics: Method::Pull,
+        ready: Ready::default(),
+        initialization_options: Value::Null,
+        settings: Value::Null,
+        root_markers: Vec::new(),
+        workspace: Workspace::default(),
+        restart_on: Vec::new(),
+        needs: Vec::new(),
+        extensions: BTreeMap::new(),
+        when: None,
+        install: None,
+        verified: false,
+    }
+}

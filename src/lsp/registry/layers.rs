@@ -1,0 +1,120 @@
+//! What a project and a user lay over the catalogue: whole entries of a project's own `lsp.json`,
+//! single fields and chosen servers of `ralph.yaml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Catalogue, ServerSpec};
+
+/// Options about languages and servers, from all files of options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `lsp.servers`, by server id.
+    pub servers: BTreeMap<String, ServerOverride>,
+    /// `lsp.choose`: server ids by language id.
+    pub choose: BTreeMap<String, Vec<String>>,
+    /// Languages that `lsp.languages` names.
+    pub languages: Vec<String>,
+}
+
+/// Fields of one server that the user sets; what is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerOverride {
+    /// Program name or path.
+    pub command: Option<String>,
+    /// All arguments.
+    pub args: Option<Vec<String>>,
+    /// Variables, beside those that are there.
+    pub env: BTreeMap<String, String>,
+    /// Laid over the settings, object by object.
+    pub settings: Option<Value>,
+    /// Laid over the initialization options, object by object.
+    pub initialization_options: Option<Value>,
+}
+
+impl ServerOverride {
+    /// These fields, and those of `over` in their place.
+    pub fn lay_over(&mut self, over: Self) {
+        let Self { command, args, env, settings, initialization_options } = over;
+        self.command = command.or(self.command.take());
+        self.args = args.or(self.args.take());
+        self.env.extend(env);
+        lay_value_over(&mut self.settings, settings);
+        lay_value_over(&mut self.initialization_options, initialization_options);
+    }
+
+    fn apply(&self, spec: &mut ServerSpec) {
+        if let Some(command) = &self.command {
+            spec.command.clone_from(command);
+        }
+        if let Some(args) = &self.args {
+            spec.args.clone_from(args);
+        }
+        spec.env.extend(self.env.clone());
+        merge(&mut spec.settings, self.settings.as_ref());
+        merge(&mut spec.initialization_options, self.initialization_options.as_ref());
+    }
+}
+
+fn lay_value_over(below: &mut Option<Value>, over: Option<Value>) {
+    match below {
+        Some(below) => merge(below, over.as_ref()),
+        None => *below = over,
+    }
+}
+
+/// Objects are merged key by key, anything else is replaced.
+fn merge(below: &mut Value, over: Option<&Value>) {
+    match (below, over) {
+        (_, None) => {}
+        (Value::Object(below), Some(Value::Object(over))) => {
+            for (key, value) in over {
+                merge(below.entry(key.clone()).or_insert(Value::Null), Some(value));
+            }
+        }
+        (below, Some(over)) => *below = over.clone(),
+    }
+}
+
+impl Catalogue {
+    /// This catalogue with a project's own entries in place of those with the same id. An
+    /// extension belongs to the project's language alone.
+    #[must_use]
+    pub fn overlaid(&self, own: Self) -> Self {
+        let mut merged = self.clone();
+        let taken: BTreeSet<&String> =
+            own.languages.values().flat_map(|language| language.extensions.keys()).collect();
+        for language in merged.languages.values_mut() {
+            language.extensions.retain(|extension, _| !taken.contains(extension));
+        }
+        merged.languages.extend(own.languages);
+        merged.servers.extend(own.servers);
+        merged
+    }
+
+    /// With the user's options; ids that are not known have been refused before and are passed
+    /// over.
+    #[must_use]
+    pub fn configured(mut self, options: &Overrides) -> Self {
+        for (id, over) in &options.servers {
+            if let Some(spec) = self.servers.get_mut(id) {
+                over.apply(spec);
+            }
+        }
+        for (id, servers) in &options.choose {
+            if let Some(language) = self.languages.get_mut(id) {
+                language.chosen = Some(servers.clone());
+                language.auxiliary = false;
+            }
+        }
+        for id in &options.languages {
+            if let Some(language) = self.languages.get_mut(id) {
+                language.auxiliary = false;
+            }
+        }
+        self
+    }
+}

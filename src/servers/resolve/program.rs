@@ -1,0 +1,158 @@
+//! Where a server's program is, or what is missing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::project::read;
+use crate::base::verdict::{Cause, Gap};
+use crate::lsp::registry::ServerSpec;
+use crate::servers::{Surroundings, install};
+
+/// What stands in the way of starting a server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The server itself.
+    Server,
+    /// A program that it needs.
+    Needed(String),
+}
+
+impl Missing {
+    /// In words, with the act that mends it; `word` is what `server install` is told.
+    pub(super) fn gap(&self, spec: &ServerSpec, word: &str) -> Gap {
+        let gap = match self {
+            Self::Server => Gap::new(Cause::NotInstalled, "not installed"),
+            Self::Needed(program) => {
+                Gap::new(Cause::NotInstalled, format!("{program}, which it needs, is not on PATH"))
+            }
+        };
+        gap.with_remedy(match &spec.install {
+            Some(install) if install.is_possible() => format!("moai-ralph server install {word}"),
+            Some(install) if install.hint.is_some() => install.hint.clone().unwrap_or_default(),
+            _ => format!("put {} on PATH", spec.command),
+        })
+    }
+}
+
+/// The project's own program where `when` demands it, then what the user installed through
+/// `server install`, then the caller's PATH.
+pub(super) fn find(
+    id: &str,
+    spec: &ServerSpec,
+    project_bin: Option<&Path>,
+    around: &Surroundings,
+    data: &Path,
+) -> Result<PathBuf, Missing> {
+    let needed = spec.needs.iter().find(|program| on_path(program, &around.env).is_none());
+    let program = server_program(id, spec, project_bin, around, data).ok_or(Missing::Server)?;
+    match needed {
+        None => Ok(program),
+        Some(program) => Err(Missing::Needed(program.clone())),
+    }
+}
+
+fn server_program(
+    id: &str,
+    spec: &ServerSpec,
+    project_bin: Option<&Path>,
+    around: &Surroundings,
+    data: &Path,
+) -> Option<PathBuf> {
+    let folder = install::folder(data, id, spec);
+    if spec.command.contains('/') {
+        let command = match spec.command.strip_prefix("${server}/") {
+            Some(inside) => folder?.join(inside),
+            None => around.root.join(spec.command.replace("${root}", ".")),
+        };
+        return is_program(&command).then_some(command);
+    }
+    let own = project_bin.map(|bin| bin.join(&spec.command)).filter(|program| is_program(program));
+    let found = own.or_else(|| in_folder(&folder?, &spec.command));
+    // Beside a server that needs the project's own version, one on PATH would be any version.
+    let elsewhere = || if spec.when.is_some() { None } else { on_path(&spec.command, &around.env) };
+    let program = found.or_else(elsewhere)?;
+    let components = spec.install.as_ref().map_or(&[][..], |install| &install.rustup);
+    let is_there = components.is_empty()
+        || is_component_there(&program, &spec.command, &around.root, &around.env);
+    is_there.then_some(program)
+}
+
+/// A program among what `server install` has put into a folder.
+pub(in crate::servers) fn in_folder(folder: &Path, command: &str) -> Option<PathBuf> {
+    if let Some(inside) = command.strip_prefix("${server}/") {
+        return Some(folder.join(inside)).filter(|program| is_program(program));
+    }
+    let places = ["bin", "node_modules/.bin", "venv/bin"];
+    let mut programs = places.iter().map(|place| folder.join(place).join(command));
+    programs.find(|program| is_program(program))
+}
+
+/// A program on the PATH of this environment.
+#[must_use]
+pub fn on_path(name: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let folders = std::env::split_paths(env.get("PATH")?);
+    folders.map(|folder| folder.join(name)).find(|program| is_program(program))
+}
+
+pub(super) fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a program of rustup stands for a real one: rustup puts a link under every component's
+/// name, installed or not. True where that cannot be told from files; the server then says it.
+pub(in crate::servers) fn is_component_there(
+    program: &Path,
+    name: &str,
+    root: &Path,
+    env: &BTreeMap<String, String>,
+) -> bool {
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_path_buf());
+    if real.file_name().is_none_or(|name| name != "rustup") {
+        return true;
+    }
+    let Some(home) = env.get("RUSTUP_HOME").map(PathBuf::from).or_else(|| {
+        let home = env.get("HOME")?;
+        Some(Path::new(home).join(".rustup"))
+    }) else {
+        return true;
+    };
+    let Some(channel) = toolchain(root, env, &home) else { return true };
+    let chains = std::fs::read_dir(home.join("toolchains")).into_iter().flatten().flatten();
+    let mut fitting = chains.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name == channel || name.starts_with(&format!("{channel}-"))
+    });
+    fitting.next().is_none_or(|chain| is_program(&chain.path().join("bin").join(name)))
+}
+
+/// The toolchain that rustup would use in `root`: the variable, the project's file, the default.
+/// `None` when a directory override may decide.
+fn toolchain(root: &Path, env: &BTreeMap<String, String>, home: &Path) -> Option<String> {
+    if let Some(channel) = env.get("RUSTUP_TOOLCHAIN") {
+        return Some(channel.clone());
+    }
+    let settings = String::from_utf8(read(&home.join("settings.toml"))?).ok()?;
+    let (head, overrides) = settings.split_once("[overrides]").unwrap_or((&settings, ""));
+    if overrides.contains('=') {
+        return None;
+    }
+    for folder in root.ancestors() {
+        for name in ["rust-toolchain", "rust-toolchain.toml"] {
+            let Some(bytes) = read(&folder.join(name)) else { continue };
+            let text = String::from_utf8(bytes).ok()?;
+            // The old form is one line with the channel.
+            return value_of(&text, "channel")
+                .or_else(|| (!text.contains('=')).then(|| text.trim().to_owned()));
+        }
+    }
+    value_of(head, "default_toolchain")
+}
+
+fn value_of(text: &str, key: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == key).then_some(value)
+    })?;
+    Some(value.split('#').next()?.trim().trim_matches(['"', '\'']).to_owned())
+}
