@@ -198,7 +198,7 @@ impl Servers {
     ) -> Measured {
         let begun = Instant::now();
         let (reply, answer) = oneshot::channel();
-        let sensor = choice.id.clone();
+        let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
         let order = actor::Order::Measure { subject, language_id, reply };
         let ask = pool::Ask { around: around.clone(), choice, order };
@@ -207,6 +207,10 @@ impl Servers {
             Ok(answer) if sent => answer,
             _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
         };
+        let outcome = outcome.map(|mut found| {
+            found.retain(|finding| !ignored.contains(&finding.code));
+            found
+        });
         Measured { sensor, version, outcome, elapsed: begun.elapsed() }
     }
 

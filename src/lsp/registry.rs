@@ -89,6 +89,10 @@ pub struct ServerSpec {
     /// Other programs that must be on PATH for its word to count.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// Codes of diagnostics that speak of the server's own means and not of the file, such as a
+    /// schema that it may not download.
+    #[serde(default)]
+    pub ignore_codes: Vec<String>,
     /// Only for files with these extensions, with the LSP language ids it wants; empty stands for
     /// all files of its language.
     #[serde(default)]
@@ -181,6 +185,9 @@ pub struct Install {
     /// Links made inside the installed folder: name and target, both relative to it. In the
     /// target, `*` stands for any characters of one name and must fit exactly one entry.
     pub links: BTreeMap<String, String>,
+    /// Name of the installed folder, where several servers come with the same packages; else the
+    /// server's id.
+    pub folder: Option<String>,
     /// One line for people where nothing above helps.
     pub hint: Option<String>,
 }

@@ -17,7 +17,9 @@ use crate::lsp::registry::{Catalogue, Install, Language, ServerSpec};
 /// program never runs an older pin. `None` for a server that does not live in a folder of ours.
 #[must_use]
 pub fn folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
-    Some(data.join("servers").join(format!("{}@{}", id.replace('/', "_"), version(spec)?)))
+    let shared = spec.install.as_ref().and_then(|install| install.folder.as_deref());
+    let name = shared.unwrap_or(id).replace('/', "_");
+    Some(data.join("servers").join(format!("{name}@{}", version(spec)?)))
 }
 
 /// The pinned version of a server: that of its first package.

@@ -1,5 +1,6 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
+mod catalogue;
 mod check;
 mod daemon;
 mod docs;

@@ -138,6 +138,7 @@ fn unknown_server() -> ServerSpec {
         workspace: Workspace::default(),
         restart_on: Vec::new(),
         needs: Vec::new(),
+        ignore_codes: Vec::new(),
         extensions: BTreeMap::new(),
         when: None,
         install: None,

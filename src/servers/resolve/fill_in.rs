@@ -28,7 +28,7 @@ impl<'a> Filler<'a> {
         data: &Path,
     ) -> Self {
         let place = ContentHash::of(workspace.as_os_str().as_encoded_bytes()).short();
-        let storage = data.join("storage").join(format!("{id}-{place}"));
+        let storage = data.join("storage").join(format!("{}-{place}", id.replace('/', "_")));
         Self { around, workspace, server: install::folder(data, id, spec), storage }
     }
 
