@@ -1,10 +1,11 @@
 //! The documents against the program: every option and subcommand is named, every command line
 //! that is shown is accepted, every file that is spoken of exists. It must not judge wording.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use moai_ralph::config::Config;
 use moai_ralph::lsp::registry::Catalogue;
 use serde_json::Value;
 
@@ -215,6 +216,37 @@ fn json_that_is_shown_is_what_the_program_reads_and_writes() {
     for place in ["", "/summary", "/sensors/0", "/findings/0", "/findings/0/range"] {
         let at = |document: &Value| keys(document.pointer(place).expect(place));
         assert_eq!(at(&shown), at(&real), "keys at {place:?}");
+    }
+}
+
+#[test]
+fn options_that_are_shown_are_accepted() {
+    for name in READMES {
+        let shown = fences(&read(name)).into_iter().filter(|(language, _)| language == "yaml");
+        let shown: Vec<(String, String)> = shown.map(|(_, body)| (name.to_owned(), body)).collect();
+        assert_eq!(shown.len(), 1, "{name}");
+        let loaded = Config::load(&shown, &BTreeMap::new(), Catalogue::built_in());
+        assert!(loaded.is_ok_and(|options| options != Config::default()), "{name}");
+    }
+}
+
+#[test]
+fn every_server_of_the_catalogue_stands_in_the_table_with_what_is_known_of_it() {
+    for (name, unverified) in [("README.md", "not verified"), ("README.ko.md", "검증 안 됨")] {
+        let text = read(name);
+        for (id, spec) in Catalogue::built_in().servers() {
+            let is_row = |line: &&str| {
+                let cells: Vec<&str> = line.split('|').collect();
+                let words = |cell: &str| {
+                    let is_between = |it: char| !it.is_ascii_alphanumeric() && it != '-';
+                    cell.split(is_between).any(|word| word == id)
+                };
+                cells.len() == 6 && words(cells[2])
+            };
+            let row = text.lines().find(is_row);
+            let row = row.unwrap_or_else(|| panic!("{name}: {id} has no row"));
+            assert_eq!(row.contains(unverified), !spec.verified, "{name}: {row}");
+        }
     }
 }
 
