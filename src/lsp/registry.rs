@@ -176,7 +176,7 @@ pub struct When {
 pub struct Install {
     /// npm packages as `name@version`.
     pub npm: Vec<String>,
-    /// PyPI packages as `name==version`.
+    /// Packages of the Python index as `name==version`.
     pub pip: Vec<String>,
     /// Components of the project's Rust toolchain.
     pub rustup: Vec<String>,
@@ -185,6 +185,8 @@ pub struct Install {
     /// Links made inside the installed folder: name and target, both relative to it. In the
     /// target, `*` stands for any characters of one name and must fit exactly one entry.
     pub links: BTreeMap<String, String>,
+    /// The server's version, where that of its first package is another.
+    pub version: Option<String>,
     /// Name of the installed folder, where several servers come with the same packages; else the
     /// server's id.
     pub folder: Option<String>,

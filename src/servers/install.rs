@@ -22,8 +22,14 @@ pub fn folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
     Some(data.join("servers").join(format!("{name}@{}", version(spec)?)))
 }
 
+/// The version of the server itself.
+pub(super) fn own_version(spec: &ServerSpec) -> Option<String> {
+    let own = spec.install.as_ref().and_then(|install| install.version.clone());
+    own.or_else(|| version(spec))
+}
+
 /// The pinned version of a server: that of its first package.
-pub(super) fn version(spec: &ServerSpec) -> Option<String> {
+fn version(spec: &ServerSpec) -> Option<String> {
     let install = spec.install.as_ref()?;
     let npm = install.npm.first().and_then(|package| package.rsplit('@').next());
     let pip = || install.pip.first().and_then(|package| package.rsplit("==").next());

@@ -53,7 +53,8 @@ pub(super) fn choose(around: &Surroundings, data: &Path, path: &RelPath) -> Vec<
     };
     let seeker = Seeker { around, data, path, language_id, lsp_id };
     if let Some(chosen) = &language.chosen {
-        return chosen.iter().map(|id| seeker.demanded(id, None)).collect();
+        let chosen = chosen.iter().filter(|id| seeker.applies(id));
+        return chosen.map(|id| seeker.demanded(id, None)).collect();
     }
     let companions = language.companions.iter().filter_map(|id| seeker.if_there(id).map(Ok));
     seeker.main(language).into_iter().chain(companions).collect()
@@ -150,7 +151,7 @@ impl Seeker<'_> {
             language_id: language_id.to_owned(),
             settings: filled.settings.clone(),
             packages: packages::changed(spec, self.around),
-            version: is_pinned.then(|| super::install::version(spec)).flatten(),
+            version: is_pinned.then(|| super::install::own_version(spec)).flatten(),
             spec: filled,
             workspace,
             program,

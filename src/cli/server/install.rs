@@ -33,7 +33,7 @@ pub(super) fn run(names: &[String], as_json: bool) -> Reply {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for (id, spec) in servers {
         match installer.install(id, spec, &say) {
-            Ok(installed) => done.push((id, installed)),
+            Ok(outcome) => done.push((id, outcome)),
             Err(error) => failed.push((id, error)),
         }
     }
@@ -70,5 +70,6 @@ fn words(done: &[(&str, Installed)], as_json: bool) -> String {
             let program = program.map(|it| format!("\n  {}", it.display())).unwrap_or_default();
             format!("{id}: {verb} {}{program}\n", place.packages)
         })
-        .collect()
+        .collect::<Vec<_>>()
+        .concat()
 }

@@ -2,12 +2,14 @@
 //! a virtual environment cannot be moved; a link under the server's name, made last, is what
 //! makes it count.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::run::Tool;
 use super::{InstallError, Installer};
+use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
 use crate::lsp::registry::{Install, ServerSpec};
 use crate::servers::resolve::in_folder;
 
@@ -35,7 +37,13 @@ impl Installer<'_> {
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let store = target.with_file_name(STORE);
         fs::create_dir_all(&store).map_err(at(&store))?;
-        let staging = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&store);
+        let _turn = turn(&store.join(format!(".lock-{name}")))?;
+        if in_folder(target, &spec.command).is_some() {
+            return Ok(());
+        }
+        let prefix = format!("{name}-");
+        clear(&store, &prefix)?;
+        let staging = tempfile::Builder::new().prefix(&prefix).tempdir_in(&store);
         let staging = staging.map_err(at(&store))?;
         if let Some(npm) = npm {
             fetch_npm(&npm, &source.npm, staging.path())?;
@@ -58,8 +66,34 @@ impl Installer<'_> {
         if in_folder(staging.path(), &spec.command).is_none() {
             return Err(incomplete(format!("there is no program {}", spec.command)));
         }
-        publish(staging.keep(), target)
+        publish(&staging.keep(), target)
     }
+}
+
+/// Waits until no other process installs the same; released when dropped, or with the process.
+fn turn(path: &Path) -> Result<File, InstallError> {
+    let options = File::options().create(true).truncate(false).write(true).open(path);
+    let lock = options.map_err(at(path))?;
+    let deadline = Instant::now() + Duration::from_millis(INSTALL_MS_MAX);
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(INSTALL_POLL_MS));
+            }
+            Err(error) => return Err(at(path)(error.into())),
+        }
+    }
+}
+
+/// Removes what interrupted installations have left.
+fn clear(store: &Path, prefix: &str) -> Result<(), InstallError> {
+    for entry in fs::read_dir(store).map_err(at(store))?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            fs::remove_dir_all(entry.path()).map_err(at(&entry.path()))?;
+        }
+    }
+    Ok(())
 }
 
 fn fetch_npm(npm: &Tool<'_>, packages: &[String], folder: &Path) -> Result<(), InstallError> {
@@ -105,8 +139,8 @@ fn the_one(folder: &Path, pattern: &str) -> Option<PathBuf> {
     found.exists().then_some(found)
 }
 
-/// Another installer may have been quicker; then its link is replaced by one to the same pins.
-fn publish(folder: PathBuf, target: &Path) -> Result<(), InstallError> {
+/// Makes the folder count.
+fn publish(folder: &Path, target: &Path) -> Result<(), InstallError> {
     let name = folder.file_name().unwrap_or_default();
     let link = target.with_file_name(format!(".{}", name.to_string_lossy()));
     symlink(Path::new(STORE).join(name), &link).map_err(at(&link))?;

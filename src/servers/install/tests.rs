@@ -59,7 +59,7 @@ impl Machine {
         entries(servers.clone())
             .chain(entries(servers.join(".store")))
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .filter(|name| name != ".store")
+            .filter(|name| name != ".store" && !name.starts_with(".lock-"))
             .collect()
     }
 }
@@ -101,8 +101,11 @@ fn a_failed_installation_leaves_nothing_and_says_why() {
 fn a_half_made_folder_of_an_earlier_time_is_replaced() {
     let machine = Machine::new();
     machine.program("npm", NPM);
-    fs::create_dir_all(machine.data().join("servers/pyright@1.1.414/node_modules")).expect("ours");
+    let servers = machine.data().join("servers");
+    fs::create_dir_all(servers.join("pyright@1.1.414/node_modules")).expect("ours");
+    fs::create_dir_all(servers.join(".store/pyright@1.1.414-killed/node_modules")).expect("ours");
     assert!(matches!(machine.install("pyright"), Ok(Installed::Now(_))));
+    assert_eq!(machine.leftovers().len(), 2, "the link and its folder: {:?}", machine.leftovers());
 }
 
 #[test]

@@ -59,20 +59,19 @@ impl<'a> Filler<'a> {
 
     /// The text with its placeholders filled in; `None` when one stands for nothing here. Words
     /// that are no placeholder of ours stay.
-    pub(super) fn text(&self, text: &str) -> Option<String> {
+    fn text(&self, text: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             filled.push_str(before);
-            match after.split_once('}') {
-                Some((name, tail)) => {
-                    match self.meaning(name) {
-                        Some(meaning) => filled.push_str(&meaning?),
-                        None => filled.push_str(&format!("${{{name}}}")),
-                    }
+            let known = after.split_once('}').map(|(name, tail)| (self.meaning(name), tail));
+            match known {
+                Some((Meaning::Is(text), tail)) => {
+                    filled.push_str(&text);
                     rest = tail;
                 }
-                None => {
+                Some((Meaning::Nothing, _)) => return None,
+                Some((Meaning::Unknown, _)) | None => {
                     filled.push_str("${");
                     rest = after;
                 }
@@ -82,20 +81,31 @@ impl<'a> Filler<'a> {
         Some(filled)
     }
 
-    /// `None` for an unknown name, `Some(None)` for one that stands for nothing here.
-    fn meaning(&self, name: &str) -> Option<Option<String>> {
-        let path = |path: &Path| path.display().to_string();
-        Some(match name {
-            "python" => python(self.around).as_deref().map(path),
-            "root" => Some(path(self.workspace)),
-            "server" => self.server.as_deref().map(path),
+    fn meaning(&self, name: &str) -> Meaning {
+        let of = |path: Option<&Path>| match path {
+            Some(path) => Meaning::Is(path.display().to_string()),
+            None => Meaning::Nothing,
+        };
+        match name {
+            "python" => of(python(self.around).as_deref()),
+            "root" => of(Some(self.workspace)),
+            "server" => of(self.server.as_deref()),
             "storage" => {
                 // A server that cannot write there says so itself.
                 let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
-                Some(path(&self.storage))
+                of(Some(&self.storage))
             }
-            "os" => Some(if cfg!(target_os = "macos") { "mac" } else { "linux" }.to_owned()),
-            _ => return None,
-        })
+            "os" if cfg!(target_os = "macos") => Meaning::Is("mac".to_owned()),
+            "os" => Meaning::Is("linux".to_owned()),
+            _ => Meaning::Unknown,
+        }
     }
+}
+
+/// What a name in a placeholder stands for.
+enum Meaning {
+    Is(String),
+    /// A placeholder of ours that stands for nothing here.
+    Nothing,
+    Unknown,
 }
