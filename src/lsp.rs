@@ -3,5 +3,6 @@
 //! sockets or disks.
 
 pub mod freshness;
+mod glob;
 pub mod registry;
 pub mod session;

@@ -92,10 +92,35 @@ pub const QUERY_RETRIES_MAX: u32 = 5;
 pub const PULL_RETRY_MS_MIN: u64 = 50;
 /// Longest pause before a cancelled pull is asked again.
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
-/// Quiet time after the last publish of a server without pull, before findings are taken.
+/// Times one pull is asked again because the server says that its diagnostics are outdated.
+pub const REFRESHES_MAX: u32 = 8;
+/// Quiet time after the last publish of a server without pull, before it is taken, while nothing
+/// is known about the server.
 pub const PUSH_QUIET_MS: u64 = 250;
-/// Time a server that only publishes may be silent about a file after it has answered the barrier.
-pub const PUSH_SILENT_MS_MAX: u64 = 10_000;
+/// Shortest quiet time that a server's habits may bring it to.
+pub const PUSH_QUIET_MS_MIN: u64 = 150;
+/// Longest quiet time that a server's habits may bring it to.
+pub const PUSH_QUIET_MS_MAX: u64 = 1_500;
+/// Longest pause between two publishes that counts as one analysis in two steps.
+pub const PUSH_GAP_MS_MAX: u64 = 3_000;
+/// Pauses between publishes that are remembered of one server.
+pub const PUSH_GAPS_MAX: usize = 15;
+/// Pauses seen before they are trusted.
+pub const PUSH_GAPS_MIN: usize = 3;
+/// Quiet time after a publish of gopls without a delayed second pass, and after clangd was idle.
+pub const SETTLE_MS: u64 = 100;
+/// Time after gopls' own delay in which its second pass comes.
+pub const GOPLS_SECOND_PASS_MS: u64 = 300;
+/// Time a server that only publishes may be silent about a file after it has answered the barrier;
+/// then the file is opened anew, and it gets this time once more.
+pub const PUSH_SILENT_MS_MAX: u64 = 5_000;
+/// Age of an unanswered question below which a newer one about the same file waits: a storm of
+/// edits is measured at its beginning and at its end.
+pub const STORM_MS: u64 = 100;
+/// Longest time the last question of a storm waits.
+pub const STORM_MS_MAX: u64 = 1_000;
+/// Alternatives that the braces of one glob pattern may stand for.
+pub const GLOB_ALTERNATIVES_MAX: usize = 256;
 /// Background deadline of one file's diagnostics.
 pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
 /// One line of the control protocol, either way.

@@ -1,6 +1,9 @@
 //! Completion protocols: what proves that a list of diagnostics belongs to the bytes just sent.
 //! One pure state machine per protocol; an empty list is clean only when its protocol proves it.
 
+pub mod clangd;
+pub mod gopls;
+pub mod habits;
 pub mod pull;
 pub mod push;
 pub mod tsserver;
@@ -10,7 +13,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::registry::Method;
+use self::habits::Habits;
+use super::registry::{Method, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::verdict::Gap;
 use crate::wire::jsonrpc::RpcError;
@@ -29,6 +33,12 @@ pub struct Subject<'a> {
     pub version: i32,
     /// Whether the server reports that it is still loading the project.
     pub is_loading: bool,
+    /// The server's complaint about the project as a whole, while it has one.
+    pub fault: Option<&'a str>,
+    /// How the server is asked.
+    pub spec: &'a ServerSpec,
+    /// What the server has shown of how it publishes.
+    pub habits: &'a Habits,
     /// This moment.
     pub now: Instant,
 }
@@ -57,6 +67,10 @@ pub enum Step {
     WakeAt(Instant),
     /// Wait for a message.
     Wait,
+    /// Send the text once more, as a new version, and begin again.
+    Resend,
+    /// Close the document, open it as a new version, and begin again.
+    Reopen,
     /// The server cannot do this; take what it publishes.
     FallBack,
     /// The verdict for exactly this version.
@@ -72,6 +86,10 @@ pub enum Protocol {
     Tsserver(tsserver::Tsserver),
     /// Wait for what is published.
     Push(push::Push),
+    /// Wait for what gopls publishes.
+    Gopls(gopls::Gopls),
+    /// Wait for what clangd publishes.
+    Clangd(clangd::Clangd),
 }
 
 impl Protocol {
@@ -81,9 +99,9 @@ impl Protocol {
         match method {
             Method::Pull | Method::RustAnalyzer => Self::Pull(pull::Pull::default()),
             Method::Tsserver => Self::Tsserver(tsserver::Tsserver::default()),
-            Method::Push | Method::Gopls | Method::Clangd | Method::Jdtls => {
-                Self::Push(push::Push::default())
-            }
+            Method::Gopls => Self::Gopls(gopls::Gopls::default()),
+            Method::Clangd => Self::Clangd(clangd::Clangd::default()),
+            Method::Push | Method::Jdtls => Self::Push(push::Push::default()),
         }
     }
 
@@ -92,7 +110,7 @@ impl Protocol {
         match self {
             Self::Pull(_) => pull::ask(subject),
             Self::Tsserver(state) => state.begin(subject),
-            Self::Push(_) => push::barrier(subject),
+            Self::Push(_) | Self::Gopls(_) | Self::Clangd(_) => push::barrier(subject),
         }
     }
 
@@ -102,6 +120,8 @@ impl Protocol {
             Self::Pull(state) => state.answered(subject, answer),
             Self::Tsserver(state) => state.answered(subject, answer),
             Self::Push(state) => state.answered(subject),
+            Self::Gopls(state) => state.answered(subject),
+            Self::Clangd(state) => state.answered(subject),
         }
     }
 
@@ -114,13 +134,18 @@ impl Protocol {
     ) -> Step {
         match self {
             Self::Push(state) => state.published(subject, version, diagnostics),
+            Self::Gopls(state) => state.published(subject, version, diagnostics),
+            Self::Clangd(state) => state.published(subject, version, diagnostics),
             Self::Pull(_) | Self::Tsserver(_) => Step::Wait,
         }
     }
 
     /// The server said something about itself. [`Step::Wait`] keeps what was asked for before.
-    pub fn heard(&mut self, _subject: &Subject<'_>, _heard: Heard<'_>) -> Step {
-        Step::Wait
+    pub fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+        match self {
+            Self::Clangd(state) => state.heard(subject, heard),
+            Self::Pull(_) | Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => Step::Wait,
+        }
     }
 
     /// The time asked for has come, or the loading state changed.
@@ -128,6 +153,8 @@ impl Protocol {
         match self {
             Self::Pull(state) => state.woke(subject),
             Self::Push(state) => state.woke(subject),
+            Self::Gopls(state) => state.woke(subject),
+            Self::Clangd(state) => state.woke(subject),
             Self::Tsserver(_) => Step::Wait,
         }
     }
@@ -140,6 +167,14 @@ pub(crate) mod tests {
     use super::*;
     use crate::base::hash::ContentHash;
     use crate::base::path::RelPath;
+
+    /// The description of a server that only publishes, with these extra keys.
+    pub(crate) fn spec(extra: &str) -> ServerSpec {
+        let text =
+            format!(r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "push"{extra}}}}}}}"#);
+        let catalogue = crate::lsp::registry::Catalogue::parse(&text).expect("valid");
+        catalogue.server("s").expect("described").clone()
+    }
 
     /// Runs `act` with a subject at `version`, `after_ms` after the start of the test.
     pub(crate) fn with_subject<T>(
@@ -155,6 +190,9 @@ pub(crate) mod tests {
             file: Path::new("/r/a.py"),
             version: 3,
             is_loading,
+            fault: None,
+            spec: &spec(""),
+            habits: &Habits::default(),
             now: start + std::time::Duration::from_millis(after_ms),
         })
     }
@@ -165,6 +203,8 @@ pub(crate) mod tests {
             Step::Ask(method, _) => format!("ask {method}"),
             Step::WakeAt(_) => "wake".into(),
             Step::Wait => "wait".into(),
+            Step::Resend => "resend".into(),
+            Step::Reopen => "reopen".into(),
             Step::FallBack => "fall back".into(),
             Step::Done(Ok(findings)) if findings.is_empty() => "clean".into(),
             Step::Done(Ok(findings)) => format!("{} found", findings.len()),

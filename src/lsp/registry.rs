@@ -67,6 +67,9 @@ pub struct ServerSpec {
     pub env: BTreeMap<String, String>,
     /// How it proves that diagnostics belong to the current bytes.
     pub diagnostics: Method,
+    /// What is known of how it publishes.
+    #[serde(default)]
+    pub publishes: Publishes,
     /// How it says that it has loaded the project.
     #[serde(default)]
     pub ready: Ready,
@@ -130,6 +133,19 @@ pub enum Method {
     Clangd,
     /// Eclipse's Java server: publishes without version, a build as proof.
     Jdtls,
+}
+
+/// How a server publishes diagnostics, as probing has shown; what is not known is not assumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Publishes {
+    /// Its publishes carry the document's version; one without proves nothing.
+    pub version: bool,
+    /// It publishes after every change, also from nothing wrong to nothing wrong, so that an empty
+    /// publish counts even without a version.
+    pub clean: bool,
+    /// Quiet time after the last publish, in milliseconds; longer than the server's own delay.
+    pub quiet_ms: Option<u64>,
 }
 
 /// How a server says that it has loaded the project.

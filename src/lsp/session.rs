@@ -7,26 +7,34 @@
 //!    `------------- failed / ended ----'---> every open question gets a gap
 //! ```
 
+mod changes;
 mod documents;
 mod loading;
 mod queries;
+mod registrations;
+mod restart;
 mod server_requests;
+mod sync;
+mod waiting;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use self::documents::{Documents, Sync};
+use self::documents::{Documents, Resend};
 use self::loading::{Loading, Progress};
 pub use self::queries::{Query, Replied};
-use super::freshness::{Heard, Protocol, Step, Subject};
+use self::registrations::Registrations;
+use self::waiting::Waiting;
+use super::freshness::habits::Habits;
+use super::freshness::{Heard, Protocol, Step, Subject, clangd};
 use super::registry::{Method, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX};
+use crate::base::limits::DIAGNOSTICS_MS_MAX;
 use crate::base::path::{RelPath, from_uri, to_uri};
 use crate::base::text::{Encoding, LineIndex, Range};
 use crate::base::verdict::{Cause, Gap};
@@ -84,12 +92,22 @@ enum Phase {
 #[derive(Debug)]
 struct Job {
     question: Question,
+    /// Tickets of earlier questions about the same bytes, which wait for the same answer.
+    earlier: Vec<u64>,
     version: i32,
     protocol: Protocol,
     begun: Instant,
     deadline: Instant,
     wake: Option<Instant>,
     request: Option<i64>,
+    refresh_count: u32,
+}
+
+impl Job {
+    /// The tickets of all who wait for it, in the order in which they asked.
+    fn into_tickets(self) -> impl Iterator<Item = u64> {
+        self.earlier.into_iter().chain([self.question.ticket])
+    }
 }
 
 /// Who waits for the answer of a request.
@@ -125,9 +143,12 @@ pub struct Session {
     jobs: BTreeMap<u64, Job>,
     queries: BTreeMap<u64, queries::Pending>,
     asked: HashMap<i64, Asker>,
-    waiting: VecDeque<(Question, Instant)>,
+    waiting: Vec<Waiting>,
     loading: Loading,
-    watches_files: bool,
+    registrations: Registrations,
+    habits: Habits,
+    /// Whether the server once refused its own protocol; it is then taken by what it publishes.
+    fell_back: bool,
     last_heard: Option<Instant>,
     effects: Vec<Effect>,
 }
@@ -160,12 +181,17 @@ impl Session {
             jobs: BTreeMap::new(),
             queries: BTreeMap::new(),
             asked: HashMap::new(),
-            waiting: VecDeque::new(),
+            waiting: Vec::new(),
             loading: Loading::new(spec.ready),
-            watches_files: false,
+            registrations: Registrations::default(),
+            habits: Habits::default(),
+            fell_back: false,
             last_heard: None,
             effects: Vec::new(),
         };
+        if spec.diagnostics == Method::Clangd {
+            clangd::complete_options(&mut session.spec.initialization_options);
+        }
         let params =
             server_requests::initialize_params(&session.workspace, &session.spec, process_id);
         session.request("initialize", params);
@@ -181,8 +207,7 @@ impl Session {
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         let jobs = self.jobs.values().flat_map(|job| [Some(job.deadline), job.wake]);
-        let waiting = self.waiting.iter().map(|(_, deadline)| *deadline);
-        jobs.flatten().chain(waiting).chain(self.next_query_deadline()).min()
+        jobs.flatten().chain(self.next_waiting()).chain(self.next_query_deadline()).min()
     }
 
     /// Whether any question is open.
@@ -197,55 +222,13 @@ impl Session {
         self.phase == Phase::Ready && !self.loading.is_loading()
     }
 
-    /// Asks a question. A question about other bytes of the same file supersedes earlier ones.
-    pub fn ask(&mut self, question: Question, now: Instant) {
-        self.supersede(&question);
-        self.waiting.push_back((question, now + Duration::from_millis(DIAGNOSTICS_MS_MAX)));
-        self.begin_waiting(now);
-    }
-
-    /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
-    /// asked about again; those in `asked` are about to be, and stay open. One that is being
-    /// measured is closed afterwards: some servers call a closed file clean.
-    pub fn files_changed(&mut self, changes: &[(PathBuf, FileChange)], asked: &[RelPath]) {
-        if self.phase != Phase::Ready || changes.is_empty() {
-            return;
-        }
-        for (path, _) in changes {
-            let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
-            match path {
-                Some(path) if self.is_measured(&path) => self.documents.close_later(path),
-                Some(path) => self.close(&path),
-                None => {}
-            }
-        }
-        if self.watches_files {
-            // What an open document says comes with `didChange`, and some servers analyse twice when
-            // the disk speaks, too.
-            let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
-            let is_told = |(path, change): &&(PathBuf, FileChange)| {
-                *change != FileChange::Changed || !is_asked(path)
-            };
-            let change = |(path, change): &(PathBuf, FileChange)| {
-                let kind = match change {
-                    FileChange::Created => 1,
-                    FileChange::Changed => 2,
-                    FileChange::Deleted => 3,
-                };
-                json!({"uri": to_uri(path), "type": kind})
-            };
-            let changes: Vec<Value> = changes.iter().filter(is_told).map(change).collect();
-            if !changes.is_empty() {
-                self.notify("workspace/didChangeWatchedFiles", json!({"changes": changes}));
-            }
-        }
-    }
-
     /// A message of the server.
     pub fn message(&mut self, message: Message, now: Instant) {
         self.last_heard = Some(now);
         match message {
-            Message::Request { id, method, params } => self.server_request(id, &method, &params),
+            Message::Request { id, method, params } => {
+                self.server_request(id, &method, &params, now);
+            }
             Message::Notification { method, params } => self.notified(&method, &params, now),
             Message::Response { id: Id::Number(INITIALIZE), result }
                 if self.phase == Phase::Starting =>
@@ -288,12 +271,7 @@ impl Session {
             }
             self.finish(job, Err(gap));
         }
-        while self.waiting.front().is_some_and(|(_, deadline)| *deadline <= now) {
-            let gap = self.deadline_gap();
-            if let Some((question, _)) = self.waiting.pop_front() {
-                self.effects.push(Effect::Answer(question.ticket, Err(gap)));
-            }
-        }
+        self.end_late_waiting(now);
         self.end_late_queries(now);
         self.begin_waiting(now);
     }
@@ -308,9 +286,10 @@ impl Session {
 
     /// The server is gone: every open question gets this gap.
     pub fn fail(&mut self, gap: &Gap) {
-        let jobs = std::mem::take(&mut self.jobs).into_values().map(|job| job.question);
-        let waiting = std::mem::take(&mut self.waiting).into_iter().map(|(question, _)| question);
-        let tickets: Vec<u64> = jobs.chain(waiting).map(|question| question.ticket).collect();
+        let jobs = std::mem::take(&mut self.jobs).into_values();
+        let mut tickets: Vec<u64> = jobs.flat_map(Job::into_tickets).collect();
+        let waiting = std::mem::take(&mut self.waiting).into_iter();
+        tickets.extend(waiting.map(|waiting| waiting.question.ticket));
         self.asked.clear();
         for ticket in tickets {
             self.effects.push(Effect::Answer(ticket, Err(gap.clone())));
@@ -332,6 +311,7 @@ impl Session {
         self.capabilities = result["capabilities"].clone();
         self.documents.set_capabilities(&self.capabilities);
         self.phase = Phase::Ready;
+        self.providers_changed(now);
         self.notify("initialized", json!({}));
         if !self.settings.is_null() {
             let params = json!({"settings": self.settings});
@@ -359,6 +339,7 @@ impl Session {
         // Servers differ in what they percent-encode, so files are compared, not URIs.
         let file = params["uri"].as_str().and_then(from_uri);
         let Some(path) = file.and_then(|file| RelPath::below(&self.root, &file)) else { return };
+        self.habits.published(&path, !params["version"].is_null(), now);
         let jobs: Vec<u64> = self
             .jobs
             .iter()
@@ -400,70 +381,30 @@ impl Session {
         }
     }
 
-    fn supersede(&mut self, question: &Question) {
-        let is_older =
-            |other: &Question| other.path == question.path && other.hash != question.hash;
-        let gap = Gap::new(Cause::Superseded, "the file changed while it was measured");
-        let jobs: Vec<u64> = self
-            .jobs
-            .iter()
-            .filter(|(_, job)| is_older(&job.question))
-            .map(|(id, _)| *id)
-            .collect();
-        for job in jobs {
-            self.finish(job, Err(gap.clone()));
-        }
-        let (older, waiting) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|(other, _)| is_older(other));
-        self.waiting = waiting;
-        let older: VecDeque<(Question, Instant)> = older;
-        for (other, _) in older {
-            self.effects.push(Effect::Answer(other.ticket, Err(gap.clone())));
-        }
-    }
-
-    fn begin_waiting(&mut self, now: Instant) {
-        while self.phase == Phase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX {
-            let Some((question, deadline)) = self.waiting.pop_front() else { return };
-            self.begin(question, deadline, now);
-        }
-    }
-
-    fn begin(&mut self, question: Question, deadline: Instant, now: Instant) {
-        // A server that only publishes says nothing about a text it has already seen.
-        let must_resend = self.method == Method::Push;
-        let version = self.send_text(&question, must_resend);
+    /// Sends the question's text and begins its measurement.
+    fn begin(&mut self, waiting: Waiting, now: Instant) {
+        let Waiting { question, deadline, .. } = waiting;
+        let resend = self.resend();
+        let earlier = if resend == Resend::Never { Vec::new() } else { self.take_over(&question) };
+        let (version, is_header_saved) = self.send_text(&question, resend);
         let id = self.next_job;
         self.next_job += 1;
-        let protocol = Protocol::new(self.method);
-        let (wake, request) = (None, None);
-        let job = Job { question, version, protocol, begun: now, deadline, wake, request };
+        let job = Job {
+            question,
+            earlier,
+            version,
+            protocol: Protocol::new(self.method),
+            begun: now,
+            deadline,
+            wake: None,
+            request: None,
+            refresh_count: 0,
+        };
         self.jobs.insert(id, job);
         self.step(id, now, Protocol::begin);
-    }
-
-    /// Sends what makes the question's text the document's text, and yields its version.
-    fn send_text(&mut self, question: &Question, must_resend: bool) -> i32 {
-        let uri = to_uri(&question.path.under(&self.root));
-        let busy: HashSet<RelPath> =
-            self.jobs.values().map(|job| job.question.path.clone()).collect();
-        let (version, syncs) = self.documents.bring_up_to_date(question, must_resend, &busy);
-        for sync in syncs {
-            match sync {
-                Sync::Open => self.notify("textDocument/didOpen", json!({"textDocument": {
-                    "uri": uri, "languageId": question.language_id, "version": version,
-                    "text": &*question.text,
-                }})),
-                Sync::Change(change) => self.notify("textDocument/didChange", json!({
-                    "textDocument": {"uri": uri, "version": version}, "contentChanges": [change],
-                })),
-                Sync::Save => {
-                    self.notify("textDocument/didSave", json!({"textDocument": {"uri": uri}}));
-                }
-                Sync::Close(path) => self.close(&path),
-            }
+        if is_header_saved {
+            self.restart_others(id, now);
         }
-        version
     }
 
     /// Lets a job's protocol take one step and does what it wants.
@@ -478,8 +419,17 @@ impl Session {
         let uri = to_uri(&file);
         let about = About { sensor: &self.id, path: &job.question.path, hash: job.question.hash };
         let is_loading = self.loading.is_loading();
-        let subject =
-            Subject { about, uri: &uri, file: &file, version: job.version, is_loading, now };
+        let subject = Subject {
+            about,
+            uri: &uri,
+            file: &file,
+            version: job.version,
+            is_loading,
+            fault: self.loading.fault(),
+            spec: &self.spec,
+            habits: &self.habits,
+            now,
+        };
         match act(&mut job.protocol, &subject) {
             Step::Ask(method, params) => {
                 let request = self.request(method, params);
@@ -490,13 +440,13 @@ impl Session {
             }
             Step::WakeAt(at) => job.wake = Some(at),
             Step::Wait => {}
+            Step::Resend => self.restart(id, Resend::Known, now),
+            Step::Reopen => self.restart(id, Resend::Reopened, now),
             Step::FallBack => {
+                self.fell_back = true;
                 self.method = Method::Push;
                 // What was published meanwhile was not listened to: the text is sent once more.
-                if let Some(job) = self.jobs.remove(&id) {
-                    self.waiting.push_front((job.question, job.deadline));
-                }
-                self.begin_waiting(now);
+                self.restart_anew(&[id], now);
             }
             Step::Done(outcome) => {
                 self.finish(id, outcome);
@@ -507,12 +457,7 @@ impl Session {
 
     /// Ends a job. Findings behind the end of the text were computed for other bytes.
     fn finish(&mut self, id: u64, outcome: Result<Vec<Finding>, Gap>) {
-        let Some(job) = self.jobs.remove(&id) else { return };
-        if let Some(request) = job.request
-            && self.asked.remove(&request).is_some()
-        {
-            self.notify("$/cancelRequest", json!({"id": request}));
-        }
+        let Some(job) = self.remove_job(id) else { return };
         let index = LineIndex::new(&job.question.text);
         let encoding = self.documents.encoding();
         let outcome = outcome.and_then(|mut found| {
@@ -525,20 +470,12 @@ impl Session {
             }
             Err(Gap::new(Cause::Superseded, "the answer speaks of lines that do not exist"))
         });
-        self.effects.push(Effect::Answer(job.question.ticket, outcome));
-        if !self.is_measured(&job.question.path) && self.documents.is_to_close(&job.question.path) {
-            self.close(&job.question.path);
+        let path = job.question.path.clone();
+        for ticket in job.into_tickets() {
+            self.effects.push(Effect::Answer(ticket, outcome.clone()));
         }
-    }
-
-    fn is_measured(&self, path: &RelPath) -> bool {
-        self.jobs.values().any(|job| job.question.path == *path)
-    }
-
-    fn close(&mut self, path: &RelPath) {
-        if self.documents.close(path) {
-            let uri = to_uri(&path.under(&self.root));
-            self.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
+        if !self.is_measured(&path) && self.documents.is_to_close(&path) {
+            self.close(&path);
         }
     }
 

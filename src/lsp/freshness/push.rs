@@ -1,6 +1,7 @@
 //! Published diagnostics. A publish with our version is about our bytes. Without versions only
 //! findings are believed, and only from a publish that came after a barrier request was answered
-//! and after a quiet time; silence or an unversioned empty list is never clean.
+//! and after a quiet time. An unversioned empty list counts only from a server that was seen to
+//! publish after every change; silence is never clean.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Step, Subject};
 use crate::base::finding::Finding;
-use crate::base::limits::{PUSH_QUIET_MS, PUSH_SILENT_MS_MAX};
+use crate::base::limits::PUSH_SILENT_MS_MAX;
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::lsp::findings;
 
@@ -19,13 +20,38 @@ pub struct Push {
     /// When silence is taken for an answer that proves nothing.
     silent_at: Option<Instant>,
     last: Option<Publish>,
+    has_resent: bool,
+    has_reopened: bool,
 }
 
 #[derive(Debug)]
 struct Publish {
     found: Vec<Finding>,
     has_our_version: bool,
+    while_loading: bool,
     at: Instant,
+}
+
+/// What counts as proof of one server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// How long nothing must come after a publish.
+    pub(super) quiet: Duration,
+    /// Whether a publish without a version is about nothing of ours.
+    pub(super) needs_version: bool,
+    /// Whether an empty publish without a version counts.
+    pub(super) clean_without_version: bool,
+}
+
+impl Rules {
+    fn of(subject: &Subject<'_>) -> Self {
+        let known = subject.spec.publishes;
+        Self {
+            quiet: subject.habits.quiet(known),
+            needs_version: subject.habits.sends_versions(known),
+            clean_without_version: known.clean,
+        }
+    }
 }
 
 /// A cheap request whose answer shows that the server has worked through what was sent before.
@@ -36,9 +62,13 @@ pub(super) fn barrier(subject: &Subject<'_>) -> Step {
 impl Push {
     /// The barrier was answered; an error answer proves the same.
     pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
+        self.answered_by(subject, Rules::of(subject))
+    }
+
+    pub(super) fn answered_by(&mut self, subject: &Subject<'_>, rules: Rules) -> Step {
         self.barrier_passed = true;
         self.silent_at = Some(subject.now + Duration::from_millis(PUSH_SILENT_MS_MAX));
-        self.settle(subject)
+        self.settle(subject, rules)
     }
 
     pub(super) fn published(
@@ -47,9 +77,19 @@ impl Push {
         version: Option<i64>,
         diagnostics: &Value,
     ) -> Step {
+        self.published_by(subject, Rules::of(subject), version, diagnostics)
+    }
+
+    pub(super) fn published_by(
+        &mut self,
+        subject: &Subject<'_>,
+        rules: Rules,
+        version: Option<i64>,
+        diagnostics: &Value,
+    ) -> Step {
         let is_other = version.is_some_and(|version| version != i64::from(subject.version));
         // Without a version, what comes before the barrier may be about older bytes.
-        let proves_nothing = version.is_none() && !self.barrier_passed;
+        let proves_nothing = version.is_none() && (rules.needs_version || !self.barrier_passed);
         if is_other || proves_nothing {
             return Step::Wait;
         }
@@ -59,51 +99,78 @@ impl Push {
                 "the server's published diagnostics could not be read",
             )));
         };
-        self.last = Some(Publish { found, has_our_version: version.is_some(), at: subject.now });
-        self.settle(subject)
+        self.last = Some(Publish {
+            found,
+            has_our_version: version.is_some(),
+            while_loading: subject.is_loading,
+            at: subject.now,
+        });
+        self.settle(subject, rules)
     }
 
     pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
-        self.settle(subject)
+        self.settle(subject, Rules::of(subject))
     }
 
     /// Servers may publish one version twice, the first time partly: the last one counts, once
     /// the quiet time has passed.
-    fn settle(&mut self, subject: &Subject<'_>) -> Step {
+    pub(super) fn settle(&mut self, subject: &Subject<'_>, rules: Rules) -> Step {
         let Some(last) = &self.last else { return self.silence(subject) };
-        let quiet_at = last.at + Duration::from_millis(PUSH_QUIET_MS);
-        if subject.now < quiet_at || !self.barrier_passed {
-            return Step::WakeAt(quiet_at.max(subject.now + Duration::from_millis(1)));
-        }
-        if last.found.is_empty() && subject.is_loading {
+        if !self.barrier_passed {
             return Step::Wait;
         }
-        if last.found.is_empty() && !last.has_our_version {
-            return Step::Done(Err(Gap::new(
-                Cause::Silent,
-                "the server sends no document version, so an empty list proves nothing",
-            )));
+        let quiet_at = last.at + rules.quiet;
+        if subject.now < quiet_at {
+            return Step::WakeAt(quiet_at);
         }
-        Step::Done(Ok(last.found.clone()))
+        if !last.found.is_empty() {
+            return Step::Done(Ok(last.found.clone()));
+        }
+        if subject.is_loading {
+            return Step::Wait;
+        }
+        // Empty for want of knowledge, perhaps. Once is enough: some servers show every analysis
+        // as a progress, so that all they publish comes while one runs.
+        if last.while_loading && !self.has_resent {
+            self.has_resent = true;
+            return self.again(Step::Resend);
+        }
+        if last.has_our_version || rules.clean_without_version {
+            return Step::Done(Ok(Vec::new()));
+        }
+        Step::Done(Err(Gap::new(
+            Cause::Silent,
+            "the server sends no document version, so an empty list proves nothing",
+        )))
     }
 
-    /// Nothing was published yet. A server that is loading gets its time.
-    fn silence(&self, subject: &Subject<'_>) -> Step {
+    /// Nothing was published yet. A server that is loading gets its time; one that is not is made
+    /// to read the document anew, once.
+    fn silence(&mut self, subject: &Subject<'_>) -> Step {
         match self.silent_at {
             None => Step::Wait,
             Some(_) if subject.is_loading => Step::Wait,
             Some(at) if subject.now < at => Step::WakeAt(at),
+            Some(_) if !self.has_reopened => {
+                self.has_reopened = true;
+                self.again(Step::Reopen)
+            }
             Some(_) => Step::Done(Err(Gap::new(
                 Cause::Silent,
                 "the server said nothing about the file, which proves nothing",
             ))),
         }
     }
+
+    fn again(&mut self, step: Step) -> Step {
+        (self.barrier_passed, self.silent_at, self.last) = (false, None, None);
+        step
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{with_subject, word};
+    use super::super::tests::{spec, with_subject, word};
     use super::*;
 
     enum Act {
@@ -114,6 +181,11 @@ mod tests {
     use Act::{Barrier, Publish, Wake};
 
     fn check(acts: &[(u64, Act)], expected: &[&str]) {
+        check_of("", false, acts, expected);
+    }
+
+    fn check_of(extra: &str, is_loading: bool, acts: &[(u64, Act)], expected: &[&str]) {
+        let spec = spec(extra);
         let start = Instant::now();
         let mut push = Push::default();
         let place = json!({"line": 0, "character": 0});
@@ -121,12 +193,16 @@ mod tests {
         let words: Vec<String> = acts
             .iter()
             .map(|(at, act)| {
-                let step = with_subject(start, *at, false, |subject| match act {
-                    Barrier => push.answered(subject),
-                    Publish(version, count) => {
-                        push.published(subject, *version, &json!(vec![item.clone(); *count]))
+                let is_loading = is_loading && *at < 1_000;
+                let step = with_subject(start, *at, is_loading, |subject| {
+                    let subject = &Subject { spec: &spec, ..*subject };
+                    match act {
+                        Barrier => push.answered(subject),
+                        Publish(version, count) => {
+                            push.published(subject, *version, &json!(vec![item.clone(); *count]))
+                        }
+                        Wake => push.woke(subject),
                     }
-                    Wake => push.woke(subject),
                 });
                 word(&step)
             })
@@ -164,7 +240,41 @@ mod tests {
     }
 
     #[test]
+    fn an_unversioned_empty_list_counts_from_a_server_seen_to_publish_always() {
+        let seen = r#", "publishes": {"clean": true, "quiet_ms": 500}"#;
+        let acts = [(0, Publish(None, 0)), (1, Barrier), (200, Publish(None, 0)), (700, Wake)];
+        check_of(seen, false, &acts, &["wait", "wake", "wake", "clean"]);
+        // Two steps of one analysis: the second one counts.
+        let acts = [(1, Barrier), (200, Publish(None, 0)), (600, Publish(None, 1)), (1_100, Wake)];
+        check_of(seen, false, &acts, &["wake", "wake", "wake", "1 found"]);
+        check_of(seen, false, &[(1, Barrier), (5_001, Wake)], &["wake", "reopen"]);
+    }
+
+    #[test]
+    fn a_server_that_sends_versions_means_nothing_by_a_publish_without() {
+        let seen = r#", "publishes": {"version": true, "clean": true}"#;
+        let acts = [(1, Barrier), (2, Publish(None, 2)), (3, Publish(Some(3), 0)), (300, Wake)];
+        check_of(seen, false, &acts, &["wake", "wait", "wake", "clean"]);
+    }
+
+    #[test]
+    fn nothing_wrong_while_loading_is_asked_once_more_afterwards() {
+        let acts = [
+            (0, Barrier),
+            (1, Publish(Some(3), 0)),
+            (900, Wake),
+            (1_000, Wake),
+            (1_001, Barrier),
+            (1_002, Publish(Some(3), 0)),
+            (1_300, Wake),
+        ];
+        let expected = ["wait", "wake", "wait", "resend", "wake", "wake", "clean"];
+        check_of("", true, &acts, &expected);
+    }
+
+    #[test]
     fn silence_is_not_clean() {
-        check(&[(0, Barrier), (9_000, Wake), (10_000, Wake)], &["wake", "wake", "Silent"]);
+        let acts = [(0, Barrier), (4_000, Wake), (5_000, Wake), (5_001, Barrier), (10_001, Wake)];
+        check(&acts, &["wake", "wake", "reopen", "wake", "Silent"]);
     }
 }

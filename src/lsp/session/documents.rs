@@ -1,35 +1,52 @@
-//! The documents a language server has open: versions that only grow, minimal obligations of text
-//! synchronisation, and which to close when there are too many.
+//! The documents a language server has open: versions that only grow, the smallest change that
+//! makes the server's text ours, and which to close when there are too many.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::Question;
+use super::changes::{has_disputed_lines, ranged_change};
 use crate::base::hash::ContentHash;
 use crate::base::limits::OPEN_DOCUMENTS_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, LineIndex, Position};
+use crate::base::text::Encoding;
 
 /// What must be sent before a document can be asked about.
 #[derive(Debug)]
 pub(super) enum Sync {
-    /// `didOpen` with the whole text.
-    Open,
-    /// `didChange` with this content change.
-    Change(Value),
+    /// `didOpen` with the whole text, as this version.
+    Open(i32),
+    /// `didChange` to this version, with this content change.
+    Change(i32, Value),
     /// `didSave`.
     Save,
-    /// `didClose` of another document.
+    /// `didClose` of this document or another.
     Close(RelPath),
+}
+
+/// Which texts are sent once more although the server has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resend {
+    /// None: the server is asked.
+    Never,
+    /// One that is open: a server that only publishes says nothing about what it has seen.
+    Known,
+    /// Also one just opened: gopls publishes a text equal to the disk's without its version.
+    Opened,
+    /// Closed and opened again: the last means to make a silent server speak.
+    Reopened,
 }
 
 #[derive(Debug)]
 struct Document {
     hash: ContentHash,
-    /// Where the text that the server knows ends.
-    end: Position,
+    /// The text that the server has; ranges are counted in it.
+    text: Arc<str>,
     last_use: u64,
+    /// State of the project around it when its text was sent last.
+    surroundings: u64,
 }
 
 /// Open documents and the versions of all that ever were.
@@ -41,14 +58,16 @@ pub(super) struct Documents {
     /// the current one.
     versions: HashMap<RelPath, i32>,
     use_count: u64,
+    surroundings: u64,
     wants_ranges: bool,
     wants_save: bool,
+    saves_with_text: bool,
     encoding: Encoding,
 }
 
 impl Documents {
     /// Reads the server's `textDocumentSync`, a number or an object, and its `positionEncoding`
-    /// (LSP 3.17). Only UTF-16 is offered; a server that counts otherwise says so.
+    /// (LSP 3.17); a server that names none counts UTF-16.
     pub(super) fn set_capabilities(&mut self, capabilities: &Value) {
         let sync = &capabilities["textDocumentSync"];
         let word = capabilities["positionEncoding"].as_str().unwrap_or_default();
@@ -57,11 +76,17 @@ impl Documents {
         self.wants_ranges = kind == Some(2);
         self.wants_save =
             sync.is_number() || !matches!(sync["save"], Value::Null | Value::Bool(false));
+        self.saves_with_text = sync["save"]["includeText"] == json!(true);
     }
 
     /// How the server counts columns.
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
+    }
+
+    /// Whether `didSave` carries the text.
+    pub(super) fn saves_with_text(&self) -> bool {
+        self.saves_with_text
     }
 
     /// Whether the document was open.
@@ -80,50 +105,83 @@ impl Documents {
         self.to_close.contains(path)
     }
 
-    /// The version that stands for the question's text, and what must be sent so that it does. Of
-    /// too many documents the one not used for longest is closed, but none of the `busy` ones.
+    /// Something changed that open documents may depend on.
+    pub(super) fn surroundings_changed(&mut self) {
+        self.surroundings += 1;
+    }
+
+    /// Whether the surroundings changed since this document's text was sent, or the text is the
+    /// one that the server has.
+    pub(super) fn is_suspect(&self, question: &Question) -> bool {
+        self.open.get(&question.path).is_some_and(|document| {
+            document.surroundings != self.surroundings || document.hash == question.hash
+        })
+    }
+
+    /// What must be sent so that the question's text is the server's, and the version that then
+    /// stands for it. Of too many documents the one not used for longest is closed, but none of
+    /// the `busy` ones.
     pub(super) fn bring_up_to_date(
         &mut self,
         question: &Question,
-        must_resend: bool,
+        resend: Resend,
         busy: &HashSet<RelPath>,
     ) -> (i32, Vec<Sync>) {
-        self.use_count += 1;
         self.to_close.remove(&question.path);
-        let version = self.versions.entry(question.path.clone()).or_insert(0);
-        let index = LineIndex::new(&question.text);
-        let end = index.recount(index.end(), Encoding::Utf16, self.encoding);
-        let known = self.open.get(&question.path);
         let mut syncs = Vec::new();
-        match known {
-            Some(document) if document.hash == question.hash && !must_resend => {}
+        let mut version = self.versions.get(&question.path).copied().unwrap_or(0);
+        match self.open.get(&question.path) {
+            Some(document) if document.hash == question.hash && resend == Resend::Never => {}
+            Some(document)
+                if resend == Resend::Reopened
+                    || self.wants_ranges && has_disputed_lines(&document.text) =>
+            {
+                version += 1;
+                syncs.extend([Sync::Close(question.path.clone()), Sync::Open(version)]);
+            }
             Some(document) => {
-                *version += 1;
-                let mut change = json!({"text": &*question.text});
-                if self.wants_ranges {
-                    // Some servers that announce ranged changes die of a change without a range.
-                    let end =
-                        json!({"line": document.end.line, "character": document.end.character});
-                    change["range"] = json!({"start": {"line": 0, "character": 0}, "end": end});
-                }
-                syncs.push(Sync::Change(change));
-                if self.wants_save {
+                version += 1;
+                syncs.push(Sync::Change(version, self.change(&document.text, &question.text)));
+                if self.wants_save && document.hash != question.hash {
                     syncs.push(Sync::Save);
                 }
             }
             None => {
-                *version += 1;
-                syncs.push(Sync::Open);
+                version += 1;
+                syncs.push(Sync::Open(version));
             }
         }
-        let version = *version;
-        let document = Document { hash: question.hash, end, last_use: self.use_count };
-        self.open.insert(question.path.clone(), document);
-        if self.open.len() > OPEN_DOCUMENTS_MAX {
-            let idle = self.open.iter().filter(|(path, _)| !busy.contains(*path));
-            let oldest = idle.min_by_key(|(_, document)| document.last_use);
-            syncs.extend(oldest.map(|(path, _)| Sync::Close(path.clone())));
+        if resend == Resend::Opened && matches!(syncs.last(), Some(Sync::Open(_))) {
+            version += 1;
+            syncs.push(Sync::Change(version, self.change(&question.text, &question.text)));
         }
+        self.versions.insert(question.path.clone(), version);
+        self.keep(question);
+        syncs.extend(self.one_too_many(busy).map(Sync::Close));
         (version, syncs)
+    }
+
+    fn change(&self, old: &str, new: &str) -> Value {
+        if self.wants_ranges {
+            ranged_change(old, new, self.encoding)
+        } else {
+            json!({"text": new})
+        }
+    }
+
+    fn keep(&mut self, question: &Question) {
+        self.use_count += 1;
+        let (hash, text) = (question.hash, Arc::clone(&question.text));
+        let (last_use, surroundings) = (self.use_count, self.surroundings);
+        let document = Document { hash, text, last_use, surroundings };
+        self.open.insert(question.path.clone(), document);
+    }
+
+    fn one_too_many(&self, busy: &HashSet<RelPath>) -> Option<RelPath> {
+        if self.open.len() <= OPEN_DOCUMENTS_MAX {
+            return None;
+        }
+        let idle = self.open.iter().filter(|(path, _)| !busy.contains(*path));
+        idle.min_by_key(|(_, document)| document.last_use).map(|(path, _)| path.clone())
     }
 }

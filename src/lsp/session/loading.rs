@@ -14,6 +14,8 @@ pub(super) struct Loading {
     awaits: Option<Ready>,
     /// Running progresses that count as loading.
     tokens: HashSet<String>,
+    /// What the server has to complain about the project, and the progress that shows it.
+    fault: Option<(String, String)>,
 }
 
 /// One `$/progress`, read.
@@ -27,7 +29,12 @@ pub(super) enum Progress {
 impl Loading {
     pub(super) fn new(ready: Ready) -> Self {
         let awaits = (ready != Ready::Handshake).then_some(ready);
-        Self { awaits, tokens: HashSet::new() }
+        Self { awaits, tokens: HashSet::new(), fault: None }
+    }
+
+    /// The server's complaint about the project as a whole, while it has one.
+    pub(super) fn fault(&self) -> Option<&str> {
+        self.fault.as_ref().map(|(_, words)| words.as_str())
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -37,15 +44,19 @@ impl Loading {
     /// A titled progress is loading, except for those that work on what was saved; pyright wraps
     /// each pull in one without a title.
     pub(super) fn progress(&mut self, token: &str, value: &Value) -> Progress {
-        let is_titled = !value["title"].as_str().unwrap_or_default().is_empty();
+        let title = value["title"].as_str().unwrap_or_default();
         match value["kind"].as_str() {
             Some("begin") => {
-                if is_titled && !is_background(token) {
+                if is_complaint(title) {
+                    let words = value["message"].as_str().unwrap_or(title);
+                    self.fault = Some((token.to_owned(), words.to_owned()));
+                } else if !title.is_empty() && !is_background(token) {
                     self.tokens.insert(token.to_owned());
                 }
                 Progress::Began
             }
             Some("end") => {
+                self.fault.take_if(|(complaint, _)| complaint == token);
                 if self.tokens.remove(token) && self.awaits == Some(Ready::Progress) {
                     self.awaits = None;
                 }
@@ -74,7 +85,32 @@ impl Loading {
     }
 }
 
+/// gopls shows a project that it cannot load as a progress that ends when it can.
+fn is_complaint(title: &str) -> bool {
+    title == "Error loading workspace"
+}
+
 /// rust-analyzer runs `cargo check` after every save and shows it as a progress.
 fn is_background(token: &str) -> bool {
     token.contains("flycheck")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_complaint_shown_as_a_progress_is_a_fault_and_no_loading() {
+        let mut loading = Loading::new(Ready::Handshake);
+        let begin =
+            json!({"kind": "begin", "title": "Error loading workspace", "message": "no module"});
+        loading.progress("7", &begin);
+        assert_eq!((loading.is_loading(), loading.fault()), (false, Some("no module")));
+        loading.progress("8", &json!({"kind": "end"}));
+        assert_eq!(loading.fault(), Some("no module"));
+        loading.progress("7", &json!({"kind": "end"}));
+        assert_eq!(loading.fault(), None);
+    }
 }

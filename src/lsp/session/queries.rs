@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::documents::Resend;
 use super::{Asker, Effect, Question, Session};
 use crate::base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
 use crate::base::path::to_uri;
@@ -85,7 +86,7 @@ impl Session {
             self.reply(id, Err(Gap::new(Cause::NoTool, detail)));
             return;
         }
-        let version = self.send_text(&query.document, false);
+        let (version, _) = self.send_text(&query.document, Resend::Never);
         let mut params = query.params;
         if query.names_document {
             let uri = to_uri(&query.document.path.under(&self.root));

@@ -2,28 +2,28 @@
 //! Every request is answered: a server that waits for an answer looks like a slow one.
 
 use std::path::Path;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{Effect, Session};
 use crate::base::path::to_uri;
-use crate::lsp::registry::ServerSpec;
+use crate::lsp::registry::{Method, ServerSpec};
 use crate::wire::jsonrpc::{Id, Message, RpcError};
 
 /// Parameters of `initialize`. Pull is offered with dynamic registration, because pyright enables
-/// it only then; only UTF-16 is offered, which every server must support.
+/// it only then. UTF-8 comes first, because clangd takes the first encoding it knows.
 pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32) -> Value {
-    let uri = to_uri(root);
-    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let folder = workspace_folder(root);
     json!({
         "processId": process_id,
         "clientInfo": {"name": "moai-ralph", "version": env!("CARGO_PKG_VERSION")},
-        "rootUri": uri,
+        "rootUri": folder["uri"],
         "rootPath": root.to_string_lossy(),
-        "workspaceFolders": [{"uri": uri, "name": name}],
+        "workspaceFolders": [folder],
         "initializationOptions": spec.initialization_options,
         "capabilities": {
-            "general": {"positionEncodings": ["utf-16"]},
+            "general": {"positionEncodings": ["utf-8", "utf-16", "utf-32"]},
             "window": {"workDoneProgress": true},
             "workspace": {
                 "configuration": true,
@@ -46,26 +46,21 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
     })
 }
 
+fn workspace_folder(root: &Path) -> Value {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    json!({"uri": to_uri(root), "name": name})
+}
+
 impl Session {
-    pub(super) fn server_request(&mut self, id: Id, method: &str, params: &Value) {
+    pub(super) fn server_request(&mut self, id: Id, method: &str, params: &Value, now: Instant) {
         let result = match method {
             "workspace/configuration" => Ok(self.configuration(params)),
-            "workspace/workspaceFolders" => {
-                Ok(json!([{"uri": to_uri(&self.root), "name": "root"}]))
-            }
-            "client/registerCapability" => {
-                let watches = params["registrations"].as_array().is_some_and(|registrations| {
-                    registrations
-                        .iter()
-                        .any(|one| one["method"] == "workspace/didChangeWatchedFiles")
-                });
-                self.watches_files |= watches;
-                Ok(Value::Null)
-            }
+            "workspace/workspaceFolders" => Ok(json!([workspace_folder(&self.workspace)])),
             // Nobody asked the server for an edit, so none is applied behind the agent's back.
             "workspace/applyEdit" => Ok(json!({"applied": false})),
             "window/showDocument" => Ok(json!({"success": false})),
-            "client/unregisterCapability"
+            "client/registerCapability"
+            | "client/unregisterCapability"
             | "window/workDoneProgress/create"
             | "window/showMessageRequest"
             | "workspace/diagnostic/refresh"
@@ -79,15 +74,34 @@ impl Session {
             }),
         };
         self.effects.push(Effect::Send(Message::Response { id, result }));
+        match method {
+            "client/registerCapability" => {
+                self.registrations.register(params);
+                self.providers_changed(now);
+            }
+            "client/unregisterCapability" => {
+                self.registrations.unregister(params);
+                self.providers_changed(now);
+            }
+            "workspace/diagnostic/refresh" => self.refresh(now),
+            _ => {}
+        }
     }
 
-    /// One answer per item: the settings of its dotted section, null where there are none.
+    /// One answer per item: the settings of its dotted section, null where there are none. The
+    /// settings are the same in every folder, so `scopeUri` is not looked at. Eclipse's Java server
+    /// fails on null.
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map_or(&[][..], Vec::as_slice);
         let answer = |item: &Value| {
             let section = item["section"].as_str().unwrap_or_default();
             let parts = section.split('.').filter(|part| !part.is_empty());
-            parts.fold(&self.settings, |settings, part| &settings[part]).clone()
+            let settings = parts.fold(&self.settings, |settings, part| &settings[part]).clone();
+            if settings.is_null() && self.spec.diagnostics == Method::Jdtls {
+                json!({})
+            } else {
+                settings
+            }
         };
         items.iter().map(answer).collect()
     }

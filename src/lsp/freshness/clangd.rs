@@ -1,0 +1,239 @@
+//! clangd publishes with the document's version when the change asks for it (`wantDiagnostics`),
+//! and also when nothing changed if a rebuild is forced (`forceRebuild`). The first publish may rest
+//! on the headers as they were before; the right one follows when the new preamble is built, of which
+//! `textDocument/clangd.fileStatus` speaks. Being idle alone proves nothing: the rebuild that the
+//! new preamble causes is queued, not yet running. A second barrier passes the queue behind it.
+//! Observed with clangd 22.1.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::push::{Push, Rules, barrier};
+use super::{Heard, Step, Subject};
+use crate::base::limits::SETTLE_MS;
+use crate::base::path::{RelPath, from_uri};
+
+/// State of one wait.
+#[derive(Debug, Default)]
+pub struct Clangd {
+    push: Push,
+    work: Work,
+    confirmation: Confirmation,
+}
+
+/// What clangd says it does with the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Work {
+    /// It has not said: `clangdFileStatus` is off or the version is older.
+    #[default]
+    Unknown,
+    Busy,
+    Idle,
+}
+
+/// The second barrier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Confirmation {
+    #[default]
+    Missing,
+    Asked,
+    /// Something happened after it was asked, so its answer proves nothing.
+    Outdated,
+    Passed,
+}
+
+/// Options that the protocol needs, besides those of the catalogue.
+pub(in crate::lsp) fn complete_options(options: &mut Value) {
+    if options.is_null() {
+        *options = json!({});
+    }
+    if let Some(options) = options.as_object_mut() {
+        options.entry("clangdFileStatus").or_insert(json!(true));
+    }
+}
+
+/// Whether other files may include this one: all that is no source to be compiled by itself.
+pub(in crate::lsp) fn is_header(path: &RelPath) -> bool {
+    let extension = path.extension().unwrap_or_default();
+    !matches!(extension.as_str(), "c" | "cc" | "cpp" | "cxx" | "c++" | "m" | "mm" | "cu")
+}
+
+impl Clangd {
+    pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
+        let step = match self.confirmation {
+            Confirmation::Missing | Confirmation::Passed => {
+                let rules = self.rules(subject);
+                self.push.answered_by(subject, rules)
+            }
+            Confirmation::Asked => {
+                self.confirmation = Confirmation::Passed;
+                self.settle(subject)
+            }
+            Confirmation::Outdated => {
+                self.confirmation = Confirmation::Missing;
+                self.settle(subject)
+            }
+        };
+        self.confirm(subject, step)
+    }
+
+    pub(super) fn published(
+        &mut self,
+        subject: &Subject<'_>,
+        version: Option<i64>,
+        diagnostics: &Value,
+    ) -> Step {
+        self.outdate();
+        let rules = self.rules(subject);
+        let step = self.push.published_by(subject, rules, version, diagnostics);
+        self.confirm(subject, step)
+    }
+
+    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+        let Heard::Notified("textDocument/clangd.fileStatus", params) = heard else {
+            return Step::Wait;
+        };
+        let is_ours =
+            params["uri"].as_str().and_then(from_uri).is_some_and(|it| it == subject.file);
+        if !is_ours {
+            return Step::Wait;
+        }
+        if params["state"] == "idle" {
+            self.work = Work::Idle;
+            return self.woke(subject);
+        }
+        self.work = Work::Busy;
+        // The barrier itself is work, and shows as such.
+        if self.confirmation == Confirmation::Passed {
+            self.confirmation = Confirmation::Missing;
+        }
+        Step::Wait
+    }
+
+    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+        let step = self.settle(subject);
+        self.confirm(subject, step)
+    }
+
+    fn settle(&mut self, subject: &Subject<'_>) -> Step {
+        let rules = self.rules(subject);
+        self.push.settle(subject, rules)
+    }
+
+    fn outdate(&mut self) {
+        self.confirmation = match self.confirmation {
+            Confirmation::Asked | Confirmation::Outdated => Confirmation::Outdated,
+            Confirmation::Missing | Confirmation::Passed => Confirmation::Missing,
+        };
+    }
+
+    /// Holds a verdict back until clangd is idle and has passed the second barrier.
+    fn confirm(&mut self, subject: &Subject<'_>, step: Step) -> Step {
+        if !matches!(step, Step::Done(Ok(_))) || self.work == Work::Unknown {
+            return step;
+        }
+        match (self.work, self.confirmation) {
+            (Work::Idle, Confirmation::Passed) => step,
+            (Work::Idle, Confirmation::Missing) => {
+                self.confirmation = Confirmation::Asked;
+                barrier(subject)
+            }
+            _ => Step::Wait,
+        }
+    }
+
+    /// Time has to do where clangd does not say when it is idle.
+    fn rules(&self, subject: &Subject<'_>) -> Rules {
+        let quiet = match self.work {
+            Work::Unknown => subject.habits.quiet(subject.spec.publishes),
+            Work::Busy | Work::Idle => Duration::from_millis(SETTLE_MS),
+        };
+        Rules { quiet, needs_version: true, clean_without_version: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Instant;
+
+    use super::super::tests::{with_subject, word};
+    use super::*;
+
+    enum Act {
+        Answer,
+        Publish(i64, usize),
+        State(&'static str),
+        Wake,
+    }
+    use Act::{Answer, Publish, State, Wake};
+
+    fn check(acts: &[(u64, Act, &str)]) {
+        let (start, mut clangd) = (Instant::now(), Clangd::default());
+        let place = json!({"line": 0, "character": 0});
+        let item = json!({"range": {"start": place, "end": place}, "message": "wrong"});
+        for (at, act, expected) in acts {
+            let step = with_subject(start, *at, false, |subject| match act {
+                Answer => clangd.answered(subject),
+                Publish(version, count) => {
+                    clangd.published(subject, Some(*version), &json!(vec![item.clone(); *count]))
+                }
+                State(state) => {
+                    let status = json!({"uri": subject.uri, "state": state});
+                    let heard = Heard::Notified("textDocument/clangd.fileStatus", &status);
+                    clangd.heard(subject, heard)
+                }
+                Wake => clangd.woke(subject),
+            });
+            assert_eq!(word(&step), *expected, "at {at}");
+        }
+    }
+
+    #[test]
+    fn an_idle_clangd_confirms_its_publish_behind_a_second_barrier() {
+        check(&[
+            (0, State("parsing includes, running Update"), "wait"),
+            (5, Publish(2, 3), "wait"),
+            (6, Publish(3, 1), "wait"),
+            (7, State("idle"), "wait"),
+            (8, Answer, "wake"),
+            (106, Wake, "ask textDocument/documentSymbol"),
+            (107, State("running DocumentSymbols"), "wait"),
+            (108, State("idle"), "wait"),
+            (109, Answer, "1 found"),
+        ]);
+    }
+
+    #[test]
+    fn the_publish_from_before_the_new_header_is_not_taken() {
+        check(&[
+            (0, State("parsing includes, parsing main file"), "wait"),
+            (5, Publish(3, 1), "wait"),
+            (6, Answer, "wake"),
+            (106, Wake, "wait"),
+            (900, State("idle"), "ask textDocument/documentSymbol"),
+            (905, Publish(3, 0), "wake"),
+            (906, Answer, "wake"),
+            (1_005, Wake, "ask textDocument/documentSymbol"),
+            (1_006, Answer, "clean"),
+        ]);
+    }
+
+    #[test]
+    fn without_file_status_a_versioned_publish_and_quiet_must_do() {
+        check(&[(0, Answer, "wake"), (1, Publish(3, 0), "wake"), (251, Wake, "clean")]);
+    }
+
+    #[test]
+    fn options_of_the_catalogue_stay() {
+        let mut options = json!({"clangdFileStatus": false, "fallbackFlags": []});
+        complete_options(&mut options);
+        assert_eq!(options["clangdFileStatus"], false);
+        complete_options(&mut Value::Null);
+        let header = |name: &str| {
+            is_header(&RelPath::below(Path::new("/r"), &Path::new("/r").join(name)).expect("below"))
+        };
+        assert!(header("a.h") && header("a.tpp") && header("vector") && !header("a.CPP"));
+    }
+}

@@ -1,0 +1,170 @@
+//! gopls publishes with the document's version, and without one about the file on disk: a text
+//! equal to the disk's is published with its version only after a change, which may be one of
+//! nothing. With `diagnosticsDelay` above zero it publishes twice, the first time partly.
+//! Observed with gopls of January 2023.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::push::{Push, Rules};
+use super::{Step, Subject};
+use crate::base::limits::{GOPLS_SECOND_PASS_MS, SETTLE_MS};
+use crate::base::verdict::{Cause, Gap};
+use crate::lsp::registry::ServerSpec;
+
+/// gopls' own default of `diagnosticsDelay`.
+const DELAY_BY_DEFAULT: Duration = Duration::from_secs(1);
+/// What gopls says of every import while it cannot load the project.
+const IMPORT_COMPLAINT: &str = "could not import ";
+
+/// State of one wait.
+#[derive(Debug, Default)]
+pub struct Gopls {
+    push: Push,
+}
+
+impl Gopls {
+    pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
+        let step = self.push.answered_by(subject, rules(subject));
+        judge(subject, step)
+    }
+
+    pub(super) fn published(
+        &mut self,
+        subject: &Subject<'_>,
+        version: Option<i64>,
+        diagnostics: &Value,
+    ) -> Step {
+        let step = self.push.published_by(subject, rules(subject), version, diagnostics);
+        judge(subject, step)
+    }
+
+    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+        let step = self.push.settle(subject, rules(subject));
+        judge(subject, step)
+    }
+}
+
+fn rules(subject: &Subject<'_>) -> Rules {
+    let delay = delay(subject.spec);
+    let quiet = if delay.is_zero() {
+        Duration::from_millis(SETTLE_MS)
+    } else {
+        delay + Duration::from_millis(GOPLS_SECOND_PASS_MS)
+    };
+    Rules { quiet, needs_version: true, clean_without_version: false }
+}
+
+/// While gopls cannot load the project, complaints about imports follow from that, and an empty
+/// list follows from nothing.
+fn judge(subject: &Subject<'_>, step: Step) -> Step {
+    let (Some(fault), Step::Done(Ok(mut found))) = (subject.fault, step.clone()) else {
+        return step;
+    };
+    found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
+    if !found.is_empty() {
+        return Step::Done(Ok(found));
+    }
+    let gap = Gap::new(Cause::ProjectFault, format!("gopls cannot load the project: {fault}"));
+    let is_outside = fault.contains("outside of a module");
+    Step::Done(Err(if is_outside { gap.with_remedy("go mod init") } else { gap }))
+}
+
+/// The option wins over the setting: gopls reads both, the option first.
+fn delay(spec: &ServerSpec) -> Duration {
+    let option = &spec.initialization_options["diagnosticsDelay"];
+    let setting = &spec.settings["gopls"]["diagnosticsDelay"];
+    let text = setting.as_str().or_else(|| option.as_str());
+    text.and_then(duration).unwrap_or(DELAY_BY_DEFAULT)
+}
+
+/// A Go duration of one number and one unit; others are left to the default.
+fn duration(text: &str) -> Option<Duration> {
+    let unit_at = text.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+    let (number, unit) = text.split_at(unit_at);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use serde_json::json;
+
+    use super::super::tests::{spec, with_subject, word};
+    use super::*;
+
+    const NO_DELAY: &str = r#", "initialization_options": {"diagnosticsDelay": "0s"}"#;
+
+    enum Act {
+        Barrier,
+        Publish(Option<i64>, Vec<&'static str>),
+        Wake,
+    }
+    use Act::{Barrier, Publish, Wake};
+
+    fn check(extra: &str, fault: Option<&str>, acts: &[(u64, Act)], expected: &[&str]) {
+        let (spec, start, mut gopls) = (spec(extra), Instant::now(), Gopls::default());
+        let place = json!({"line": 0, "character": 0});
+        let item = |text: &&str| json!({"range": {"start": place, "end": place}, "message": text});
+        let words = acts.iter().map(|(at, act)| {
+            let step = with_subject(start, *at, false, |subject| {
+                let subject = &Subject { spec: &spec, fault, ..*subject };
+                match act {
+                    Barrier => gopls.answered(subject),
+                    Publish(version, messages) => {
+                        let list = messages.iter().map(item).collect();
+                        gopls.published(subject, *version, &Value::Array(list))
+                    }
+                    Wake => gopls.woke(subject),
+                }
+            });
+            word(&step)
+        });
+        assert_eq!(words.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_publish_without_version_is_about_the_disk() {
+        let acts = [
+            (0, Barrier),
+            (1, Publish(None, vec![])),
+            (300, Wake),
+            (400, Publish(Some(3), vec!["wrong"])),
+            (500, Wake),
+        ];
+        check(NO_DELAY, None, &acts, &["wake", "wait", "wake", "wake", "1 found"]);
+    }
+
+    #[test]
+    fn with_a_delay_the_second_pass_is_waited_for() {
+        let pass = |at, messages| (at, Publish(Some(3), messages));
+        let acts =
+            [(0, Barrier), pass(1, vec![]), (500, Wake), pass(1_002, vec!["late"]), (2_302, Wake)];
+        check("", None, &acts, &["wake", "wake", "wake", "wake", "1 found"]);
+    }
+
+    #[test]
+    fn a_project_that_cannot_be_loaded_is_one_gap_and_not_many_imports() {
+        let fault = Some("You are outside of a module and outside of $GOPATH/src.");
+        let published = |messages| [(0, Barrier), (1, Publish(Some(3), messages)), (101, Wake)];
+        check(NO_DELAY, fault, &published(vec![]), &["wake", "wake", "ProjectFault"]);
+        let import = "could not import x/y (cannot find package)";
+        check(NO_DELAY, fault, &published(vec![import]), &["wake", "wake", "ProjectFault"]);
+        check(NO_DELAY, fault, &published(vec![import, "syntax"]), &["wake", "wake", "1 found"]);
+    }
+
+    #[test]
+    fn delays_are_read_as_go_writes_them() {
+        let of = |text| duration(text).map(|duration| duration.as_millis());
+        assert_eq!([of("0s"), of("250ms"), of("1.5s")], [Some(0), Some(250), Some(1500)]);
+        assert_eq!([of("1m30s"), of("soon"), of("-1s")], [None, None, None]);
+    }
+}

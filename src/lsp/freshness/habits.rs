@@ -1,0 +1,104 @@
+//! How one server publishes, learned while it runs: whether it sends versions, and how long the
+//! pause is between the steps of one analysis. Learned habits make a wait longer or a proof
+//! stricter; they never make an empty list a proof.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use crate::base::limits::{
+    OPEN_DOCUMENTS_MAX, PUSH_GAP_MS_MAX, PUSH_GAPS_MAX, PUSH_GAPS_MIN, PUSH_QUIET_MS,
+    PUSH_QUIET_MS_MAX, PUSH_QUIET_MS_MIN,
+};
+use crate::base::path::RelPath;
+use crate::lsp::registry::Publishes;
+
+/// The habits of one server's process.
+#[derive(Debug, Default)]
+pub struct Habits {
+    sends_versions: bool,
+    gaps_ms: VecDeque<u64>,
+    /// Last publish about each text, as long as no newer text was sent.
+    last: HashMap<RelPath, Instant>,
+}
+
+impl Habits {
+    /// A text was sent: the next publish about it is the first.
+    pub(in crate::lsp) fn sent(&mut self, path: &RelPath) {
+        self.last.remove(path);
+    }
+
+    /// A publish came.
+    pub(in crate::lsp) fn published(&mut self, path: &RelPath, has_version: bool, now: Instant) {
+        self.sends_versions |= has_version;
+        if self.last.len() > OPEN_DOCUMENTS_MAX {
+            self.last.clear();
+        }
+        let Some(before) = self.last.insert(path.clone(), now) else { return };
+        let gap_ms = u64::try_from((now - before).as_millis()).unwrap_or(u64::MAX);
+        if gap_ms <= PUSH_GAP_MS_MAX {
+            self.gaps_ms.push_back(gap_ms);
+            if self.gaps_ms.len() > PUSH_GAPS_MAX {
+                self.gaps_ms.pop_front();
+            }
+        }
+    }
+
+    /// Whether a publish without a version is none about a text of ours.
+    pub(super) fn sends_versions(&self, known: Publishes) -> bool {
+        known.version || self.sends_versions
+    }
+
+    /// How long nothing must come after a publish before it is the last one.
+    pub(super) fn quiet(&self, known: Publishes) -> Duration {
+        let mut gaps: Vec<u64> = self.gaps_ms.iter().copied().collect();
+        gaps.sort_unstable();
+        let median = (gaps.len() >= PUSH_GAPS_MIN).then(|| gaps[gaps.len() / 2]);
+        let learned_ms = median.map(|gap| gap + gap / 2);
+        let ms = learned_ms.max(known.quiet_ms).unwrap_or(PUSH_QUIET_MS);
+        Duration::from_millis(ms.clamp(PUSH_QUIET_MS_MIN, PUSH_QUIET_MS_MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn quiet_after(pauses_ms: &[u64], known: Publishes) -> u128 {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
+        let (mut habits, mut now) = (Habits::default(), Instant::now());
+        for pause_ms in pauses_ms {
+            habits.sent(&path);
+            habits.published(&path, false, now);
+            now += Duration::from_millis(*pause_ms);
+            habits.published(&path, false, now);
+        }
+        habits.quiet(known).as_millis()
+    }
+
+    #[test]
+    fn the_quiet_time_follows_the_pauses_within_bounds() {
+        let unknown = Publishes::default();
+        assert_eq!(quiet_after(&[], unknown), 250);
+        assert_eq!(quiet_after(&[600, 600], unknown), 250, "too few to be a habit");
+        assert_eq!(quiet_after(&[400, 600, 800], unknown), 900);
+        assert_eq!(quiet_after(&[2, 3, 4], unknown), 150);
+        assert_eq!(quiet_after(&[2_500, 2_500, 2_500], unknown), 1_500);
+        assert_eq!(quiet_after(&[9_000, 9_000, 9_000], unknown), 250, "another analysis");
+        let known = Publishes { quiet_ms: Some(500), ..unknown };
+        assert_eq!(quiet_after(&[2, 3, 4], known), 500);
+    }
+
+    #[test]
+    fn a_new_text_begins_a_new_series() {
+        let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
+        let (mut habits, start) = (Habits::default(), Instant::now());
+        for number in 0..9 {
+            habits.sent(&path);
+            habits.published(&path, true, start + Duration::from_millis(number * 700));
+        }
+        assert_eq!(habits.quiet(Publishes::default()).as_millis(), 250);
+        assert!(habits.sends_versions(Publishes::default()));
+    }
+}

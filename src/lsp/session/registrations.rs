@@ -1,0 +1,132 @@
+//! What the server registered after the handshake (`client/registerCapability`), by id: what is
+//! unregistered stops. A new process registers anew, because it gets a new session.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::FileChange;
+use crate::base::path::from_uri;
+use crate::lsp::glob::Glob;
+
+#[derive(Debug)]
+struct Registration {
+    method: String,
+    watchers: Vec<Watcher>,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    glob: Glob,
+    /// Folder of a `RelativePattern`; otherwise the workspace folder.
+    base: Option<PathBuf>,
+    /// Sum of 1 for created, 2 for changed, 4 for deleted.
+    kinds: u64,
+}
+
+/// All registrations that are in force.
+#[derive(Debug, Default)]
+pub(super) struct Registrations {
+    by_id: BTreeMap<String, Registration>,
+}
+
+impl Registrations {
+    /// `client/registerCapability`.
+    pub(super) fn register(&mut self, params: &Value) {
+        for one in params["registrations"].as_array().map_or(&[][..], Vec::as_slice) {
+            let Some(method) = one["method"].as_str() else { continue };
+            let watchers = one["registerOptions"]["watchers"].as_array();
+            let watchers = watchers.into_iter().flatten().filter_map(watcher).collect();
+            let registration = Registration { method: method.to_owned(), watchers };
+            self.by_id.insert(id(one), registration);
+        }
+    }
+
+    /// `client/unregisterCapability`; the key is misspelt in the protocol, and some servers write
+    /// it correctly.
+    pub(super) fn unregister(&mut self, params: &Value) {
+        for key in ["unregisterations", "unregistrations"] {
+            for one in params[key].as_array().map_or(&[][..], Vec::as_slice) {
+                self.by_id.remove(&id(one));
+            }
+        }
+    }
+
+    /// Whether anything is registered for a method.
+    pub(super) fn provides(&self, method: &str) -> bool {
+        self.by_id.values().any(|registration| registration.method == method)
+    }
+
+    /// Whether the server asked to hear of this change.
+    pub(super) fn watches(&self, workspace: &Path, file: &Path, change: FileChange) -> bool {
+        let kind = match change {
+            FileChange::Created => 1,
+            FileChange::Changed => 2,
+            FileChange::Deleted => 4,
+        };
+        let Some(absolute) = file.to_str() else { return false };
+        let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
+        watchers.filter(|watcher| watcher.kinds & kind != 0).any(|watcher| {
+            let base = watcher.base.as_deref().unwrap_or(workspace);
+            let below = file.strip_prefix(base).ok().and_then(Path::to_str);
+            watcher.glob.matches(absolute, below)
+        })
+    }
+}
+
+fn id(registration: &Value) -> String {
+    registration["id"].as_str().unwrap_or_default().to_owned()
+}
+
+fn watcher(watcher: &Value) -> Option<Watcher> {
+    let pattern = &watcher["globPattern"];
+    let base = &pattern["baseUri"];
+    // A workspace folder stands for its URI.
+    let base = base.as_str().or_else(|| base["uri"].as_str());
+    let text = pattern.as_str().or_else(|| pattern["pattern"].as_str())?;
+    let kinds = watcher["kind"].as_u64().unwrap_or(7);
+    Some(Watcher { glob: Glob::new(text), base: base.and_then(from_uri), kinds })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn watches(watchers: &Value, file: &str, change: FileChange) -> bool {
+        let mut registrations = Registrations::default();
+        registrations.register(&json!({"registrations": [{"id": "1",
+            "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}}]}));
+        registrations.watches(Path::new("/r"), Path::new(file), change)
+    }
+
+    #[test]
+    fn a_server_hears_only_of_the_files_and_kinds_it_asked_for() {
+        let go = json!([{"globPattern": "**/*.go"}]);
+        assert!(watches(&go, "/r/x/a.go", FileChange::Deleted));
+        assert!(!watches(&go, "/r/a.py", FileChange::Changed));
+        assert!(!watches(&go, "/other/a.go", FileChange::Changed));
+        let created = json!([{"globPattern": "**/*.go", "kind": 1}]);
+        assert!(watches(&created, "/r/a.go", FileChange::Created));
+        assert!(!watches(&created, "/r/a.go", FileChange::Changed));
+        for base in [json!("file:///lib%20x"), json!({"uri": "file:///lib%20x", "name": "lib"})] {
+            let elsewhere = json!([{"globPattern": {"baseUri": base, "pattern": "*.py"}}]);
+            assert!(watches(&elsewhere, "/lib x/a.py", FileChange::Changed));
+            assert!(!watches(&elsewhere, "/r/a.py", FileChange::Changed));
+        }
+    }
+
+    #[test]
+    fn what_is_unregistered_stops_and_the_rest_stays() {
+        let mut registrations = Registrations::default();
+        let one = |id: &str, method: &str| json!({"id": id, "method": method});
+        registrations
+            .register(&json!({"registrations": [one("a", "m"), one("b", "m"), one("c", "n")]}));
+        registrations.unregister(&json!({"unregisterations": [one("a", "m"), one("c", "n")]}));
+        assert!(registrations.provides("m") && !registrations.provides("n"));
+        registrations.unregister(&json!({"unregistrations": [one("b", "m")]}));
+        assert!(!registrations.provides("m"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Keeping the server's picture of the files ours: documents that are open, and files that changed
+//! on disk without us.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::documents::{Resend, Sync};
+use super::{FileChange, Phase, Question, Session};
+use crate::base::path::{RelPath, to_uri};
+use crate::lsp::freshness::clangd;
+use crate::lsp::registry::Method;
+
+impl Session {
+    /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
+    /// asked about again; those in `asked` are about to be, and stay open. One that is being
+    /// measured is closed afterwards: some servers call a closed file clean. The server hears of
+    /// those it asked to hear of.
+    pub fn files_changed(&mut self, changes: &[(PathBuf, FileChange)], asked: &[RelPath]) {
+        if self.phase != Phase::Ready || changes.is_empty() {
+            return;
+        }
+        self.documents.surroundings_changed();
+        for (path, _) in changes {
+            let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
+            match path {
+                Some(path) if self.is_measured(&path) => self.documents.close_later(path),
+                Some(path) => self.close(&path),
+                None => {}
+            }
+        }
+        // What an open document says comes with `didChange`, and some servers analyse twice when
+        // the disk speaks, too.
+        let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
+        let is_told = |(path, change): &&(PathBuf, FileChange)| {
+            (*change != FileChange::Changed || !is_asked(path))
+                && self.registrations.watches(&self.workspace, path, *change)
+        };
+        let event = |(path, change): &(PathBuf, FileChange)| {
+            let kind = match change {
+                FileChange::Created => 1,
+                FileChange::Changed => 2,
+                FileChange::Deleted => 3,
+            };
+            json!({"uri": to_uri(path), "type": kind})
+        };
+        let events: Vec<Value> = changes.iter().filter(is_told).map(event).collect();
+        if !events.is_empty() {
+            self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
+        }
+    }
+
+    /// Sends what makes the question's text the document's text. Yields its version, and whether a
+    /// header was saved for which clangd rebuilds other files.
+    pub(super) fn send_text(&mut self, question: &Question, resend: Resend) -> (i32, bool) {
+        let uri = to_uri(&question.path.under(&self.root));
+        let busy: HashSet<RelPath> =
+            self.jobs.values().map(|job| job.question.path.clone()).collect();
+        let is_clangd = self.method == Method::Clangd;
+        let is_forced = is_clangd && self.documents.is_suspect(question);
+        let (version, syncs) = self.documents.bring_up_to_date(question, resend, &busy);
+        if !syncs.is_empty() {
+            self.habits.sent(&question.path);
+        }
+        let mut is_saved = false;
+        for sync in syncs {
+            match sync {
+                Sync::Open(version) => {
+                    self.notify(
+                        "textDocument/didOpen",
+                        json!({"textDocument": {
+                            "uri": uri, "languageId": question.language_id, "version": version,
+                            "text": &*question.text,
+                        }}),
+                    );
+                }
+                Sync::Change(version, change) => {
+                    let mut params = json!({
+                        "textDocument": {"uri": uri, "version": version},
+                        "contentChanges": [change],
+                    });
+                    if is_clangd {
+                        params["wantDiagnostics"] = json!(true);
+                        params["forceRebuild"] = json!(is_forced);
+                    }
+                    self.notify("textDocument/didChange", params);
+                }
+                Sync::Save => {
+                    is_saved = true;
+                    self.notify_saved(&uri, &question.text);
+                }
+                Sync::Close(path) => self.notify_closed(&path),
+            }
+        }
+        let is_header_saved = is_clangd && is_saved && clangd::is_header(&question.path);
+        if is_header_saved {
+            self.documents.surroundings_changed();
+        }
+        (version, is_header_saved)
+    }
+
+    fn notify_saved(&mut self, uri: &str, text: &str) {
+        let mut params = json!({"textDocument": {"uri": uri}});
+        if self.documents.saves_with_text() {
+            params["text"] = json!(text);
+        }
+        self.notify("textDocument/didSave", params);
+    }
+
+    fn notify_closed(&mut self, path: &RelPath) {
+        let uri = to_uri(&path.under(&self.root));
+        self.notify("textDocument/didClose", json!({"textDocument": {"uri": uri}}));
+    }
+
+    pub(super) fn close(&mut self, path: &RelPath) {
+        if self.documents.close(path) {
+            self.notify_closed(path);
+        }
+    }
+
+    pub(super) fn is_measured(&self, path: &RelPath) -> bool {
+        self.jobs.values().any(|job| job.question.path == *path)
+    }
+}
