@@ -78,6 +78,27 @@ fn position(text: &str, at: usize, encoding: Encoding) -> Value {
     })
 }
 
+/// The text after a ranged change. Like gopls and clangd it ends lines at `\n` alone; `None` when a
+/// position does not lie in the text.
+pub(crate) fn changed(text: &str, change: &Value, encoding: Encoding) -> Option<String> {
+    let start = offset(text, &change["range"]["start"], encoding)?;
+    let end = offset(text, &change["range"]["end"], encoding)?;
+    let new = change["text"].as_str()?;
+    Some(format!("{}{new}{}", text.get(..start)?, text.get(end..)?))
+}
+
+fn offset(text: &str, position: &Value, encoding: Encoding) -> Option<usize> {
+    let mut line_start = 0;
+    for _ in 0..position["line"].as_u64()? {
+        line_start += text[line_start..].find('\n')? + 1;
+    }
+    let line = text[line_start..].split('\n').next()?;
+    let column = usize::try_from(position["character"].as_u64()?).ok()?;
+    let mut ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+    let at = ends.find(|at| encoding.length(&line[..*at]) == column)?;
+    Some(line_start + at)
+}
+
 /// FNV-1a, 64 bits: enough for a log line to say which text was sent.
 pub(crate) fn text_hash(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::document::{Document, Encoding, diagnostics, other_encoding, text_hash};
+use crate::document::{Document, Encoding, changed, diagnostics, other_encoding, text_hash};
 use crate::framing;
 use crate::script::{Mode, Script};
 
@@ -41,6 +41,7 @@ pub(crate) struct Server {
     analyses: u64,
     empty_left: u64,
     cancel_left: u64,
+    refresh_left: u64,
     shut_down: bool,
     log: Option<File>,
     child: Option<Child>,
@@ -82,6 +83,7 @@ impl Server {
             analyses: 0,
             empty_left: script.number("empty_first"),
             cancel_left: script.number("cancel_first"),
+            refresh_left: script.number("refresh_first"),
             shut_down: false,
             log,
             child,
@@ -157,13 +159,11 @@ impl Server {
                 self.update(method, &uri, &params["textDocument"]["version"], text);
             }
             "textDocument/didChange" => {
-                let changes = params["contentChanges"].as_array();
-                let last = changes.and_then(|changes| changes.last());
-                let Some(text) = last.and_then(full_text) else {
-                    framing::complain("a ranged change, although full sync was announced");
+                let Some(text) = self.text_after(&uri, &params["contentChanges"]) else {
+                    framing::complain("a change of another kind than was announced");
                     return Some(3);
                 };
-                self.update(method, &uri, &params["textDocument"]["version"], text);
+                self.update(method, &uri, &params["textDocument"]["version"], &text);
             }
             "textDocument/didClose" => {
                 self.documents.remove(&uri);
@@ -176,6 +176,23 @@ impl Server {
             _ => {}
         }
         None
+    }
+
+    /// The document's text after the changes; some servers die of a change of the wrong kind, as
+    /// this one does.
+    fn text_after(&mut self, uri: &str, changes: &Value) -> Option<String> {
+        let changes = changes.as_array()?;
+        if !self.script.flag("incremental") {
+            return changes.last().and_then(full_text).map(str::to_owned);
+        }
+        let mut text = self.documents.get(uri)?.text.clone();
+        for change in changes {
+            text = changed(&text, change, self.encoding)?;
+        }
+        if let Some(log) = &mut self.log {
+            let _ = writeln!(log, "{}", json!({"applied": uri, "hash": text_hash(&text)}));
+        }
+        Some(text)
     }
 
     fn exit(&mut self) -> Step {
@@ -193,9 +210,11 @@ impl Server {
         if self.script.flag("fail_initialize") {
             return failure(id, INTERNAL_ERROR, "initialize fails as scripted", &Value::Null);
         }
+        let kind = if self.script.flag("incremental") { 2 } else { 1 };
+        let save = json!({"includeText": false});
         let mut capabilities = json!({
             "positionEncoding": self.encoding.name(),
-            "textDocumentSync": {"openClose": true, "change": 1, "save": {"includeText": false}},
+            "textDocumentSync": {"openClose": true, "change": kind, "save": save},
         });
         if self.script.mode == Mode::Pull {
             capabilities["diagnosticProvider"] = diagnostic_options();
@@ -225,11 +244,16 @@ impl Server {
             let params = json!({"type": 3, "message": text});
             self.send(&notification("window/logMessage", &params));
         }
-        if self.script.flag("watch_files") {
+        // True stands for everything, a list for these watchers.
+        let watchers = match self.script.get("watch_files") {
+            Value::Bool(true) => json!([{"globPattern": "**"}]),
+            other => other.clone(),
+        };
+        if watchers.is_array() {
             let registration = json!({
                 "id": "fake-watcher",
                 "method": "workspace/didChangeWatchedFiles",
-                "registerOptions": {"watchers": [{"globPattern": "**"}]},
+                "registerOptions": {"watchers": watchers},
             });
             let params = json!({"registrations": [registration]});
             self.ask(Duration::ZERO, "client/registerCapability", &params);
@@ -272,6 +296,12 @@ impl Server {
     }
 
     fn pull(&mut self, id: &Value, params: &Value) {
+        if self.refresh_left > 0 {
+            // Its answer to this one never comes: what it knew is outdated.
+            self.refresh_left -= 1;
+            self.ask(Duration::ZERO, "workspace/diagnostic/refresh", &Value::Null);
+            return;
+        }
         let wait = self.analysis_delay();
         if self.cancel_left > 0 {
             self.cancel_left -= 1;

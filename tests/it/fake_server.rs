@@ -404,6 +404,30 @@ fn the_log_says_which_text_was_sent() {
 }
 
 #[test]
+fn ranged_changes_are_applied_and_whole_ones_kill() {
+    let mut client = Client::ready(json!({"incremental": true, "position_encoding": "utf-16"}));
+    client.open("🦀 good\n");
+    let place = |character: u64| json!({"line": 0, "character": character});
+    let range = json!({"start": place(3), "end": place(7)});
+    let document = json!({"uri": URI, "version": 2});
+    let changes = json!([{"range": range, "text": "BAD"}]);
+    let params = json!({"textDocument": document, "contentChanges": changes});
+    client.notify("textDocument/didChange", &params);
+    assert_eq!(items(&client.pull(2, None)), 1);
+    client.change(3, "whole\n");
+    assert_eq!(client.end().0, Some(3));
+}
+
+#[test]
+fn a_pull_is_answered_by_a_refresh_first() {
+    let mut client = Client::ready(json!({"refresh_first": 1}));
+    client.open("BAD\n");
+    client.ask_pull(2, None);
+    client.server_request("workspace/diagnostic/refresh");
+    assert_eq!(items(&client.pull(3, None)), 1);
+}
+
+#[test]
 fn a_mistyped_script_is_refused() {
     let mut client = Client::start(json!({"delay": 5}));
     let (code, stderr) = client.end();

@@ -16,4 +16,5 @@ mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod surroundings;
+mod synchronization;
 mod tidy;

@@ -1,0 +1,170 @@
+//! What a language server is told is what lies on disk, in its own counting, and it is told what it
+//! asked to hear. What it says comes back in ours.
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, json_lines};
+
+/// A project in which `BAD` is wrong, with a server of this script and this catalogue entry.
+fn project(mut script: Value, entry: &Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    script["errors"] = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
+    sandbox.fake_server("pyright-langserver", script);
+    let mut server = json!({"command": "pyright-langserver", "diagnostics": "pull"});
+    for (key, value) in entry.as_object().expect("an object") {
+        server[key] = value.clone();
+    }
+    let own = json!({"servers": {"pyright": server}});
+    sandbox.write(".moai/config/lsp.json", &own.to_string());
+    sandbox
+}
+
+fn log(sandbox: &Sandbox) -> Vec<Value> {
+    json_lines(&sandbox.base().join("pyright-langserver.jsonl"))
+}
+
+/// Columns of the findings in `app.py`, in UTF-16, as the report has them.
+fn columns(sandbox: &Sandbox) -> Vec<u64> {
+    let output = sandbox.run(&["check", "app.py", "--json"]);
+    let report = output.json();
+    assert!(matches!(output.code, 0 | 1), "{output:#?}");
+    let findings = report["findings"].as_array().expect("a report lists its findings");
+    let column = |finding: &Value| finding["range"]["start"]["character"].as_u64();
+    findings.iter().filter_map(column).collect()
+}
+
+/// FNV-1a, as the scripted server writes it.
+fn text_hash(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+#[test]
+fn ranged_changes_give_the_server_the_text_on_disk_in_every_encoding() {
+    // A byte order mark, both line breaks, an emoji, Hangul, and characters that only some programs
+    // take for line breaks.
+    let texts = [
+        ("\u{feff}a = '🦀'\r\nb = '한'\n", vec![]),
+        ("\u{feff}a = '🦀BAD'\r\nb = '한'\n", vec![8]),
+        ("a = '🦁BAD'\nb = '한' BAD\n", vec![7, 8]),
+        ("a = '🦁'\n\r\nb = '\u{2028}'\n", vec![]),
+        ("a = '🦁'\n\r\nb = '\u{2028}' 'BAD'\n", vec![9]),
+        ("a = '🦁'\rb = 'BAD'\n", vec![]),
+        ("한 = 'BAD'\n", vec![5]),
+        ("", vec![]),
+        ("한 = 'BAD'", vec![5]),
+    ];
+    for encoding in ["utf-8", "utf-16", "utf-32"] {
+        let script = json!({"incremental": true, "position_encoding": encoding});
+        let sandbox = project(script, &json!({}));
+        for (text, expected) in &texts {
+            sandbox.write("app.py", text);
+            if text.contains("\rb") {
+                // The scripted server ends lines elsewhere than LSP does; only the text counts.
+                sandbox.run(&["check", "app.py"]);
+            } else {
+                assert_eq!(&columns(&sandbox), expected, "{encoding} {text:?}");
+            }
+            let log = log(&sandbox);
+            let last = log.iter().rev().find(|line| line["hash"].is_string()).expect("a text");
+            assert_eq!(last["hash"], text_hash(text), "{encoding} {text:?}");
+        }
+        let ranged = log(&sandbox).iter().filter(|line| !line["applied"].is_null()).count();
+        assert!(ranged >= 4, "most texts came as changes: {ranged}");
+    }
+}
+
+#[test]
+fn a_server_hears_only_of_the_changes_it_asked_for() {
+    let watchers = json!([{"globPattern": "**/*.{py,pyi}", "kind": 1}]);
+    let sandbox = project(json!({"watch_files": watchers}), &json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write("other.py", "one = 1\n");
+    sandbox.run(&["check", "app.py"]);
+    let seen = log(&sandbox).len();
+    sandbox.write("other.py", "two = 2\n");
+    sandbox.write("new.py", "three = 3\n");
+    sandbox.write("new.json", "{}\n");
+    sandbox.run(&["check", "app.py"]);
+    let events: Vec<Value> = log(&sandbox)
+        .iter()
+        .skip(seen)
+        .filter(|line| line["method"] == "workspace/didChangeWatchedFiles")
+        .flat_map(|line| line["params"]["changes"].as_array().cloned().unwrap_or_default())
+        .collect();
+    let uri = events.first().and_then(|event| event["uri"].as_str()).unwrap_or_default();
+    assert!(events.len() == 1 && uri.ends_with("/new.py"), "{events:#?}");
+    assert_eq!(events[0]["type"], 1);
+}
+
+#[test]
+fn pull_that_a_server_registers_late_is_used_though_it_was_not_expected() {
+    let script = json!({"mode": "pull-dynamic", "register_after_ms": 300});
+    let sandbox = project(script, &json!({"diagnostics": "push"}));
+    sandbox.write("app.py", "word = 'BAD'\n");
+    assert_eq!(columns(&sandbox), [8]);
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(columns(&sandbox), [0; 0]);
+}
+
+#[test]
+fn a_refresh_while_a_question_is_open_asks_it_again() {
+    let sandbox = project(json!({"refresh_first": 3}), &json!({}));
+    sandbox.write("app.py", "word = 'BAD'\n");
+    assert_eq!(columns(&sandbox), [8]);
+}
+
+#[test]
+fn cancelled_again_and_again_is_asked_again_and_again() {
+    let sandbox = project(json!({"cancel_first": 5}), &json!({}));
+    sandbox.write("app.py", "word = 'BAD'\n");
+    assert_eq!(columns(&sandbox), [8]);
+}
+
+#[test]
+fn a_server_seen_to_publish_always_may_call_a_file_clean_without_a_version() {
+    let script = json!({"mode": "push", "publish_version": false, "delay_ms": 200});
+    let entry = json!({"diagnostics": "push", "publishes": {"clean": true, "quiet_ms": 500}});
+    let sandbox = project(script, &entry);
+    sandbox.write("app.py", "word = 'good'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+    sandbox.write("app.py", "word = 'BAD'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    sandbox.write("app.py", "word = 'fine'\n");
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+    // The same bytes again: the server is made to speak once more.
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
+}
+
+#[test]
+fn a_server_that_is_silent_about_clean_files_is_never_taken_for_clean() {
+    let script = json!({"mode": "push", "push_only_nonempty": true});
+    let sandbox = project(script, &json!({"diagnostics": "push"}));
+    sandbox.write("app.py", "word = 'good'\n");
+    let output = sandbox.run(&["check", "app.py", "--json"]);
+    assert_eq!((output.code, output.json()["verdict"].as_str()), (4, Some("unmeasured")));
+    let log = log(&sandbox);
+    let opened = log.iter().filter(|line| line["method"] == "textDocument/didOpen").count();
+    assert_eq!(opened, 2, "the document was opened anew before the server was given up");
+}
+
+#[test]
+fn what_a_dead_server_registered_dies_with_it() {
+    let crash = json!({"method": "textDocument/diagnostic", "n": 2});
+    let script = json!({"watch_files": true, "crash_at": crash, "mode": "pull-dynamic"});
+    let sandbox = project(script, &json!({}));
+    sandbox.write("app.py", "word = 'BAD'\n");
+    assert_eq!(columns(&sandbox), [8]);
+    let before = log(&sandbox).len();
+    // The second question kills it; its successor is told everything anew and nothing twice.
+    assert_eq!(columns(&sandbox), [8]);
+    let after: Vec<Value> = log(&sandbox).into_iter().skip(before).collect();
+    let second_life = after.iter().skip_while(|line| line["method"] != "initialize");
+    let methods: Vec<&str> = second_life.filter_map(|line| line["method"].as_str()).collect();
+    let opened = methods.iter().filter(|method| **method == "textDocument/didOpen").count();
+    assert_eq!(opened, 1, "{methods:?}");
+    assert!(!methods.contains(&"textDocument/didChange"), "{methods:?}");
+    assert_eq!(after.iter().filter(|line| line["method"] == "initialize").count(), 1);
+}
