@@ -1,5 +1,8 @@
 //! Real language servers, installed by the program itself, and what they find in real files.
 
+mod auxiliary;
+mod cpp;
+mod go;
 mod importers;
 mod python;
 mod servers;

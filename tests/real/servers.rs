@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Output, Sandbox, test_cache};
 
@@ -23,6 +23,22 @@ fn installed() -> PathBuf {
 /// A project that uses the installed servers.
 pub(crate) fn project() -> Sandbox {
     Sandbox::with_data(&installed())
+}
+
+/// A project with its own catalogue entry for one server, whose program is on PATH.
+pub(crate) fn project_with(language: &str, extensions: &Value, server: &Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let id = server["command"].as_str().expect("a command");
+    let language_entry = json!({"name": language, "extensions": extensions, "servers": [id]});
+    let own = json!({"languages": {language: language_entry}, "servers": {id: server}});
+    sandbox.write(".moai/config/lsp.json", &own.to_string());
+    sandbox
+}
+
+/// Exit code of a check of one file, which no passing gap may hide.
+pub(crate) fn check(sandbox: &Sandbox, file: &str) -> (i32, Value) {
+    let output = sandbox.run(&["check", file, "--json"]);
+    (output.code, output.json())
 }
 
 /// The sensor of this name in a report.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::push::{Push, Rules};
 use super::{Step, Subject};
+use crate::base::finding::Finding;
 use crate::base::limits::{GOPLS_SECOND_PASS_MS, SETTLE_MS};
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
@@ -22,12 +23,16 @@ const IMPORT_COMPLAINT: &str = "could not import ";
 #[derive(Debug, Default)]
 pub struct Gopls {
     push: Push,
+    /// Whether it published about the file on disk, which it does in place of our text when it was
+    /// sent while the project was being loaded.
+    spoke_of_disk: bool,
+    has_resent: bool,
 }
 
 impl Gopls {
     pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
         let step = self.push.answered_by(subject, rules(subject));
-        judge(subject, step)
+        self.judge(subject, step)
     }
 
     pub(super) fn published(
@@ -36,13 +41,26 @@ impl Gopls {
         version: Option<i64>,
         diagnostics: &Value,
     ) -> Step {
+        self.spoke_of_disk |= version.is_none();
         let step = self.push.published_by(subject, rules(subject), version, diagnostics);
-        judge(subject, step)
+        self.judge(subject, step)
     }
 
     pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
         let step = self.push.settle(subject, rules(subject));
-        judge(subject, step)
+        self.judge(subject, step)
+    }
+
+    fn judge(&mut self, subject: &Subject<'_>, step: Step) -> Step {
+        let is_ignored = self.spoke_of_disk && self.push.is_waiting_for_a_publish();
+        if is_ignored && !subject.is_loading && !self.has_resent {
+            self.has_resent = true;
+            return self.push.again(Step::Resend);
+        }
+        match (subject.fault, step) {
+            (Some(fault), Step::Done(Ok(found))) => Step::Done(without_consequences(fault, found)),
+            (_, step) => step,
+        }
     }
 }
 
@@ -58,20 +76,17 @@ fn rules(subject: &Subject<'_>) -> Rules {
 
 /// While gopls cannot load the project, complaints about imports follow from that, and an empty
 /// list follows from nothing.
-fn judge(subject: &Subject<'_>, step: Step) -> Step {
-    let (Some(fault), Step::Done(Ok(mut found))) = (subject.fault, step.clone()) else {
-        return step;
-    };
+fn without_consequences(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
     if !found.is_empty() {
-        return Step::Done(Ok(found));
+        return Ok(found);
     }
     let gap = Gap::new(Cause::ProjectFault, format!("gopls cannot load the project: {fault}"));
     let is_outside = fault.contains("outside of a module");
-    Step::Done(Err(if is_outside { gap.with_remedy("go mod init") } else { gap }))
+    Err(if is_outside { gap.with_remedy("go mod init") } else { gap })
 }
 
-/// The option wins over the setting: gopls reads both, the option first.
+/// The setting wins over the option: gopls asks for it after the handshake.
 fn delay(spec: &ServerSpec) -> Duration {
     let option = &spec.initialization_options["diagnosticsDelay"];
     let setting = &spec.settings["gopls"]["diagnosticsDelay"];
@@ -132,15 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn a_publish_without_version_is_about_the_disk() {
+    fn a_publish_without_version_is_about_the_disk_and_the_text_is_sent_again() {
         let acts = [
             (0, Barrier),
             (1, Publish(None, vec![])),
-            (300, Wake),
+            (2, Publish(None, vec![])),
+            (3, Barrier),
             (400, Publish(Some(3), vec!["wrong"])),
             (500, Wake),
         ];
-        check(NO_DELAY, None, &acts, &["wake", "wait", "wake", "wake", "1 found"]);
+        check(NO_DELAY, None, &acts, &["wake", "resend", "wait", "wake", "wake", "1 found"]);
+        // Published before the barrier: the versioned one may be on its way behind it.
+        let acts = [(0, Publish(None, vec![])), (1, Publish(Some(3), vec![])), (2, Barrier)];
+        check(NO_DELAY, None, &acts, &["wait", "wait", "wake"]);
     }
 
     #[test]

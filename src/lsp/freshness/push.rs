@@ -162,7 +162,13 @@ impl Push {
         }
     }
 
-    fn again(&mut self, step: Step) -> Step {
+    /// Whether the barrier was answered and nothing that counts was published.
+    pub(super) fn is_waiting_for_a_publish(&self) -> bool {
+        self.barrier_passed && self.last.is_none()
+    }
+
+    /// Forgets what was heard, because the text is sent once more.
+    pub(super) fn again(&mut self, step: Step) -> Step {
         (self.barrier_passed, self.silent_at, self.last) = (false, None, None);
         step
     }

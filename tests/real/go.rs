@@ -1,0 +1,99 @@
+//! gopls: what is broken is found, what is mended is clean, dependents follow, and a project that
+//! cannot be loaded is said to be one.
+
+use serde_json::json;
+
+use crate::servers::{check, findings, project_with};
+use crate::support::Sandbox;
+
+const MAIN: &str = "package main\n\nimport \"example.com/app/lib\"\n\nfunc main() {\n\tvar it int = lib.Made()\n\t_ = it\n}\n";
+const RIGHT: &str = "package lib\n\nfunc Made() int { return 1 }\n";
+const WRONG: &str = "package lib\n\nfunc Made() string { return \"\" }\n";
+
+fn go() -> Sandbox {
+    let options = json!({"diagnosticsDelay": "0s"});
+    let server =
+        json!({"command": "gopls", "diagnostics": "gopls", "initialization_options": options});
+    let sandbox = project_with("go", &json!({"go": "go"}), &server);
+    sandbox.write("go.mod", "module example.com/app\n\ngo 1.19\n");
+    sandbox.write("lib/lib.go", RIGHT);
+    sandbox.write("main.go", MAIN);
+    sandbox
+}
+
+#[test]
+fn gopls_finds_and_forgets_at_once() {
+    let sandbox = go();
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+    assert_eq!(check(&sandbox, "main.go").0, 0, "asked again about the same bytes");
+    sandbox.write("main.go", &MAIN.replace("int =", "string ="));
+    let (code, report) = check(&sandbox, "main.go");
+    let found = findings(&report, "gopls");
+    assert_eq!(code, 1, "{report:#}");
+    assert_eq!((found[0].0.as_str(), found[0].2), ("main.go", 5));
+    sandbox.write("main.go", MAIN);
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+}
+
+#[test]
+fn columns_behind_astral_characters_are_counted_as_lsp_does() {
+    let sandbox = go();
+    let line = "\tvar a, it int = len(\"🦀한\"), \"\"\n\t_ = a\n";
+    sandbox.write("main.go", &MAIN.replace("\tvar it int = lib.Made()\n", line));
+    let (_, report) = check(&sandbox, "main.go");
+    let finding = report["findings"].as_array().expect("findings").iter().find(|finding| {
+        finding["message"].as_str().is_some_and(|message| message.contains("untyped string"))
+    });
+    let finding = finding.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(finding["range"]["start"]["character"], 29, "{finding:#}");
+}
+
+#[test]
+fn gopls_follows_the_disk() {
+    let sandbox = go();
+    let remove = || std::fs::remove_file(sandbox.path("lib/lib.go")).expect("the file is ours");
+    let expect = |code: i32| {
+        let (actual, report) = check(&sandbox, "main.go");
+        assert_eq!(actual, code, "{report:#}");
+    };
+    expect(0);
+    sandbox.write("lib/lib.go", WRONG);
+    expect(1);
+    // As git does it: unlinked and created, not written over.
+    remove();
+    sandbox.write("lib/lib.go", RIGHT);
+    expect(0);
+    remove();
+    expect(1);
+    sandbox.write("lib/lib.go", RIGHT);
+    expect(0);
+}
+
+#[test]
+fn a_burst_ends_with_the_truth_about_the_last_text() {
+    let sandbox = go();
+    check(&sandbox, "main.go");
+    let broken = MAIN.replace("int =", "string =");
+    for (last, code) in [(&broken, 1), (&MAIN.to_owned(), 0)] {
+        std::thread::scope(|scope| {
+            for round in 0..10 {
+                let text = if round % 2 == 0 { MAIN } else { &broken };
+                let sandbox = &sandbox;
+                scope.spawn(move || sandbox.tool_write("main.go", text));
+            }
+        });
+        sandbox.write("main.go", last);
+        let (actual, report) = check(&sandbox, "main.go");
+        assert_eq!(actual, code, "{report:#}");
+    }
+}
+
+#[test]
+fn without_a_module_imports_are_one_gap() {
+    let sandbox = go();
+    std::fs::remove_file(sandbox.path("go.mod")).expect("the file is ours");
+    let (code, report) = check(&sandbox, "main.go");
+    assert_eq!(code, 4, "{report:#}");
+    let reason = report["sensors"][0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("gopls cannot load the project"), "{report:#}");
+}
