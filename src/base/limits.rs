@@ -119,6 +119,8 @@ pub const PUSH_SILENT_MS_MAX: u64 = 5_000;
 pub const STORM_MS: u64 = 100;
 /// Longest time the last question of a storm waits.
 pub const STORM_MS_MAX: u64 = 1_000;
+/// Changes on disk kept for a language server that has not asked to hear of them yet.
+pub const UNHEARD_CHANGES_MAX: usize = 1_024;
 /// Alternatives that the braces of one glob pattern may stand for.
 pub const GLOB_ALTERNATIVES_MAX: usize = 256;
 /// Background deadline of one file's diagnostics.

@@ -146,6 +146,9 @@ pub struct Session {
     waiting: Vec<Waiting>,
     loading: Loading,
     registrations: Registrations,
+    /// Changes on disk that nobody asked to hear of, oldest first: some servers ask seconds after
+    /// they have read the files.
+    unheard: Vec<(PathBuf, FileChange)>,
     habits: Habits,
     /// Whether the server once refused its own protocol; it is then taken by what it publishes.
     fell_back: bool,
@@ -184,6 +187,7 @@ impl Session {
             waiting: Vec::new(),
             loading: Loading::new(spec.ready),
             registrations: Registrations::default(),
+            unheard: Vec::new(),
             habits: Habits::default(),
             fell_back: false,
             last_heard: None,
@@ -459,7 +463,11 @@ impl Session {
     fn finish(&mut self, id: u64, outcome: Result<Vec<Finding>, Gap>) {
         let Some(job) = self.remove_job(id) else { return };
         let index = LineIndex::new(&job.question.text);
-        let encoding = self.documents.encoding();
+        // tsserver's own answers count as it does, whatever the server around it chose.
+        let encoding = match job.protocol {
+            Protocol::Tsserver(_) => Encoding::Utf16,
+            _ => self.documents.encoding(),
+        };
         let outcome = outcome.and_then(|mut found| {
             for Finding { range: Range { start, end }, .. } in &mut found {
                 *start = index.recount(*start, encoding, Encoding::Utf16);

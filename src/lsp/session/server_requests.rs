@@ -77,6 +77,7 @@ impl Session {
         match method {
             "client/registerCapability" => {
                 self.registrations.register(params);
+                self.tell_changes(Vec::new());
                 self.providers_changed(now);
             }
             "client/unregisterCapability" => {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::documents::{Resend, Sync};
 use super::{FileChange, Phase, Question, Session};
+use crate::base::limits::UNHEARD_CHANGES_MAX;
 use crate::base::path::{RelPath, to_uri};
 use crate::lsp::freshness::clangd;
 use crate::lsp::registry::Method;
@@ -33,19 +34,30 @@ impl Session {
         // What an open document says comes with `didChange`, and some servers analyse twice when
         // the disk speaks, too.
         let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
-        let is_told = |(path, change): &&(PathBuf, FileChange)| {
-            (*change != FileChange::Changed || !is_asked(path))
-                && self.registrations.watches(&self.workspace, path, *change)
+        let is_new = |(path, change): &&(PathBuf, FileChange)| {
+            *change != FileChange::Changed || !is_asked(path)
         };
-        let event = |(path, change): &(PathBuf, FileChange)| {
+        self.tell_changes(changes.iter().filter(is_new).cloned().collect());
+    }
+
+    /// Tells the server of changes, older ones first, as far as it asked to hear of them; the rest
+    /// is kept until it does.
+    pub(super) fn tell_changes(&mut self, changes: Vec<(PathBuf, FileChange)>) {
+        self.unheard.extend(changes);
+        let is_told = |(path, change): &mut (PathBuf, FileChange)| {
+            self.registrations.watches(&self.workspace, path, *change)
+        };
+        let event = |(path, change): (PathBuf, FileChange)| {
             let kind = match change {
                 FileChange::Created => 1,
                 FileChange::Changed => 2,
                 FileChange::Deleted => 3,
             };
-            json!({"uri": to_uri(path), "type": kind})
+            json!({"uri": to_uri(&path), "type": kind})
         };
-        let events: Vec<Value> = changes.iter().filter(is_told).map(event).collect();
+        let events: Vec<Value> = self.unheard.extract_if(.., is_told).map(event).collect();
+        let too_many = self.unheard.len().saturating_sub(UNHEARD_CHANGES_MAX);
+        self.unheard.drain(..too_many);
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }

@@ -242,6 +242,27 @@ fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
 }
 
 #[test]
+fn changes_from_before_a_server_asked_to_hear_of_them_are_told_then_and_once() {
+    let mut play = Play::ready("pull");
+    let change = |file: &str, change| [(PathBuf::from(file), change)];
+    play.session.files_changed(&change("/r/lib.py", FileChange::Changed), &[]);
+    play.session.files_changed(&change("/r/notes.txt", FileChange::Changed), &[]);
+    assert_eq!(play.sent(), [""; 0]);
+    let watch = |id: u64| {
+        json!({"id": id, "method": "client/registerCapability", "params": {"registrations": [
+            {"id": id.to_string(), "method": "workspace/didChangeWatchedFiles",
+             "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}})
+    };
+    play.receive(watch(1));
+    let told = play.params_of("workspace/didChangeWatchedFiles");
+    assert_eq!(told, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 2}]})]);
+    play.receive(watch(2));
+    assert_eq!(play.sent(), ["answer null"]);
+    play.session.files_changed(&change("/r/lib.py", FileChange::Deleted), &[]);
+    assert_eq!(play.params_of("workspace/didChangeWatchedFiles").len(), 1, "though two asked");
+}
+
+#[test]
 fn a_java_server_gets_an_object_where_there_are_no_settings() {
     let mut play = Play::ready("jdtls");
     play.receive(json!({"id": 1, "method": "workspace/configuration", "params": {"items":
