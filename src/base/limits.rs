@@ -94,6 +94,16 @@ pub const PULL_RETRY_MS_MIN: u64 = 50;
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
 /// Times one pull is asked again because the server says that its diagnostics are outdated.
 pub const REFRESHES_MAX: u32 = 8;
+/// Time rust-analyzer gets to begin a `cargo check` that it was asked for.
+pub const FLYCHECK_BEGIN_MS_MAX: u64 = 10_000;
+/// Time jdtls gets to publish about a text after it has answered a barrier; then it is sent again.
+pub const JAVA_PUBLISH_MS_MAX: u64 = 5_000;
+/// Time jdtls gets to begin publishing what a build has changed; it waits 400 ms itself.
+pub const JAVA_SETTLE_MS: u64 = 700;
+/// Builds asked of jdtls for one question.
+pub const JAVA_BUILDS_MAX: u32 = 5;
+/// Pause before a cancelled build is asked for again.
+pub const JAVA_RETRY_MS: u64 = 500;
 /// Quiet time after the last publish of a server without pull, before it is taken, while nothing
 /// is known about the server.
 pub const PUSH_QUIET_MS: u64 = 250;

@@ -4,8 +4,10 @@
 pub mod clangd;
 pub mod gopls;
 pub mod habits;
+pub mod jdtls;
 pub mod pull;
 pub mod push;
+pub mod rust_analyzer;
 pub mod tsserver;
 
 use std::path::Path;
@@ -14,6 +16,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use self::habits::Habits;
+use self::rust_analyzer::flycheck::Flycheck;
 use super::registry::{Method, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::verdict::Gap;
@@ -41,6 +44,10 @@ pub struct Subject<'a> {
     pub habits: &'a Habits,
     /// This moment.
     pub now: Instant,
+    /// Number of the question; a later question has a higher one.
+    pub ticket: u64,
+    /// The compiler's runs inside the server, shared by all questions.
+    pub flycheck: &'a Flycheck,
 }
 
 /// LSP error codes (specification 3.17): the server gave a request up, or the document changed.
@@ -67,6 +74,9 @@ pub enum Step {
     WakeAt(Instant),
     /// Wait for a message.
     Wait,
+    /// Wait for a run of the compiler that begins from now on; one is started when none is under
+    /// way, and all who wait share it.
+    Check,
     /// Send the text once more, as a new version, and begin again.
     Resend,
     /// Close the document, open it as a new version, and begin again.
@@ -90,6 +100,10 @@ pub enum Protocol {
     Gopls(gopls::Gopls),
     /// Wait for what clangd publishes.
     Clangd(clangd::Clangd),
+    /// Ask for the server's own diagnostics and wait for the compiler's.
+    RustAnalyzer(rust_analyzer::RustAnalyzer),
+    /// Wait for what is published, build, and wait again.
+    Jdtls(jdtls::Jdtls),
 }
 
 impl Protocol {
@@ -97,11 +111,20 @@ impl Protocol {
     #[must_use]
     pub fn new(method: Method) -> Self {
         match method {
-            Method::Pull | Method::RustAnalyzer => Self::Pull(pull::Pull::default()),
+            Method::Pull => Self::Pull(pull::Pull::default()),
+            Method::RustAnalyzer => Self::RustAnalyzer(rust_analyzer::RustAnalyzer::default()),
+            Method::Jdtls => Self::Jdtls(jdtls::Jdtls::default()),
             Method::Tsserver => Self::Tsserver(tsserver::Tsserver::default()),
             Method::Gopls => Self::Gopls(gopls::Gopls::default()),
             Method::Clangd => Self::Clangd(clangd::Clangd::default()),
-            Method::Push | Method::Jdtls => Self::Push(push::Push::default()),
+            Method::Push => Self::Push(push::Push::default()),
+        }
+    }
+
+    /// Files changed on disk that the server did not ask to hear of.
+    pub fn disk_changed(&mut self) {
+        if let Self::Tsserver(state) = self {
+            state.disk_changed();
         }
     }
 
@@ -110,6 +133,8 @@ impl Protocol {
         match self {
             Self::Pull(_) => pull::ask(subject),
             Self::Tsserver(state) => state.begin(subject),
+            Self::RustAnalyzer(state) => state.begin(subject),
+            Self::Jdtls(state) => state.begin(subject),
             Self::Push(_) | Self::Gopls(_) | Self::Clangd(_) => push::barrier(subject),
         }
     }
@@ -122,6 +147,8 @@ impl Protocol {
             Self::Push(state) => state.answered(subject),
             Self::Gopls(state) => state.answered(subject),
             Self::Clangd(state) => state.answered(subject),
+            Self::RustAnalyzer(state) => state.answered(subject, answer),
+            Self::Jdtls(state) => state.answered(subject, answer),
         }
     }
 
@@ -136,7 +163,8 @@ impl Protocol {
             Self::Push(state) => state.published(subject, version, diagnostics),
             Self::Gopls(state) => state.published(subject, version, diagnostics),
             Self::Clangd(state) => state.published(subject, version, diagnostics),
-            Self::Pull(_) | Self::Tsserver(_) => Step::Wait,
+            Self::Jdtls(state) => state.published(subject, diagnostics),
+            Self::Pull(_) | Self::Tsserver(_) | Self::RustAnalyzer(_) => Step::Wait,
         }
     }
 
@@ -144,6 +172,8 @@ impl Protocol {
     pub fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
         match self {
             Self::Clangd(state) => state.heard(subject, heard),
+            Self::RustAnalyzer(state) => state.heard(subject, heard),
+            Self::Jdtls(state) => state.heard(subject, heard),
             Self::Pull(_) | Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => Step::Wait,
         }
     }
@@ -155,6 +185,8 @@ impl Protocol {
             Self::Push(state) => state.woke(subject),
             Self::Gopls(state) => state.woke(subject),
             Self::Clangd(state) => state.woke(subject),
+            Self::RustAnalyzer(state) => state.woke(subject),
+            Self::Jdtls(state) => state.woke(subject),
             Self::Tsserver(_) => Step::Wait,
         }
     }
@@ -194,6 +226,8 @@ pub(crate) mod tests {
             spec: &spec(""),
             habits: &Habits::default(),
             now: start + std::time::Duration::from_millis(after_ms),
+            ticket: 1,
+            flycheck: &Flycheck::default(),
         })
     }
 
@@ -203,6 +237,7 @@ pub(crate) mod tests {
             Step::Ask(method, _) => format!("ask {method}"),
             Step::WakeAt(_) => "wake".into(),
             Step::Wait => "wait".into(),
+            Step::Check => "check".into(),
             Step::Resend => "resend".into(),
             Step::Reopen => "reopen".into(),
             Step::FallBack => "fall back".into(),

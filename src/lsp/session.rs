@@ -30,7 +30,8 @@ pub use self::queries::{Query, Replied};
 use self::registrations::Registrations;
 use self::waiting::Waiting;
 use super::freshness::habits::Habits;
-use super::freshness::{Heard, Protocol, Step, Subject, clangd};
+use super::freshness::rust_analyzer::flycheck::Flycheck;
+use super::freshness::{Heard, Protocol, Step, Subject, clangd, jdtls, rust_analyzer};
 use super::registry::{Method, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -145,6 +146,10 @@ pub struct Session {
     asked: HashMap<i64, Asker>,
     waiting: Vec<Waiting>,
     loading: Loading,
+    flycheck: Flycheck,
+    newest_ticket: u64,
+    /// Whether files changed on disk that the server did not ask to hear of.
+    is_behind_disk: bool,
     registrations: Registrations,
     /// Changes on disk that nobody asked to hear of, oldest first: some servers ask seconds after
     /// they have read the files.
@@ -186,6 +191,9 @@ impl Session {
             asked: HashMap::new(),
             waiting: Vec::new(),
             loading: Loading::new(spec.ready),
+            flycheck: Flycheck::default(),
+            newest_ticket: 0,
+            is_behind_disk: false,
             registrations: Registrations::default(),
             unheard: Vec::new(),
             habits: Habits::default(),
@@ -193,8 +201,14 @@ impl Session {
             last_heard: None,
             effects: Vec::new(),
         };
-        if spec.diagnostics == Method::Clangd {
-            clangd::complete_options(&mut session.spec.initialization_options);
+        let options = &mut session.spec.initialization_options;
+        match spec.diagnostics {
+            Method::Clangd => clangd::complete_options(options),
+            Method::Jdtls => jdtls::want_progress(options),
+            Method::RustAnalyzer => {
+                rust_analyzer::keep_saves_quiet(options, &mut session.settings);
+            }
+            _ => {}
         }
         let params =
             server_requests::initialize_params(&session.workspace, &session.spec, process_id);
@@ -334,12 +348,16 @@ impl Session {
             _ => {
                 let was_loading = self.loading.is_loading();
                 self.loading.notified(method, params);
+                self.flycheck.notified(method, params);
                 self.tell_jobs(was_loading, Heard::Notified(method, params), now);
             }
         }
     }
 
     fn published(&mut self, params: &Value, now: Instant) {
+        if self.method == Method::RustAnalyzer {
+            self.flycheck.published(params);
+        }
         // Servers differ in what they percent-encode, so files are compared, not URIs.
         let file = params["uri"].as_str().and_then(from_uri);
         let Some(path) = file.and_then(|file| RelPath::below(&self.root, &file)) else { return };
@@ -363,6 +381,7 @@ impl Session {
             other => other.to_string(),
         };
         let was_loading = self.loading.is_loading();
+        self.flycheck.progress(&token, params["value"]["kind"].as_str());
         let heard = match self.loading.progress(&token, &params["value"]) {
             Progress::Began => Heard::Began(&token),
             Progress::Ended => Heard::Ended(&token),
@@ -381,6 +400,7 @@ impl Session {
             for job in jobs {
                 self.step(job, now, Protocol::woke);
             }
+            self.begin_waiting(now);
             self.begin_queries();
         }
     }
@@ -393,11 +413,15 @@ impl Session {
         let (version, is_header_saved) = self.send_text(&question, resend);
         let id = self.next_job;
         self.next_job += 1;
+        let mut protocol = Protocol::new(self.method);
+        if std::mem::take(&mut self.is_behind_disk) {
+            protocol.disk_changed();
+        }
         let job = Job {
             question,
             earlier,
             version,
-            protocol: Protocol::new(self.method),
+            protocol,
             begun: now,
             deadline,
             wake: None,
@@ -433,6 +457,8 @@ impl Session {
             spec: &self.spec,
             habits: &self.habits,
             now,
+            ticket: job.question.ticket,
+            flycheck: &self.flycheck,
         };
         match act(&mut job.protocol, &subject) {
             Step::Ask(method, params) => {
@@ -443,6 +469,7 @@ impl Session {
                 }
             }
             Step::WakeAt(at) => job.wake = Some(at),
+            Step::Check => self.await_flycheck(id, now),
             Step::Wait => {}
             Step::Resend => self.restart(id, Resend::Known, now),
             Step::Reopen => self.restart(id, Resend::Reopened, now),
@@ -456,6 +483,17 @@ impl Session {
                 self.finish(id, outcome);
                 self.begin_waiting(now);
             }
+        }
+    }
+
+    /// Lets a job wait for a run of the compiler that begins from now on.
+    fn await_flycheck(&mut self, id: u64, now: Instant) {
+        if self.flycheck.want(self.newest_ticket, now) {
+            let (method, params) = Flycheck::start_request();
+            self.notify(method, params);
+        }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.wake = self.flycheck.begins_until();
         }
     }
 
@@ -490,6 +528,8 @@ impl Session {
     fn deadline_gap(&self) -> Gap {
         if self.phase == Phase::Starting || self.loading.is_loading() {
             Gap::new(Cause::Loading, "it is still loading the project")
+        } else if self.flycheck.is_running() {
+            Gap::new(Cause::Loading, "cargo check is still running")
         } else {
             let secs = DIAGNOSTICS_MS_MAX / 1000;
             Gap::new(Cause::TimedOut, format!("no answer within {secs} s"))

@@ -27,12 +27,22 @@ pub struct Tsserver {
 enum Stage {
     #[default]
     Project,
+    /// The files on disk are read anew.
+    Reload,
     Syntactic,
     Semantic,
 }
 
 impl Tsserver {
+    /// vtsls watches the disk itself, and its word lags behind what is created and removed.
+    pub(super) fn disk_changed(&mut self) {
+        self.stage = Stage::Reload;
+    }
+
     pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
+        if self.stage == Stage::Reload {
+            return ask("reloadProjects", subject.file);
+        }
         self.stage = Stage::Project;
         ask("projectInfo", subject.file)
     }
@@ -49,6 +59,10 @@ impl Tsserver {
             Err(error) => return refused(&error.message),
         };
         match self.stage {
+            Stage::Reload => {
+                self.stage = Stage::Project;
+                ask("projectInfo", subject.file)
+            }
             Stage::Project => {
                 let config = body["configFileName"].as_str().unwrap_or_default();
                 // An inferred project is named `/dev/null/inferredProject1*`.
@@ -131,6 +145,21 @@ mod tests {
         check("/r/tsconfig.json", &json!([]), "clean");
         check("/r/tsconfig.json", &json!([diagnostic(2307)]), "1 found");
         check("/r/tsconfig.json", &json!(null), "Crashed");
+    }
+
+    #[test]
+    fn a_server_that_did_not_hear_of_the_disk_reads_it_first() {
+        let mut state = Tsserver::default();
+        state.disk_changed();
+        let steps = with_subject(Instant::now(), 0, false, |subject| {
+            let first = state.begin(subject);
+            [first, state.answered(subject, Ok(&json!({"success": true})))]
+        });
+        let command = |step: &Step| match step {
+            Step::Ask(_, params) => params["arguments"][0].clone(),
+            _ => Value::Null,
+        };
+        assert_eq!(steps.each_ref().map(command), ["reloadProjects", "projectInfo"]);
     }
 
     #[test]

@@ -18,9 +18,9 @@ impl Session {
     /// Which texts are sent although the server has them.
     pub(super) fn resend(&self) -> Resend {
         match self.method {
-            Method::Push | Method::Clangd => Resend::Known,
+            Method::Push | Method::Clangd | Method::Jdtls => Resend::Known,
             Method::Gopls => Resend::Opened,
-            Method::Pull | Method::Tsserver | Method::RustAnalyzer | Method::Jdtls => Resend::Never,
+            Method::Pull | Method::Tsserver | Method::RustAnalyzer => Resend::Never,
         }
     }
 

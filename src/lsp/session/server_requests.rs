@@ -42,6 +42,8 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
                 },
                 "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true},
             },
+            // rust-analyzer says by it when it has loaded the project.
+            "experimental": {"serverStatusNotification": true},
         },
     })
 }

@@ -38,6 +38,18 @@ impl Session {
             *change != FileChange::Changed || !is_asked(path)
         };
         self.tell_changes(changes.iter().filter(is_new).cloned().collect());
+        self.is_behind_disk |= !self.unheard.is_empty();
+        self.look_for_a_project(changes);
+    }
+
+    /// rust-analyzer that has found no project looks for one again only when its folders change.
+    fn look_for_a_project(&mut self, changes: &[(PathBuf, FileChange)]) {
+        let is_manifest = |(path, _): &(PathBuf, FileChange)| path.ends_with("Cargo.toml");
+        if self.flycheck.has_no_project() && changes.iter().any(is_manifest) {
+            let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
+            let event = json!({"removed": folder, "added": folder});
+            self.notify("workspace/didChangeWorkspaceFolders", json!({"event": event}));
+        }
     }
 
     /// Tells the server of changes, older ones first, as far as it asked to hear of them; the rest

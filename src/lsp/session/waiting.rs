@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Effect, Phase, Question, Session};
 use crate::base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX, STORM_MS, STORM_MS_MAX};
 use crate::base::verdict::{Cause, Gap};
+use crate::lsp::registry::Method;
 
 /// A question that has not begun.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ impl Session {
     /// text of a storm is measured at once, then the last.
     pub fn ask(&mut self, question: Question, now: Instant) {
         let storm = self.supersede(&question, now);
+        self.newest_ticket = self.newest_ticket.max(question.ticket);
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
         self.waiting.push(Waiting { question, deadline, storm });
         self.begin_waiting(now);
@@ -64,8 +66,10 @@ impl Session {
         }
     }
 
+    /// jdtls publishes once about a text, and what it publishes before it is ready is lost.
     fn can_begin(&self) -> bool {
-        self.phase == Phase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX
+        let is_early = self.method == Method::Jdtls && self.loading.is_loading();
+        self.phase == Phase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX && !is_early
     }
 
     /// When something is to be done about a question that waits.

@@ -1,0 +1,355 @@
+//! Eclipse's Java server publishes without version, for every change and always a while after it,
+//! so a list is believed when its publishing began after a barrier. Then the project is built, so
+//! that files changed on disk are seen, and what is published after that has the last word.
+//! Observed with 1.45: publishing is told by `language/progressReport`, with `task` and `complete`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Heard, Step, Subject};
+use crate::base::finding::Finding;
+use crate::base::limits::{JAVA_BUILDS_MAX, JAVA_PUBLISH_MS_MAX, JAVA_RETRY_MS, JAVA_SETTLE_MS};
+use crate::base::verdict::{Cause, Gap};
+use crate::wire::jsonrpc::RpcError;
+use crate::wire::lsp::findings;
+
+/// Said of a file outside every source folder: nothing else is looked for in it.
+const OUTSIDE: &str = "only syntax errors are reported";
+
+/// Results of `java/buildWorkspace`; the others are 1 (well) and 2 (with errors).
+const BUILD_FAILED: i64 = 0;
+const BUILD_CANCELLED: i64 = 3;
+
+/// State of one question.
+#[derive(Debug, Default)]
+pub struct Jdtls {
+    stage: Stage,
+    /// Whether publishing that began after the barrier is under way.
+    is_publishing: bool,
+    /// What it published last about the file.
+    last: Option<Vec<Finding>>,
+    build_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// The server works through what was sent.
+    #[default]
+    Barrier,
+    /// The list for our text is awaited until then.
+    Publish(Instant),
+    /// The project is being built.
+    Build,
+    /// The build is asked for again then.
+    Rebuild(Instant),
+    /// What the build may still publish is awaited until then.
+    Settle(Instant),
+    /// Whether anything is on its way is asked.
+    Confirm,
+}
+
+/// Tells the server that its progress reports are understood; it sends none otherwise.
+pub fn want_progress(options: &mut Value) {
+    if options.is_null() {
+        *options = json!({});
+    }
+    if options.is_object() {
+        let extended = &mut options["extendedClientCapabilities"];
+        if extended.is_null() {
+            *extended = json!({});
+        }
+        if extended.is_object() {
+            extended["progressReportProvider"] = true.into();
+        }
+    }
+}
+
+fn barrier(subject: &Subject<'_>) -> Step {
+    Step::Ask("textDocument/documentSymbol", json!({"textDocument": {"uri": subject.uri}}))
+}
+
+impl Jdtls {
+    pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
+        self.stage = Stage::Barrier;
+        barrier(subject)
+    }
+
+    /// Barriers prove the same when they are answered by an error.
+    pub(super) fn answered(
+        &mut self,
+        subject: &Subject<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> Step {
+        match self.stage {
+            Stage::Barrier => {
+                let until = subject.now + Duration::from_millis(JAVA_PUBLISH_MS_MAX);
+                self.stage = Stage::Publish(until);
+                Step::WakeAt(until)
+            }
+            Stage::Build => self.built(subject, answer),
+            Stage::Confirm if self.is_publishing => {
+                self.stage = Stage::Settle(subject.now);
+                Step::Wait
+            }
+            Stage::Confirm => Step::Done(self.verdict()),
+            Stage::Publish(_) | Stage::Rebuild(_) | Stage::Settle(_) => Step::Wait,
+        }
+    }
+
+    pub(super) fn published(&mut self, subject: &Subject<'_>, diagnostics: &Value) -> Step {
+        if !self.is_publishing {
+            return Step::Wait;
+        }
+        match findings(subject.about, diagnostics) {
+            Some(found) => {
+                self.last = Some(found);
+                Step::Wait
+            }
+            None => Step::Done(Err(Gap::new(
+                Cause::Crashed,
+                "the server's published diagnostics could not be read",
+            ))),
+        }
+    }
+
+    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+        let Heard::Notified("language/progressReport", params) = heard else { return Step::Wait };
+        if params["task"] != "Publish Diagnostics" || self.stage == Stage::Barrier {
+            return Step::Wait;
+        }
+        // The end of publishing that began before the barrier ends nothing here.
+        self.is_publishing = params["complete"] == false;
+        self.advance(subject)
+    }
+
+    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+        self.advance(subject)
+    }
+
+    fn advance(&mut self, subject: &Subject<'_>) -> Step {
+        match self.stage {
+            Stage::Publish(_) if self.last.is_some() && !self.is_publishing => self.build(),
+            // Published before the barrier was answered, it seems: the text is sent once more.
+            Stage::Publish(until) if until <= subject.now && !self.is_publishing => {
+                self.send_again()
+            }
+            Stage::Publish(until) => wake_at(until, subject),
+            Stage::Rebuild(at) if at <= subject.now => self.build(),
+            Stage::Rebuild(at) => Step::WakeAt(at),
+            Stage::Settle(until) if until <= subject.now && !self.is_publishing => {
+                self.stage = Stage::Confirm;
+                barrier(subject)
+            }
+            Stage::Settle(until) => wake_at(until, subject),
+            Stage::Barrier | Stage::Build | Stage::Confirm => Step::Wait,
+        }
+    }
+
+    fn send_again(&mut self) -> Step {
+        *self = Self::default();
+        Step::Resend
+    }
+
+    fn build(&mut self) -> Step {
+        self.stage = Stage::Build;
+        self.build_count += 1;
+        // Not a full one.
+        Step::Ask("java/buildWorkspace", Value::Bool(false))
+    }
+
+    fn built(&mut self, subject: &Subject<'_>, answer: Result<&Value, &RpcError>) -> Step {
+        let code = answer.ok().and_then(Value::as_i64);
+        match code {
+            Some(BUILD_FAILED) | None => {
+                Step::Done(Err(Gap::new(Cause::Crashed, "the server could not build the project")))
+            }
+            Some(BUILD_CANCELLED) if self.build_count < JAVA_BUILDS_MAX => {
+                let at = subject.now + Duration::from_millis(JAVA_RETRY_MS);
+                self.stage = Stage::Rebuild(at);
+                Step::WakeAt(at)
+            }
+            Some(BUILD_CANCELLED) => {
+                Step::Done(Err(Gap::new(Cause::Loading, "the project's build is always cancelled")))
+            }
+            Some(_) => {
+                let until = subject.now + Duration::from_millis(JAVA_SETTLE_MS);
+                self.stage = Stage::Settle(until);
+                Step::WakeAt(until)
+            }
+        }
+    }
+
+    fn verdict(&mut self) -> Result<Vec<Finding>, Gap> {
+        let found = self.last.take().unwrap_or_default();
+        if found.iter().any(|finding| finding.message.contains(OUTSIDE)) {
+            return Err(Gap::new(Cause::ProjectFault, "the file is in no source folder")
+                .with_remedy("name its folder in the build file"));
+        }
+        Ok(found)
+    }
+}
+
+/// Publishing that is under way ends by a message.
+fn wake_at(until: Instant, subject: &Subject<'_>) -> Step {
+    if until <= subject.now { Step::Wait } else { Step::WakeAt(until) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{with_subject, word};
+    use super::*;
+
+    enum Act {
+        /// The pending request is answered by this.
+        Answer(Value),
+        /// Publishing begins, or ends.
+        Task(bool),
+        Publish(usize),
+        Wake,
+    }
+    use Act::{Answer, Publish, Task, Wake};
+
+    const PUBLISH_MS: u64 = JAVA_PUBLISH_MS_MAX;
+    const SETTLE_MS: u64 = JAVA_SETTLE_MS;
+
+    fn item(message: &str) -> Value {
+        let place = json!({"line": 0, "character": 0});
+        json!({"range": {"start": place, "end": place}, "message": message})
+    }
+
+    fn check(acts: &[(u64, Act)], expected: &[&str]) {
+        let start = Instant::now();
+        let mut state = Jdtls::default();
+        with_subject(start, 0, false, |subject| state.begin(subject));
+        let step = |(at, act): &(u64, Act)| {
+            with_subject(start, *at, false, |subject| match act {
+                Answer(value) => state.answered(subject, Ok(value)),
+                Publish(count) => state.published(subject, &json!(vec![item("wrong"); *count])),
+                Wake => state.woke(subject),
+                Task(is_begin) => {
+                    let params = json!({"task": "Publish Diagnostics", "complete": !is_begin});
+                    state.heard(subject, Heard::Notified("language/progressReport", &params))
+                }
+            })
+        };
+        let words: Vec<String> = acts.iter().map(step).map(|step| word(&step)).collect();
+        assert_eq!(words, expected);
+    }
+
+    fn answered(value: i64) -> Act {
+        Answer(json!(value))
+    }
+
+    #[test]
+    fn what_was_published_last_after_a_build_counts() {
+        let settled = 700 + SETTLE_MS;
+        check(
+            &[
+                (10, answered(0)),
+                (600, Task(true)),
+                (600, Publish(2)),
+                (601, Task(false)),
+                (700, answered(1)),
+                (800, Task(true)),
+                (801, Publish(0)),
+                (802, Task(false)),
+                (settled, Wake),
+                (settled + 1, answered(0)),
+            ],
+            &[
+                "wake",
+                "wake",
+                "wait",
+                "ask java/buildWorkspace",
+                "wake",
+                "wake",
+                "wait",
+                "wake",
+                "ask textDocument/documentSymbol",
+                "clean",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_began_before_the_barrier_may_be_about_older_bytes() {
+        check(
+            &[
+                (0, Task(true)),
+                (1, Publish(3)),
+                (10, answered(0)),
+                (11, Publish(3)),
+                (12, Task(false)),
+                (600, Task(true)),
+                (601, Publish(0)),
+                (602, Task(false)),
+            ],
+            &["wait", "wait", "wake", "wait", "wake", "wake", "wait", "ask java/buildWorkspace"],
+        );
+    }
+
+    #[test]
+    fn silence_sends_the_text_again_and_is_never_clean() {
+        check(&[(10, answered(0)), (10 + PUBLISH_MS, Wake)], &["wake", "resend"]);
+    }
+
+    #[test]
+    fn a_build_that_failed_is_a_gap_and_a_cancelled_one_is_asked_for_again() {
+        let begin =
+            || vec![(10, answered(0)), (600, Task(true)), (600, Publish(0)), (601, Task(false))];
+        let words = ["wake", "wake", "wait", "ask java/buildWorkspace"];
+        let mut acts = begin();
+        acts.push((700, answered(BUILD_FAILED)));
+        check(&acts, &[&words[..], &["Crashed"]].concat());
+        let mut acts = begin();
+        acts.push((700, answered(BUILD_CANCELLED)));
+        acts.push((700 + JAVA_RETRY_MS, Wake));
+        check(&acts, &[&words[..], &["wake", "ask java/buildWorkspace"]].concat());
+    }
+
+    #[test]
+    fn publishing_that_is_under_way_at_the_end_is_waited_for() {
+        let settled = 700 + SETTLE_MS;
+        check(
+            &[
+                (10, answered(0)),
+                (600, Task(true)),
+                (600, Publish(0)),
+                (601, Task(false)),
+                (700, answered(2)),
+                (settled, Wake),
+                (settled, Task(true)),
+                (settled + 1, answered(0)),
+                (settled + 2, Publish(1)),
+                (settled + 3, Task(false)),
+                (settled + 4, answered(0)),
+            ],
+            &[
+                "wake",
+                "wake",
+                "wait",
+                "ask java/buildWorkspace",
+                "wake",
+                "ask textDocument/documentSymbol",
+                "wait",
+                "wait",
+                "wait",
+                "ask textDocument/documentSymbol",
+                "1 found",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_file_outside_the_source_folders_is_not_clean() {
+        let mut state = Jdtls { stage: Stage::Confirm, is_publishing: true, ..Jdtls::default() };
+        let words = "A.java is not on the classpath of project x, only syntax errors are reported";
+        let step = with_subject(Instant::now(), 0, false, |subject| {
+            state.published(subject, &json!([item(words)]));
+            state.is_publishing = false;
+            state.answered(subject, Ok(&json!([])))
+        });
+        assert_eq!(word(&step), "ProjectFault");
+    }
+}

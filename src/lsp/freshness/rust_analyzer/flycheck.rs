@@ -1,0 +1,214 @@
+//! The runs of `cargo check` inside one rust-analyzer, shared by all questions of its session.
+//! rust-analyzer says of a run only when it began and ended, and the end of a cancelled one looks
+//! like any other; so no run is started while one is under way, and saves start none. It must not
+//! know files or documents beyond what was published about them.
+//!
+//! ```text
+//! Idle --wanted, ask for a run--> Asked --begin--> Running --end--> Idle, covers what came before
+//!   ^-------------- the project is loaded anew: nothing is covered ------'
+//! ```
+//!
+//! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`, the items of a file are
+//! published whole, before the next request is answered; failures are told by
+//! `experimental/serverStatus` after the end.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::base::limits::FLYCHECK_BEGIN_MS_MAX;
+use crate::base::path::from_uri;
+use crate::base::verdict::{Cause, Gap};
+
+/// LSP severities.
+const ERROR: u64 = 1;
+const HINT: u64 = 4;
+
+/// The state of the runs and what they published.
+#[derive(Debug, Default)]
+pub struct Flycheck {
+    phase: Phase,
+    /// Tokens of runs under way, whoever asked for them.
+    tokens: HashSet<String>,
+    /// The newest ticket that the last whole run speaks of.
+    covered: Option<u64>,
+    /// Whether that run said a word about any crate.
+    saw_crate: bool,
+    /// What is published now, per file that has anything.
+    published: BTreeMap<PathBuf, Vec<Value>>,
+    /// What the server says is wrong with the project or with `cargo`.
+    trouble: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Idle,
+    /// A run was asked for, with the newest ticket there was.
+    Asked {
+        ticket: u64,
+        at: Instant,
+    },
+    Running {
+        ticket: u64,
+        saw_crate: bool,
+    },
+}
+
+impl Flycheck {
+    /// What starts a run over the whole workspace.
+    #[must_use]
+    pub fn start_request() -> (&'static str, Value) {
+        ("rust-analyzer/runFlycheck", json!({"textDocument": null}))
+    }
+
+    /// Somebody waits for a run; `newest` is the newest ticket whose text is on disk. True when a
+    /// run must be asked for now: a later one than is under way is asked for when that one ends.
+    pub fn want(&mut self, newest: u64, now: Instant) -> bool {
+        let must_start = self.phase == Phase::Idle || self.is_overdue(now);
+        if must_start {
+            self.phase = Phase::Asked { ticket: newest, at: now };
+        }
+        must_start
+    }
+
+    /// Whether a whole run began after this question was asked.
+    #[must_use]
+    pub fn covers(&self, ticket: u64) -> bool {
+        self.covered.is_some_and(|covered| covered >= ticket)
+    }
+
+    /// Whether a run is changing what is published.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// When a run that was asked for must have begun.
+    #[must_use]
+    pub fn begins_until(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Asked { at, .. } => Some(at + Duration::from_millis(FLYCHECK_BEGIN_MS_MAX)),
+            Phase::Idle | Phase::Running { .. } => None,
+        }
+    }
+
+    /// Whether a run that was asked for has not begun in time.
+    #[must_use]
+    pub fn is_overdue(&self, now: Instant) -> bool {
+        self.begins_until().is_some_and(|until| until <= now)
+    }
+
+    /// A progress of the server.
+    pub fn progress(&mut self, token: &str, kind: Option<&str>) {
+        if !token.contains("flycheck") {
+            return;
+        }
+        match (kind, self.phase) {
+            (Some("begin"), phase) => {
+                self.tokens.insert(token.to_owned());
+                if let Phase::Asked { ticket, .. } = phase {
+                    self.phase = Phase::Running { ticket, saw_crate: false };
+                }
+            }
+            (Some("end"), phase) => {
+                self.tokens.remove(token);
+                if let Phase::Running { ticket, saw_crate } = phase
+                    && self.tokens.is_empty()
+                {
+                    self.covered = Some(ticket);
+                    self.saw_crate = saw_crate;
+                    self.phase = Phase::Idle;
+                }
+            }
+            (_, Phase::Running { ticket, .. }) => {
+                self.phase = Phase::Running { ticket, saw_crate: true };
+            }
+            _ => {}
+        }
+    }
+
+    /// A notification of the server's own kind. A project that is loaded anew ends its runs, and
+    /// their ends then prove nothing.
+    pub fn notified(&mut self, method: &str, params: &Value) {
+        if method != "experimental/serverStatus" {
+            return;
+        }
+        if params["quiescent"] == json!(false) {
+            self.phase = Phase::Idle;
+            self.tokens.clear();
+        }
+        let is_well = matches!(params["health"].as_str(), None | Some("ok"));
+        self.trouble = params["message"].as_str().filter(|_| !is_well).map(str::to_owned);
+    }
+
+    /// Published diagnostics of any file, also one outside the workspace.
+    pub fn published(&mut self, params: &Value) {
+        let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
+        // Hints are parts of another item: where a value was moved, what would mend it.
+        let is_whole = |item: &&Value| item["severity"].as_u64() != Some(HINT);
+        let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
+        // With pull offered only the compiler's items are published.
+        let items: Vec<Value> = items.iter().filter(is_whole).cloned().collect();
+        match items.is_empty() {
+            true => self.published.remove(&file),
+            false => self.published.insert(file, items),
+        };
+    }
+
+    /// The compiler's items of one file, as a list of LSP diagnostics.
+    #[must_use]
+    pub fn items(&self, file: &Path) -> Value {
+        self.published.get(file).map_or_else(|| json!([]), |items| json!(items))
+    }
+
+    /// Why a file without items of its own is not proven clean by the last run: it failed, or the
+    /// compiler gave up at errors elsewhere. `root` is cut off where it can be.
+    #[must_use]
+    pub fn doubt(&self, root: &Path) -> Option<Gap> {
+        if let Some(gap) = self.trouble() {
+            return Some(gap);
+        }
+        let has_error = |items: &&Vec<Value>| {
+            items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
+        };
+        let mut broken = self.published.iter().filter(|(_, items)| has_error(items));
+        if let Some((file, _)) = broken.next() {
+            let file = file.strip_prefix(root).unwrap_or(file).display();
+            let others = match broken.count() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            // Errors in one file or crate keep the compiler from others.
+            let detail = format!("cargo check stops at errors in {file}{others}");
+            return Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"));
+        }
+        let silent = || Gap::new(Cause::Silent, "cargo check ended without a word about any crate");
+        (!self.saw_crate).then(silent)
+    }
+
+    /// What the server says is wrong with the project, as a gap.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Gap> {
+        let trouble = self.trouble.as_deref()?;
+        // cargo's own words stand below rust-analyzer's.
+        let mut lines = trouble.lines().map(str::trim).filter(|line| !line.is_empty());
+        let said = lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
+        Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {said}")))
+    }
+
+    /// Whether the server has found no project at all.
+    #[must_use]
+    pub fn has_no_project(&self) -> bool {
+        self.trouble.as_deref().is_some_and(|trouble| trouble.starts_with("Failed to discover"))
+    }
+
+    /// The trouble, unless it is that of an earlier run, which a new one may clear.
+    #[must_use]
+    pub fn lasting_trouble(&self) -> Option<Gap> {
+        let is_of_run = |trouble: &str| trouble.starts_with("cargo check failed");
+        self.trouble().filter(|_| !self.trouble.as_deref().is_some_and(is_of_run))
+    }
+}

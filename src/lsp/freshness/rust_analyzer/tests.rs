@@ -1,0 +1,332 @@
+//! Sessions with rust-analyzer, played message by message as version 1.95 was observed to speak.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::base::hash::ContentHash;
+use crate::base::limits::FLYCHECK_BEGIN_MS_MAX;
+use crate::base::path::RelPath;
+use crate::lsp::registry::Catalogue;
+use crate::lsp::session::{Effect, Place, Question, Session};
+use crate::wire::jsonrpc::{Id, Message};
+
+struct Play {
+    session: Session,
+    now: Instant,
+    answers: Vec<String>,
+}
+
+impl Play {
+    /// A server that has answered `initialize` and is loading the project.
+    fn loading() -> Self {
+        let text = r#"{"servers": {"rust-analyzer": {"command": "rust-analyzer",
+            "diagnostics": "rust-analyzer", "ready": "server-status"}}}"#;
+        let catalogue = Catalogue::parse(text).expect("valid");
+        let spec = catalogue.server("rust-analyzer").expect("described");
+        let root = PathBuf::from("/r");
+        let place = Place { workspace: root.clone(), root };
+        let session = Session::start("rust-analyzer", spec, Value::Null, place, 1);
+        let mut play = Self { session, now: Instant::now(), answers: Vec::new() };
+        play.sent();
+        play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
+        play.sent();
+        play
+    }
+
+    fn ready() -> Self {
+        let mut play = Self::loading();
+        play.status("ok", true, None);
+        play
+    }
+
+    fn receive(&mut self, message: Value) {
+        let content = message.to_string().into_bytes();
+        drop(message);
+        self.session.message(Message::parse(&content).expect("a message"), self.now);
+    }
+
+    fn status(&mut self, health: &str, quiescent: bool, message: Option<&str>) {
+        let params = json!({"health": health, "quiescent": quiescent, "message": message});
+        self.receive(json!({"method": "experimental/serverStatus", "params": params}));
+    }
+
+    fn flycheck(&mut self, kind: &str) {
+        let value = json!({"kind": kind, "title": "cargo check", "message": "sample (lib)"});
+        let params = json!({"token": "rust-analyzer/flycheck/0", "value": value});
+        self.receive(json!({"method": "$/progress", "params": params}));
+    }
+
+    fn publish(&mut self, file: &str, items: Value) {
+        let params = json!({"uri": format!("file://{file}"), "diagnostics": items});
+        self.receive(json!({"method": "textDocument/publishDiagnostics", "params": params}));
+        drop(items);
+    }
+
+    fn ask(&mut self, ticket: u64, path: &str) {
+        let root = PathBuf::from("/r");
+        let path = RelPath::below(&root, &root.join(path)).expect("relative");
+        let text = format!("// {ticket}\n\n\n");
+        let hash = ContentHash::of(text.as_bytes());
+        let language_id = "rust".to_owned();
+        let question = Question { ticket, path, language_id, text: text.into(), hash };
+        self.session.ask(question, self.now);
+    }
+
+    fn wait(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+        self.session.tick(self.now);
+    }
+
+    /// Requests and notifications sent since the last look; verdicts go to `answers`.
+    fn sent(&mut self) -> Vec<(String, i64)> {
+        let mut sent = Vec::new();
+        for effect in self.session.take_effects() {
+            match effect {
+                Effect::Send(Message::Request { id: Id::Number(id), method, .. }) => {
+                    sent.push((method, id));
+                }
+                Effect::Send(Message::Notification { method, .. }) => sent.push((method, -1)),
+                Effect::Answer(ticket, Ok(found)) => {
+                    let found: Vec<&str> =
+                        found.iter().map(|finding| finding.message.as_str()).collect();
+                    self.answers.push(format!("{ticket}: {found:?}"));
+                }
+                Effect::Answer(ticket, Err(gap)) => {
+                    self.answers.push(format!("{ticket}: {:?} {gap}", gap.cause));
+                }
+                _ => {}
+            }
+        }
+        sent
+    }
+
+    /// Answers every pull with these items and every barrier; yields how many runs were asked for.
+    fn answer_requests(&mut self, native: &Value) -> usize {
+        let mut run_count = 0;
+        loop {
+            let sent = self.sent();
+            if sent.is_empty() {
+                return run_count;
+            }
+            for (method, id) in sent {
+                match method.as_str() {
+                    "textDocument/diagnostic" => {
+                        let report = json!({"kind": "full", "items": native});
+                        self.receive(json!({"id": id, "result": report}));
+                    }
+                    "textDocument/documentSymbol" => {
+                        self.receive(json!({"id": id, "result": []}));
+                    }
+                    "rust-analyzer/runFlycheck" => run_count += 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn answers(&mut self) -> Vec<String> {
+        self.sent();
+        std::mem::take(&mut self.answers)
+    }
+}
+
+fn item(source: &str, severity: u64, code: &str, message: &str) -> Value {
+    let range = json!({"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 0}});
+    json!({"range": range, "severity": severity, "source": source, "code": code,
+        "message": message})
+}
+
+fn nothing() -> Value {
+    json!([])
+}
+
+/// One question, and one run that publishes `published` for its file; the answer.
+fn verdict(native: &Value, published: Value) -> String {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    assert_eq!(play.answer_requests(native), 1, "a run is asked for");
+    play.flycheck("begin");
+    play.flycheck("report");
+    play.publish("/r/src/a.rs", published);
+    play.flycheck("end");
+    play.answer_requests(native);
+    play.answers().join("; ")
+}
+
+#[test]
+fn clean_takes_the_servers_own_word_and_a_whole_run() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), [""; 0], "nothing is proven before the compiler has run");
+    play.flycheck("begin");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), [""; 0], "nor while it runs");
+    play.flycheck("report");
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["1: []"]);
+}
+
+#[test]
+fn what_both_lanes_say_is_said_once_and_parts_of_an_item_are_left_out() {
+    let own = json!([item("rust-analyzer", 1, "E0308", "expected i32, found &str")]);
+    let compiler = json!([
+        item("rustc", 1, "E0308", "mismatched types"),
+        item("rustc", 4, "E0308", "expected because of this"),
+        item("clippy", 2, "clippy::eq_op", "equal expressions"),
+    ]);
+    assert_eq!(verdict(&own, compiler), r#"1: ["mismatched types", "equal expressions"]"#);
+    assert_eq!(verdict(&own, nothing()), r#"1: ["expected i32, found &str"]"#);
+}
+
+#[test]
+fn nothing_is_asked_while_the_project_is_loading() {
+    let mut play = Play::loading();
+    play.ask(1, "src/a.rs");
+    let methods: Vec<String> = play.sent().into_iter().map(|(method, _)| method).collect();
+    assert_eq!(methods, ["textDocument/didOpen"]);
+    play.status("ok", true, None);
+    assert_eq!(play.sent()[0].0, "textDocument/diagnostic");
+}
+
+#[test]
+fn items_of_an_earlier_run_under_a_new_version_prove_nothing() {
+    let mut play = Play::ready();
+    play.publish("/r/src/a.rs", json!([item("rustc", 1, "E0308", "old")]));
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.publish("/r/src/a.rs", json!([item("rustc", 1, "E0308", "old")]));
+    play.flycheck("begin");
+    play.publish("/r/src/a.rs", nothing());
+    play.flycheck("report");
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["1: []"]);
+}
+
+#[test]
+fn fifty_questions_share_one_run() {
+    let mut play = Play::ready();
+    for ticket in 1..=50 {
+        play.ask(ticket, &format!("src/{ticket}.rs"));
+    }
+    assert_eq!(play.answer_requests(&nothing()), 1);
+    play.flycheck("begin");
+    play.flycheck("report");
+    play.flycheck("end");
+    assert_eq!(play.answer_requests(&nothing()), 0, "all were asked before the run began");
+    assert_eq!(play.answers().len(), 50);
+}
+
+#[test]
+fn a_question_that_came_during_a_run_gets_the_next_one_and_no_run_is_broken_off() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.flycheck("begin");
+    play.ask(2, "src/b.rs");
+    assert_eq!(play.answer_requests(&nothing()), 0);
+    play.flycheck("report");
+    play.flycheck("end");
+    assert_eq!(play.answer_requests(&nothing()), 1);
+    assert_eq!(play.answers(), ["1: []"]);
+    play.flycheck("begin");
+    play.flycheck("report");
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["2: []"]);
+}
+
+#[test]
+fn errors_elsewhere_may_hide_others_so_an_empty_list_is_not_clean() {
+    for file in ["/r/src/b.rs", "/elsewhere/dependency.rs"] {
+        let mut play = Play::ready();
+        play.ask(1, "src/a.rs");
+        play.answer_requests(&nothing());
+        play.flycheck("begin");
+        play.publish(file, json!([item("rustc", 1, "E0432", "unresolved import")]));
+        play.flycheck("end");
+        play.answer_requests(&nothing());
+        let file = file.trim_start_matches("/r/");
+        let expected =
+            format!("1: ProjectFault cargo check stops at errors in {file}: mend those first");
+        assert_eq!(play.answers(), [expected]);
+    }
+}
+
+#[test]
+fn a_run_that_failed_says_why_and_the_next_one_may_do_better() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.flycheck("begin");
+    play.flycheck("end");
+    let words = "cargo check failed to start: no valid metadata:\nerror: unclosed table\n";
+    play.status("error", true, Some(words));
+    play.answer_requests(&nothing());
+    let expected = "1: ProjectFault the cargo project has a fault: error: unclosed table";
+    assert_eq!(play.answers(), [expected]);
+    play.ask(2, "src/a.rs");
+    assert_eq!(play.answer_requests(&nothing()), 1, "the fault may be mended by now");
+    play.flycheck("begin");
+    play.flycheck("report");
+    play.flycheck("end");
+    play.status("ok", true, None);
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["2: []"]);
+}
+
+#[test]
+fn a_project_that_does_not_load_is_one_gap_at_once() {
+    let mut play = Play::loading();
+    play.status("error", true, Some("Failed to load workspaces."));
+    play.ask(1, "src/a.rs");
+    assert_eq!(play.answer_requests(&nothing()), 0);
+    let expected = "1: ProjectFault the cargo project has a fault: Failed to load workspaces.";
+    assert_eq!(play.answers(), [expected]);
+}
+
+#[test]
+fn a_run_that_never_begins_or_says_nothing_is_a_gap() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.wait(FLYCHECK_BEGIN_MS_MAX - 1);
+    assert_eq!(play.answers(), [""; 0]);
+    play.wait(1);
+    assert_eq!(play.answers(), ["1: TimedOut cargo check does not begin"]);
+    play.ask(2, "src/b.rs");
+    assert_eq!(play.answer_requests(&nothing()), 1, "the next question asks for a run again");
+    play.flycheck("begin");
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    let expected = "2: Silent cargo check ended without a word about any crate";
+    assert_eq!(play.answers(), [expected]);
+}
+
+#[test]
+fn a_run_that_a_new_load_of_the_project_ended_is_asked_for_again() {
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    play.flycheck("begin");
+    play.status("ok", false, None);
+    play.flycheck("report");
+    play.flycheck("end");
+    play.status("ok", true, None);
+    assert_eq!(play.answer_requests(&nothing()), 1);
+    assert_eq!(play.answers(), [""; 0]);
+}
+
+#[test]
+fn a_file_in_no_crate_is_not_clean() {
+    let unlinked = json!([item("rust-analyzer", 4, "unlinked-file", "not included")]);
+    let mut play = Play::ready();
+    play.ask(1, "src/a.rs");
+    play.answer_requests(&unlinked);
+    let expected = "1: ProjectFault no crate includes the file: declare it with `mod`";
+    assert_eq!(play.answers(), [expected]);
+}

@@ -1,0 +1,111 @@
+//! rust-analyzer: its own word and that of the compiler, which alone knows borrows and types.
+
+use serde_json::{Value, json};
+
+use crate::servers::{findings, report, sensor};
+use crate::support::Sandbox;
+use crate::tools::project_of;
+
+const SERVER: &str = "rust-analyzer";
+const MOVED: &str =
+    "pub fn a() -> usize {\n    let text = String::new();\n    drop(text);\n    text.len()\n}\n";
+const RIGHT: &str = "pub fn a() -> usize {\n    1\n}\n";
+const CHANGED: &str = "pub fn a() -> &'static str {\n    \"\"\n}\n";
+
+/// A crate without dependencies. The toolchain's own folders are named, because the sandbox has
+/// another home.
+fn rust() -> Sandbox {
+    let options = json!({"cargo": {"targetDir": true}, "cachePriming": {"enable": false},
+        "files": {"watcher": "client"}, "numThreads": 2});
+    let server = json!({"command": "rust-analyzer", "diagnostics": "rust-analyzer",
+        "ready": "server-status", "initialization_options": options,
+        "settings": {"rust-analyzer": options}});
+    let mut sandbox = project_of("rs", "rust", SERVER, |_| server);
+    let home = std::env::var("HOME").unwrap_or_default();
+    for (variable, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        let folder = std::env::var(variable).unwrap_or_else(|_| format!("{home}/{folder}"));
+        sandbox.set(variable, folder);
+    }
+    sandbox.write(
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
+    sandbox.write(".gitignore", "target/\n");
+    sandbox.write("src/lib.rs", "pub mod a;\npub mod b;\n");
+    sandbox.write("src/a.rs", RIGHT);
+    sandbox.write("src/b.rs", "pub fn b() -> usize {\n    crate::a::a()\n}\n");
+    sandbox.commit();
+    sandbox
+}
+
+fn check(sandbox: &Sandbox, paths: &[&str], code: i32) -> Value {
+    report(&sandbox.run(&[&["check", "--no-scan", "--json"], paths].concat()), code)
+}
+
+fn codes(report: &Value) -> Vec<(String, String)> {
+    findings(report, SERVER).into_iter().map(|(path, code, _)| (path, code)).collect()
+}
+
+fn one(path: &str, code: &str) -> Vec<(String, String)> {
+    vec![(path.to_owned(), code.to_owned())]
+}
+
+#[test]
+fn the_compilers_word_is_waited_for_and_follows_the_disk() {
+    let sandbox = rust();
+    // Cold: nothing is said before the project is loaded and compiled.
+    let clean = check(&sandbox, &["--all"], 0);
+    assert_eq!(
+        (clean["verdict"].as_str(), clean["files_checked"].as_u64()),
+        (Some("clean"), Some(3))
+    );
+
+    // Only the borrow checker knows.
+    sandbox.write("src/a.rs", MOVED);
+    assert_eq!(codes(&check(&sandbox, &["src/a.rs"], 1)), one("src/a.rs", "E0382"));
+    sandbox.write("src/a.rs", RIGHT);
+    check(&sandbox, &["src/a.rs"], 0);
+
+    // Both lanes know, and it is said once, in the file that is wrong now.
+    sandbox.write("src/a.rs", CHANGED);
+    assert_eq!(codes(&check(&sandbox, &["src/b.rs"], 1)), one("src/b.rs", "E0308"));
+    // The file that broke it has no error of its own, but the compiler may not have seen all.
+    let broken = check(&sandbox, &["src/a.rs"], 4);
+    let gap = sensor(&broken, SERVER)["reason"].to_string();
+    assert!(gap.contains("src/b.rs"), "{broken:#}");
+    sandbox.write("src/a.rs", RIGHT);
+    check(&sandbox, &["--all"], 0);
+
+    let told = sandbox.tool_write("src/a.rs", MOVED).context();
+    assert!(told.contains("introduced 1 error") && told.contains("E0382"), "{told}");
+    let told = sandbox.tool_write("src/a.rs", RIGHT).context();
+    assert!(told.contains("src/a.rs: clean; fixed 1"), "{told}");
+
+    // A burst: nobody waits for the answer before the next write.
+    std::thread::scope(|scope| {
+        for text in [MOVED, CHANGED, MOVED, CHANGED] {
+            sandbox.write("src/a.rs", text);
+            scope.spawn(|| sandbox.run(&["check", "src/a.rs"]));
+        }
+    });
+    sandbox.write("src/a.rs", MOVED);
+    assert_eq!(codes(&check(&sandbox, &["src/a.rs", "src/b.rs"], 1)), one("src/a.rs", "E0382"));
+    sandbox.write("src/a.rs", RIGHT);
+    check(&sandbox, &["--all"], 0);
+}
+
+#[test]
+fn what_cargo_cannot_check_is_a_gap() {
+    let sandbox = rust();
+    sandbox.write("src/stray.rs", "pub fn stray() -> u8 {\n    \"\"\n}\n");
+    let stray = check(&sandbox, &["src/stray.rs"], 4);
+    assert!(sensor(&stray, SERVER)["reason"].to_string().contains("no crate"), "{stray:#}");
+    sandbox.write("Cargo.toml", "[package\n");
+    let broken = check(&sandbox, &["src/a.rs"], 4);
+    assert!(sensor(&broken, SERVER)["reason"].to_string().contains("cargo project"), "{broken:#}");
+    sandbox.write(
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
+    check(&sandbox, &["src/a.rs"], 0);
+}
