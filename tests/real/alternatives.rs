@@ -143,8 +143,7 @@ fn typescript(server: &str, description: Value) {
 fn vtsls_is_believed() {
     let program = npm("@vtsls/language-server@0.3.0", ".bin/vtsls");
     let server = json!({"command": program, "args": ["--stdio"], "diagnostics": "tsserver",
-        "settings": {"typescript": {"disableAutomaticTypeAcquisition": true,
-            "tsserver": {"watchOptions": "vscode"}}}});
+        "settings": {"typescript": {"disableAutomaticTypeAcquisition": true}}});
     typescript("vtsls", server);
 }
 
