@@ -97,15 +97,18 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
 #[test]
 fn what_cargo_cannot_check_is_a_gap() {
     let sandbox = rust();
+    let manifest = sandbox.read("Cargo.toml");
+    std::fs::remove_file(sandbox.path("Cargo.toml")).expect("the file is ours");
+    let alone = check(&sandbox, &["src/a.rs"], 4);
+    assert!(sensor(&alone, SERVER)["reason"].to_string().contains("cargo project"), "{alone:#}");
+    sandbox.write("Cargo.toml", &manifest);
+    check(&sandbox, &["src/a.rs"], 0);
     sandbox.write("src/stray.rs", "pub fn stray() -> u8 {\n    \"\"\n}\n");
     let stray = check(&sandbox, &["src/stray.rs"], 4);
     assert!(sensor(&stray, SERVER)["reason"].to_string().contains("no crate"), "{stray:#}");
     sandbox.write("Cargo.toml", "[package\n");
     let broken = check(&sandbox, &["src/a.rs"], 4);
     assert!(sensor(&broken, SERVER)["reason"].to_string().contains("cargo project"), "{broken:#}");
-    sandbox.write(
-        "Cargo.toml",
-        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-    );
+    sandbox.write("Cargo.toml", &manifest);
     check(&sandbox, &["src/a.rs"], 0);
 }

@@ -9,7 +9,7 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::FLYCHECK_BEGIN_MS_MAX;
 use crate::base::path::RelPath;
 use crate::lsp::registry::Catalogue;
-use crate::lsp::session::{Effect, Place, Question, Session};
+use crate::lsp::session::{Effect, FileChange, Place, Question, Session};
 use crate::wire::jsonrpc::{Id, Message};
 
 struct Play {
@@ -287,6 +287,17 @@ fn a_project_that_does_not_load_is_one_gap_at_once() {
     assert_eq!(play.answer_requests(&nothing()), 0);
     let expected = "1: ProjectFault the cargo project has a fault: Failed to load workspaces.";
     assert_eq!(play.answers(), [expected]);
+}
+
+#[test]
+fn a_project_that_comes_later_is_looked_for() {
+    let mut play = Play::loading();
+    play.status("warning", true, Some("Failed to discover workspace.\nConsider …"));
+    let change = |name: &str| [(PathBuf::from(name), FileChange::Created)];
+    play.session.files_changed(&change("/r/src/a.rs"), &[]);
+    assert_eq!(play.sent(), []);
+    play.session.files_changed(&change("/r/Cargo.toml"), &[]);
+    assert_eq!(play.sent(), [("workspace/didChangeWorkspaceFolders".to_owned(), -1)]);
 }
 
 #[test]
