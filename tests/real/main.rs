@@ -13,5 +13,4 @@ mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
-mod tools;
 mod typescript;

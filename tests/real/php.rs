@@ -1,25 +1,14 @@
 //! intelephense publishes without version, an empty list long before it knows anything, and later
 //! always a second after a change. The end of its indexing and the quiet after that second are proof.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::servers::findings;
+use crate::servers::{findings, project_of};
 use crate::support::Sandbox;
-use crate::tools::{npm, project_of};
 
 const RIGHT: &str = "<?php\nfunction main() { return greet('x'); }\n";
 const WRONG: &str = "<?php\nfunction main() { return unknown('x'); }\n";
 const LIB: &str = "<?php\nfunction greet($name) { return $name; }\n";
-
-fn php() -> Sandbox {
-    let program = npm("intelephense@1.18.5", ".bin/intelephense");
-    project_of("php", "php", "intelephense", |sandbox| {
-        let storage = sandbox.base().join("storage");
-        json!({"command": program, "args": ["--stdio"], "diagnostics": "push",
-            "publishes": {"clean": true, "quiet_ms": 1200}, "ready": "progress", "initialization_options": {
-                "storagePath": storage, "globalStoragePath": storage}})
-    })
-}
 
 fn check(sandbox: &Sandbox, path: &str) -> (i32, Vec<(String, String, u64)>) {
     let output = sandbox.run(&["check", path, "--no-scan", "--json"]);
@@ -33,7 +22,7 @@ fn wrong() -> (i32, Vec<(String, String, u64)>) {
 
 #[test]
 fn its_word_follows_the_edits_and_the_disk() {
-    let sandbox = php();
+    let sandbox = project_of("php", "intelephense");
     sandbox.write("lib.php", LIB);
     sandbox.write("main.php", WRONG);
     assert_eq!(check(&sandbox, "main.php"), wrong());

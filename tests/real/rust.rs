@@ -1,10 +1,9 @@
 //! rust-analyzer: its own word and that of the compiler, which alone knows borrows and types.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::servers::{findings, report, sensor};
 use crate::support::Sandbox;
-use crate::tools::project_of;
 
 const SERVER: &str = "rust-analyzer";
 const MOVED: &str =
@@ -12,15 +11,12 @@ const MOVED: &str =
 const RIGHT: &str = "pub fn a() -> usize {\n    1\n}\n";
 const CHANGED: &str = "pub fn a() -> &'static str {\n    \"\"\n}\n";
 
-/// A crate without dependencies. The toolchain's own folders are named, because the sandbox has
+/// A crate without dependencies. The server comes with the toolchain, whose folders are named because the sandbox has
 /// another home.
 fn rust() -> Sandbox {
-    let options = json!({"cargo": {"targetDir": true}, "cachePriming": {"enable": false},
-        "files": {"watcher": "client"}, "numThreads": 2});
-    let server = json!({"command": "rust-analyzer", "diagnostics": "rust-analyzer",
-        "ready": "server-status", "initialization_options": options,
-        "settings": {"rust-analyzer": options}});
-    let mut sandbox = project_of("rs", "rust", SERVER, |_| server);
+    let mut sandbox = Sandbox::new();
+    let options = "ralph:\n  lsp: {inline_budget_ms: 10000}\n";
+    sandbox.write(".moai/config/sections/ralph.yaml", options);
     let home = std::env::var("HOME").unwrap_or_default();
     for (variable, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
         let folder = std::env::var(variable).unwrap_or_else(|_| format!("{home}/{folder}"));

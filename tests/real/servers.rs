@@ -7,22 +7,33 @@ use serde_json::{Value, json};
 
 use crate::support::{Output, Sandbox, test_cache};
 
-/// Data folder with the servers of Python and TypeScript, installed on first use.
-fn installed() -> PathBuf {
+/// Data folder with these servers, installed on first use.
+fn installed(names: &[&str]) -> PathBuf {
     let data = test_cache().join("data");
     fs::create_dir_all(&data).expect("the cache folder is writable");
     let lock = File::create(test_cache().join("data.lock")).expect("the cache folder is writable");
     // Every test is a process of its own and all may come first; installing twice is no work.
     lock.lock().expect("a local file can be locked");
     let sandbox = Sandbox::with_data(&data);
-    let output = sandbox.run(&["server", "install", "python", "typescript"]);
+    let output = sandbox.run(&[&["server", "install"], names].concat());
     assert_eq!(output.code, 0, "{output:#?}");
     data
 }
 
 /// A project that uses the installed servers.
 pub(crate) fn project() -> Sandbox {
-    Sandbox::with_data(&installed())
+    Sandbox::with_data(&installed(&["python", "typescript"]))
+}
+
+/// A project whose files of one language are measured by this server of the catalogue, with time
+/// enough for every edit to be answered at once.
+pub(crate) fn project_of(language: &str, server: &str) -> Sandbox {
+    let sandbox = Sandbox::with_data(&installed(&[server]));
+    let options = format!(
+        "ralph:\n  lsp:\n    inline_budget_ms: 10000\n    choose: {{{language}: [{server}]}}\n"
+    );
+    sandbox.write(".moai/config/sections/ralph.yaml", &options);
+    sandbox
 }
 
 /// A project with its own catalogue entry for one server, whose program is on PATH.

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Catalogue, CatalogueError, Language, Method, Ready, ServerSpec, Workspace, parse_json,
+    Catalogue, CatalogueError, Language, Method, Publishes, Ready, ServerSpec, Workspace,
+    parse_json,
 };
 
 /// The file.
@@ -127,6 +128,7 @@ fn new_language(id: &str) -> Language {
 /// Pull where the server announces it, else push.
 fn unknown_server() -> ServerSpec {
     ServerSpec {
+        publishes: Publishes::default(),
         command: String::new(),
         args: Vec::new(),
         env: BTreeMap::new(),
