@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod finding;
 pub mod hash;
 pub mod limits;
+pub mod lines;
 pub mod path;
 pub mod text;
 pub mod verdict;

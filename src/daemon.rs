@@ -4,7 +4,9 @@
 pub mod engine;
 mod gather;
 mod handlers;
+mod kept_lines;
 mod ledger;
 pub mod lifecycle;
 mod log;
 mod project;
+mod untold;

@@ -4,5 +4,6 @@
 
 pub mod freshness;
 mod glob;
+pub mod latency;
 pub mod registry;
 pub mod session;

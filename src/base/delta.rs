@@ -1,21 +1,25 @@
 //! What changed between two verified sets of one file: introduced, fixed, remaining.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
-use super::finding::{Finding, State};
+use super::finding::{Finding, Severity, State};
+use super::lines::{Fate, LineMap, Lines};
+use super::text::Position;
 
 /// The difference between two verified sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
     /// All findings of now; each one's `state` says whether it is new.
     pub now: Vec<Finding>,
-    /// How many of the earlier set are gone.
+    /// How many of the earlier set are gone; hints are taste and do not count.
     pub fixed: usize,
 }
 
 impl Delta {
-    /// Compares by fingerprint. Without an earlier set every state stays unknown and nothing
-    /// counts as fixed: a first look proves nothing about what an edit did.
+    /// Compares by fingerprint, for want of the text before. Without an earlier set every state
+    /// stays unknown and nothing counts as fixed: a first look proves nothing about what an edit
+    /// did.
     #[must_use]
     pub fn between(before: Option<&[Finding]>, mut now: Vec<Finding>) -> Self {
         let Some(before) = before else {
@@ -24,14 +28,37 @@ impl Delta {
             }
             return Self { now, fixed: 0 };
         };
-        let known: HashSet<&str> = before.iter().map(|finding| finding.id.as_str()).collect();
-        let mut existing = 0;
-        for finding in &mut now {
-            let is_known = known.contains(finding.id.as_str());
-            finding.state = if is_known { State::Existing } else { State::Introduced };
-            existing += usize::from(is_known);
-        }
-        Self { now, fixed: known.len() - existing }
+        let mut pairs = Pairs::new(before, now);
+        let id = |finding: &Finding| Some(finding.id.clone());
+        pairs.match_up(id, id);
+        pairs.delta()
+    }
+
+    /// Compares where the lines of both texts are known. The same finding remains on a line that
+    /// is kept, among lines that the edit changed in place, and on a line that it moved elsewhere.
+    /// One that vanished from a kept line is fixed, even when an equal one appeared on another.
+    #[must_use]
+    pub fn mapped(before: (&Lines, &[Finding]), after: (&Lines, Vec<Finding>)) -> Self {
+        let map = LineMap::between(before.0, after.0);
+        let line = |finding: &Finding| finding.range.start.line;
+        let mut pairs = Pairs::new(before.1, after.1);
+        pairs.match_up(
+            |one| Some((one.identity(), map.of_before(line(one))?)),
+            |one| Some((one.identity(), map.of_after(line(one))?)),
+        );
+        let moved = |one: &Finding, lines: &Lines, fate: Option<Fate>| match fate? {
+            Fate::Edited(_) => Some((one.identity(), lines.hash_at(line(one))?)),
+            Fate::Kept(_) => None,
+        };
+        pairs.match_up(
+            |one| moved(one, before.0, map.of_before(line(one))),
+            |one| moved(one, after.0, map.of_after(line(one))),
+        );
+        // What is said of a whole file stands at its beginning, whichever line that is.
+        let of_file =
+            |one: &Finding| (one.range.start == Position::default()).then(|| one.identity());
+        pairs.match_up(of_file, of_file);
+        pairs.delta()
     }
 
     /// The findings in one state.
@@ -40,36 +67,51 @@ impl Delta {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::finding::fingerprint;
-    use crate::base::finding::tests::finding;
+/// Two sets, and which findings of them are the same; each is in one pair at most.
+struct Pairs<'f> {
+    /// Findings of the set before that have no partner yet, in the order of their places.
+    open: Vec<&'f Finding>,
+    /// The set after; one with a partner is existing.
+    now: Vec<Finding>,
+}
 
-    fn set(of: &[(u32, &str)]) -> Vec<Finding> {
-        let mut findings = of.iter().map(|(line, code)| finding("a.py", *line, code)).collect();
-        fingerprint(&mut findings);
-        findings
+impl<'f> Pairs<'f> {
+    fn new(before: &'f [Finding], mut now: Vec<Finding>) -> Self {
+        for finding in &mut now {
+            finding.state = State::Introduced;
+        }
+        Self { open: before.iter().collect(), now }
     }
 
-    fn check(before: Option<&[(u32, &str)]>, now: &[(u32, &str)], expected: (usize, usize, usize)) {
-        let before = before.map(set);
-        let delta = Delta::between(before.as_deref(), set(now));
-        let introduced = delta.in_state(State::Introduced).count();
-        let remaining = delta.in_state(State::Existing).count();
-        assert_eq!((introduced, delta.fixed, remaining), expected);
+    /// Pairs those with equal keys, first with first.
+    fn match_up<K: Eq + Hash>(
+        &mut self,
+        key_before: impl Fn(&Finding) -> Option<K>,
+        key_now: impl Fn(&Finding) -> Option<K>,
+    ) {
+        let mut waiting: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for (at, finding) in self.open.iter().enumerate() {
+            if let Some(key) = key_before(finding) {
+                waiting.entry(key).or_default().push_back(at);
+            }
+        }
+        let mut is_paired = vec![false; self.open.len()];
+        for finding in self.now.iter_mut().filter(|one| one.state == State::Introduced) {
+            let partners = key_now(finding).and_then(|key| waiting.get_mut(&key));
+            if let Some(partner) = partners.and_then(VecDeque::pop_front) {
+                is_paired[partner] = true;
+                finding.state = State::Existing;
+            }
+        }
+        let mut is_paired = is_paired.into_iter();
+        self.open.retain(|_| !is_paired.next().unwrap_or(false));
     }
 
-    #[test]
-    fn swapping_one_error_for_another_is_not_no_change() {
-        check(Some(&[(1, "x")]), &[(1, "y")], (1, 1, 0));
-        check(Some(&[(1, "x"), (5, "y")]), &[(9, "x")], (0, 1, 1));
-        check(Some(&[(1, "x")]), &[(1, "x"), (2, "x")], (1, 0, 1));
-        check(Some(&[]), &[(1, "x")], (1, 0, 0));
-    }
-
-    #[test]
-    fn a_first_look_claims_nothing() {
-        check(None, &[(1, "x")], (0, 0, 0));
+    fn delta(self) -> Delta {
+        let fixed = self.open.iter().filter(|one| one.severity > Severity::Hint).count();
+        Delta { now: self.now, fixed }
     }
 }
+
+#[cfg(test)]
+mod tests;

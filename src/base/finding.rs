@@ -107,11 +107,37 @@ impl Finding {
             message,
         }
     }
+
+    /// What makes two findings in different texts of one file the same: sensor, code and anchor,
+    /// without the line numbers that a message quotes.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let anchor = without_lines(&one_line(&self.anchor, MESSAGE_CHARS_MAX));
+        [&self.sensor, &self.code, self.path.as_str(), &anchor].join("\0")
+    }
 }
 
-/// Sorts findings by place, removes exact repeats and gives each its fingerprint: a hash of
-/// sensor, code, path, anchor and how many equal ones stand before it. No line number goes in, so
-/// the fingerprint survives edits elsewhere in the file; two occurrences differ.
+/// A message without the numbers in `line 12`, `lines 3` and `a.c:12:5`: they change whenever code
+/// moves.
+fn without_lines(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for part in message.split_inclusive(|character: char| !character.is_ascii_digit()) {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let is_place = || {
+            let tail = &out.as_bytes()[out.len().saturating_sub("lines ".len())..];
+            let tail = tail.to_ascii_lowercase();
+            ["line ", "lines ", ":"].iter().any(|word| tail.ends_with(word.as_bytes()))
+        };
+        let is_line = digits > 0 && is_place();
+        out.push_str(if is_line { "#" } else { &part[..digits] });
+        out.push_str(&part[digits..]);
+    }
+    out
+}
+
+/// Sorts findings by place, removes exact repeats and gives each its fingerprint: a hash of its
+/// identity and how many equal ones stand before it. No line number goes in, so the fingerprint
+/// survives edits elsewhere in the file; two occurrences differ.
 pub fn fingerprint(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| {
         (&a.path, a.range, &a.sensor, &a.code, &a.message)
@@ -123,8 +149,7 @@ pub fn fingerprint(findings: &mut Vec<Finding>) {
     });
     let mut seen: HashMap<String, usize> = HashMap::new();
     for finding in findings {
-        let anchor = one_line(&finding.anchor, MESSAGE_CHARS_MAX);
-        let key = [&finding.sensor, &finding.code, finding.path.as_str(), &anchor].join("\0");
+        let key = finding.identity();
         let ordinal = seen.entry(key.clone()).or_insert(0);
         finding.id = ContentHash::of(format!("{key}\0{ordinal}").as_bytes()).short();
         *ordinal += 1;
@@ -159,6 +184,22 @@ pub(crate) mod tests {
         assert_ne!(before[0], before[1]);
         assert_ne!(ids(vec![finding("a.py", 3, "x")]), ids(vec![finding("b.py", 3, "x")]));
         assert_ne!(ids(vec![finding("a.py", 3, "x")]), ids(vec![finding("a.py", 3, "y")]));
+    }
+
+    #[test]
+    fn line_numbers_in_a_message_do_not_count_and_other_numbers_do() {
+        let message = |text: &str| {
+            let place = finding("a.c", 3, "x");
+            let place = (place.path, place.range, place.content_hash);
+            vec![Finding::new("s", "c", Severity::Error, place, text)]
+        };
+        let check = |one: &str, other: &str, is_same: bool| {
+            assert_eq!(ids(message(one)) == ids(message(other)), is_same, "{one} / {other}");
+        };
+        check("already defined on line 12", "already defined on line 9", true);
+        check("note: see a.c:3:14: here", "note: see a.c:103:2: here", true);
+        check("expected 2 arguments", "expected 3 arguments", false);
+        check("see line 4 of b2", "see line 5 of b3", false);
     }
 
     #[test]

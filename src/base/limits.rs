@@ -14,6 +14,10 @@ pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub const CONTEXT_CHARS_MAX: usize = 9_500;
 /// Longest diagnostic message kept, in characters; language servers quote whole types.
 pub const MESSAGE_CHARS_MAX: usize = 400;
+/// Rounds of comparing two texts; what is not found again by then counts as changed.
+pub const DIFF_DEPTH_MAX: u32 = 16;
+/// Lines of verified texts whose hashes (8 bytes each) are kept, over all projects.
+pub const LINES_KEPT_MAX: usize = 1_000_000;
 /// Findings named one by one in an edit's feedback; the rest are counted.
 pub const FEEDBACK_FINDINGS_MAX: usize = 20;
 /// Findings, places or files named one by one in a tool's structured answer; the rest are counted.
@@ -135,6 +139,15 @@ pub const UNHEARD_CHANGES_MAX: usize = 1_024;
 pub const GLOB_ALTERNATIVES_MAX: usize = 256;
 /// Background deadline of one file's diagnostics.
 pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
+/// Shortest background deadline that learned latencies lead to.
+pub const DIAGNOSTICS_MS_MIN: u64 = 30_000;
+/// Wait of an edit for a server that is not expected to answer in time, and the shortest wait for
+/// one that is.
+pub const INLINE_MS_MIN: u64 = 300;
+/// Answers of a server whose times are remembered, cold and warm each.
+pub const LATENCY_SAMPLES_MAX: usize = 20;
+/// Warm answers before edits wait less than the budget.
+pub const LATENCY_SAMPLES_MIN: usize = 5;
 /// One line of the control protocol, either way.
 pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Time the daemon may take from its spawn to its first answer.

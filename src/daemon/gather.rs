@@ -70,6 +70,7 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     words.extend(measured);
     void_what_changed(project, &mut words).await;
     remember(engine, project, &words);
+    keep_lines(engine, &snapshots, &words);
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
     let (files, unseen) = split_unseen(paths, &words);
     skipped.extend(unseen);
@@ -304,15 +305,33 @@ pub(super) async fn void_what_changed(project: &Project, words: &mut [Word]) {
     }
 }
 
-/// Keeps every verdict as the file's last verified set.
+/// Keeps every verdict as the file's last verified set. One beside a fault of the project is kept
+/// apart: it is something to compare with, and no verdict.
 pub(super) fn remember(engine: &Engine, project: &Project, words: &[Word]) {
     let mut ledger = engine.ledger();
     for word in words {
-        if word.gap.is_none() {
-            let verdict = (word.hash, word.found.clone());
-            ledger.set_verified(&project.root, &word.path, &word.sensor, verdict);
-        }
+        let sensor = match &word.gap {
+            None => word.sensor.clone(),
+            Some(gap) if gap.cause == Cause::ProjectFault => partly(&word.sensor),
+            Some(_) => continue,
+        };
+        let verdict = (word.hash, word.found.clone());
+        ledger.set_verified(&project.root, &word.path, &sensor, verdict);
     }
+}
+
+/// Keeps what finds the findings again after an edit.
+fn keep_lines(engine: &Engine, snapshots: &[Snapshot], words: &[Word]) {
+    let found = words.iter().filter(|word| !word.found.is_empty());
+    let wrong: BTreeSet<&RelPath> = found.map(|word| &word.path).collect();
+    for snapshot in snapshots.iter().filter(|snapshot| wrong.contains(&snapshot.path)) {
+        engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
+    }
+}
+
+/// The name under which a sensor's incomplete sets are kept.
+pub(super) fn partly(sensor: &str) -> String {
+    format!("{sensor} (partly)")
 }
 
 /// A file about which no sensor had a verdict was not checked; the first gap says why.

@@ -4,11 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use super::kept_lines::KeptLines;
+use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX};
 use crate::base::path::RelPath;
 use crate::files::Stamp;
+use crate::lsp::latency::Latency;
 use crate::lsp::session::FileChange;
 use crate::store::ProjectKey;
 
@@ -47,16 +50,21 @@ struct Session {
     written: BTreeSet<(PathBuf, RelPath)>,
     late: VecDeque<(Option<String>, Late)>,
     told_gaps: HashSet<String>,
+    untold: Untold,
     last_use: u64,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
+    /// The lines of verified texts.
+    pub(super) lines: KeptLines,
     /// By root and file, then by sensor.
     verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Verified>>,
     sessions: HashMap<String, Session>,
     stamps: HashMap<PathBuf, BTreeMap<RelPath, Stamp>>,
+    /// By root and server.
+    latencies: HashMap<(PathBuf, String), Latency>,
     keys: HashMap<PathBuf, ProjectKey>,
     /// Roots, the least recently used first.
     roots: VecDeque<PathBuf>,
@@ -137,7 +145,18 @@ impl Ledger {
     pub(super) fn drop_late(&mut self, session: &str) {
         if let Some(session) = self.sessions.get_mut(session) {
             session.late.clear();
+            session.untold.clear();
         }
+    }
+
+    /// What a session asked about and was not told yet.
+    pub(super) fn untold(&mut self, session: &str) -> &mut Untold {
+        &mut self.session(session).untold
+    }
+
+    /// How long a server takes in a project.
+    pub(super) fn latency(&mut self, root: &Path, server: &str) -> &mut Latency {
+        self.latencies.entry((root.to_path_buf(), server.to_owned())).or_default()
     }
 
     /// Puts back what could not be told, before what came since.
@@ -202,6 +221,7 @@ impl Ledger {
         {
             self.verified.retain(|(known, _), _| *known != oldest);
             self.stamps.remove(&oldest);
+            self.latencies.retain(|(known, _), _| *known != oldest);
             self.keys.remove(&oldest);
         }
     }

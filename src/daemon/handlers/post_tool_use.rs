@@ -7,19 +7,22 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 
 use super::hook::{HookCall, Told, with_late};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
+use crate::base::limits::MEASURE_RETRIES_MAX;
+use crate::base::lines::Lines;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::gather::{self, Word};
+use crate::daemon::gather::{self, Word, partly};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
+use crate::daemon::untold::{Baseline, Topic};
 use crate::files::{self, Snapshot};
 use crate::report::agent::{self, EditFeedback};
 use crate::scan::{RuleSet, scan};
@@ -37,7 +40,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
 /// The feedback about one written file.
 async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     let (engine, project) = (call.engine, &call.project);
-    let deadline = Instant::now() + project.config.inline_budget;
+    let begun = Instant::now();
     // Remembered before it is read: what cannot be read now is not measured at the Stop either, and
     // is named there.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.is_wanted(path)) {
@@ -52,7 +55,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     }
     let before = call.input.before();
     let scanned = scan_delta(engine, project, &snapshot, before.clone());
-    let measured = measure_in_time(call, &snapshot, &before, deadline);
+    let measured = measure_in_time(call, &snapshot, &before, begun);
     let (scanned, measured) = tokio::join!(scanned, measured);
     let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
     for word in scanned.into_iter().chain(measured) {
@@ -112,20 +115,24 @@ async fn scan_delta(
         return None;
     }
     let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
-    let now = snapshot.clone();
+    let (shared, now) = (Arc::clone(engine), snapshot.clone());
     let scanned = blocking(move || {
         let before = match before {
             Before::Absent => Some(Vec::new()),
             Before::Text(text) => {
                 let hash = ContentHash::of(text.as_bytes());
-                match known {
+                let before = match known {
                     Some((of, findings)) if of == hash => Some(findings),
                     _ => {
                         let before = scan(RuleSet::built_in(), &now.path, &text, hash);
                         // What was only partly seen is no set to compare with.
                         before.gap.is_none().then_some(before.findings)
                     }
+                };
+                if before.as_ref().is_some_and(|set| !set.is_empty()) {
+                    shared.ledger().lines.keep(hash, &text);
                 }
+                before
             }
             Before::Unknown => known.map(|(_, findings)| findings),
         };
@@ -133,18 +140,43 @@ async fn scan_delta(
     });
     let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
     gather::remember(engine, project, std::slice::from_ref(&word));
+    keep_lines(engine, snapshot, &word.found);
     Some(match word.gap {
-        None => Ok(Delta::between(before.as_deref(), word.found)),
+        None => Ok(compared(engine, before.as_deref(), word.found, &snapshot.text)),
         Some(gap) => Err(Unmeasured { sensor: word.sensor, gap, is_news: true }),
     })
 }
 
-/// Each language server's delta, or a gap. All are asked at once and have the same deadline.
+/// Keeps what finds these findings again after the next edit.
+fn keep_lines(engine: &Engine, snapshot: &Snapshot, found: &[Finding]) {
+    if !found.is_empty() {
+        engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
+    }
+}
+
+/// The delta to an earlier set; by lines, where those of its text are still known.
+fn compared(
+    engine: &Engine,
+    before: Option<&[Finding]>,
+    now: Vec<Finding>,
+    text: &str,
+) -> Delta {
+    let lines = before
+        .and_then(|set| set.first())
+        .and_then(|one| engine.ledger().lines.of(one.content_hash));
+    match (before, lines) {
+        (Some(set), Some(lines)) => Delta::mapped((&lines, set), (&Lines::of(text), now)),
+        (set, _) => Delta::between(set, now),
+    }
+}
+
+/// Each language server's delta, or a gap, or both. All are asked at once and have the same
+/// budget.
 async fn measure_in_time(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: &Before,
-    deadline: Instant,
+    begun: Instant,
 ) -> Vec<Result<Delta, Unmeasured>> {
     let look = Arc::new(OnceCell::new());
     let choices = gather::choices(call.engine, &call.project, &snapshot.path);
@@ -152,19 +184,20 @@ async fn measure_in_time(
         .into_iter()
         .map(|chosen| ask(call, snapshot, before, chosen, Arc::clone(&look)))
         .collect();
-    let mut deltas = Vec::new();
+    let mut said = Vec::new();
     for one in asked {
-        deltas.extend(one.delta(call, snapshot, deadline).await);
+        said.extend(one.said(call, snapshot, begun).await);
     }
-    deltas
+    said
 }
 
 /// One language server that was asked about the written file.
 struct Asked {
-    sensor: String,
+    topic: Topic,
+    number: u64,
     was_measured: bool,
-    /// What its answer is compared with.
-    baseline: Option<Vec<Finding>>,
+    /// How long the edit waits for it.
+    wait: Duration,
     answer: JoinHandle<Word>,
 }
 
@@ -181,58 +214,80 @@ fn ask(
         Err((sensor, _)) => sensor.clone(),
     };
     let (root, path) = (&project.root, &snapshot.path);
-    let verified = engine.ledger().verified(root, path, &sensor);
-    let was_measured = verified.is_some();
-    let untold = engine.ledger().take_late_of(&call.reader(), root, path, &sensor);
-    // A late verdict that this edit overtakes was never told: its findings are still news.
-    let verified = match untold.into_iter().next() {
-        Some(late) => late.baseline,
-        None => verified.map(|(_, findings)| findings),
+    let topic =
+        Topic { agent: call.reader().agent, root: root.clone(), path: path.clone(), sensor };
+    let (now, budget) = (Instant::now(), project.config.inline_budget);
+    let mut ledger = engine.ledger();
+    let set = |sensor: &str| ledger.verified(root, path, sensor).map(|(_, findings)| findings);
+    let whole = set(&topic.sensor);
+    let was_measured = whole.is_some();
+    let verified = Baseline { whole, partial: set(&partly(&topic.sensor)) };
+    let late = ledger.take_late_of(&call.reader(), root, path, &topic.sensor);
+    let is_new_file = *before == Before::Absent;
+    let baseline = match late.into_iter().next() {
+        // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
+        _ if is_new_file => Baseline { whole: Some(Vec::new()), partial: Some(Vec::new()) },
+        // A late verdict that this edit overtakes was never told: its findings are still news.
+        Some(late) => Baseline { whole: late.baseline.clone(), partial: late.baseline },
+        None => verified,
     };
-    // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
-    let baseline = if *before == Before::Absent { Some(Vec::new()) } else { verified };
+    let latency = ledger.latency(root, &topic.sensor);
+    let wait = latency.inline_wait(budget, now);
+    if chosen.is_ok() {
+        latency.asked(now);
+    }
+    let session = &call.input.session_id;
+    let number = ledger.untold(session).ask(topic.clone(), baseline, is_new_file);
+    drop(ledger);
     let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
-    Asked { sensor, was_measured, baseline, answer: tokio::spawn(question) }
+    Asked { topic, number, was_measured, wait, answer: tokio::spawn(question) }
 }
 
 impl Asked {
-    /// The server's delta, or a gap; after the deadline the measurement goes on and its verdict is
+    /// What the server says of the edit; after the wait the measurement goes on and its verdict is
     /// told by the session's next hook.
-    async fn delta(
+    async fn said(
         self,
         call: &HookCall<'_>,
         snapshot: &Snapshot,
-        deadline: Instant,
-    ) -> Option<Result<Delta, Unmeasured>> {
-        let Self { sensor, was_measured, baseline, mut answer } = self;
-        let Ok(joined) = timeout_at(deadline.into(), &mut answer).await else {
-            let pending = Pending {
-                engine: Arc::clone(call.engine),
-                root: call.project.root.clone(),
-                reader: call.reader(),
-                path: snapshot.path.clone(),
-                hash: snapshot.hash,
-                baseline,
-            };
-            let job = call.engine.job();
-            tokio::spawn(async move {
-                let _job = job;
-                if let Ok(word) = answer.await {
-                    pending.keep(word);
-                }
-            });
-            let gap = pending_gap(call.project.config.inline_budget);
-            return Some(Err(Unmeasured { sensor, gap, is_news: true }));
+        begun: Instant,
+    ) -> Vec<Result<Delta, Unmeasured>> {
+        let Self { topic, number, was_measured, wait, mut answer } = self;
+        let (engine, session) = (call.engine, &call.input.session_id);
+        let is_newest = || engine.ledger().untold(session).is_newest(&topic, number);
+        let Ok(joined) = timeout_at((begun + wait).into(), &mut answer).await else {
+            if !is_newest() {
+                return Vec::new();
+            }
+            let sensor = topic.sensor.clone();
+            let (reader, snapshot) = (call.reader(), snapshot.clone());
+            let engine = Arc::clone(engine);
+            Pending { engine, reader, topic, number, snapshot }.follow(answer);
+            return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
         };
-        let word = joined.ok()?;
-        let Some(gap) = word.gap else {
-            return Some(Ok(Delta::between(baseline.as_deref(), word.found)));
+        let Ok(word) = joined else { return Vec::new() };
+        let is_partial = is_partial(&word);
+        let mut said = Vec::new();
+        let gap = if word.gap.is_none() || is_partial {
+            let told = engine.ledger().untold(session).tell(&topic, number);
+            // A newer edit of the file is told in its stead.
+            let Some(baseline) = told else { return said };
+            let gap = word.gap.clone();
+            said.push(Ok(delta_of(engine, baseline, word, &snapshot.text)));
+            gap
+        } else if is_newest() {
+            word.gap
+        } else {
+            return said;
         };
-        // A tool that was never there is named once, not at every edit.
-        let news = format!("{sensor} {gap}");
-        let is_first = call.engine.ledger().is_news(&call.input.session_id, &news);
-        let is_news = is_first || was_measured || gap.cause.is_passing();
-        Some(Err(Unmeasured { sensor, gap, is_news }))
+        if let Some(gap) = gap {
+            // A tool that was never there is named once, not at every edit.
+            let news = format!("{} {gap}", topic.sensor);
+            let is_first = engine.ledger().is_news(session, &news);
+            let was_lost = was_measured && !is_partial || gap.cause.is_passing();
+            said.push(Err(Unmeasured { sensor: topic.sensor, gap, is_news: is_first || was_lost }));
+        }
+        said
     }
 }
 
@@ -246,19 +301,61 @@ async fn measure(
 ) -> Word {
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
-    let ask = || gather::measure(&engine, &project, &snapshot, chosen.clone());
     let look = look.get_or_init(async || {
         gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await
     });
-    let word = match tokio::join!(look, ask()) {
-        (false, word) => word,
-        (true, _) => ask().await,
-    };
+    let first = gather::measure(&engine, &project, &snapshot, chosen.clone());
+    let (look, mut word) = tokio::join!(look, first);
+    let mut is_behind = *look;
+    for _ in 0..=MEASURE_RETRIES_MAX {
+        // Superseded by older bytes that were asked about later: hooks overtake each other.
+        let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
+        if !(is_behind || is_superseded) || !is_on_disk(&project, &snapshot).await {
+            break;
+        }
+        is_behind = false;
+        word = gather::measure(&engine, &project, &snapshot, chosen.clone()).await;
+    }
+    learn(&engine, &project, &word);
     let mut words = [word];
     gather::void_what_changed(&project, &mut words).await;
     gather::remember(&engine, &project, &words);
     let [word] = words;
+    keep_lines(&engine, &snapshot, &word.found);
     word
+}
+
+/// Whether a file still has these bytes. A question about others would supersede the newer one.
+async fn is_on_disk(project: &Project, snapshot: &Snapshot) -> bool {
+    let now = read(project, &snapshot.path.under(&project.root)).await;
+    matches!(now, Some(Ok(now)) if now.hash == snapshot.hash)
+}
+
+/// Remembers how long the server took.
+fn learn(engine: &Engine, project: &Project, word: &Word) {
+    let mut ledger = engine.ledger();
+    let latency = ledger.latency(&project.root, &word.sensor);
+    match word.gap.as_ref().map(|gap| gap.cause) {
+        None | Some(Cause::ProjectFault) => latency.answered(word.elapsed),
+        Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.failed(),
+        Some(_) => {}
+    }
+}
+
+/// Whether a fault of the project was told beside the findings.
+fn is_partial(word: &Word) -> bool {
+    word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
+}
+
+/// What an answer did to its baseline. Where the project is at fault, nothing found is no merit.
+fn delta_of(engine: &Engine, baseline: Baseline, word: Word, text: &str) -> Delta {
+    let is_partial = is_partial(&word);
+    let earlier = if is_partial { baseline.partial } else { baseline.whole };
+    let mut delta = compared(engine, earlier.as_deref(), word.found, text);
+    if is_partial && delta.now.is_empty() {
+        delta.fixed = 0;
+    }
+    delta
 }
 
 fn pending_gap(waited: Duration) -> Gap {
@@ -269,28 +366,62 @@ fn pending_gap(waited: Duration) -> Gap {
 /// What is needed to word a late verdict.
 struct Pending {
     engine: Arc<Engine>,
-    root: std::path::PathBuf,
     reader: Reader,
-    path: RelPath,
-    hash: ContentHash,
-    baseline: Option<Vec<Finding>>,
+    topic: Topic,
+    number: u64,
+    snapshot: Snapshot,
 }
 
 impl Pending {
+    /// Waits for the answer and keeps it for the reader, without holding up anybody.
+    fn follow(self, answer: JoinHandle<Word>) {
+        let job = self.engine.job();
+        let patience =
+            self.engine.ledger().latency(&self.topic.root, &self.topic.sensor).patience();
+        tokio::spawn(async move {
+            let _job = job;
+            match timeout(patience, answer).await {
+                Ok(Ok(word)) => self.keep(word),
+                Ok(Err(_)) => {}
+                Err(_) => {
+                    let detail = format!("no answer within {} s", patience.as_secs());
+                    self.keep_gap(Gap::new(Cause::TimedOut, detail));
+                }
+            }
+        });
+    }
+
     fn keep(self, word: Word) {
-        let gaps = match word.gap {
-            // A newer edit of the file is being measured in its own right.
-            Some(gap) if gap.cause == Cause::Superseded => return,
-            Some(gap) => vec![(word.sensor.clone(), gap)],
-            None => Vec::new(),
-        };
-        let delta = Delta::between(self.baseline.as_deref(), word.found);
-        let (path, sensor) = (self.path.clone(), word.sensor.clone());
-        let late = Some(word.sensor);
-        let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late };
+        let gap = word.gap.clone();
+        if let Some(gap) = gap.clone().filter(|_| !is_partial(&word)) {
+            return self.keep_gap(gap);
+        }
+        let session = &self.reader.session;
+        let told = self.engine.ledger().untold(session).tell(&self.topic, self.number);
+        // A newer edit of the file is measured in its own right.
+        let Some(baseline) = told else { return };
+        let earlier = if is_partial(&word) { &baseline.partial } else { &baseline.whole };
+        let earlier = earlier.clone();
+        let delta = delta_of(&self.engine, baseline, word, &self.snapshot.text);
+        self.deliver(delta, gap, earlier);
+    }
+
+    /// Without a verdict what the session knew stays what the next answer is compared with.
+    fn keep_gap(self, gap: Gap) {
+        let session = &self.reader.session;
+        if self.engine.ledger().untold(session).is_newest(&self.topic, self.number) {
+            self.deliver(Delta::default(), Some(gap), None);
+        }
+    }
+
+    fn deliver(self, delta: Delta, gap: Option<Gap>, baseline: Option<Vec<Finding>>) {
+        let Topic { root, path, sensor, .. } = self.topic;
+        let gaps = gap.map(|gap| (sensor.clone(), gap)).into_iter().collect();
+        let (about, late) = (path.clone(), Some(sensor.clone()));
+        let feedback = EditFeedback { path: about, delta, gaps, gaps_are_news: true, late };
         // The hook has said that an answer follows, so even a clean one does.
         let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
-        let Self { engine, root, reader, path, hash, baseline } = self;
-        engine.ledger().deliver_later(&reader, Late { root, path, sensor, hash, text, baseline });
+        let late = Late { root, path, sensor, hash: self.snapshot.hash, text, baseline };
+        self.engine.ledger().deliver_later(&self.reader, late);
     }
 }

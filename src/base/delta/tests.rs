@@ -1,0 +1,189 @@
+//! Edits as pairs of texts in which every line with `!` is wrong.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::finding::fingerprint;
+use crate::base::finding::tests::finding;
+
+fn set(of: &[(u32, &str)]) -> Vec<Finding> {
+    let mut findings = of.iter().map(|(line, code)| finding("a.py", *line, code)).collect();
+    fingerprint(&mut findings);
+    findings
+}
+
+/// Introduced, fixed, remaining.
+fn counts(delta: &Delta) -> (usize, usize, usize) {
+    let count = |state| delta.in_state(state).count();
+    (count(State::Introduced), delta.fixed, count(State::Existing))
+}
+
+fn check_ids(before: Option<&[(u32, &str)]>, now: &[(u32, &str)], expected: (usize, usize, usize)) {
+    let before = before.map(set);
+    assert_eq!(counts(&Delta::between(before.as_deref(), set(now))), expected);
+}
+
+/// The word after each `!` is the code of a finding on its line.
+fn wrong(text: &str) -> Vec<Finding> {
+    let number = |at: usize| u32::try_from(at).expect("few lines");
+    let of_line = |(at, line): (usize, &str)| {
+        let codes = line.split('!').skip(1).map(|rest| {
+            rest.split(|it: char| !it.is_alphanumeric()).next().unwrap_or_default().to_owned()
+        });
+        codes.map(|code| (number(at), code)).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = text.lines().enumerate().flat_map(of_line).collect();
+    let all: Vec<_> = all.iter().map(|(line, code)| (*line, code.as_str())).collect();
+    set(&all)
+}
+
+fn mapped(before: &str, after: &str) -> Delta {
+    let (old, new) = (Lines::of(before), Lines::of(after));
+    Delta::mapped((&old, &wrong(before)), (&new, wrong(after)))
+}
+
+fn check(before: &str, after: &str, expected: (usize, usize, usize)) {
+    assert_eq!(counts(&mapped(before, after)), expected, "{before:?} -> {after:?}");
+}
+
+#[test]
+fn swapping_one_error_for_another_is_not_no_change() {
+    check_ids(Some(&[(1, "x")]), &[(1, "y")], (1, 1, 0));
+    check_ids(Some(&[(1, "x"), (5, "y")]), &[(9, "x")], (0, 1, 1));
+    check_ids(Some(&[(1, "x")]), &[(1, "x"), (2, "x")], (1, 0, 1));
+    check_ids(Some(&[]), &[(1, "x")], (1, 0, 0));
+    check("a !x", "a !y", (1, 1, 0));
+}
+
+#[test]
+fn a_first_look_claims_nothing() {
+    check_ids(None, &[(1, "x")], (0, 0, 0));
+}
+
+#[test]
+fn what_only_moved_remains() {
+    check("a\nb !x\nc", "new\na\nnew\nb !x\nc", (0, 0, 1));
+    // A block that was cut here and pasted there.
+    check("f !x\nb\nc\nd", "b\nc\nd\nf !x", (0, 0, 1));
+    // Indented by a new block around it.
+    check("a !x\nb !y", "if c:\n    a !x\n    b !y", (0, 0, 2));
+}
+
+#[test]
+fn an_edited_line_with_the_same_error_remains() {
+    check("a\nb !x\nc", "a\nb2 !x\nc", (0, 0, 1));
+    check("a\nb !x\nc", "a\nb2(\n  more !x\n)\nc", (0, 0, 1));
+}
+
+#[test]
+fn of_several_equal_errors_the_right_one_counts() {
+    // The same text twice: the first is mended, a third appears at the end.
+    let delta = mapped("a !x\nk1\nb !x\nk2", "a\nk1\nb !x\nk2\nc !x");
+    assert_eq!(counts(&delta), (1, 1, 1));
+    let introduced: Vec<u32> =
+        delta.in_state(State::Introduced).map(|one| one.range.start.line).collect();
+    assert_eq!(introduced, [4]);
+    // One more in front of it does not make the old one new.
+    let delta = mapped("k1\nb !x\nk2", "c !x\nk1\nb !x\nk2");
+    let introduced: Vec<u32> =
+        delta.in_state(State::Introduced).map(|one| one.range.start.line).collect();
+    assert_eq!(introduced, [0]);
+    check("k\na !x\nb !x", "k\nc !x", (0, 1, 1));
+}
+
+#[test]
+fn an_error_that_only_gained_a_line_number_remains() {
+    let said = |line: u32, at: u32| {
+        let place = finding("a.py", line, "x");
+        let place = (place.path, place.range, place.content_hash);
+        let message = format!("obscured by a declaration on line {at}");
+        let mut set = vec![Finding::new("s", "c", Severity::Error, place, &message)];
+        fingerprint(&mut set);
+        set
+    };
+    let (old, new) = (Lines::of("a\nb\nc"), Lines::of("new\na\nb\nc"));
+    let delta = Delta::mapped((&old, &said(1, 3)), (&new, said(2, 4)));
+    assert_eq!(counts(&delta), (0, 0, 1));
+}
+
+#[test]
+fn what_is_said_of_the_whole_file_remains() {
+    let (old, new) = (Lines::of("a\nb"), Lines::of("new\na\nb"));
+    let delta = Delta::mapped((&old, &set(&[(0, "x")])), (&new, set(&[(0, "x")])));
+    assert_eq!(counts(&delta), (0, 0, 1));
+}
+
+#[test]
+fn a_hint_that_went_away_is_no_merit() {
+    let mut hints = set(&[(0, "x")]);
+    hints[0].severity = Severity::Hint;
+    assert_eq!(Delta::between(Some(&hints), Vec::new()).fixed, 0);
+}
+
+#[test]
+fn a_finding_behind_the_end_costs_itself_only() {
+    let lines = Lines::of("a");
+    let delta = Delta::mapped((&lines, &set(&[(7, "x")])), (&lines, set(&[(7, "x"), (0, "y")])));
+    assert_eq!(counts(&delta), (2, 1, 0));
+}
+
+prop_compose! {
+    /// Lines, some of them wrong; no two are equal.
+    fn text()(marks in prop::collection::vec(0..4_u8, 1..25)) -> Vec<String> {
+        let line = |(at, mark): (usize, &u8)| match mark {
+            0 => format!("line{at} !x"),
+            1 => format!("line{at} !y"),
+            _ => format!("line{at}"),
+        };
+        marks.iter().enumerate().map(line).collect()
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_finding_is_accounted_for_once(before in text(), after in text()) {
+        let (before, after) = (before.join("\n"), after.join("\n"));
+        let (introduced, fixed, remaining) = counts(&mapped(&before, &after));
+        prop_assert_eq!(remaining + fixed, wrong(&before).len());
+        prop_assert_eq!(remaining + introduced, wrong(&after).len());
+    }
+
+    #[test]
+    fn right_lines_added_and_removed_change_nothing(
+        before in text(),
+        at in prop::collection::vec((0..30_usize, any::<bool>()), 0..10),
+    ) {
+        let mut after = before.clone();
+        for (number, (at, adds)) in at.into_iter().enumerate() {
+            let at = at % (after.len() + 1);
+            if adds {
+                after.insert(at, format!("added{number}"));
+            } else if after.get(at).is_some_and(|line| !line.contains('!')) {
+                after.remove(at);
+            }
+        }
+        let count = before.iter().filter(|line| line.contains('!')).count();
+        let delta = mapped(&before.join("\n"), &after.join("\n"));
+        prop_assert_eq!(counts(&delta), (0, 0, count));
+    }
+
+    #[test]
+    fn a_new_wrong_line_is_the_one_introduced(before in text(), at in 0..30_usize) {
+        let mut after = before.clone();
+        let at = at % (after.len() + 1);
+        after.insert(at, "added !x".to_owned());
+        let delta = mapped(&before.join("\n"), &after.join("\n"));
+        let introduced: Vec<usize> =
+            delta.in_state(State::Introduced).map(|one| one.range.start.line as usize).collect();
+        prop_assert_eq!((introduced, delta.fixed), (vec![at], 0));
+    }
+
+    #[test]
+    fn moving_a_block_changes_nothing(before in text(), cut in 0..30_usize) {
+        let mut after = before.clone();
+        after.rotate_left(cut % before.len());
+        let count = before.iter().filter(|line| line.contains('!')).count();
+        let delta = mapped(&before.join("\n"), &after.join("\n"));
+        prop_assert_eq!(counts(&delta), (0, 0, count));
+    }
+}

@@ -1,0 +1,263 @@
+//! Finds the lines of a text again after an edit. Only hashes of lines are kept, so a text need not
+//! be remembered for that. It must not know what the lines are compared for.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::limits::DIFF_DEPTH_MAX;
+
+/// Hashes of a text's lines, without line breaks and indentation: re-indented code is the same
+/// code, and so is a file whose line breaks were converted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines(Arc<[u64]>);
+
+impl Lines {
+    /// The lines of a text; breaks are `\n`, `\r\n` and `\r`, as in LSP.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let lines = text.split('\n').flat_map(|line| {
+            // The return of `\r\n` belongs to its line break.
+            line.strip_suffix('\r').unwrap_or(line).split('\r')
+        });
+        Self(lines.map(|line| hash(line.trim())).collect())
+    }
+
+    /// Hash of a 0-based line; `None` behind the end.
+    #[must_use]
+    pub fn hash_at(&self, line: u32) -> Option<u64> {
+        self.0.get(line as usize).copied()
+    }
+
+    /// How many lines there are; an empty text has one.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+fn hash(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(line.as_bytes());
+    hasher.finish()
+}
+
+/// What an edit did to a line. Two lines with the same fate are the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fate {
+    /// It is still there, in the text after as this 0-based line.
+    Kept(u32),
+    /// It was changed, added or removed; the number names the stretch between two kept lines.
+    Edited(usize),
+}
+
+/// Which line of the text after an edit is which line of the text before.
+#[derive(Clone, Debug)]
+pub struct LineMap {
+    before: Vec<Fate>,
+    after: Vec<Fate>,
+}
+
+impl LineMap {
+    /// Compares two texts: equal beginnings and ends, then lines that occur once in both, and the
+    /// same again between those (patience diff). Bounded: at most [`DIFF_DEPTH_MAX`] rounds.
+    #[must_use]
+    pub fn between(before: &Lines, after: &Lines) -> Self {
+        let mut same = vec![None; before.0.len()];
+        let mut open = vec![(0..before.0.len(), 0..after.0.len())];
+        for _ in 0..DIFF_DEPTH_MAX {
+            let mut next = Vec::new();
+            for stretch in open {
+                match_stretch(&before.0, &after.0, stretch, &mut same, &mut next);
+            }
+            open = next;
+        }
+        let mut kept = vec![None; after.0.len()];
+        for at in same.iter().flatten() {
+            kept[*at] = Some(*at);
+        }
+        Self { before: fates(&same), after: fates(&kept) }
+    }
+
+    /// What became of a 0-based line of the text before; `None` behind its end.
+    #[must_use]
+    pub fn of_before(&self, line: u32) -> Option<Fate> {
+        self.before.get(line as usize).copied()
+    }
+
+    /// Where a 0-based line of the text after comes from; `None` behind its end.
+    #[must_use]
+    pub fn of_after(&self, line: u32) -> Option<Fate> {
+        self.after.get(line as usize).copied()
+    }
+}
+
+fn fates(kept: &[Option<usize>]) -> Vec<Fate> {
+    let mut stretch = 0;
+    let fate = |line: &Option<usize>| match line.map(u32::try_from) {
+        Some(Ok(line)) => {
+            stretch += 1;
+            Fate::Kept(line)
+        }
+        _ => Fate::Edited(stretch),
+    };
+    kept.iter().map(fate).collect()
+}
+
+type Stretch = (Range<usize>, Range<usize>);
+
+/// Matches what is equal at both ends of a stretch; between lines that occur once in both texts
+/// are the stretches of the next round.
+fn match_stretch(
+    before: &[u64],
+    after: &[u64],
+    (mut of, mut to): Stretch,
+    same: &mut [Option<usize>],
+    next: &mut Vec<Stretch>,
+) {
+    while !of.is_empty() && !to.is_empty() && before[of.start] == after[to.start] {
+        same[of.start] = Some(to.start);
+        (of.start, to.start) = (of.start + 1, to.start + 1);
+    }
+    while !of.is_empty() && !to.is_empty() && before[of.end - 1] == after[to.end - 1] {
+        (of.end, to.end) = (of.end - 1, to.end - 1);
+        same[of.end] = Some(to.end);
+    }
+    if of.is_empty() || to.is_empty() {
+        return;
+    }
+    let mut at = (of.start, to.start);
+    let anchors = longest_rising(&unique_in_both(before, after, &of, &to));
+    for (of_anchor, to_anchor) in anchors.iter().copied() {
+        next.push((at.0..of_anchor, at.1..to_anchor));
+        at = (of_anchor, to_anchor);
+    }
+    if !anchors.is_empty() {
+        next.push((at.0..of.end, at.1..to.end));
+    }
+}
+
+/// Lines that occur once in either stretch, as pairs in the order of the text before.
+fn unique_in_both(
+    before: &[u64],
+    after: &[u64],
+    of: &Range<usize>,
+    to: &Range<usize>,
+) -> Vec<(usize, usize)> {
+    let index = |lines: &[u64], range: &Range<usize>| {
+        let mut places: HashMap<u64, Option<usize>> = HashMap::new();
+        for at in range.clone() {
+            places.entry(lines[at]).and_modify(|place| *place = None).or_insert(Some(at));
+        }
+        places
+    };
+    let (places, others) = (index(before, of), index(after, to));
+    let pair = |at: usize| {
+        places[&before[at]]?;
+        Some((at, others.get(&before[at]).copied().flatten()?))
+    };
+    of.clone().filter_map(pair).collect()
+}
+
+/// The longest part of the pairs whose second numbers rise as well.
+fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // `ends[n]` is the pair on which a rising row of n + 1 pairs ends lowest.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, pair) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < pair.1);
+        previous.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        if length == ends.len() {
+            ends.push(at);
+        } else {
+            ends[length] = at;
+        }
+    }
+    let mut row = Vec::with_capacity(ends.len());
+    let mut at = ends.last().copied();
+    while let Some(pair) = at {
+        row.push(pairs[pair]);
+        at = previous[pair];
+    }
+    row.reverse();
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What becomes of each line of `before`: its new number, or `-`.
+    fn check(before: &str, after: &str, expected: &str) {
+        let map = LineMap::between(&Lines::of(before), &Lines::of(after));
+        let places = map.before.iter().map(|fate| match fate {
+            Fate::Kept(line) => line.to_string(),
+            Fate::Edited(_) => "-".to_owned(),
+        });
+        assert_eq!(places.collect::<Vec<_>>().join(" "), expected, "{before:?} -> {after:?}");
+    }
+
+    #[test]
+    fn lines_are_found_again() {
+        check("a\nb\nc", "a\nb\nc", "0 1 2");
+        check("a\nb\nc", "x\na\ny\nb\nc", "1 3 4");
+        check("a\nb\nc", "a\nB\nc", "0 - 2");
+        check("", "a", "-");
+    }
+
+    #[test]
+    fn indentation_and_line_breaks_do_not_count() {
+        check("a\nb\n", "if x:\r\n    a\r\n    b\r\n", "1 2 3");
+        check("a\rb", "b", "- 0");
+    }
+
+    #[test]
+    fn repeated_lines_keep_their_order() {
+        check("x\nx\nx", "x\nx\nx\nx", "0 1 2");
+        check("a\n}\nb\n}\nc\n}", "a\n}\nnew\n}\nb\n}\nc\n}", "0 1 4 5 6 7");
+    }
+
+    #[test]
+    fn changed_lines_between_the_same_kept_lines_share_their_fate() {
+        let (before, after) = (Lines::of("a\nold\nb\nout"), Lines::of("a\nnew\nb\nin\nc"));
+        let map = LineMap::between(&before, &after);
+        assert_eq!(map.of_before(1), map.of_after(1));
+        assert_eq!(map.of_before(3), map.of_after(3));
+        assert_ne!(map.of_before(1), map.of_after(3));
+        assert_eq!((map.of_before(4), map.of_after(5)), (None, None));
+    }
+
+    #[test]
+    fn a_text_of_the_largest_size_is_compared_at_once() {
+        let many = |word: &str| (0..200_000).map(|n| format!("{word}{}\n", n % 7)).collect();
+        let (before, after): (String, String) = (many("a"), many("b"));
+        let map = LineMap::between(&Lines::of(&before), &Lines::of(&after));
+        assert_eq!(map.of_before(0), Some(Fate::Edited(0)));
+    }
+
+    proptest! {
+        #[test]
+        fn only_equal_lines_are_kept_and_in_order(
+            before in prop::collection::vec("[a-e]", 0..30),
+            after in prop::collection::vec("[a-e]", 0..30),
+        ) {
+            let map =
+                LineMap::between(&Lines::of(&before.join("\n")), &Lines::of(&after.join("\n")));
+            let mut last = None;
+            for (text, fate) in before.iter().zip(&map.before) {
+                let Fate::Kept(now) = *fate else { continue };
+                prop_assert_eq!(text, &after[now as usize]);
+                prop_assert!(last < Some(now));
+                prop_assert_eq!(map.of_after(now), Some(*fate));
+                last = Some(now);
+            }
+            let count = |fates: &[Fate]| {
+                fates.iter().filter(|fate| matches!(fate, Fate::Kept(_))).count()
+            };
+            prop_assert_eq!(count(&map.before), count(&map.after));
+        }
+    }
+}
