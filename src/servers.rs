@@ -5,6 +5,7 @@ mod actor;
 mod breaker;
 mod diary;
 mod eviction;
+mod facts;
 pub mod install;
 mod memory;
 mod pool;
@@ -65,6 +66,8 @@ pub struct Measured {
     pub version: Option<String>,
     /// The findings, or why there are none to be had.
     pub outcome: Result<Vec<Finding>, Gap>,
+    /// What the project lacks, where that hides findings; those that remain are in `outcome`.
+    pub fault: Option<Gap>,
     /// Time from question to answer.
     pub elapsed: Duration,
 }
@@ -200,6 +203,7 @@ impl Servers {
         let (reply, answer) = oneshot::channel();
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
+        let asked = (language_id.clone(), subject.clone());
         let order = actor::Order::Measure { subject, language_id, reply };
         let ask = pool::Ask { around: around.clone(), choice, order };
         let sent = self.pool.send(pool::Order::Ask(Box::new(ask))).await.is_ok();
@@ -207,11 +211,16 @@ impl Servers {
             Ok(answer) if sent => answer,
             _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
         };
-        let outcome = outcome.map(|mut found| {
-            found.retain(|finding| !ignored.contains(&finding.code));
-            found
-        });
-        Measured { sensor, version, outcome, elapsed: begun.elapsed() }
+        let elapsed = begun.elapsed();
+        let (outcome, fault) = match outcome {
+            Ok(mut found) => {
+                found.retain(|finding| !ignored.contains(&finding.code));
+                let (found, fault) = facts::explained(around, asked, found).await;
+                (Ok(found), fault)
+            }
+            Err(gap) => (Err(gap), None),
+        };
+        Measured { sensor, version, outcome, fault, elapsed }
     }
 
     /// Passes a request about a document on, once the server has loaded the project. The query's

@@ -148,6 +148,8 @@ pub const INLINE_MS_MIN: u64 = 300;
 pub const LATENCY_SAMPLES_MAX: usize = 20;
 /// Warm answers before edits wait less than the budget.
 pub const LATENCY_SAMPLES_MIN: usize = 5;
+/// Unresolved modules of one Python file that make a missing virtual environment likely.
+pub const FAULT_IMPORTS_MIN: usize = 2;
 /// One line of the control protocol, either way.
 pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Time the daemon may take from its spawn to its first answer.

@@ -262,7 +262,9 @@ pub(super) async fn measure(
         fingerprint(&mut found);
         found
     });
-    word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed)
+    let word = word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
+    // What the project lacks is a gap beside the findings that remain.
+    Word { gap: word.gap.or(measured.fault), ..word }
 }
 
 fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {

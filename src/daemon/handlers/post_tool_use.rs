@@ -155,12 +155,7 @@ fn keep_lines(engine: &Engine, snapshot: &Snapshot, found: &[Finding]) {
 }
 
 /// The delta to an earlier set; by lines, where those of its text are still known.
-fn compared(
-    engine: &Engine,
-    before: Option<&[Finding]>,
-    now: Vec<Finding>,
-    text: &str,
-) -> Delta {
+fn compared(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, text: &str) -> Delta {
     let lines = before
         .and_then(|set| set.first())
         .and_then(|one| engine.ledger().lines.of(one.content_hash));

@@ -7,13 +7,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Step, Subject};
-use crate::base::finding::Finding;
+use crate::base::finding::{Finding, Severity};
+use crate::base::text::Range;
 use crate::base::verdict::{Cause, Gap};
+use crate::lsp::faults::INFERRED;
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::tsserver_findings;
-
-/// "Cannot find module" and its kin: noise in a file that no tsconfig.json covers.
-const MODULE_CODES: [&str; 5] = ["2307", "2580", "2591", "2792", "7016"];
 
 /// State of one question.
 #[derive(Debug, Default)]
@@ -79,22 +78,19 @@ impl Tsserver {
                     self.stage = Stage::Semantic;
                     return ask("semanticDiagnosticsSync", subject.file);
                 }
-                Step::Done(self.finish())
+                Step::Done(self.finish(subject))
             }
         }
     }
 
-    /// Without a tsconfig.json tsserver guesses how modules resolve; complaints about modules are
-    /// then the project's fault and one gap, not findings.
-    fn finish(&mut self) -> Result<Vec<Finding>, Gap> {
+    /// Without a tsconfig.json tsserver guesses how modules resolve. Which findings that explains is
+    /// for `lsp::faults` to say; here the fact is put beside them.
+    fn finish(&mut self, subject: &Subject<'_>) -> Result<Vec<Finding>, Gap> {
         let mut found = std::mem::take(&mut self.found);
-        if self.is_inferred {
-            let before = found.len();
-            found.retain(|finding| !MODULE_CODES.contains(&finding.code.as_str()));
-            if found.is_empty() && before > 0 {
-                return Err(Gap::new(Cause::ProjectFault, "imports cannot be resolved")
-                    .with_remedy("add a tsconfig.json or jsconfig.json"));
-            }
+        if self.is_inferred && !found.is_empty() {
+            let place = (subject.about.path.clone(), Range::default(), subject.about.hash);
+            let text = "the file belongs to no tsconfig.json";
+            found.push(Finding::new(subject.about.sensor, INFERRED, Severity::Info, place, text));
         }
         Ok(found)
     }
@@ -163,13 +159,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_project_module_complaints_are_a_gap_and_real_errors_stay() {
-        check("/dev/null/inferredProject1*", &json!([diagnostic(2307)]), "ProjectFault");
-        check(
-            "/dev/null/inferredProject1*",
-            &json!([diagnostic(2307), diagnostic(2322)]),
-            "1 found",
-        );
+    fn without_a_project_the_fact_stands_beside_the_findings() {
+        check("/dev/null/inferredProject1*", &json!([diagnostic(2307)]), "2 found");
+        check("/dev/null/inferredProject1*", &json!([]), "clean");
     }
 
     #[test]

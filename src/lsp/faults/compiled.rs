@@ -1,0 +1,143 @@
+//! Go, Rust, C/C++ and Java: a file that no project or build description covers. Codes of gopls
+//! 0.10 to 0.20, clangd 19 and 22, and Eclipse's Java server (`IProblem`).
+
+use super::{Facts, Fault, Wanted, indices};
+use crate::base::finding::Finding;
+
+pub(super) const WANTED_BY_GO: Wanted = Wanted {
+    names: &["go.mod", "go.work"],
+    manifests: &["go.mod"],
+    neighbours: false,
+    programs: &["go"],
+    codes: &[],
+};
+
+/// Without a toolchain gopls knows nothing; without a module it resolves only the standard
+/// library. An import that go.mod requires only has to be downloaded.
+pub(super) fn go(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    if facts.programs.is_empty() {
+        let remedy = "install Go and put it on PATH";
+        return Some(Fault::new("go is not on PATH", remedy, []));
+    }
+    let has_module = facts.has_any(&["go.mod", "go.work"]);
+    let manifest = facts.manifest("go.mod");
+    let foreign = indices(found, |one| {
+        let import = one.message.strip_prefix("could not import ").unwrap_or_default();
+        let import = import.split([' ', '(']).next().unwrap_or_default();
+        // Only a module's path begins with a host name.
+        let is_foreign = import.split('/').next().is_some_and(|host| host.contains('.'));
+        one.code == "BrokenImport" && is_foreign && (!has_module || is_required(manifest, import))
+    });
+    if foreign.is_empty() {
+        return None;
+    }
+    Some(if has_module {
+        Fault::new("modules of go.mod are not downloaded", "go mod download", foreign)
+    } else {
+        Fault::new("the file belongs to no Go module", "go mod init NAME && go mod tidy", foreign)
+    })
+}
+
+fn is_required(manifest: &str, import: &str) -> bool {
+    let required = manifest
+        .lines()
+        .filter_map(|line| line.trim().trim_start_matches("require ").split_whitespace().next());
+    let covers = |module: &str| {
+        import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    required.filter(|module| module.contains('.')).any(covers)
+}
+
+pub(super) const WANTED_BY_RUST: Wanted = Wanted {
+    names: &["Cargo.toml", "rust-project.json"],
+    manifests: &[],
+    neighbours: false,
+    programs: &["cargo"],
+    codes: &[],
+};
+
+/// Without a package rust-analyzer checks syntax at most, and says nothing.
+pub(super) fn rust(facts: &Facts) -> Option<Fault> {
+    if !facts.has_any(&["Cargo.toml", "rust-project.json"]) {
+        let detail = "the file belongs to no Cargo package, so only syntax is checked";
+        return Some(Fault::new(detail, "cargo init", []));
+    }
+    let has_cargo = facts.has_any(&["rust-project.json"]) || !facts.programs.is_empty();
+    (!has_cargo).then(|| {
+        Fault::new("cargo is not on PATH", "install the Rust toolchain (https://rustup.rs)", [])
+    })
+}
+
+pub(super) const WANTED_BY_CPP: Wanted = Wanted {
+    names: &[
+        "compile_commands.json",
+        "build/compile_commands.json",
+        "compile_flags.txt",
+        ".clangd",
+    ],
+    manifests: &["CMakeLists.txt"],
+    neighbours: false,
+    programs: &[],
+    codes: &["pp_file_not_found"],
+};
+
+/// What a header that was not found would have declared.
+const UNDECLARED_CODES: [&str; 5] = [
+    "undeclared_var_use",
+    "unknown_typename",
+    "no_template",
+    "typename_nested_not_found",
+    "ext_implicit_function_decl_c99",
+];
+
+pub(super) fn cpp(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    if facts.has_any(WANTED_BY_CPP.names) {
+        return None;
+    }
+    let explained = indices(found, |one| {
+        one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
+    });
+    let remedy = if facts.manifests.contains_key("CMakeLists.txt") {
+        "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    } else {
+        "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
+    };
+    let detail = "headers cannot be found: there is no compile_commands.json";
+    (!explained.is_empty()).then(|| Fault::new(detail, remedy, explained))
+}
+
+/// `IProblem.ImportNotFound`.
+const IMPORT_NOT_FOUND: &str = "268435846";
+/// `IProblem.UndefinedType`.
+const UNDEFINED_TYPE: &str = "16777218";
+const JAVA_BUILDS: &[&str] = &["pom.xml", "build.gradle", "build.gradle.kts", ".classpath"];
+
+pub(super) const WANTED_BY_JAVA: Wanted =
+    Wanted { names: JAVA_BUILDS, manifests: &[], neighbours: false, programs: &[], codes: &[] };
+
+pub(super) fn java(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    let said = indices(found, |one| one.message.contains("only syntax errors are reported"));
+    let has_build = facts.has_any(JAVA_BUILDS);
+    let imports = indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
+    if said.is_empty() && imports.is_empty() {
+        return None;
+    }
+    let unknown =
+        |name: &str| imports.iter().any(|at| found[*at].message.contains(&format!(".{name} ")));
+    // Only the types that come from those imports.
+    let types = indices(found, |one| {
+        one.code == UNDEFINED_TYPE
+            && one.message.split_whitespace().next().is_some_and(|name| unknown(name))
+    });
+    let (detail, remedy) = if has_build {
+        ("the file is on no class path, so only syntax is checked", "move it to a source folder")
+    } else if said.is_empty() {
+        ("imports cannot be resolved without a build file", "add a pom.xml or build.gradle")
+    } else {
+        (
+            "the file belongs to no Java project, so only syntax is checked",
+            "add a pom.xml or build.gradle",
+        )
+    };
+    Some(Fault::new(detail, remedy, said.into_iter().chain(imports.clone()).chain(types)))
+}

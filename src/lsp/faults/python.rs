@@ -1,0 +1,132 @@
+//! Python: imports that cannot be resolved because nothing is installed where the server looks.
+//! Codes of pyright 1.1, basedpyright 1.40, ty 0.0.105 and pyrefly.
+
+use std::collections::BTreeSet;
+
+use super::{Facts, Fault, Wanted, indices, quoted};
+use crate::base::finding::Finding;
+use crate::base::limits::FAULT_IMPORTS_MIN;
+
+const IMPORT_CODES: &[&str] = &[
+    "reportMissingImports",
+    "reportMissingModuleSource",
+    "import-not-found",
+    "unresolved-import",
+    "missing-import",
+];
+
+const MANIFESTS: &[&str] = &[
+    "requirements.txt",
+    "requirements-dev.txt",
+    "pyproject.toml",
+    "Pipfile",
+    "setup.cfg",
+    "setup.py",
+    "environment.yml",
+];
+
+pub(super) const WANTED: Wanted = Wanted {
+    names: &[],
+    manifests: MANIFESTS,
+    neighbours: true,
+    programs: &["python3", "python"],
+    codes: IMPORT_CODES,
+};
+
+/// Modules whose package has another name (package index).
+const PACKAGES: &[(&str, &str)] = &[
+    ("bs4", "beautifulsoup4"),
+    ("crypto", "pycryptodome"),
+    ("cv2", "opencv"),
+    ("dateutil", "python-dateutil"),
+    ("docx", "python-docx"),
+    ("dotenv", "python-dotenv"),
+    ("git", "gitpython"),
+    ("jose", "python-jose"),
+    ("jwt", "pyjwt"),
+    ("magic", "python-magic"),
+    ("multipart", "python-multipart"),
+    ("mysqldb", "mysqlclient"),
+    ("openssl", "pyopenssl"),
+    ("pil", "pillow"),
+    ("rest_framework", "djangorestframework"),
+    ("serial", "pyserial"),
+    ("skimage", "scikit-image"),
+    ("sklearn", "scikit-learn"),
+    ("slugify", "python-slugify"),
+    ("yaml", "pyyaml"),
+];
+
+pub(super) fn fault(text: &str, facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    // A module of the project itself is missing by mistake, whatever is installed.
+    let foreign = indices(found, |one| {
+        IMPORT_CODES.contains(&one.code.as_str())
+            && module(one).is_some_and(|name| !facts.neighbours.contains(name))
+    });
+    if foreign.is_empty() {
+        return None;
+    }
+    if !facts.has_environment && facts.programs.is_empty() {
+        let remedy = "install Python 3, then python3 -m venv .venv and the requirements";
+        return Some(Fault::new("imports cannot be resolved without Python", remedy, foreign));
+    }
+    let modules: BTreeSet<&str> = foreign.iter().filter_map(|at| module(&found[*at])).collect();
+    let lines: BTreeSet<u32> = foreign.iter().map(|at| found[*at].range.start.line).collect();
+    let is_most = lines.len() * 2 > import_count(text) && modules.len() >= FAULT_IMPORTS_MIN;
+    let is_declared = |at: &usize| {
+        module(&found[*at])
+            .is_some_and(|name| facts.manifests.values().any(|manifest| is_named(manifest, name)))
+    };
+    let explained: BTreeSet<usize> = if is_most && !facts.has_environment {
+        foreign
+    } else {
+        foreign.into_iter().filter(is_declared).collect()
+    };
+    if explained.is_empty() {
+        return None;
+    }
+    Some(Fault::new("imports cannot be resolved", &remedy(facts), explained))
+}
+
+fn remedy(facts: &Facts) -> String {
+    let install = match facts.manifests.keys().next().map(String::as_str) {
+        Some("requirements.txt") => ".venv/bin/pip install -r requirements.txt",
+        Some("pyproject.toml") => ".venv/bin/pip install -e .",
+        _ => ".venv/bin/pip install what is imported",
+    };
+    if facts.has_environment {
+        return "install the requirements into the virtual environment".to_owned();
+    }
+    format!(
+        "create a virtual environment and install the requirements (python3 -m venv .venv && {install})"
+    )
+}
+
+/// The top-level module an unresolved import names; relative ones are the project's own.
+fn module(finding: &Finding) -> Option<&str> {
+    let name = quoted(&finding.message)?;
+    name.split('.').next().filter(|top| !top.is_empty())
+}
+
+fn import_count(text: &str) -> usize {
+    let is_import = |line: &&str| {
+        let line = line.trim_start();
+        line.starts_with("import ") || line.starts_with("from ") && line.contains(" import")
+    };
+    text.lines().filter(is_import).count()
+}
+
+/// Whether a manifest names the package of a module. Names compare as the package index does it:
+/// without case, `_` and `-` alike.
+fn is_named(manifest: &str, module: &str) -> bool {
+    let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
+    let (manifest, module) = (plain(manifest), module.to_ascii_lowercase());
+    let package = PACKAGES.iter().find(|(name, _)| *name == module);
+    let package = plain(package.map_or(module.as_str(), |(_, package)| package));
+    let is_part = |character: char| character.is_ascii_alphanumeric();
+    manifest.match_indices(&package).any(|(at, _)| {
+        let before = manifest[..at].chars().next_back();
+        let after = manifest[at + package.len()..].chars().next();
+        !before.is_some_and(|it| is_part(it) || it == '-') && !after.is_some_and(is_part)
+    })
+}

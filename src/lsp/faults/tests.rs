@@ -1,0 +1,245 @@
+//! Faults with messages as the servers wrote them.
+
+use std::path::Path;
+
+use super::*;
+use crate::base::finding::Severity;
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::text::{Position, Range};
+
+/// Findings as `code: message`, one on each line of the file.
+fn findings(of: &[(&str, &str)]) -> Vec<Finding> {
+    let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
+    let one = |(line, (code, message)): (usize, &(&str, &str))| {
+        let at = Position { line: u32::try_from(line).expect("few"), character: 0 };
+        let place = (path.clone(), Range { start: at, end: at }, ContentHash::of(b""));
+        Finding::new("s", code, Severity::Error, place, message)
+    };
+    of.iter().enumerate().map(one).collect()
+}
+
+fn names(of: &[&str]) -> BTreeSet<String> {
+    of.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn texts(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+    of.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+/// What remains, by code, and the gap; empty for none.
+fn check(
+    language: &str,
+    text: &str,
+    facts: &Facts,
+    found: &[(&str, &str)],
+    remaining: &[&str],
+    gap: &str,
+) {
+    let (left, told) = explain(language, text, facts, findings(found));
+    let left: Vec<&str> = left.iter().map(|one| one.code.as_str()).collect();
+    let told = told.map(|told| told.to_string()).unwrap_or_default();
+    assert_eq!(left, remaining, "{told}");
+    assert!(told.starts_with(gap) && gap.is_empty() == told.is_empty(), "{told:?}");
+}
+
+const NUMPY: (&str, &str) = ("reportMissingImports", "Import \"numpy\" could not be resolved");
+const DJANGO: (&str, &str) =
+    ("import-not-found", "Cannot resolve imported module `django.db` info: Searched in 3 paths");
+const TYPE: (&str, &str) = ("reportAssignmentType", "Type \"str\" is not assignable");
+
+fn python_facts() -> Facts {
+    Facts { programs: names(&["python3"]), ..Facts::default() }
+}
+
+#[test]
+fn python_without_an_environment_is_one_gap_and_real_errors_stay() {
+    let text = "import numpy\nfrom django.db import models\nx: int = ''\n";
+    let gap = "imports cannot be resolved: create a virtual environment";
+    check("python", text, &python_facts(), &[NUMPY, DJANGO, TYPE], &["reportAssignmentType"], gap);
+    let declared = Facts {
+        manifests: texts(&[("pyproject.toml", "dependencies = [\"NumPy>=2\"]")]),
+        ..python_facts()
+    };
+    check("python", "import numpy\n", &declared, &[NUMPY], &[], gap);
+    let none = Facts::default();
+    check(
+        "python",
+        "import numpy\n",
+        &none,
+        &[NUMPY],
+        &[],
+        "imports cannot be resolved without Python",
+    );
+}
+
+#[test]
+fn a_python_import_that_no_environment_would_mend_is_a_finding() {
+    let missing = &["reportMissingImports"];
+    check("python", "import numpy\n", &python_facts(), &[NUMPY], missing, "");
+    // Two of many are no sign of a missing environment.
+    let many = format!("import numpy\nimport django\n{}", "import os\n".repeat(3));
+    let both = &["reportMissingImports", "import-not-found"];
+    check("python", &many, &python_facts(), &[NUMPY, DJANGO], both, "");
+    // A module of the project that is not there.
+    let own = Facts { neighbours: names(&["numpy", "django"]), ..python_facts() };
+    let text = "import numpy\nimport django\n";
+    check("python", text, &own, &[NUMPY, DJANGO], both, "");
+    // The environment has everything that is declared.
+    let environment = Facts { has_environment: true, ..python_facts() };
+    check("python", text, &environment, &[NUMPY, DJANGO], both, "");
+}
+
+#[test]
+fn a_declared_python_package_is_known_by_its_modules_name() {
+    let said = ("reportMissingImports", "Import \"yaml\" could not be resolved");
+    let facts = Facts {
+        has_environment: true,
+        manifests: texts(&[("requirements.txt", "# ours\nPyYAML==6.0\nrequests-toolbelt\n")]),
+        ..python_facts()
+    };
+    check("python", "import yaml\n", &facts, &[said], &[], "imports cannot be resolved: install");
+    let other = ("reportMissingImports", "Import \"request\" could not be resolved");
+    check("python", "import request\n", &facts, &[other], &["reportMissingImports"], "");
+}
+
+fn node_facts(missing: &[&str]) -> Facts {
+    Facts {
+        names: names(&["tsconfig.json", "pnpm-lock.yaml"]),
+        missing_packages: names(missing),
+        ..Facts::default()
+    }
+}
+
+const EXPRESS: (&str, &str) = ("2307", "Cannot find module 'express' or its type declarations.");
+const NODE: (&str, &str) = ("2591", "Cannot find name 'process'. Do you need types for node?");
+const RELATIVE: (&str, &str) = ("2307", "Cannot find module './nope' or its type declarations.");
+const IMPLICIT: (&str, &str) = ("7006", "Parameter 'req' implicitly has an 'any' type.");
+const WRONG: (&str, &str) = ("2322", "Type 'string' is not assignable to type 'number'.");
+
+#[test]
+fn packages_that_nobody_installed_are_one_gap() {
+    let found = &[EXPRESS, NODE, RELATIVE, IMPLICIT, WRONG];
+    let facts = node_facts(&["express", "@types/node"]);
+    let gap = "packages of package.json are not installed: pnpm install";
+    check("typescript", "", &facts, found, &["2307", "2322"], gap);
+    // What is not declared stays an error after the installation.
+    let facts = node_facts(&["express"]);
+    check("typescript", "", &facts, found, &["2591", "2307", "2322"], gap);
+    let all = &["2307", "2591", "2307", "7006", "2322"];
+    check("typescript", "", &node_facts(&[]), found, all, "");
+    let scoped = ("2307", "Cannot find module '@a/b/c'.");
+    check("javascript", "", &node_facts(&["@a/b"]), &[scoped], &[], gap);
+    let types = ("7016", "Could not find a declaration file for module 'cors'.");
+    check("typescript", "", &node_facts(&["@types/cors"]), &[types], &[], gap);
+}
+
+#[test]
+fn a_file_without_a_tsconfig_is_told_once() {
+    let gap = "imports cannot be resolved: add a tsconfig.json";
+    check("typescript", "", &Facts::default(), &[EXPRESS, RELATIVE, WRONG], &["2307", "2322"], gap);
+    check("typescript", "", &Facts::default(), &[WRONG], &["2322"], "");
+    // One that the tsconfig.json excludes; the mark never leaves.
+    let mark = (INFERRED, "the file belongs to no tsconfig.json");
+    check("typescript", "", &node_facts(&[]), &[EXPRESS, mark], &[], gap);
+    check("typescript", "", &node_facts(&[]), &[WRONG, mark], &["2322"], "");
+}
+
+#[test]
+fn a_tsconfig_without_its_base_is_never_clean() {
+    let facts = Facts { missing_base: Some("./base.json".to_owned()), ..node_facts(&[]) };
+    let target =
+        ("2550", "Property 'at' does not exist. Do you need to change your target library?");
+    check(
+        "typescript",
+        "",
+        &facts,
+        &[target, WRONG],
+        &["2322"],
+        "tsconfig.json extends ./base.json",
+    );
+    check("typescript", "", &facts, &[], &[], "tsconfig.json extends ./base.json");
+}
+
+#[test]
+fn go_without_a_module_or_a_toolchain() {
+    let import = ("BrokenImport", "could not import github.com/x/y (cannot find package)");
+    let facts = Facts { programs: names(&["go"]), ..Facts::default() };
+    let found = &[import, ("UnusedVar", "q declared but not used")];
+    check("go", "", &facts, found, &["UnusedVar"], "the file belongs to no Go module: go mod init");
+    check("go", "", &Facts::default(), &[], &[], "go is not on PATH");
+    let module = |text| Facts {
+        names: names(&["go.mod"]),
+        manifests: texts(&[("go.mod", text)]),
+        ..facts.clone()
+    };
+    let required = module("module m\nrequire (\n\tgithub.com/x v1.0.0\n)\n");
+    check("go", "", &required, found, &["UnusedVar"], "modules of go.mod are not downloaded");
+    check("go", "", &module("module m\n"), found, &["BrokenImport", "UnusedVar"], "");
+    let typing = ("BrokenImport", "could not import fmtt (package fmtt is not in GOROOT)");
+    check("go", "", &facts, &[typing], &["BrokenImport"], "");
+}
+
+#[test]
+fn rust_without_a_package_or_cargo_is_never_clean() {
+    check("rust", "", &Facts::default(), &[], &[], "the file belongs to no Cargo package");
+    let package = Facts { names: names(&["Cargo.toml"]), ..Facts::default() };
+    check("rust", "", &package, &[], &[], "cargo is not on PATH");
+    let whole = Facts { programs: names(&["cargo"]), ..package };
+    check("rust", "", &whole, &[WRONG], &["2322"], "");
+}
+
+#[test]
+fn headers_without_compile_commands_are_one_gap() {
+    let found = &[
+        ("pp_file_not_found", "'mylib/thing.h' file not found"),
+        ("undeclared_var_use", "Use of undeclared identifier 'mylib'"),
+        ("init_conversion_failed", "Cannot initialize a variable of type 'int'"),
+    ];
+    let gap = "headers cannot be found";
+    check("cpp", "", &Facts::default(), found, &["init_conversion_failed"], gap);
+    let described = Facts { names: names(&["compile_commands.json"]), ..Facts::default() };
+    let all = &["pp_file_not_found", "undeclared_var_use", "init_conversion_failed"];
+    check("cpp", "", &described, found, all, "");
+    // Nothing to explain: only then are facts not gathered.
+    assert!(wanted("cpp", &findings(&found[1..])).is_none());
+}
+
+#[test]
+fn java_outside_a_project() {
+    let syntax = ("32", "A.java is a non-project file, only syntax errors are reported");
+    let gap = "the file belongs to no Java project, so only syntax is checked: add a pom.xml";
+    check("java", "", &Facts::default(), &[syntax, WRONG], &["2322"], gap);
+    let found = &[
+        ("268435846", "The import org.junit.Test cannot be resolved"),
+        ("16777218", "Test cannot be resolved to a type"),
+        ("16777218", "Tset cannot be resolved to a type"),
+    ];
+    let gap = "imports cannot be resolved without a build file";
+    check("java", "", &Facts::default(), found, &["16777218"], gap);
+    let project = Facts { names: names(&["pom.xml"]), ..Facts::default() };
+    check("java", "", &project, found, &["268435846", "16777218", "16777218"], "");
+}
+
+#[test]
+fn php_without_its_packages() {
+    let found = &[
+        ("P1009", "Undefined type 'Symfony\\Component\\Console\\Application'."),
+        ("P1009", "Undefined type 'App\\Own'."),
+        ("P1010", "Undefined function 'foo_bar'."),
+    ];
+    let manifest =
+        r#"{"require": {"symfony/console": "^6"}, "autoload": {"psr-4": {"App\\": "src/"}}}"#;
+    let facts = Facts { manifests: texts(&[("composer.json", manifest)]), ..Facts::default() };
+    let gap = "packages of composer.json are not installed: composer install";
+    check("php", "", &facts, found, &["P1009", "P1010"], gap);
+    let installed = Facts { names: names(&["vendor"]), ..facts };
+    check("php", "", &installed, found, &["P1009", "P1009", "P1010"], "");
+    check("php", "", &Facts::default(), found, &["P1009", "P1009", "P1010"], "");
+}
+
+#[test]
+fn other_languages_have_no_known_faults() {
+    assert!(wanted("swift", &findings(&[WRONG])).is_none());
+    check("swift", "", &Facts::default(), &[WRONG], &["2322"], "");
+}

@@ -1,0 +1,197 @@
+//! TypeScript and JavaScript: packages that package.json declares and nobody installed, a
+//! tsconfig.json whose base is missing, a file that no tsconfig.json covers. Codes of TypeScript
+//! 5.9 and 7.0 (`diagnosticMessages.json`).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Facts, Fault, Wanted, indices, quoted};
+use crate::base::finding::Finding;
+
+pub(super) const WANTED: Wanted = Wanted {
+    names: &[
+        "tsconfig.json",
+        "jsconfig.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "bun.lock",
+        "bun.lockb",
+    ],
+    manifests: &["package.json"],
+    neighbours: false,
+    programs: &[],
+    codes: &[],
+};
+
+/// Code of the finding by which `lsp::freshness::tsserver` says that a file belongs to no
+/// tsconfig.json. It never leaves [`super::explain`].
+pub(in crate::lsp) const INFERRED: &str = "inferred-project";
+
+/// A module was not found, or nothing is known about it; the message quotes it.
+const MODULE_CODES: [&str; 4] = ["2307", "2792", "2875", "7016"];
+/// A name of Node is unknown.
+const NODE_CODES: [&str; 2] = ["2580", "2591"];
+/// A name of a test runner is unknown.
+const RUNNER_CODES: [&str; 2] = ["2582", "2593"];
+const RUNNERS: [&str; 5] = ["@types/jest", "@types/mocha", "jest", "mocha", "vitest"];
+/// "Implicitly has an 'any' type": what an unknown module makes of callbacks and of JSX.
+const IMPLICIT_CODES: [&str; 3] = ["7006", "7026", "7031"];
+/// "Do you need to change your target library?", JSX and module options: settings that a missing
+/// base would have held.
+const OPTION_CODES: [&str; 9] =
+    ["1259", "1378", "2550", "2568", "2583", "2585", "2792", "2802", "17004"];
+const NODE_MODULES: [&str; 17] = [
+    "assert",
+    "buffer",
+    "child_process",
+    "crypto",
+    "events",
+    "fs",
+    "http",
+    "https",
+    "net",
+    "os",
+    "path",
+    "process",
+    "stream",
+    "timers",
+    "url",
+    "util",
+    "zlib",
+];
+
+pub(super) fn is_mark(finding: &Finding) -> bool {
+    finding.code == INFERRED
+}
+
+pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    if let Some(base) = &facts.missing_base {
+        let explained = indices(found, |one| {
+            OPTION_CODES.contains(&one.code.as_str()) || is_missing_package(facts, one)
+        });
+        let detail = format!("tsconfig.json extends {base}, which cannot be found");
+        let remedy = match base.starts_with('.') {
+            true => "mend \"extends\"".to_owned(),
+            false => install(facts),
+        };
+        return Some(Fault::new(&detail, &remedy, explained));
+    }
+    let missing = indices(found, |one| is_missing_package(facts, one));
+    if !missing.is_empty() {
+        let implied = indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
+        let detail = "packages of package.json are not installed";
+        return Some(Fault::new(detail, &install(facts), missing.into_iter().chain(implied)));
+    }
+    let is_inferred =
+        found.iter().any(is_mark) || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
+    let guessed = indices(found, |one| {
+        let is_foreign = || quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']));
+        let code = one.code.as_str();
+        NODE_CODES.contains(&code) || MODULE_CODES.contains(&code) && is_foreign()
+    });
+    (is_inferred && !guessed.is_empty()).then(|| {
+        let remedy = "add a tsconfig.json or jsconfig.json that covers the file";
+        Fault::new("imports cannot be resolved", remedy, guessed)
+    })
+}
+
+/// Whether the packages that nobody installed would have made this finding go away.
+fn is_missing_package(facts: &Facts, finding: &Finding) -> bool {
+    let is_missing = |package: &str| facts.missing_packages.contains(package);
+    let code = finding.code.as_str();
+    if MODULE_CODES.contains(&code) {
+        return quoted(&finding.message).is_some_and(|module| {
+            let package = package(module);
+            let types = format!("@types/{}", package.trim_start_matches('@').replace('/', "__"));
+            let is_of_node = module.starts_with("node:") || NODE_MODULES.contains(&package);
+            is_missing(package) || is_missing(&types) || is_of_node && is_missing("@types/node")
+        });
+    }
+    NODE_CODES.contains(&code) && is_missing("@types/node")
+        || RUNNER_CODES.contains(&code) && RUNNERS.into_iter().any(is_missing)
+}
+
+/// `@scope/name` of `@scope/name/part`, `name` of `name/part`.
+#[must_use]
+pub fn package(module: &str) -> &str {
+    let segments = if module.starts_with('@') { 2 } else { 1 };
+    let end = module.match_indices('/').nth(segments - 1).map_or(module.len(), |(at, _)| at);
+    &module[..end]
+}
+
+fn install(facts: &Facts) -> String {
+    let by_lock = [
+        ("pnpm-lock.yaml", "pnpm install"),
+        ("yarn.lock", "yarn install"),
+        ("bun.lock", "bun install"),
+        ("bun.lockb", "bun install"),
+    ];
+    let known = by_lock.into_iter().find(|(lock, _)| facts.names.contains(*lock));
+    known.map_or("npm install", |(_, command)| command).to_owned()
+}
+
+/// The packages that a package.json declares; none for one that cannot be read.
+#[must_use]
+pub fn declared(manifest: &str) -> BTreeSet<String> {
+    let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+    let of_kind = |kind| manifest[kind].as_object().into_iter().flat_map(|map| map.keys().cloned());
+    kinds.into_iter().flat_map(of_kind).collect()
+}
+
+/// What a tsconfig.json extends: a path, a package's file, or several. The file may hold comments
+/// and trailing commas.
+#[must_use]
+pub fn bases(config: &str) -> Vec<String> {
+    let config = without_comments(config);
+    let Some((_, rest)) = config.split_once("\"extends\"") else { return Vec::new() };
+    let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else {
+        return Vec::new();
+    };
+    let strings =
+        |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    match value.strip_prefix('[') {
+        Some(list) => strings(list.split(']').next().unwrap_or_default()),
+        None => strings(value).into_iter().take(1).collect(),
+    }
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '/']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = if rest.starts_with("//") {
+            let end = rest.find('\n').unwrap_or(rest.len());
+            rest = &rest[end..];
+            continue;
+        } else if rest.starts_with("/*") {
+            let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
+            rest = &rest[end..];
+            continue;
+        } else if rest.starts_with('"') {
+            string_length(rest)
+        } else {
+            1
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Length in bytes of the string literal at the beginning of a text.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            '"' if !is_escaped => return at + 1,
+            '\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
+}
