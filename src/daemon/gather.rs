@@ -343,8 +343,10 @@ fn split_unseen(
 ) -> (Vec<RelPath>, Vec<Skipped>) {
     let mut gaps: BTreeMap<&RelPath, Option<&Gap>> = BTreeMap::new();
     for word in words {
-        let gap = gaps.entry(&word.path).or_insert(word.gap.as_ref());
-        *gap = gap.and(word.gap.as_ref());
+        // Findings beside a gap are a look at the file all the same.
+        let unseen = word.gap.as_ref().filter(|_| word.found.is_empty());
+        let gap = gaps.entry(&word.path).or_insert(unseen);
+        *gap = gap.and(unseen);
     }
     let (mut files, mut skipped) = (Vec::new(), Vec::new());
     for path in paths {

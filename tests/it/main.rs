@@ -3,8 +3,10 @@
 mod catalogue;
 mod check;
 mod daemon;
+mod deltas;
 mod docs;
 mod fake_server;
+mod faults;
 mod hooks;
 mod loops;
 mod mcp;

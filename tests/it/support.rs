@@ -283,6 +283,8 @@ pub(crate) fn clean_environment() -> Vec<(OsString, OsString)> {
         "AZURE_",
         "CARGO_",
         "NEXTEST",
+        "VIRTUAL_ENV",
+        "CONDA_",
     ];
     const WORDS: &[&str] = &["TOKEN", "SECRET", "PASSWORD", "API_KEY", "APIKEY", "CREDENTIAL"];
     std::env::vars_os()

@@ -3,6 +3,7 @@
 mod alternatives;
 mod auxiliary;
 mod cpp;
+mod faults;
 mod go;
 mod importers;
 mod java;

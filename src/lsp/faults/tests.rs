@@ -137,7 +137,14 @@ fn packages_that_nobody_installed_are_one_gap() {
 #[test]
 fn a_file_without_a_tsconfig_is_told_once() {
     let gap = "imports cannot be resolved: add a tsconfig.json";
-    check("typescript", "", &Facts::default(), &[EXPRESS, RELATIVE, WRONG], &["2307", "2322"], gap);
+    check(
+        "typescript",
+        "",
+        &Facts::default(),
+        &[EXPRESS, RELATIVE, IMPLICIT, WRONG],
+        &["2307", "2322"],
+        gap,
+    );
     check("typescript", "", &Facts::default(), &[WRONG], &["2322"], "");
     // One that the tsconfig.json excludes; the mark never leaves.
     let mark = (INFERRED, "the file belongs to no tsconfig.json");

@@ -78,8 +78,8 @@ pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         return Some(Fault::new(&detail, &remedy, explained));
     }
     let missing = indices(found, |one| is_missing_package(facts, one));
+    let implied = indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
     if !missing.is_empty() {
-        let implied = indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
         let detail = "packages of package.json are not installed";
         return Some(Fault::new(detail, &install(facts), missing.into_iter().chain(implied)));
     }
@@ -92,7 +92,7 @@ pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
     });
     (is_inferred && !guessed.is_empty()).then(|| {
         let remedy = "add a tsconfig.json or jsconfig.json that covers the file";
-        Fault::new("imports cannot be resolved", remedy, guessed)
+        Fault::new("imports cannot be resolved", remedy, guessed.into_iter().chain(implied))
     })
 }
 
