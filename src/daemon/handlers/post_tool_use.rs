@@ -193,7 +193,7 @@ struct Asked {
     was_measured: bool,
     /// How long the edit waits for it.
     wait: Duration,
-    answer: JoinHandle<Word>,
+    answer: JoinHandle<(Snapshot, Word)>,
 }
 
 fn ask(
@@ -257,10 +257,10 @@ impl Asked {
             let sensor = topic.sensor.clone();
             let (reader, snapshot) = (call.reader(), snapshot.clone());
             let engine = Arc::clone(engine);
-            Pending { engine, reader, topic, number, snapshot }.follow(answer);
+            Pending { engine, reader, topic, number }.follow(answer, snapshot);
             return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
         };
-        let Ok(word) = joined else { return Vec::new() };
+        let Ok((snapshot, word)) = joined else { return Vec::new() };
         let is_partial = is_partial(&word);
         let mut said = Vec::new();
         let gap = if word.gap.is_none() || is_partial {
@@ -286,14 +286,14 @@ impl Asked {
     }
 }
 
-/// A measurement of the bytes that are still there at its end.
+/// A measurement of the bytes that are there at its end, and which those are.
 async fn measure(
     engine: Arc<Engine>,
     project: Project,
-    snapshot: Snapshot,
+    mut snapshot: Snapshot,
     chosen: Chosen,
     look: Arc<OnceCell<bool>>,
-) -> Word {
+) -> (Snapshot, Word) {
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
     let look = look.get_or_init(async || {
@@ -301,29 +301,34 @@ async fn measure(
     });
     let first = gather::measure(&engine, &project, &snapshot, chosen.clone());
     let (look, mut word) = tokio::join!(look, first);
-    let mut is_behind = *look;
-    for _ in 0..=MEASURE_RETRIES_MAX {
+    let (mut is_behind, mut is_current) = (*look, false);
+    for _ in 0..MEASURE_RETRIES_MAX {
         // Superseded by older bytes that were asked about later: hooks overtake each other.
         let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
-        if !(is_behind || is_superseded) || !is_on_disk(&project, &snapshot).await {
+        let Some(now) = on_disk(&project, &snapshot).await else { break };
+        is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
+        if is_current {
             break;
         }
-        is_behind = false;
+        // A formatter, or an edit whose own hook is on its way: only what is there now counts, and a
+        // question about other bytes would supersede that hook's.
+        (snapshot, is_behind) = (now, false);
         word = gather::measure(&engine, &project, &snapshot, chosen.clone()).await;
     }
     learn(&engine, &project, &word);
     let mut words = [word];
-    gather::void_what_changed(&project, &mut words).await;
+    if !is_current {
+        gather::void_what_changed(&project, &mut words).await;
+    }
     gather::remember(&engine, &project, &words);
     let [word] = words;
     keep_lines(&engine, &snapshot, &word.found);
-    word
+    (snapshot, word)
 }
 
-/// Whether a file still has these bytes. A question about others would supersede the newer one.
-async fn is_on_disk(project: &Project, snapshot: &Snapshot) -> bool {
-    let now = read(project, &snapshot.path.under(&project.root)).await;
-    matches!(now, Some(Ok(now)) if now.hash == snapshot.hash)
+/// The file as it is now; `None` when it cannot be read any more.
+async fn on_disk(project: &Project, snapshot: &Snapshot) -> Option<Snapshot> {
+    read(project, &snapshot.path.under(&project.root)).await?.ok()
 }
 
 /// Remembers how long the server took.
@@ -364,32 +369,31 @@ struct Pending {
     reader: Reader,
     topic: Topic,
     number: u64,
-    snapshot: Snapshot,
 }
 
 impl Pending {
     /// Waits for the answer and keeps it for the reader, without holding up anybody.
-    fn follow(self, answer: JoinHandle<Word>) {
+    fn follow(self, answer: JoinHandle<(Snapshot, Word)>, asked: Snapshot) {
         let job = self.engine.job();
         let patience =
             self.engine.ledger().latency(&self.topic.root, &self.topic.sensor).patience();
         tokio::spawn(async move {
             let _job = job;
             match timeout(patience, answer).await {
-                Ok(Ok(word)) => self.keep(word),
+                Ok(Ok((snapshot, word))) => self.keep(&snapshot, word),
                 Ok(Err(_)) => {}
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
-                    self.keep_gap(Gap::new(Cause::TimedOut, detail));
+                    self.keep_gap(asked.hash, Gap::new(Cause::TimedOut, detail));
                 }
             }
         });
     }
 
-    fn keep(self, word: Word) {
+    fn keep(self, snapshot: &Snapshot, word: Word) {
         let gap = word.gap.clone();
         if let Some(gap) = gap.clone().filter(|_| !is_partial(&word)) {
-            return self.keep_gap(gap);
+            return self.keep_gap(snapshot.hash, gap);
         }
         let session = &self.reader.session;
         let told = self.engine.ledger().untold(session).tell(&self.topic, self.number);
@@ -397,26 +401,32 @@ impl Pending {
         let Some(baseline) = told else { return };
         let earlier = if is_partial(&word) { &baseline.partial } else { &baseline.whole };
         let earlier = earlier.clone();
-        let delta = delta_of(&self.engine, baseline, word, &self.snapshot.text);
-        self.deliver(delta, gap, earlier);
+        let delta = delta_of(&self.engine, baseline, word, &snapshot.text);
+        self.deliver(snapshot.hash, delta, gap, earlier);
     }
 
     /// Without a verdict what the session knew stays what the next answer is compared with.
-    fn keep_gap(self, gap: Gap) {
+    fn keep_gap(self, hash: ContentHash, gap: Gap) {
         let session = &self.reader.session;
         if self.engine.ledger().untold(session).is_newest(&self.topic, self.number) {
-            self.deliver(Delta::default(), Some(gap), None);
+            self.deliver(hash, Delta::default(), Some(gap), None);
         }
     }
 
-    fn deliver(self, delta: Delta, gap: Option<Gap>, baseline: Option<Vec<Finding>>) {
+    fn deliver(
+        self,
+        hash: ContentHash,
+        delta: Delta,
+        gap: Option<Gap>,
+        baseline: Option<Vec<Finding>>,
+    ) {
         let Topic { root, path, sensor, .. } = self.topic;
         let gaps = gap.map(|gap| (sensor.clone(), gap)).into_iter().collect();
         let (about, late) = (path.clone(), Some(sensor.clone()));
         let feedback = EditFeedback { path: about, delta, gaps, gaps_are_news: true, late };
         // The hook has said that an answer follows, so even a clean one does.
         let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
-        let late = Late { root, path, sensor, hash: self.snapshot.hash, text, baseline };
+        let late = Late { root, path, sensor, hash, text, baseline };
         self.engine.ledger().deliver_later(&self.reader, late);
     }
 }
