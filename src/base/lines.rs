@@ -232,8 +232,9 @@ mod tests {
 
     #[test]
     fn a_text_of_the_largest_size_is_compared_at_once() {
-        let many = |word: &str| (0..200_000).map(|n| format!("{word}{}\n", n % 7)).collect();
-        let (before, after): (String, String) = (many("a"), many("b"));
+        let many =
+            |words: [&str; 3]| words.map(|word| format!("{word}\n")).concat().repeat(100_000);
+        let (before, after) = (many(["a", "b", "c"]), many(["d", "e", "f"]));
         let map = LineMap::between(&Lines::of(&before), &Lines::of(&after));
         assert_eq!(map.of_before(0), Some(Fate::Edited(0)));
     }

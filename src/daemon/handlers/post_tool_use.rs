@@ -255,9 +255,8 @@ impl Asked {
                 return Vec::new();
             }
             let sensor = topic.sensor.clone();
-            let (reader, snapshot) = (call.reader(), snapshot.clone());
-            let engine = Arc::clone(engine);
-            Pending { engine, reader, topic, number }.follow(answer, snapshot);
+            let (reader, engine) = (call.reader(), Arc::clone(engine));
+            Pending { engine, reader, topic, number }.follow(answer, snapshot.hash);
             return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
         };
         let Ok((snapshot, word)) = joined else { return Vec::new() };
@@ -373,7 +372,7 @@ struct Pending {
 
 impl Pending {
     /// Waits for the answer and keeps it for the reader, without holding up anybody.
-    fn follow(self, answer: JoinHandle<(Snapshot, Word)>, asked: Snapshot) {
+    fn follow(self, answer: JoinHandle<(Snapshot, Word)>, asked: ContentHash) {
         let job = self.engine.job();
         let patience =
             self.engine.ledger().latency(&self.topic.root, &self.topic.sensor).patience();
@@ -384,7 +383,7 @@ impl Pending {
                 Ok(Err(_)) => {}
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
-                    self.keep_gap(asked.hash, Gap::new(Cause::TimedOut, detail));
+                    self.keep_gap(asked, Gap::new(Cause::TimedOut, detail));
                 }
             }
         });

@@ -126,8 +126,7 @@ pub(super) fn java(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         |name: &str| imports.iter().any(|at| found[*at].message.contains(&format!(".{name} ")));
     // Only the types that come from those imports.
     let types = indices(found, |one| {
-        one.code == UNDEFINED_TYPE
-            && one.message.split_whitespace().next().is_some_and(|name| unknown(name))
+        one.code == UNDEFINED_TYPE && one.message.split_whitespace().next().is_some_and(&unknown)
     });
     let (detail, remedy) = if has_build {
         ("the file is on no class path, so only syntax is checked", "move it to a source folder")

@@ -71,10 +71,8 @@ pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
             OPTION_CODES.contains(&one.code.as_str()) || is_missing_package(facts, one)
         });
         let detail = format!("tsconfig.json extends {base}, which cannot be found");
-        let remedy = match base.starts_with('.') {
-            true => "mend \"extends\"".to_owned(),
-            false => install(facts),
-        };
+        let remedy =
+            if base.starts_with('.') { "mend \"extends\"".to_owned() } else { install(facts) };
         return Some(Fault::new(&detail, &remedy, explained));
     }
     let missing = indices(found, |one| is_missing_package(facts, one));

@@ -78,21 +78,21 @@ impl Tsserver {
                     self.stage = Stage::Semantic;
                     return ask("semanticDiagnosticsSync", subject.file);
                 }
-                Step::Done(self.finish(subject))
+                Step::Done(Ok(self.finish(subject)))
             }
         }
     }
 
     /// Without a tsconfig.json tsserver guesses how modules resolve. Which findings that explains is
     /// for `lsp::faults` to say; here the fact is put beside them.
-    fn finish(&mut self, subject: &Subject<'_>) -> Result<Vec<Finding>, Gap> {
+    fn finish(&mut self, subject: &Subject<'_>) -> Vec<Finding> {
         let mut found = std::mem::take(&mut self.found);
         if self.is_inferred && !found.is_empty() {
             let place = (subject.about.path.clone(), Range::default(), subject.about.hash);
             let text = "the file belongs to no tsconfig.json";
             found.push(Finding::new(subject.about.sensor, INFERRED, Severity::Info, place, text));
         }
-        Ok(found)
+        found
     }
 }
 
