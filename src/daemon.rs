@@ -1,10 +1,12 @@
 //! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
 //! daemon, and one handler per request.
 
+mod blast;
 pub mod engine;
 mod gather;
 mod handlers;
 mod ledger;
 pub mod lifecycle;
 mod log;
+mod look;
 mod project;

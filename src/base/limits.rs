@@ -131,7 +131,7 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 /// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
 /// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
-/// Time `hook post-tool-use` waits.
+/// Time `hook post-tool-use` and `hook post-tool-batch` wait.
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.
 pub const HOOK_START_MS_MAX: u64 = 8_000;

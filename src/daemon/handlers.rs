@@ -1,5 +1,6 @@
 //! One handler per request: the list of files below is the list of what can be asked.
 
+mod changed_on_disk;
 mod check;
 mod daemon_status;
 mod hook;

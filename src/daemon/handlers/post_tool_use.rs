@@ -1,5 +1,6 @@
-//! The agent wrote a file: what did this edit introduce, fix and leave? Scan and language server
-//! are asked at the same time; what is not there within the inline budget is told by a later hook.
+//! The agent wrote a file: what did this edit introduce, fix and leave, and what did it break
+//! elsewhere? Scan and language servers are asked at the same time; what is not there within the
+//! inline budget is told by a later hook. After other tools, what changed on disk is told.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
+use super::changed_on_disk;
 use super::hook::{HookCall, Told, with_late};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
@@ -16,11 +18,15 @@ use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
+use crate::daemon::blast::{Blast, Change};
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{self, Word};
 use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::look::{self, Look};
 use crate::daemon::project::Project;
 use crate::files::{self, Snapshot};
+use crate::git;
+use crate::lsp::blast::Sought;
 use crate::report::agent::{self, EditFeedback};
 use crate::scan::{RuleSet, scan};
 use crate::servers::Chosen;
@@ -29,10 +35,13 @@ use crate::wire::hook::Before;
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
     let texts = match call.input.written_file() {
         Some(file) => feedback(&call, file).await.into_iter().collect(),
-        None => Vec::new(),
+        None => changed_on_disk::texts(&call).await,
     };
     with_late(&call, texts).await
 }
+
+/// The look for other changes, made once for all that wait for it.
+pub(super) type SharedLook = Arc<OnceCell<Look>>;
 
 /// The feedback about one written file.
 async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
@@ -51,8 +60,103 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
         return None;
     }
     let before = call.input.before();
-    let scanned = scan_delta(engine, project, &snapshot, before.clone());
-    let measured = measure_in_time(call, &snapshot, &before, deadline);
+    let look = SharedLook::default();
+    if is_told_already(call, &snapshot, &before, &look).await {
+        return None;
+    }
+    let change = change(call, &snapshot, &before);
+    engine.ledger().set_writer(&call.input.session_id, &project.root, &snapshot);
+    let blast = Blast::begin(change, shared_look(call, &snapshot, &look));
+    let asked = ask_all(call, &snapshot, &before, &look);
+    let mut told = answered(call, &snapshot, before, asked, deadline).await;
+    if let Some(blast) = blast {
+        told.elsewhere = blast.effects(deadline).await;
+    }
+    agent::edit(&told)
+}
+
+fn shared_look(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    look: &SharedLook,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (snapshot, look) = (snapshot.clone(), Arc::clone(look));
+    async move {
+        let asked = std::slice::from_ref(&snapshot);
+        look.get_or_init(async || look::sync(&engine, &project, asked).await).await;
+    }
+}
+
+/// An edit that changed no byte, of a file about which all language servers have said everything
+/// there is to say: none is asked, as long as no other file has changed.
+async fn is_told_already(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    look: &SharedLook,
+) -> bool {
+    let is_same = match before {
+        Before::Text(text) => ContentHash::of(text.as_bytes()) == snapshot.hash,
+        Before::Absent => false,
+        Before::Unknown => true,
+    };
+    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
+    if !is_same || !engine.ledger().is_verified(root, path, snapshot.hash) {
+        return false;
+    }
+    let choices = gather::choices(engine, &call.project, path);
+    let is_proven = || {
+        choices.iter().all(|chosen| match (chosen, gather::identity(chosen)) {
+            (Ok(choice), Some(server)) => {
+                engine.ledger().is_proven(root, path, &choice.id, (snapshot.hash, server))
+            }
+            _ => false,
+        })
+    };
+    if !is_proven() {
+        return false;
+    }
+    shared_look(call, snapshot, look).await;
+    // What the look found was announced before anything is asked.
+    is_proven()
+}
+
+/// What the edit may have done to other files.
+fn change(call: &HookCall<'_>, snapshot: &Snapshot, before: &Before) -> Change {
+    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
+    let kept = || engine.ledger().text(root, path).map(|text| text.to_string());
+    let before = match before {
+        Before::Text(text) => Some(text.clone()),
+        Before::Absent => None,
+        Before::Unknown => kept().or_else(|| git::head_text(root, path)),
+    };
+    Change {
+        engine: Arc::clone(engine),
+        project: call.project.clone(),
+        reader: call.reader(),
+        label: path.to_string(),
+        changed: vec![(path.clone(), Some(snapshot.hash))],
+        sought: Sought::of(path, before.as_deref(), Some(&snapshot.text)),
+    }
+}
+
+/// All sensors' deltas of one file, as far as they are there by the deadline.
+pub(super) async fn answered(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: Before,
+    asked: Vec<Asked>,
+    deadline: Instant,
+) -> EditFeedback {
+    let scanned = scan_delta(call.engine, &call.project, snapshot, before);
+    let measured = async {
+        let mut deltas = Vec::new();
+        for one in asked {
+            deltas.extend(one.delta(call, snapshot, deadline).await);
+        }
+        deltas
+    };
     let (scanned, measured) = tokio::join!(scanned, measured);
     let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
     for word in scanned.into_iter().chain(measured) {
@@ -68,7 +172,8 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
         }
     }
     delta.now.sort_by_key(|finding| finding.range);
-    agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, gaps_are_news, late: None })
+    let (path, elsewhere) = (snapshot.path.clone(), Vec::new());
+    EditFeedback { path, delta, gaps, gaps_are_news, late: None, elsewhere }
 }
 
 async fn read(project: &Project, file: &Path) -> Option<Result<Snapshot, Skipped>> {
@@ -89,7 +194,8 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<S
     }
     let gaps = vec![("all sensors".to_owned(), gap)];
     let delta = Delta::default();
-    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
+    let elsewhere = Vec::new();
+    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None, elsewhere })
 }
 
 /// A sensor without a verdict.
@@ -139,28 +245,20 @@ async fn scan_delta(
     })
 }
 
-/// Each language server's delta, or a gap. All are asked at once and have the same deadline.
-async fn measure_in_time(
+/// Asks all language servers of a file at once.
+pub(super) fn ask_all(
     call: &HookCall<'_>,
     snapshot: &Snapshot,
     before: &Before,
-    deadline: Instant,
-) -> Vec<Result<Delta, Unmeasured>> {
-    let look = Arc::new(OnceCell::new());
+    look: &SharedLook,
+) -> Vec<Asked> {
     let choices = gather::choices(call.engine, &call.project, &snapshot.path);
-    let asked: Vec<Asked> = choices
-        .into_iter()
-        .map(|chosen| ask(call, snapshot, before, chosen, Arc::clone(&look)))
-        .collect();
-    let mut deltas = Vec::new();
-    for one in asked {
-        deltas.extend(one.delta(call, snapshot, deadline).await);
-    }
-    deltas
+    let ask = |chosen| ask(call, snapshot, before, chosen, Arc::clone(look));
+    choices.into_iter().map(ask).collect()
 }
 
 /// One language server that was asked about the written file.
-struct Asked {
+pub(super) struct Asked {
     sensor: String,
     was_measured: bool,
     /// What its answer is compared with.
@@ -173,7 +271,7 @@ fn ask(
     snapshot: &Snapshot,
     before: &Before,
     chosen: Chosen,
-    look: Arc<OnceCell<bool>>,
+    look: SharedLook,
 ) -> Asked {
     let (engine, project) = (call.engine, &call.project);
     let sensor = match &chosen {
@@ -242,21 +340,21 @@ async fn measure(
     project: Project,
     snapshot: Snapshot,
     chosen: Chosen,
-    look: Arc<OnceCell<bool>>,
+    look: SharedLook,
 ) -> Word {
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
     let ask = || gather::measure(&engine, &project, &snapshot, chosen.clone());
-    let look = look.get_or_init(async || {
-        gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await
-    });
-    let word = match tokio::join!(look, ask()) {
-        (false, word) => word,
-        (true, _) => ask().await,
+    let look = look
+        .get_or_init(async || look::sync(&engine, &project, std::slice::from_ref(&snapshot)).await);
+    let (look, word) = match tokio::join!(look, ask()) {
+        (look, word) if !look.has_others => (look, word),
+        (look, _) => (look, ask().await),
     };
     let mut words = [word];
     gather::void_what_changed(&project, &mut words).await;
     gather::remember(&engine, &project, &words);
+    gather::prove(&engine, &project, &words, look.epoch);
     let [word] = words;
     word
 }
@@ -287,10 +385,13 @@ impl Pending {
         let delta = Delta::between(self.baseline.as_deref(), word.found);
         let (path, sensor) = (self.path.clone(), word.sensor.clone());
         let late = Some(word.sensor);
-        let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late };
+        let elsewhere = Vec::new();
+        let feedback = EditFeedback { path, delta, gaps, gaps_are_news: true, late, elsewhere };
         // The hook has said that an answer follows, so even a clean one does.
         let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
         let Self { engine, root, reader, path, hash, baseline } = self;
-        engine.ledger().deliver_later(&reader, Late { root, path, sensor, hash, text, baseline });
+        let because = Vec::new();
+        let late = Late { root, path, sensor, hash, text, baseline, because };
+        engine.ledger().deliver_later(&reader, late);
     }
 }
