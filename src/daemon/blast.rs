@@ -36,6 +36,8 @@ pub(super) struct Change {
     pub(super) label: String,
     /// The changed files with their bytes of now; none for a vanished one.
     pub(super) changed: Vec<(RelPath, Option<ContentHash>)>,
+    /// Files that were changed as well, and are measured in their own right.
+    pub(super) apart: Vec<RelPath>,
     /// What is looked for.
     pub(super) sought: Sought,
 }
@@ -152,14 +154,15 @@ fn in_background(
 async fn search(change: Arc<Change>) -> Vec<RelPath> {
     let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
     let found = blocking(move || {
-        let Change { engine, project, reader, changed, sought, .. } = &*change;
+        let Change { engine, project, reader, changed, apart, sought, .. } = &*change;
         let root = &project.root;
         let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
         let languages: HashSet<&str> =
             changed.iter().filter_map(|(path, _)| language(path)).collect();
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
+        let own: HashSet<&RelPath> = edited.iter().chain(apart).collect();
         let is_other = |path: &RelPath| {
-            language(path).is_some_and(|it| languages.contains(it)) && !edited.contains(path)
+            language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
         };
         let files: Vec<RelPath> =
             engine.ledger().files(root).into_iter().filter(is_other).collect();

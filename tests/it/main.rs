@@ -16,3 +16,4 @@ mod servers;
 mod support;
 mod surroundings;
 mod tidy;
+mod writers;

@@ -1,5 +1,6 @@
 //! Real language servers, installed by the program itself, and what they find in real files.
 
+mod blast;
 mod importers;
 mod python;
 mod servers;

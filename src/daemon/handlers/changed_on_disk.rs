@@ -120,6 +120,7 @@ async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
         reader: call.reader(),
         label,
         changed,
+        apart: unseen.changed.clone(),
         sought: sought.await.unwrap_or_default(),
     }
 }

@@ -118,7 +118,6 @@ async fn is_told_already(
         return false;
     }
     shared_look(call, snapshot, look).await;
-    // What the look found was announced before anything is asked.
     is_proven()
 }
 
@@ -137,6 +136,7 @@ fn change(call: &HookCall<'_>, snapshot: &Snapshot, before: &Before) -> Change {
         reader: call.reader(),
         label: path.to_string(),
         changed: vec![(path.clone(), Some(snapshot.hash))],
+        apart: Vec::new(),
         sought: Sought::of(path, before.as_deref(), Some(&snapshot.text)),
     }
 }
@@ -345,10 +345,11 @@ async fn measure(
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
     let ask = || gather::measure(&engine, &project, &snapshot, chosen.clone());
+    let knew_all = look.initialized();
     let look = look
         .get_or_init(async || look::sync(&engine, &project, std::slice::from_ref(&snapshot)).await);
     let (look, word) = match tokio::join!(look, ask()) {
-        (look, word) if !look.has_others => (look, word),
+        (look, word) if knew_all || !look.has_others => (look, word),
         (look, _) => (look, ask().await),
     };
     let mut words = [word];
