@@ -193,25 +193,26 @@ async fn measured(change: Arc<Change>, path: RelPath) -> Vec<Effect> {
 }
 
 async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Option<Effect> {
-    let Change { engine, project, .. } = &**change;
+    let Change { engine, project, reader, .. } = &**change;
     let Ok(choice) = &chosen else { return None };
-    let before = engine.ledger().verified(&project.root, &snapshot.path, &choice.id);
-    let word = gather::measure(engine, project, snapshot, chosen).await;
-    let mut words = [word];
+    let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
+    let before = engine.ledger().verified(root, path, &sensor);
+    // What was found before and not told yet is compared with the same as then.
+    let untold = engine.ledger().take_late_of(reader, root, path, &sensor);
+    let mut words = [gather::measure(engine, project, snapshot, chosen).await];
     gather::void_what_changed(project, &mut words).await;
     // A verdict from before a newer change is no set to compare with: what it found first would
     // never be told.
     if words[0].gap.is_some() || !change.is_current().await {
+        engine.ledger().put_back(reader, untold);
         return None;
     }
     gather::remember(engine, project, &words);
     let [word] = words;
-    let path = &snapshot.path;
-    let untold = engine.ledger().take_late_of(&change.reader, &project.root, path, &word.sensor);
     let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
     let baseline = untold.into_iter().next().map_or(before, |late| late.baseline);
     let elsewhere = change.compared(&word, baseline.as_deref(), snapshot);
-    Some(Effect { sensor: word.sensor, hash: snapshot.hash, elsewhere, baseline })
+    Some(Effect { sensor, hash: snapshot.hash, elsewhere, baseline })
 }
 
 impl Change {

@@ -91,6 +91,7 @@ pub(super) struct Ledger {
     /// Roots, the least recently used first.
     roots: VecDeque<PathBuf>,
     use_count: u64,
+    look_count: u64,
 }
 
 impl Ledger {
@@ -274,7 +275,9 @@ impl Ledger {
         root: &Path,
         now: BTreeMap<RelPath, Stamp>,
     ) -> Vec<(PathBuf, FileChange)> {
-        self.disk(root).look(root, now)
+        self.look_count += 1;
+        let number = self.look_count;
+        self.disk(root).look(root, now, number)
     }
 
     /// The epoch of a root's last look.

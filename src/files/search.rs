@@ -68,7 +68,7 @@ mod tests {
             std::fs::write(file.under(root.path()), text).expect("written");
         }
         let look = |text: &str| text.contains("needle").then_some(());
-        let later = Instant::now() + Duration::from_secs(60);
+        let later = Instant::now() + Duration::from_mins(1);
         let found = search(root.path(), &files, later, &look);
         let expected = files[..5].iter().map(|path| (path.clone(), ())).collect();
         assert_eq!(found, Found { files: expected, is_cut: false });

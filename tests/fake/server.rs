@@ -315,8 +315,8 @@ impl Server {
     fn text_of(&self, file: &str) -> String {
         let is_it = |uri: &&String| uri.ends_with(&format!("/{file}"));
         let open = self.documents.keys().find(is_it).and_then(|uri| self.documents.get(uri));
-        open.map(|document| document.text.clone())
-            .unwrap_or_else(|| std::fs::read_to_string(file).unwrap_or_default())
+        let on_disk = || std::fs::read_to_string(file).unwrap_or_default();
+        open.map_or_else(on_disk, |document| document.text.clone())
     }
 
     /// The first analysis is the cold one.

@@ -220,14 +220,20 @@ fn a_command_that_removes_a_module_breaks_its_importers() {
     assert_eq!(told, expected);
 }
 
-#[test]
-fn a_late_effect_on_other_files_is_told_once_and_only_while_it_is_true() {
+/// The same with a server that is so slow that the effect on other files comes late.
+fn slow_shop() -> Sandbox {
     let sandbox = shop();
-    let mut script = sandbox.base().join("pyright-langserver.json");
-    let mut text: Value = serde_json::from_str(&fs::read_to_string(&script).expect("a script"))
-        .expect("a script is JSON");
-    text["delay_ms"] = 1800.into();
-    fs::write(&mut script, text.to_string()).expect("the sandbox is writable");
+    let file = sandbox.base().join("pyright-langserver.json");
+    let script = fs::read_to_string(&file).expect("the script is there");
+    let mut script: Value = serde_json::from_str(&script).expect("a script is JSON");
+    script["delay_ms"] = 1800.into();
+    fs::write(&file, script.to_string()).expect("the sandbox is writable");
+    sandbox
+}
+
+#[test]
+fn a_late_effect_on_other_files_is_told_exactly_once() {
+    let sandbox = slow_shop();
     let mut told = vec![sandbox.tool_write("prices.py", OTHER_SIGNATURE).context()];
     let is_told = |texts: &[String]| texts.iter().any(|text| text.contains("argument missing"));
     eventually(PATIENCE, || {
@@ -236,9 +242,27 @@ fn a_late_effect_on_other_files_is_told_once_and_only_while_it_is_true() {
         }
         is_told(&told).then_some(())
     });
+    assert!(
+        told.last().is_some_and(|text| text.contains("prices.py (pyright, late)")),
+        "{told:#?}"
+    );
     told.extend([after_batch(&sandbox), after_batch(&sandbox)]);
     let times = told.iter().filter(|text| text.contains("argument missing")).count();
     assert_eq!(times, 1, "{told:#?}");
+}
+
+#[test]
+fn an_effect_that_the_next_edit_mended_is_not_told() {
+    let sandbox = slow_shop();
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    let mut told = vec![sandbox.tool_write("prices.py", OTHER_SIGNATURE).context()];
+    told.push(sandbox.tool_write("prices.py", SIGNATURE).context());
+    let asked_twice = eventually(PATIENCE, || (pulls(&log, "cart.py") >= 2).then_some(()));
+    assert!(asked_twice.is_some(), "{told:#?}");
+    // The second answer is there when a third question is answered: the server keeps the order.
+    sandbox.run(&["check", "cart.py"]);
+    told.extend([after_batch(&sandbox), after_batch(&sandbox)]);
+    assert!(!told.iter().any(|text| text.contains("argument missing")), "{told:#?}");
 }
 
 /// One Stop of this session; the reason when it is blocked, else what the user is told.

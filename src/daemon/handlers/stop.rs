@@ -129,7 +129,7 @@ pub(super) async fn measured(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let Files { files, skipped, merely } = files_of_stop(call, base).await;
+    let Scope { files, skipped, merely } = files_of_stop(call, base).await;
     let asked = Asked {
         files,
         skipped,
@@ -149,9 +149,9 @@ fn missing_checks() -> Reading {
     Reading { dirty: true, output: Some(output), ..clean }
 }
 
-/// The files of a Stop.
+/// What a Stop is about.
 #[derive(Default)]
-struct Files {
+struct Scope {
     files: Vec<RelPath>,
     skipped: Vec<Skipped>,
     /// Those that are measured only because an edit concerns them.
@@ -161,7 +161,7 @@ struct Files {
 /// What differs from HEAD, what was committed since the loop started, what the session wrote and
 /// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
 /// may have been started to mend what is there.
-async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Files {
+async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {
     let project = call.project.clone();
     let base = base.map(str::to_owned);
     let session = &call.input.session_id;
@@ -192,35 +192,35 @@ async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Files {
         found
     });
     found.await.unwrap_or_else(|| {
-        let mut lost = Files::default();
+        let mut lost = Scope::default();
         lost.skip("internal error; the daemon's log says more".to_owned());
         lost
     })
 }
 
-fn changed_files(project: &Project, base: Option<&str>) -> Files {
+fn changed_files(project: &Project, base: Option<&str>) -> Scope {
     match git::changed_since(&project.root, base) {
         Ok(Some(changed)) => {
             let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Files { files, skipped: changed.skipped, ..Files::default() }
+            Scope { files, skipped: changed.skipped, ..Scope::default() }
         }
         // Without git nobody knows what changed.
         Ok(None) => all_files(project),
         Err(error) => {
             let reason = format!("changed files cannot be listed: {error}");
             let skipped = vec![Skipped { path: ".git".to_owned(), reason }];
-            Files { skipped, ..Files::default() }
+            Scope { skipped, ..Scope::default() }
         }
     }
 }
 
-fn all_files(project: &Project) -> Files {
+fn all_files(project: &Project) -> Scope {
     let is_wanted = |path: &RelPath| project.is_wanted(path);
     let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-    Files { files: walk.files, skipped: walk.skipped, ..Files::default() }
+    Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() }
 }
 
-impl Files {
+impl Scope {
     /// Changed files first: what is beyond the bound is skipped.
     fn bound(&mut self) {
         let reason = format!("more than {STOP_FILES_MAX} files");

@@ -1,5 +1,6 @@
 //! One root's files on disk, from look to look: what changed when, and who is known to have
-//! written it. Looks are counted; the count is the root's epoch. Pure bookkeeping.
+//! written it. The number of the last look that found something is the root's epoch. Pure
+//! bookkeeping.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ pub(super) struct Disk {
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared that was not there at the first look.
     created_at: BTreeMap<RelPath, u64>,
-    /// Counts the looks that found something changed; 0 before the first.
+    /// The number of the last look that found something changed; 0 before the first.
     pub(super) epoch: u64,
     /// A file of the newest change, and when.
     newest: Option<(RelPath, u64)>,
@@ -29,16 +30,18 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// What changed since the last look. At a first look nobody knows, so everything counts: a
+    /// What changed since the last look; `number` is greater than that of any look before, at
+    /// whatever root: a forgotten root must not begin anew. At a first look nobody knows, so everything counts: a
     /// server may be alive from before this root was forgotten.
     pub(super) fn look(
         &mut self,
         root: &Path,
         now: BTreeMap<RelPath, Stamp>,
+        number: u64,
     ) -> Vec<(PathBuf, FileChange)> {
         let before = std::mem::replace(&mut self.stamps, now);
         if self.epoch == 0 {
-            (self.epoch, self.others_at) = (1, 1);
+            (self.epoch, self.others_at) = (number, number);
             let all = self.stamps.keys();
             return all.map(|path| (path.under(root), FileChange::Changed)).collect();
         }
@@ -50,13 +53,13 @@ impl Disk {
         let gone = before.keys().filter(|path| !self.stamps.contains_key(*path));
         let gone = gone.map(|path| (path.clone(), FileChange::Deleted));
         let changes: Vec<(RelPath, FileChange)> = appeared.chain(gone).collect();
-        self.note(&changes);
+        self.note(&changes, number);
         changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
     }
 
-    fn note(&mut self, changes: &[(RelPath, FileChange)]) {
+    fn note(&mut self, changes: &[(RelPath, FileChange)], number: u64) {
         let Some((first, _)) = changes.first() else { return };
-        self.epoch += 1;
+        self.epoch = number;
         let newest = self.newest.replace((first.clone(), self.epoch));
         if changes.len() > 1 {
             self.others_at = self.epoch;
@@ -134,6 +137,7 @@ mod tests {
     struct Tree {
         folder: tempfile::TempDir,
         disk: Disk,
+        looks: u64,
     }
 
     impl Tree {
@@ -153,13 +157,14 @@ mod tests {
             }
             let all = ["a", "b", "c"].map(|name| self.path(name));
             let now = stamps(self.folder.path(), &all);
-            self.disk.look(self.folder.path(), now);
+            self.looks += 1;
+            self.disk.look(self.folder.path(), now, self.looks);
             self.disk.epoch
         }
     }
 
     fn tree() -> Tree {
-        Tree { folder: tempfile::tempdir().expect("a folder"), disk: Disk::default() }
+        Tree { folder: tempfile::tempdir().expect("a folder"), disk: Disk::default(), looks: 0 }
     }
 
     #[test]

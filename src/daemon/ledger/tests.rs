@@ -1,6 +1,7 @@
 //! What the ledger keeps, for whom, and for how long.
 
 use super::*;
+use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX};
 
 fn late(text: &str) -> Late {
     let root = PathBuf::from("/r");
@@ -63,4 +64,69 @@ fn memory_is_bounded_and_the_least_recent_goes_first() {
     }
     assert_eq!(ledger.project_key(Path::new("/0")), None);
     assert!(ledger.project_key(Path::new("/1")).is_some());
+}
+
+fn path(name: &str) -> RelPath {
+    let root = Path::new("/r");
+    RelPath::below(root, &root.join(name)).expect("relative")
+}
+
+#[test]
+fn what_a_session_wrote_and_what_it_concerns_is_bounded_and_a_cut_is_said() {
+    let (mut ledger, root) = (Ledger::default(), Path::new("/r"));
+    for count in 0..SESSION_FILES_MAX {
+        ledger.wrote("s", root, &path(&count.to_string()));
+    }
+    ledger.wrote("s", root, &path("0"));
+    assert!(!ledger.written("s", root).1);
+    ledger.wrote("s", root, &path("one more"));
+    let (written, is_cut) = ledger.written("s", root);
+    assert_eq!((written.len(), is_cut), (SESSION_FILES_MAX, true));
+    assert_eq!(ledger.written("t", root), (BTreeSet::new(), false));
+
+    let files: Vec<RelPath> = (0..=AFFECTED_FILES_MAX).map(|at| path(&at.to_string())).collect();
+    ledger.affects("s", root, &files[1..], &Sought::default(), false);
+    assert!(!ledger.affected("s", root).is_cut);
+    ledger.affects("s", root, &files[..1], &Sought::default(), false);
+    let affected = ledger.affected("s", root);
+    assert_eq!((affected.files.len(), affected.is_cut), (AFFECTED_FILES_MAX, true));
+}
+
+#[test]
+fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
+    let (mut ledger, root) = (Ledger::default(), Path::new("/r"));
+    let file = path("b.py");
+    let mut found = vec![crate::base::finding::tests::finding("b.py", 1, "old")];
+    crate::base::finding::fingerprint(&mut found);
+    let id = found[0].id.clone();
+    ledger.set_verified(root, &file, "s", (ContentHash::of(b"1"), found));
+    let affected = |ledger: &mut Ledger| {
+        ledger.affects("s", root, std::slice::from_ref(&file), &Sought::default(), false);
+        ledger.affected("s", root).files[&file].clone()
+    };
+    assert_eq!(affected(&mut ledger), Some(HashSet::from([id.clone()])));
+    ledger.set_verified(root, &file, "s", (ContentHash::of(b"1"), Vec::new()));
+    assert_eq!(affected(&mut ledger), Some(HashSet::from([id])));
+}
+
+#[test]
+fn a_verified_set_holds_until_another_file_or_the_server_changes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, mut ledger) = (folder.path(), Ledger::default());
+    let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
+    let look = |ledger: &mut Ledger, name: &str, text: &str| {
+        std::fs::write(root.join(name), text).expect("the folder is ours");
+        ledger.changes(root, crate::files::stamps(root, &files));
+        ledger.epoch(root)
+    };
+    let (hash, server) = (ContentHash::of(b"1"), ContentHash::of(b"server"));
+    let epoch = look(&mut ledger, "a", "1");
+    ledger.prove(root, &files[0], "s", Proof { hash, server, epoch });
+    let holds = |ledger: &Ledger, of| ledger.is_proven(root, &files[0], "s", of);
+    assert!(holds(&ledger, (hash, server)));
+    assert!(!holds(&ledger, (hash, hash)) && !holds(&ledger, (server, server)));
+    look(&mut ledger, "a", "22");
+    assert!(holds(&ledger, (hash, server)), "the hash says which bytes");
+    look(&mut ledger, "b", "1");
+    assert!(!holds(&ledger, (hash, server)));
 }

@@ -13,7 +13,7 @@ type Key = (PathBuf, RelPath);
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    texts: HashMap<Key, Arc<str>>,
+    by_file: HashMap<Key, Arc<str>>,
     /// The oldest first.
     order: VecDeque<Key>,
     bytes: usize,
@@ -21,7 +21,7 @@ pub(super) struct Texts {
 
 impl Texts {
     pub(super) fn get(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
-        self.texts.get(&(root.to_path_buf(), path.clone())).cloned()
+        self.by_file.get(&(root.to_path_buf(), path.clone())).cloned()
     }
 
     pub(super) fn keep(&mut self, root: &Path, path: &RelPath, text: Arc<str>) {
@@ -29,7 +29,7 @@ impl Texts {
         self.forget(&key);
         self.bytes += text.len();
         self.order.push_back(key.clone());
-        self.texts.insert(key, text);
+        self.by_file.insert(key, text);
         while self.bytes > TEXTS_KEPT_BYTES_MAX
             && let Some(oldest) = self.order.front().cloned()
         {
@@ -45,7 +45,7 @@ impl Texts {
     }
 
     fn forget(&mut self, key: &Key) {
-        if let Some(text) = self.texts.remove(key) {
+        if let Some(text) = self.by_file.remove(key) {
             self.bytes -= text.len();
             self.order.retain(|known| known != key);
         }
