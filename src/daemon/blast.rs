@@ -164,8 +164,7 @@ async fn search(change: Arc<Change>) -> Vec<RelPath> {
         let is_other = |path: &RelPath| {
             language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
         };
-        let files: Vec<RelPath> =
-            engine.ledger().files(root).into_iter().filter(is_other).collect();
+        let files: Vec<RelPath> = engine.ledger().files(root, is_other);
         let found = files::search(root, &files, deadline, &|text| sought.mentioned_in(text));
         let mut is_cut = found.is_cut;
         let mut files = ranked(&edited, found.files);

@@ -285,9 +285,10 @@ impl Ledger {
         self.disks.get(root).map_or(0, |disk| disk.epoch)
     }
 
-    /// The files of a root that the last look found.
-    pub(super) fn files(&self, root: &Path) -> Vec<RelPath> {
-        self.disks.get(root).map(|disk| disk.files().cloned().collect()).unwrap_or_default()
+    /// The files of a root that the last look found and that are meant.
+    pub(super) fn files(&self, root: &Path, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+        let files = self.disks.get(root).into_iter().flat_map(Disk::files);
+        files.filter(|path| is_meant(path)).cloned().collect()
     }
 
     /// Whether the last look at a root found a file.

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::finding::Finding;
 use crate::base::limits::{BLAST_COMMON_FILES_MAX, BLAST_NAMES_MAX};
 use crate::base::path::RelPath;
-use words::{declared, is_import, is_name, names_of_code, word_ranges};
+use words::{declared, is_import, is_name, is_telling, names_of_code, word_ranges};
 
 /// What is looked for in other files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,20 +135,21 @@ pub fn touched_names(before: &str, after: &str) -> BTreeSet<String> {
     for (lines, changed) in [(&old, &gone), (&new, &came)] {
         let around = enclosing(lines, changed);
         let declaring = changed.iter().chain(&around).flat_map(|at| declared(lines[*at]));
-        keep(&mut names, declaring);
+        keep(&mut names, declaring.filter(|word| is_name(word)));
     }
     let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
     let differs = |a: &HashMap<&str, usize>, b: &HashMap<&str, usize>| -> BTreeSet<String> {
         let more = a.iter().filter(|(word, count)| b.get(*word).is_none_or(|other| other < count));
         more.map(|(word, _)| (*word).to_owned()).collect()
     };
-    keep(&mut names, differs(&gone, &came).iter().map(String::as_str));
-    keep(&mut names, differs(&came, &gone).iter().map(String::as_str));
+    for words in [differs(&gone, &came), differs(&came, &gone)] {
+        keep(&mut names, words.iter().map(String::as_str).filter(|word| is_telling(word)));
+    }
     names
 }
 
 fn keep<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
-    for word in words.filter(|word| is_name(word)) {
+    for word in words {
         if names.len() >= BLAST_NAMES_MAX {
             return;
         }

@@ -2,6 +2,9 @@
 //! there, which say that something is imported. Rough on purpose: what is found too much costs a
 //! look at one file more.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::base::limits::NAME_CHARS_MIN;
 
 /// Whether a byte belongs to a word; every byte beyond ASCII does.
@@ -25,12 +28,17 @@ pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + 
 pub(super) fn is_name(word: &str) -> bool {
     word.chars().count() >= NAME_CHARS_MIN
         && !word.starts_with(|first: char| first.is_ascii_digit())
-        && NO_NAMES.binary_search(&word).is_err()
+        && !KEYWORDS.contains(word)
+}
+
+/// Whether a name that merely came or went on a line is worth looking for.
+pub(super) fn is_telling(word: &str) -> bool {
+    is_name(word) && !COMMON.contains(word)
 }
 
 /// Whether a word says that its line imports or exports a module.
 pub(super) fn is_import(word: &str) -> bool {
-    IMPORTING.binary_search(&word).is_ok()
+    IMPORTING.contains(word)
 }
 
 /// The words of a line of code: without comments, and of its strings only those that are one word
@@ -68,7 +76,7 @@ pub(super) fn declared(line: &str) -> Vec<&str> {
             Some(b'(') => {
                 (is_declaration && !before.ends_with('.'))
                     || (is_first && opens)
-                    || (is_behind_word && BEFORE_CALLS.binary_search(&word_before).is_err())
+                    || (is_behind_word && !BEFORE_CALLS.contains(word_before))
             }
             Some(b'=') => is_first && !rest.starts_with("=="),
             Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
@@ -104,260 +112,69 @@ fn strings_of(code: &str) -> Vec<(usize, usize)> {
 }
 
 fn is_declaring(word: &str) -> bool {
-    DECLARING.binary_search(&word).is_ok()
+    DECLARING.contains(word)
 }
 
-/// Words that a declared name follows. Sorted.
-const DECLARING: &[&str] = &[
-    "class",
-    "const",
-    "def",
-    "defmodule",
-    "defp",
-    "enum",
-    "extension",
-    "fn",
-    "fun",
-    "func",
-    "function",
-    "impl",
-    "interface",
-    "let",
-    "macro_rules",
-    "mixin",
-    "mod",
-    "module",
-    "namespace",
-    "object",
-    "package",
-    "protocol",
-    "record",
-    "static",
-    "struct",
-    "sub",
-    "trait",
-    "type",
-    "typedef",
-    "union",
-    "val",
-    "var",
-];
+type Table = LazyLock<HashSet<&'static str>>;
 
-/// Words that a call follows; behind any other word a name with a bracket is being declared. Sorted.
-const BEFORE_CALLS: &[&str] = &[
-    "and", "assert", "async", "await", "case", "defer", "delete", "do", "elif", "else", "elsif",
-    "from", "go", "if", "in", "is", "lambda", "new", "not", "of", "or", "raise", "return", "then",
-    "throw", "try", "typeof", "unless", "when", "while", "with", "yield",
-];
+fn table(words: &'static str) -> HashSet<&'static str> {
+    words.split(' ').collect()
+}
 
-/// Words of import lines. Sorted.
-const IMPORTING: &[&str] = &[
-    "alias",
-    "export",
-    "extern",
-    "from",
-    "import",
-    "include",
-    "library",
-    "load",
-    "mod",
-    "open",
-    "part",
-    "require",
-    "require_once",
-    "require_relative",
-    "source",
-    "use",
-    "using",
-];
+/// Words that a declared name follows.
+static DECLARING: Table = LazyLock::new(|| {
+    table(
+        "class const def defmodule defp enum extension fn fun func function impl interface let \
+         macro_rules mixin mod module namespace object package protocol record static struct sub \
+         trait type typedef union val var",
+    )
+});
 
-/// Keywords and words of every file: no names that connect two files. Sorted.
-const NO_NAMES: &[&str] = &[
-    "Any",
-    "Boolean",
-    "Dict",
-    "Err",
-    "Error",
-    "False",
-    "Int",
-    "Integer",
-    "List",
-    "Map",
-    "None",
-    "Null",
-    "Number",
-    "Object",
-    "Option",
-    "Optional",
-    "Override",
-    "Promise",
-    "Result",
-    "Self",
-    "Set",
-    "Some",
-    "String",
-    "True",
-    "Tuple",
-    "Type",
-    "Vec",
-    "Void",
-    "__init__",
-    "abstract",
-    "and",
-    "any",
-    "args",
-    "assert",
-    "async",
-    "await",
-    "bool",
-    "boolean",
-    "break",
-    "byte",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "cls",
-    "const",
-    "constructor",
-    "continue",
-    "crate",
-    "data",
-    "def",
-    "default",
-    "defmodule",
-    "defp",
-    "del",
-    "delete",
-    "dict",
-    "double",
-    "elif",
-    "else",
-    "elsif",
-    "end",
-    "enum",
-    "err",
-    "error",
-    "except",
-    "export",
-    "extends",
-    "extension",
-    "extern",
-    "false",
-    "final",
-    "finally",
-    "float",
-    "for",
-    "foreach",
-    "from",
-    "fun",
-    "func",
-    "function",
-    "get",
-    "global",
-    "goto",
-    "http",
-    "https",
-    "impl",
-    "implements",
-    "import",
-    "include",
-    "instanceof",
-    "int",
-    "int64",
-    "interface",
-    "internal",
-    "isinstance",
-    "kwargs",
-    "lambda",
-    "len",
-    "let",
-    "list",
-    "long",
-    "loop",
-    "macro_rules",
-    "main",
-    "map",
-    "match",
-    "module",
-    "mut",
-    "namespace",
-    "new",
-    "nil",
-    "not",
-    "null",
-    "number",
-    "object",
-    "of",
-    "open",
-    "override",
-    "package",
-    "pass",
-    "print",
-    "println",
-    "private",
-    "protected",
-    "protocol",
-    "pub",
-    "public",
-    "raise",
-    "range",
-    "readonly",
-    "record",
-    "ref",
-    "require",
-    "rescue",
-    "return",
-    "self",
-    "set",
-    "short",
-    "static",
-    "str",
-    "string",
-    "struct",
-    "sub",
-    "super",
-    "switch",
-    "test",
-    "then",
-    "this",
-    "throw",
-    "throws",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typedef",
-    "typeof",
-    "undefined",
-    "union",
-    "unknown",
-    "unless",
-    "unsigned",
-    "use",
-    "using",
-    "val",
-    "value",
-    "var",
-    "void",
-    "volatile",
-    "when",
-    "where",
-    "while",
-    "with",
-    "yield",
-];
+/// Words that a call follows; behind any other word a name with a bracket is being declared.
+static BEFORE_CALLS: Table = LazyLock::new(|| {
+    table(
+        "and assert async await case defer delete do elif else elsif from go if in is lambda new \
+         not of or raise return then throw try typeof unless when while with yield",
+    )
+});
+
+/// Words of import lines.
+static IMPORTING: Table = LazyLock::new(|| {
+    table(
+        "alias export extern from import include library load mod open part require require_once \
+         require_relative source use using",
+    )
+});
+
+/// Keywords and built-in types: never the name of anything.
+static KEYWORDS: Table = LazyLock::new(|| {
+    table(
+        "Any Boolean Dict Err False Int Integer None Null Number Option Optional Override \
+         Promise Self Some String True Tuple Vec Void __init__ abstract and any assert async \
+         await bool boolean break byte case catch char class cls const constructor continue \
+         crate def default defmodule defp del delete double elif else elsif enum except export \
+         extends extension extern false final finally float for foreach from fun func function \
+         global goto impl implements import include instanceof int int64 interface internal \
+         isinstance lambda let long loop macro_rules module mut namespace new nil not null \
+         number of override package pass private protected protocol pub public raise readonly \
+         require rescue return self short static str string struct sub super switch then this \
+         throw throws trait true try typedef typeof undefined union unknown unless unsigned use \
+         using val var void volatile when where while with yield",
+    )
+});
+
+/// Words of every file: they connect two files only where they are declared.
+static COMMON: Table = LazyLock::new(|| {
+    table(
+        "Error List Map Object Result Set Type args data dict end err error get http https item \
+         items key kwargs len list main map match name object open print println range record \
+         ref result set test type value values",
+    )
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_tables_are_sorted_as_the_search_needs_it() {
-        for table in [DECLARING, BEFORE_CALLS, IMPORTING, NO_NAMES] {
-            assert!(table.is_sorted(), "{table:?}");
-        }
-    }
 
     #[test]
     fn declarations_are_known_by_their_shape_in_many_languages() {
@@ -373,6 +190,7 @@ mod tests {
         check("pub struct Cart<T> {", &["Cart"]);
         check("int area(const Shape *shape);", &["area", "Shape"]);
         check("  Blue,", &["Blue"]);
+        check("  value: number;", &["value"]);
         check("total = compute(price)", &["total"]);
         check("    return compute(price)", &[]);
         check("// def gone(x): comment", &[]);
