@@ -20,8 +20,8 @@ pub struct Sought {
     pub names: BTreeSet<String>,
     /// Modules as importers write them.
     pub modules: BTreeSet<String>,
-    /// Whether a module appeared or vanished, so that its importers are concerned whatever they
-    /// mention.
+    /// Whether a module appeared, vanished or changed in more names than are looked for, so that
+    /// its importers are concerned whatever they mention.
     pub concerns_importers: bool,
 }
 
@@ -30,11 +30,10 @@ impl Sought {
     /// does not any more.
     #[must_use]
     pub fn of(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
-        Self {
-            names: touched_names(before.unwrap_or_default(), after.unwrap_or_default()),
-            modules: module_names(path),
-            concerns_importers: before.is_none() != after.is_none(),
-        }
+        let names = touched_names(before.unwrap_or_default(), after.unwrap_or_default());
+        let has_all = names.len() < BLAST_NAMES_MAX;
+        let concerns_importers = before.is_none() != after.is_none() || !has_all;
+        Self { names, modules: module_names(path), concerns_importers }
     }
 
     /// Both.

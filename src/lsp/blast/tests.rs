@@ -40,6 +40,9 @@ fn moved_lines_blank_lines_and_comments_touch_nothing() {
 fn a_huge_edit_is_bounded() {
     let many: Vec<String> = (0..500).map(|at| format!("name_{at} = {at}")).collect();
     assert_eq!(touched_names("", &many.join("\n")).len(), BLAST_NAMES_MAX);
+    // Then every importer counts.
+    let sought = Sought::of(&path("many.py"), Some("first = 1\n"), Some(&many.join("\n")));
+    assert!(sought.mentioned_in("from many import first_of_all\n").is_some());
 }
 
 #[test]
