@@ -1,6 +1,7 @@
 //! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
 //! daemon, and one handler per request.
 
+mod blast;
 pub mod engine;
 mod gather;
 mod handlers;
@@ -8,5 +9,6 @@ mod kept_lines;
 mod ledger;
 pub mod lifecycle;
 mod log;
+mod look;
 mod project;
 mod untold;

@@ -3,6 +3,7 @@
 //! languages, sensors and git's index are none of its business.
 
 mod private;
+mod search;
 mod snapshot;
 mod stamps;
 mod walk;
@@ -14,6 +15,7 @@ use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
 pub use private::private_dir;
+pub use search::{Found, search};
 pub use snapshot::{Snapshot, read};
 pub use stamps::{Stamp, stamps};
 pub use walk::{Walk, walk, walk_watched};

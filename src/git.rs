@@ -2,6 +2,7 @@
 //! only place that names `git2`; it reads and never writes, not even the index. It must not know
 //! what the answers are for.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -138,6 +139,41 @@ pub fn head(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
     let commit = repository.head().ok()?.peel_to_commit().ok()?;
     Some(commit.id().to_string())
+}
+
+/// Those of some files below the root that git ignores; none without git, or when git's data
+/// cannot be used. A file under version control is never ignored.
+#[must_use]
+pub fn ignored(root: &Path, files: &[RelPath]) -> BTreeSet<RelPath> {
+    let Ok(Some(repository)) = open(root) else { return BTreeSet::new() };
+    let Some((work_tree, root)) = places(&repository, root) else { return BTreeSet::new() };
+    let index = repository.index().ok();
+    let is_tracked =
+        |path: &Path| index.as_ref().is_some_and(|index| index.get_path(path, 0).is_some());
+    let is_ignored = |file: &&RelPath| {
+        let absolute = file.under(&root);
+        absolute.strip_prefix(&work_tree).is_ok_and(|path| {
+            repository.is_path_ignored(path).unwrap_or(false) && !is_tracked(path)
+        })
+    };
+    files.iter().filter(is_ignored).cloned().collect()
+}
+
+/// The text of a file in the commit of HEAD; `None` when it is not there or no text.
+#[must_use]
+pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
+    let repository = open(root).ok()??;
+    let (work_tree, root) = places(&repository, root)?;
+    let absolute = file.under(&root);
+    let path = absolute.strip_prefix(&work_tree).ok()?;
+    let tree = repository.head().ok()?.peel_to_tree().ok()?;
+    let blob = repository.find_blob(tree.get_path(path).ok()?.id()).ok()?;
+    String::from_utf8(blob.content().to_vec()).ok()
+}
+
+/// Work tree and root, both canonical.
+fn places(repository: &Repository, root: &Path) -> Option<(PathBuf, PathBuf)> {
+    Some((repository.workdir()?.canonicalize().ok()?, root.canonicalize().ok()?))
 }
 
 impl Changed {
@@ -415,6 +451,21 @@ mod tests {
         assert_eq!(names(), ["a.py"]);
         assert_eq!(base(&tree.root()), head(&tree.root()));
         assert_eq!(base(Tree::new().temp.path()), None);
+    }
+
+    #[test]
+    fn ignored_files_and_texts_of_the_last_commit_are_known() {
+        let tree = Tree::with(&["kept.log", "a.py"]);
+        tree.write(".gitignore", "*.log\ngen/\n");
+        tree.write("a.py", "second\n");
+        let root = tree.root();
+        let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
+        let files = ["kept.log", "a.py", "new.log", "gen/b.py"].map(path);
+        let names: Vec<String> = ignored(&root, &files).iter().map(RelPath::to_string).collect();
+        assert_eq!(names, ["gen/b.py", "new.log"]);
+        assert_eq!(head_text(&root, &files[1]).as_deref(), Some("first\n"));
+        assert_eq!(head_text(&root, &files[2]), None);
+        assert!(ignored(Tree::new().temp.path(), &files).is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! Pure: messages and times come in, messages and verdicts go out. It must not know processes,
 //! sockets or disks.
 
+pub mod blast;
 pub mod faults;
 pub mod freshness;
 mod glob;

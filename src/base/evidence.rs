@@ -95,6 +95,8 @@ pub struct Evidence {
     pub readings: Vec<Reading>,
     /// All findings, fingerprinted and sorted by place.
     pub findings: Vec<Finding>,
+    /// Findings that were left out because they are older and in files nobody touched.
+    pub older: usize,
 }
 
 impl Evidence {

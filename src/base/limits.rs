@@ -183,7 +183,7 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 /// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
 /// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
-/// Time `hook post-tool-use` waits.
+/// Time `hook post-tool-use` and `hook post-tool-batch` wait.
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.
 pub const HOOK_START_MS_MAX: u64 = 8_000;
@@ -233,3 +233,35 @@ pub const INSTALL_MS_MAX: u64 = 600_000;
 pub const INSTALL_POLL_MS: u64 = 20;
 /// Questions to language servers that one check asks at the same time.
 pub const QUESTIONS_AT_ONCE_MAX: usize = 64;
+/// Names of one edit that are looked for in other files.
+pub const BLAST_NAMES_MAX: usize = 64;
+/// Shortest name that is looked for, in characters; shorter ones are in every file.
+pub const NAME_CHARS_MIN: usize = 3;
+/// Files with a touched name beyond which the name is taken to be common: then only importers and
+/// neighbours of the edited file count.
+pub const BLAST_COMMON_FILES_MAX: usize = 100;
+/// Time the search for files that an edit concerns may take.
+pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
+/// Files that an edit concerns and that are measured while its hook waits.
+pub const BLAST_INLINE_FILES_MAX: usize = 8;
+/// Time its hook waits for them, once the edited file is measured.
+pub const BLAST_INLINE_MS_MAX: u64 = 1_000;
+/// Further such files that are measured after the hook has gone.
+pub const BLAST_LATE_FILES_MAX: usize = 40;
+/// Files measured at the same time after their hook has gone.
+pub const BLAST_LATE_AT_ONCE_MAX: usize = 4;
+/// Files changed on disk by others that one hook measures; the rest are counted.
+pub const CHANGED_INLINE_FILES_MAX: usize = 8;
+/// Files changed on disk that one hook reads, to leave out those with the bytes that are known.
+pub const CHANGED_READ_FILES_MAX: usize = 500;
+/// How much older than the start of its tool call a file's change may look; the clock of a file
+/// system is coarse.
+pub const TOOL_CLOCK_SLACK_MS: u64 = 1_000;
+/// Files remembered as written by one session.
+pub const SESSION_FILES_MAX: usize = 2_000;
+/// Files remembered as concerned by one session's edits.
+pub const AFFECTED_FILES_MAX: usize = 300;
+/// Names remembered as touched by one session's edits.
+pub const TOUCHED_NAMES_MAX: usize = 1_000;
+/// Bytes of texts that are kept to compare with what others write next.
+pub const TEXTS_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;

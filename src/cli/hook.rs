@@ -63,7 +63,7 @@ pub(super) fn run(event: &str) -> u8 {
 fn patience(event: &str) -> Duration {
     Duration::from_millis(match event {
         "stop" => HOOK_STOP_MS_MAX,
-        "post-tool-use" => HOOK_EDIT_MS_MAX,
+        "post-tool-use" | "post-tool-batch" => HOOK_EDIT_MS_MAX,
         "user-prompt-expansion" | "session-start" => HOOK_START_MS_MAX,
         "session-end" => HOOK_END_MS_MAX,
         _ => HOOK_MS_MAX,

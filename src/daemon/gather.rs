@@ -2,7 +2,6 @@
 //! and read again at the end, because a verdict about other bytes is none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use super::engine::{Engine, blocking};
+use super::ledger::{Affected, Proof};
+use super::look::sync;
 use super::project::Project;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity, fingerprint};
@@ -37,6 +38,43 @@ pub(super) struct Asked {
     pub(super) threshold: Severity,
     /// When language servers must have answered.
     pub(super) deadline: Instant,
+    /// The files that are asked about only because an edit elsewhere concerns them.
+    pub(super) merely: Merely,
+}
+
+/// Files that nobody touched and an edit concerns. What was wrong with them before does not count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Merely {
+    /// The files.
+    pub(super) files: BTreeSet<RelPath>,
+    /// What is known of them.
+    pub(super) affected: Affected,
+}
+
+impl Merely {
+    /// Whether a finding was there before the edit: it is among those known from before; or, where
+    /// nothing is known, neither it nor its line names what was touched. An edit elsewhere changes
+    /// nothing for the scan.
+    fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
+        match self.affected.files.get(&finding.path) {
+            _ if kind == SensorKind::Scan => true,
+            Some(Some(known)) => known.contains(&finding.id),
+            _ => !self.affected.sought.is_meant_by(finding, text),
+        }
+    }
+
+    /// Takes what does not count out of the words, and yields how much of it is that bad.
+    fn set_aside(&self, words: &mut [Word], snapshots: &[Snapshot], threshold: Severity) -> usize {
+        let mut count = 0;
+        for word in words.iter_mut().filter(|word| self.files.contains(&word.path)) {
+            let snapshot = snapshots.iter().find(|snapshot| snapshot.path == word.path);
+            let text = snapshot.map_or("", |snapshot| &*snapshot.text);
+            let is_older = |finding: &mut Finding| self.is_older(word.kind, finding, text);
+            let older = word.found.extract_if(.., is_older);
+            count += older.filter(|finding| finding.severity >= threshold).count();
+        }
+        count
+    }
 }
 
 /// One sensor's word on one file.
@@ -45,6 +83,8 @@ pub(super) struct Word {
     pub(super) sensor: String,
     pub(super) kind: SensorKind,
     pub(super) version: Option<String>,
+    /// The language server as it was chosen; none for the scan, or where none can be asked.
+    pub(super) server: Option<ContentHash>,
     pub(super) path: RelPath,
     pub(super) hash: ContentHash,
     pub(super) found: Vec<Finding>,
@@ -55,13 +95,11 @@ pub(super) struct Word {
 
 /// Evidence of language servers and scan about the files asked for.
 pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked) -> Evidence {
-    let Asked { files, mut skipped, lsp, scan, threshold, deadline } = asked;
+    let Asked { files, mut skipped, lsp, scan, threshold, deadline, merely } = asked;
     let (snapshots, unreadable) = read_all(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
-    if lsp {
-        sync(engine, project, &snapshots).await;
-    }
+    let epoch = if lsp { Some(sync(engine, project, &snapshots).await.epoch) } else { None };
     let scanning = async { if scan { scan_all(&snapshots).await } else { Vec::new() } };
     let measuring = async {
         if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
@@ -71,10 +109,14 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     void_what_changed(project, &mut words).await;
     remember(engine, project, &words);
     keep_lines(engine, &snapshots, &words);
+    if let Some(epoch) = epoch {
+        prove(engine, project, &words, epoch);
+    }
+    let older = merely.set_aside(&mut words, &snapshots, threshold);
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
     let (files, unseen) = split_unseen(paths, &words);
     skipped.extend(unseen);
-    evidence(files, skipped, words, threshold)
+    Evidence { older, ..evidence(files, skipped, words, threshold) }
 }
 
 async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec<Skipped>) {
@@ -95,28 +137,6 @@ async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec
         let lost = |path: RelPath| Skipped { path: path.to_string(), reason: INTERNAL.to_owned() };
         (Vec::new(), all.into_iter().map(lost).collect())
     })
-}
-
-/// Tells the language servers of the project what was written on disk since the last look, by
-/// whomever: the shell, formatters, git. True when more was written than what is asked about. One
-/// look at a time: two that overlap would tell the servers an older state last.
-pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> bool {
-    let _turn = engine.look_turn.acquire().await;
-    let (root, watched) = (project.root.clone(), project.clone());
-    let stamps = blocking(move || {
-        let is_watched = |path: &RelPath| watched.is_watched(path);
-        files::stamps(&root, &files::walk_watched(&root, &is_watched))
-    });
-    let Some(stamps) = stamps.await else { return false };
-    let changes = engine.ledger().changes(&project.root, stamps);
-    if changes.is_empty() {
-        return false;
-    }
-    let asked: Vec<RelPath> = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
-    let is_asked = |file: &Path| asked.iter().any(|path| path.under(&project.root) == file);
-    let has_others = changes.iter().any(|(file, _)| !is_asked(file));
-    engine.servers.files_changed(project.root.clone(), changes, asked).await;
-    has_others
 }
 
 async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
@@ -149,6 +169,7 @@ pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
         sensor: "scan".to_owned(),
         kind: SensorKind::Scan,
         version: None,
+        server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         found: Vec::new(),
@@ -169,6 +190,7 @@ pub(super) fn scan_one(snapshot: &Snapshot) -> Option<Word> {
         sensor: "scan".to_owned(),
         kind: SensorKind::Scan,
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         found: found.findings,
@@ -231,6 +253,13 @@ pub(super) fn choices(engine: &Engine, project: &Project, path: &RelPath) -> Vec
     }
 }
 
+/// What a verified set of this server holds for: another program, other settings or newly installed
+/// packages may say something else.
+pub(super) fn identity(chosen: &Chosen) -> Option<ContentHash> {
+    let choice = chosen.as_ref().ok()?;
+    Some(ContentHash::of(format!("{choice:?}").as_bytes()))
+}
+
 /// A language server's word on one file.
 pub(super) async fn measure(
     engine: &Arc<Engine>,
@@ -238,13 +267,14 @@ pub(super) async fn measure(
     snapshot: &Snapshot,
     chosen: Chosen,
 ) -> Word {
+    let server = identity(&chosen);
     let word = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
         let (found, gap) = match outcome {
             Ok(found) => (found, None),
             Err(gap) => (Vec::new(), Some(gap)),
         };
-        Word { sensor, kind: SensorKind::Lsp, version, path, hash, found, gap, elapsed }
+        Word { sensor, kind: SensorKind::Lsp, version, server, path, hash, found, gap, elapsed }
     };
     let choice = match (chosen, &engine.lsp_gap) {
         (Err((sensor, gap)), _) => return word(sensor, None, Err(gap), Duration::ZERO),
@@ -281,6 +311,7 @@ fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {
         sensor,
         kind: SensorKind::Lsp,
         version,
+        server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         found: Vec::new(),
@@ -334,6 +365,18 @@ fn keep_lines(engine: &Engine, snapshots: &[Snapshot], words: &[Word]) {
 /// The name under which a sensor's incomplete sets are kept.
 pub(super) fn partly(sensor: &str) -> String {
     format!("{sensor} (partly)")
+}
+
+/// Keeps when the verdicts of language servers hold: they were told everything that the look of
+/// this epoch found.
+pub(super) fn prove(engine: &Engine, project: &Project, words: &[Word], epoch: u64) {
+    let mut ledger = engine.ledger();
+    for word in words.iter().filter(|word| word.gap.is_none()) {
+        if let Some(server) = word.server {
+            let proof = Proof { hash: word.hash, server, epoch };
+            ledger.prove(&project.root, &word.path, &word.sensor, proof);
+        }
+    }
 }
 
 /// A file about which no sensor had a verdict was not checked; the first gap says why.
@@ -399,7 +442,8 @@ fn evidence(
         }
     }
     fingerprint(&mut findings);
-    Evidence { files, skipped, readings: readings.into_values().collect(), findings }
+    let readings = readings.into_values().collect();
+    Evidence { files, skipped, readings, findings, older: 0 }
 }
 
 /// One gap for one sensor: a passing one before others, and of how many files it speaks.

@@ -1,8 +1,11 @@
 //! One handler per request: the list of files below is the list of what can be asked.
 
+mod answers;
+mod changed_on_disk;
 mod check;
 mod daemon_status;
 mod hook;
+mod late_answers;
 mod loop_cancel;
 mod loop_start;
 mod loop_status;

@@ -1,8 +1,13 @@
 //! What the engine remembers while it runs: the last verified set of each file, what each session
-//! wrote and was told, when files on disk were last written. Pure bookkeeping over maps.
+//! wrote and was told, what changed on disk. Pure bookkeeping over maps.
+
+mod disk;
+mod session;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::kept_lines::KeptLines;
 use super::untold::Untold;
@@ -10,10 +15,15 @@ use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX};
 use crate::base::path::RelPath;
-use crate::files::Stamp;
+use crate::files::{Snapshot, Stamp};
+use crate::lsp::blast::Sought;
 use crate::lsp::latency::Latency;
 use crate::lsp::session::FileChange;
 use crate::store::ProjectKey;
+use disk::Disk;
+use session::Session;
+pub(super) use session::{Affected, Seen};
+use texts::Texts;
 
 /// A verdict that came after its hook had gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +41,8 @@ pub(super) struct Late {
     /// What the words compare with: a newer edit that comes before they are told compares with
     /// the same, so that nothing in between goes untold.
     pub(super) baseline: Option<Vec<Finding>>,
+    /// Other files it depends on, and their bytes: the edited ones, where this file is not.
+    pub(super) because: Vec<(RelPath, Option<ContentHash>)>,
 }
 
 /// The bytes a verified set speaks of, and the set.
@@ -45,13 +57,27 @@ pub(super) struct Reader {
     pub(super) agent: Option<String>,
 }
 
+/// When a verified set holds for other bytes than the file's own, too: as long as the server that
+/// was asked is the same and no other file has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proof {
+    /// The file's bytes.
+    pub(super) hash: ContentHash,
+    /// The server as it was chosen: program, settings, packages.
+    pub(super) server: ContentHash,
+    /// The root's epoch.
+    pub(super) epoch: u64,
+}
+
+/// What a session has not seen yet of a root.
 #[derive(Debug, Default)]
-struct Session {
-    written: BTreeSet<(PathBuf, RelPath)>,
-    late: VecDeque<(Option<String>, Late)>,
-    told_gaps: HashSet<String>,
-    untold: Untold,
-    last_use: u64,
+pub(super) struct Changed {
+    /// The changed files, vanished ones too.
+    pub(super) files: Vec<RelPath>,
+    /// Those of them that are new.
+    pub(super) created: BTreeSet<RelPath>,
+    /// Up to where the session had seen it; `None` at its first look.
+    pub(super) before: Option<Seen>,
 }
 
 /// See the module.
@@ -61,14 +87,18 @@ pub(super) struct Ledger {
     pub(super) lines: KeptLines,
     /// By root and file, then by sensor.
     verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Verified>>,
+    /// By root and file, then by language server.
+    proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, Proof>>,
     sessions: HashMap<String, Session>,
-    stamps: HashMap<PathBuf, BTreeMap<RelPath, Stamp>>,
+    disks: HashMap<PathBuf, Disk>,
+    texts: Texts,
     /// By root and server.
     latencies: HashMap<(PathBuf, String), Latency>,
     keys: HashMap<PathBuf, ProjectKey>,
     /// Roots, the least recently used first.
     roots: VecDeque<PathBuf>,
     use_count: u64,
+    look_count: u64,
 }
 
 impl Ledger {
@@ -89,15 +119,95 @@ impl Ledger {
         of_file.insert(sensor.to_owned(), verdict);
     }
 
-    /// A session wrote a file.
-    pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
-        self.session(session).written.insert((root.to_path_buf(), path.clone()));
+    /// Whether the last verified set of a file is of these bytes, for any sensor.
+    pub(super) fn is_verified(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
+        let of_file = self.verified.get(&(root.to_path_buf(), path.clone()));
+        of_file.is_some_and(|sets| sets.values().any(|(of, _)| *of == hash))
     }
 
-    /// The files of a root that a session wrote.
-    pub(super) fn written(&mut self, session: &str, root: &Path) -> Vec<RelPath> {
-        let written = self.session(session).written.iter();
-        written.filter(|(at, _)| at == root).map(|(_, path)| path.clone()).collect()
+    /// Whether a file was ever measured.
+    pub(super) fn is_known(&self, root: &Path, path: &RelPath) -> bool {
+        self.verified.contains_key(&(root.to_path_buf(), path.clone()))
+    }
+
+    /// Remembers when a verified set of a language server holds.
+    pub(super) fn prove(&mut self, root: &Path, path: &RelPath, sensor: &str, proof: Proof) {
+        let of_file = self.proofs.entry((root.to_path_buf(), path.clone())).or_default();
+        of_file.insert(sensor.to_owned(), proof);
+    }
+
+    /// Whether the server's verified set of these bytes still holds at the last look.
+    pub(super) fn is_proven(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        (hash, server): (ContentHash, ContentHash),
+    ) -> bool {
+        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()));
+        let proof = proof.and_then(|of_file| of_file.get(sensor));
+        let is_same = proof.filter(|proof| proof.hash == hash && proof.server == server);
+        let disk = self.disks.get(root);
+        let holds =
+            |proof: &Proof| disk.is_some_and(|disk| !disk.others_changed_since(path, proof.epoch));
+        is_same.is_some_and(holds)
+    }
+
+    /// A session wrote a file.
+    pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
+        self.session(session).wrote(root, path);
+    }
+
+    /// The files of a root that a session wrote, and whether there were more.
+    pub(super) fn written(&mut self, session: &str, root: &Path) -> (BTreeSet<RelPath>, bool) {
+        self.session(session).written(root)
+    }
+
+    /// A session wrote these bytes by a tool that said so, and is told about them on its own.
+    pub(super) fn set_writer(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+        self.disk(root).set_writer(&snapshot.path, session, snapshot.hash);
+        self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
+    }
+
+    /// Whether some session is told about these bytes on its own.
+    pub(super) fn has_writer(&self, root: &Path, path: &RelPath, hash: ContentHash) -> bool {
+        self.disks.get(root).is_some_and(|disk| disk.has_writer(path, hash))
+    }
+
+    /// Files that a session's edits concern; what was wrong with them before is remembered the
+    /// first time.
+    pub(super) fn affects(
+        &mut self,
+        session: &str,
+        root: &Path,
+        files: &[RelPath],
+        sought: &Sought,
+        is_cut: bool,
+    ) {
+        let known = |path: &RelPath| {
+            let sets = self.verified.get(&(root.to_path_buf(), path.clone()))?;
+            let ids = sets.values().flat_map(|(_, found)| found).map(|finding| finding.id.clone());
+            Some(ids.collect::<HashSet<String>>())
+        };
+        let files = files.iter().map(|path| (path.clone(), known(path))).collect();
+        self.session(session).affects(root, files, sought, is_cut);
+    }
+
+    /// The files that a session's edits concern.
+    pub(super) fn affected(&mut self, session: &str, root: &Path) -> Affected {
+        self.session(session).affected(root)
+    }
+
+    /// The last text of a file that a hook saw.
+    pub(super) fn text(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
+        self.texts.get(root, path)
+    }
+
+    /// Keeps a text to compare with, and yields the one before.
+    pub(super) fn replace_text(&mut self, root: &Path, snapshot: &Snapshot) -> Option<Arc<str>> {
+        let before = self.texts.get(root, &snapshot.path);
+        self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
+        before
     }
 
     /// Keeps a late verdict for the reader's next hook.
@@ -177,26 +287,58 @@ impl Ledger {
         self.sessions.remove(session);
     }
 
-    /// What changed on disk since the last look at a root. At a first look nobody knows, so
-    /// everything counts: a server may be alive from before this root was forgotten.
+    /// What changed on disk since the last look at a root.
     pub(super) fn changes(
         &mut self,
         root: &Path,
         now: BTreeMap<RelPath, Stamp>,
     ) -> Vec<(PathBuf, FileChange)> {
-        let before = self.stamps.insert(root.to_path_buf(), now);
-        let before = before.unwrap_or_default();
-        let Some(now) = self.stamps.get(root) else { return Vec::new() };
-        let is_first = before.is_empty();
-        let appeared = now.iter().filter_map(|(path, stamp)| match before.get(path) {
-            None if is_first => Some((path.under(root), FileChange::Changed)),
-            None => Some((path.under(root), FileChange::Created)),
-            Some(old) if old != stamp => Some((path.under(root), FileChange::Changed)),
-            Some(_) => None,
-        });
-        let gone = before.keys().filter(|path| !now.contains_key(*path));
-        let gone = gone.map(|path| (path.under(root), FileChange::Deleted));
-        appeared.chain(gone).collect()
+        self.look_count += 1;
+        let number = self.look_count;
+        self.disk(root).look(root, now, number)
+    }
+
+    /// The epoch of a root's last look.
+    pub(super) fn epoch(&self, root: &Path) -> u64 {
+        self.disks.get(root).map_or(0, |disk| disk.epoch)
+    }
+
+    /// The files of a root that the last look found and that are meant.
+    pub(super) fn files(&self, root: &Path, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+        let files = self.disks.get(root).into_iter().flat_map(Disk::files);
+        files.filter(|path| is_meant(path)).cloned().collect()
+    }
+
+    /// Whether the last look at a root found a file.
+    pub(super) fn is_there(&self, root: &Path, path: &RelPath) -> bool {
+        self.disks.get(root).is_some_and(|disk| disk.is_there(path))
+    }
+
+    /// Whether a session has looked at a root.
+    pub(super) fn has_looked(&mut self, session: &str, root: &Path) -> bool {
+        self.session(session).has_looked(root)
+    }
+
+    /// The files that changed since the session last asked, vanished ones too, and the commit of
+    /// HEAD at that time; from now on they are seen. A session that never asked is given what was
+    /// written since `since_ns`, the beginning of its tool call, where that is known.
+    pub(super) fn unseen(
+        &mut self,
+        session: &str,
+        root: &Path,
+        head: Option<String>,
+        since_ns: Option<i128>,
+    ) -> Changed {
+        let seen = Seen { epoch: self.epoch(root), head };
+        let before = self.session(session).sees(root, seen);
+        let Some(disk) = self.disks.get(root) else { return Changed::default() };
+        let files = match (&before, since_ns) {
+            (Some(before), _) => disk.changed_since(before.epoch),
+            (None, Some(since)) => disk.written_since(since),
+            (None, None) => Vec::new(),
+        };
+        let created = before.as_ref().map(|before| disk.created_since(before.epoch));
+        Changed { files, created: created.unwrap_or_default(), before }
     }
 
     /// The store key of a root, once it was found out.
@@ -220,10 +362,16 @@ impl Ledger {
             && let Some(oldest) = self.roots.pop_front()
         {
             self.verified.retain(|(known, _), _| *known != oldest);
-            self.stamps.remove(&oldest);
+            self.proofs.retain(|(known, _), _| *known != oldest);
+            self.disks.remove(&oldest);
+            self.texts.forget_root(&oldest);
             self.latencies.retain(|(known, _), _| *known != oldest);
             self.keys.remove(&oldest);
         }
+    }
+
+    fn disk(&mut self, root: &Path) -> &mut Disk {
+        self.disks.entry(root.to_path_buf()).or_default()
     }
 
     fn session(&mut self, id: &str) -> &mut Session {
@@ -241,68 +389,4 @@ impl Ledger {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn late(text: &str) -> Late {
-        let root = PathBuf::from("/r");
-        let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
-        let sensor = "s".to_owned();
-        Late { root, path, sensor, hash: ContentHash::of(b""), text: text.into(), baseline: None }
-    }
-
-    fn reader(session: &str, agent: Option<&str>) -> Reader {
-        Reader { session: session.into(), agent: agent.map(str::to_owned) }
-    }
-
-    fn texts(late: &[Late]) -> Vec<&str> {
-        late.iter().map(|one| one.text.as_str()).collect()
-    }
-
-    #[test]
-    fn a_late_verdict_is_told_once_and_again_only_when_nobody_read_it() {
-        let mut ledger = Ledger::default();
-        let (own, other) = (reader("s", None), reader("t", None));
-        ledger.deliver_later(&own, late("1"));
-        ledger.deliver_later(&other, late("other"));
-        let taken = ledger.take_late(&own);
-        assert_eq!(texts(&taken), ["1"]);
-        assert!(ledger.take_late(&own).is_empty());
-        ledger.deliver_later(&own, late("2"));
-        ledger.put_back(&own, taken);
-        assert_eq!(texts(&ledger.take_late(&own)), ["1", "2"]);
-    }
-
-    #[test]
-    fn a_subagents_verdict_is_its_own_and_nobody_reads_for_no_session() {
-        let mut ledger = Ledger::default();
-        let (main, sub) = (reader("s", None), reader("s", Some("a1")));
-        ledger.deliver_later(&sub, late("sub"));
-        assert!(ledger.take_late(&main).is_empty());
-        assert_eq!(texts(&ledger.take_late(&sub)), ["sub"]);
-        ledger.deliver_later(&reader("", None), late("x"));
-        assert!(ledger.take_late(&reader("", None)).is_empty());
-    }
-
-    #[test]
-    fn memory_is_bounded_and_the_least_recent_goes_first() {
-        let mut ledger = Ledger::default();
-        for count in 0..=DELIVERIES_PER_SESSION_MAX {
-            ledger.deliver_later(&reader("s", None), late(&count.to_string()));
-        }
-        assert_eq!(ledger.take_late(&reader("s", None)).len(), DELIVERIES_PER_SESSION_MAX);
-        assert!(ledger.is_news("s", "pyright"));
-        for count in 0..SESSIONS_MAX {
-            ledger.is_news(&count.to_string(), "x");
-        }
-        assert_eq!(ledger.sessions.len(), SESSIONS_MAX);
-        assert!(ledger.is_news("s", "pyright"), "the oldest session was forgotten");
-        for count in 0..=PROJECTS_MAX {
-            let root = PathBuf::from(format!("/{count}"));
-            ledger.uses(&root);
-            ledger.set_project_key(&root, ProjectKey::of(&root));
-        }
-        assert_eq!(ledger.project_key(Path::new("/0")), None);
-        assert!(ledger.project_key(Path::new("/1")).is_some());
-    }
-}
+mod tests;

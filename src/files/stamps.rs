@@ -17,6 +17,15 @@ pub struct Stamp {
     inode: u64,
 }
 
+impl Stamp {
+    /// Whether the file was written, replaced or moved here at this time (nanoseconds since the
+    /// epoch) or later.
+    #[must_use]
+    pub fn is_since(&self, nanoseconds: i128) -> bool {
+        self.changed_ns >= nanoseconds
+    }
+}
+
 /// The stamps of files below the root that are there.
 #[must_use]
 pub fn stamps(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, Stamp> {

@@ -144,6 +144,7 @@ fn remaining(evidence: &Evidence) -> Remaining {
     Remaining {
         errors: evidence.count(Severity::Error),
         warnings: evidence.count(Severity::Warning),
+        older: evidence.older,
         checks_failed: failed.collect(),
     }
 }

@@ -21,6 +21,58 @@ pub struct EditFeedback {
     pub gaps_are_news: bool,
     /// The sensor whose late verdict this is.
     pub late: Option<String>,
+    /// What the edit did to other files.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// What a change did to a file that it did not touch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The file.
+    pub path: RelPath,
+    /// What is wrong with it since.
+    pub broken: Vec<Finding>,
+    /// How much is mended.
+    pub fixed: usize,
+}
+
+fn fixed_elsewhere(elsewhere: &[Elsewhere]) -> impl Iterator<Item = String> {
+    let fixed = elsewhere.iter().filter(|of_file| of_file.fixed > 0);
+    fixed.map(|of_file| format!("fixed {} in {}", of_file.fixed, shown(of_file.path.as_str())))
+}
+
+/// What a change did to other files alone: `changed` names it. `None` when it did nothing.
+#[must_use]
+pub fn elsewhere(changed: &str, elsewhere: &[Elsewhere], late: Option<&str>) -> Option<String> {
+    let broken: Vec<&Finding> = elsewhere.iter().flat_map(|of_file| &of_file.broken).collect();
+    let introduced = counts(broken.iter().copied());
+    let introduced = (!introduced.is_empty()).then(|| format!("introduced {introduced}"));
+    let parts: Vec<String> = introduced.into_iter().chain(fixed_elsewhere(elsewhere)).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let late = late.map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
+    let mut text = format!("[moai-ralph] {}{late}: {}", shown(changed), parts.join("; "));
+    let mut lines: Vec<(&Finding, bool)> = broken.into_iter().map(|it| (it, true)).collect();
+    lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
+    push_findings(&mut text, &lines, "");
+    Some(text)
+}
+
+/// Changes by others that are too many to be measured while a hook waits.
+#[must_use]
+pub fn many_changed(file_count: usize, is_rest: bool) -> String {
+    let files = count(file_count, if is_rest { "more file" } else { "file" });
+    format!("[moai-ralph] {files} changed on disk; measured when asked or at the Stop")
+}
+
+/// A move of HEAD that changed many files.
+#[must_use]
+pub fn head_moved(commit: &str, file_count: usize) -> String {
+    let (commit, files) = (commit.get(..12).unwrap_or(commit), count(file_count, "file"));
+    format!(
+        "[moai-ralph] HEAD moved to {commit}: {files} changed on disk; measured when asked or at the Stop"
+    )
 }
 
 /// The feedback of an edit; `None` when there is nothing worth a word. A clean edit says nothing
@@ -32,10 +84,13 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
         feedback.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
     };
     let fixed = feedback.delta.fixed;
-    let introduced = counts(told(State::Introduced));
+    let broken = || feedback.elsewhere.iter().flat_map(|of_file| &of_file.broken);
+    let introduced = counts(told(State::Introduced).chain(broken()));
     let unknown = counts(told(State::Unknown));
     let older = told(State::Existing).count();
-    let has_news = !introduced.is_empty() || !unknown.is_empty() || fixed > 0;
+    let fixed_there: Vec<String> = fixed_elsewhere(&feedback.elsewhere).collect();
+    let is_fixing = fixed > 0 || !fixed_there.is_empty();
+    let has_news = !introduced.is_empty() || !unknown.is_empty() || is_fixing;
     if !has_news && (feedback.gaps.is_empty() || !feedback.gaps_are_news) {
         return None;
     }
@@ -56,6 +111,7 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
     if older > 0 {
         parts.push(format!("{older} older remain"));
     }
+    parts.extend(fixed_there);
     let late =
         feedback.late.as_ref().map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
     let mut text = format!("[moai-ralph] {}{late}", shown(&feedback.path.to_string()));
@@ -65,9 +121,10 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
         text.push_str(": ");
         text.push_str(&parts.join("; "));
     }
-    let mut shown: Vec<&Finding> = told(State::Introduced).chain(told(State::Unknown)).collect();
-    shown.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    push_findings(&mut text, &shown, &feedback.path);
+    let own = told(State::Introduced).chain(told(State::Unknown)).map(|finding| (finding, false));
+    let mut lines: Vec<_> = own.chain(broken().map(|finding| (finding, true))).collect();
+    lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
+    push_findings(&mut text, &lines, feedback.path.as_str());
     for (sensor, gap) in &feedback.gaps {
         push_line(&mut text, &format!("  not measured: {sensor} ({gap})"));
     }
@@ -87,13 +144,15 @@ pub fn nothing_new(feedback: &EditFeedback) -> String {
     }
 }
 
-fn push_findings(text: &mut String, findings: &[&Finding], path: &RelPath) {
-    for finding in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
-        push_line(text, &format!("  {}", line(finding)));
+/// One line each; those of other files are marked. `path` is what a check would show all of.
+fn push_findings(text: &mut String, findings: &[(&Finding, bool)], path: &str) {
+    for (finding, is_elsewhere) in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
+        let mark = if *is_elsewhere { " [broken by this edit]" } else { "" };
+        push_line(text, &format!("  {}{mark}", line(finding)));
     }
     if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
         let more = count(more, "more finding");
-        push_line(text, &format!("  … and {more}: moai-ralph check {}", shown(path.as_str())));
+        push_line(text, format!("  … and {more}: moai-ralph check {}", shown(path)).trim_end());
     }
 }
 
@@ -143,7 +202,14 @@ mod tests {
         let delta = Delta::between(before.as_deref(), set(now));
         let path = finding("src/a.py", 0, "x").path;
         let gaps = gap.into_iter().map(|gap| ("ruff".to_owned(), gap)).collect();
-        edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
+        edit(&EditFeedback {
+            path,
+            delta,
+            gaps,
+            gaps_are_news: true,
+            late: None,
+            elsewhere: Vec::new(),
+        })
     }
 
     #[test]
@@ -177,12 +243,51 @@ mod tests {
     fn a_known_gap_is_silent_alone_and_named_beside_other_words() {
         let path = finding("a.py", 0, "x").path;
         let gaps = vec![("ruff".to_owned(), Gap::new(Cause::NotInstalled, "not installed"))];
-        let feedback =
-            EditFeedback { path, delta: Delta::default(), gaps, gaps_are_news: false, late: None };
+        let feedback = EditFeedback {
+            path,
+            delta: Delta::default(),
+            gaps,
+            gaps_are_news: false,
+            late: None,
+            elsewhere: Vec::new(),
+        };
         assert_eq!(edit(&feedback), None);
         let delta = Delta { fixed: 1, ..Delta::default() };
         let text = edit(&EditFeedback { delta, ..feedback }).expect("something to say");
         assert!(text.contains("not measured: ruff") && !text.contains("clean"), "{text}");
+    }
+
+    #[test]
+    fn what_an_edit_did_to_other_files_is_counted_and_marked() {
+        let of = |path: &str, broken: &[u32], fixed| Elsewhere {
+            path: finding(path, 0, "x").path,
+            broken: broken.iter().map(|line| finding(path, *line, "arg")).collect(),
+            fixed,
+        };
+        let elsewhere = vec![of("src/cart.py", &[43], 0), of("src/b.py", &[], 2)];
+        let path = finding("src/a.py", 0, "x").path;
+        let delta = Delta::between(Some(&[]), vec![finding("src/a.py", 9, "new")]);
+        let gaps = Vec::new();
+        let feedback =
+            EditFeedback { path, delta, gaps, gaps_are_news: false, late: None, elsewhere };
+        insta::assert_snapshot!(edit(&feedback).expect("something to say"), @r"
+        [moai-ralph] src/a.py: introduced 2 errors; fixed 2 in src/b.py
+          error src/a.py:10:1 pyright(new): new is wrong
+          error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
+        ");
+        let alone = super::elsewhere("src/a.py", &feedback.elsewhere, Some("pyright"));
+        insta::assert_snapshot!(alone.expect("something to say"), @r"
+        [moai-ralph] src/a.py (pyright, late): introduced 1 error; fixed 2 in src/b.py
+          error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
+        ");
+        assert_eq!(super::elsewhere("src/a.py", &[of("src/b.py", &[], 0)], None), None);
+    }
+
+    #[test]
+    fn many_changes_by_others_are_one_line() {
+        let words = head_moved("0123456789abcdef", 312);
+        assert!(words.contains("HEAD moved to 0123456789ab: 312 files changed"), "{words}");
+        assert!(many_changed(1, true).contains("1 more file changed on disk"));
     }
 
     #[test]

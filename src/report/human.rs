@@ -100,6 +100,7 @@ mod tests {
                 Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 0) },
                 Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) },
             ],
+            ..Evidence::default()
         };
         insta::assert_snapshot!(check(&evidence, 12, Style::default()), @r"
         error a.py:3:1 pyright(x): x is wrong

@@ -120,6 +120,15 @@ fn push_gaps(text: &mut String, evidence: &Evidence) {
     if let Some(more) = evidence.skipped.len().checked_sub(SKIPPED_NAMED_MAX + 1) {
         let _ = writeln!(text, "Not measured: {}", count(more + 1, "more file"));
     }
+    if let Some(older) = older(evidence.older) {
+        let _ = writeln!(text, "Not counted: {older}");
+    }
+}
+
+/// What was left out of a Stop because an edit did not cause it.
+fn older(error_count: usize) -> Option<String> {
+    let errors = count(error_count, "older error");
+    (error_count > 0).then(|| format!("{errors} in files that were not touched"))
 }
 
 /// One message for the user when a loop has ended or paused.
@@ -130,8 +139,11 @@ pub fn ended(state: &LoopState) -> String {
     let note = state.note.as_deref();
     match state.status {
         Status::Completed => {
+            let left = older(state.remaining.older).map(|older| format!("; {older} remain"));
             format!(
-                "[moai-ralph] loop {id} completed after {after}: everything asked for was measured and is clean"
+                "[moai-ralph] loop {id} completed after {after}: everything asked for was measured \
+                 and is clean{}",
+                left.unwrap_or_default()
             )
         }
         Status::CompletedUnverified => format!(

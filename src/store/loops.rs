@@ -187,6 +187,9 @@ struct Stored {
     unmeasured_blocks: u32,
     errors: usize,
     warnings: usize,
+    /// Not written when there are none, as in the first version: a state is compared as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    older: Option<usize>,
     checks_failed: Vec<String>,
     history: Vec<StoredIteration>,
     note: Option<String>,
@@ -222,6 +225,7 @@ fn encode(state: &LoopState) -> Result<String, StoreError> {
         unmeasured_blocks: state.unmeasured_blocks,
         errors: state.remaining.errors,
         warnings: state.remaining.warnings,
+        older: Some(state.remaining.older).filter(|count| *count > 0),
         checks_failed: state.remaining.checks_failed,
         history: state.history.into_iter().map(stored_iteration).collect(),
         note: state.note,
@@ -260,6 +264,7 @@ fn decode(json: Option<String>) -> Result<Option<LoopState>, StoreError> {
         remaining: Remaining {
             errors: stored.errors,
             warnings: stored.warnings,
+            older: stored.older.unwrap_or_default(),
             checks_failed: stored.checks_failed,
         },
         history: stored.history.into_iter().map(iteration).collect(),
@@ -301,7 +306,12 @@ mod tests {
         let begun = LoopState {
             prompt: "한글 \"q\" '; DROP TABLE loops; --\r\n---".into(),
             history: vec![iteration],
-            remaining: Remaining { errors: 2, warnings: 1, checks_failed: vec!["t".into()] },
+            remaining: Remaining {
+                errors: 2,
+                warnings: 1,
+                older: 3,
+                checks_failed: vec!["t".into()],
+            },
             note: Some("n".into()),
             ..state()
         };

@@ -74,6 +74,9 @@ pub struct HookInput {
     /// Tool events: what the tool answered.
     #[serde(deserialize_with = "lenient")]
     pub tool_response: Value,
+    /// Tool events: how long the tool ran, in milliseconds.
+    #[serde(deserialize_with = "lenient")]
+    pub duration_ms: Option<u64>,
     /// Stop: the agent's last words.
     #[serde(deserialize_with = "lenient")]
     pub last_assistant_message: Option<String>,

@@ -59,6 +59,8 @@ pub(crate) struct Needle {
     pub(crate) message: String,
     pub(crate) severity: u64,
     pub(crate) code: String,
+    /// Nothing is wrong as long as this file has this text.
+    pub(crate) unless: Option<(String, String)>,
 }
 
 /// A parsed script.
@@ -127,5 +129,9 @@ fn needle(entry: &Value) -> Result<Needle, String> {
         message: text("message").unwrap_or_else(|| "found".to_owned()),
         severity: entry["severity"].as_u64().unwrap_or(1),
         code: text("code").unwrap_or_else(|| "fake".to_owned()),
+        unless: entry["unless"]["file"]
+            .as_str()
+            .zip(entry["unless"]["has"].as_str())
+            .map(|(file, has)| (file.to_owned(), has.to_owned())),
     })
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::document::{Document, Encoding, changed, diagnostics, other_encoding, text_hash};
 use crate::framing;
-use crate::script::{Mode, Script};
+use crate::script::{Mode, Needle, Script};
 
 /// Exit code that ends the loop.
 type Step = Option<u8>;
@@ -334,7 +334,19 @@ impl Server {
     }
 
     fn findings(&self, text: &str) -> Vec<Value> {
-        diagnostics(text, &self.script.needles, self.encoding)
+        let is_wrong = |needle: &&Needle| {
+            needle.unless.as_ref().is_none_or(|(file, has)| !self.text_of(file).contains(has))
+        };
+        let needles: Vec<Needle> = self.script.needles.iter().filter(is_wrong).cloned().collect();
+        diagnostics(text, &needles, self.encoding)
+    }
+
+    /// A file as the client has it open, else as it is on disk.
+    fn text_of(&self, file: &str) -> String {
+        let is_it = |uri: &&String| uri.ends_with(&format!("/{file}"));
+        let open = self.documents.keys().find(is_it).and_then(|uri| self.documents.get(uri));
+        let on_disk = || std::fs::read_to_string(file).unwrap_or_default();
+        open.map_or_else(on_disk, |document| document.text.clone())
     }
 
     /// The first analysis is the cold one.

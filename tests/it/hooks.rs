@@ -44,7 +44,11 @@ fn what_others_wrote_meanwhile_is_part_of_the_answer() {
     let log = sandbox.fake_server("pyright-langserver", json!({}));
     let pulls = |text: &str| {
         sandbox.tool_write("app.py", text);
-        let is_pull = |message: &&Value| message["method"] == "textDocument/diagnostic";
+        // Files that mention the same names are asked about as well.
+        let is_pull = |message: &&Value| {
+            let uri = message["uri"].as_str().unwrap_or_default();
+            message["method"] == "textDocument/diagnostic" && uri.ends_with("app.py")
+        };
         json_lines(&log).iter().filter(is_pull).count()
     };
     let first = pulls("word = 1\n");

@@ -20,3 +20,4 @@ mod support;
 mod surroundings;
 mod synchronization;
 mod tidy;
+mod writers;

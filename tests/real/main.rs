@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod auxiliary;
+mod blast;
 mod cpp;
 mod faults;
 mod go;

@@ -10,7 +10,7 @@ use crate::base::finding::Severity;
 use crate::base::path::RelPath;
 use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking, from_cwd};
-use crate::daemon::gather::{Asked, gather};
+use crate::daemon::gather::{Asked, Merely, gather};
 use crate::daemon::project::Project;
 use crate::report::{human, json, tools};
 use crate::wire::control::{Caller, Check, Reply};
@@ -38,6 +38,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         scan: project.config.scan_enabled && !check.no_scan,
         threshold: if check.fail_on == "warning" { Severity::Warning } else { Severity::Error },
         deadline: begun + Duration::from_secs(check.timeout_secs),
+        merely: Merely::default(),
     };
     let evidence = gather(engine, &project, asked).await;
     let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

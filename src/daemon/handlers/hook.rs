@@ -7,6 +7,7 @@ use super::{
     post_tool_batch, post_tool_use, session_end, session_start, stop, user_prompt_expansion,
     user_prompt_submit,
 };
+use crate::daemon::blast::has_bytes;
 use crate::daemon::engine::{Engine, Outcome};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
@@ -124,7 +125,7 @@ async fn still_fresh(late: Vec<Late>) -> Vec<Late> {
     let fresh = crate::daemon::engine::blocking(move || {
         let is_fresh = |late: &Late| {
             let now = files::read(&late.root, &late.path.under(&late.root));
-            now.is_ok_and(|now| now.hash == late.hash)
+            now.is_ok_and(|now| now.hash == late.hash) && has_bytes(&late.root, &late.because)
         };
         late.into_iter().filter(is_fresh).collect()
     });

@@ -1,7 +1,10 @@
-//! All tool calls of one message ended: late verdicts are told, exactly once.
+//! All tool calls of one message ended: what others wrote meanwhile and late verdicts are told,
+//! exactly once.
 
+use super::changed_on_disk;
 use super::hook::{HookCall, Told, with_late};
 
 pub(super) async fn handle(call: &HookCall<'_>) -> Told {
-    with_late(call, Vec::new()).await
+    let texts = changed_on_disk::texts(call).await;
+    with_late(call, texts).await
 }

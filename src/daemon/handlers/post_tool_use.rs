@@ -1,38 +1,33 @@
-//! The agent wrote a file: what did this edit introduce, fix and leave? Scan and language server
-//! are asked at the same time; what is not there within the inline budget is told by a later hook.
+//! The agent wrote a file: what did this edit introduce, fix and leave, and what did it break
+//! elsewhere? Scan and language servers are asked at the same time; what is not there within the
+//! inline budget is told by a later hook. After other tools, what changed on disk is told.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use tokio::sync::OnceCell;
-use tokio::task::JoinHandle;
-use tokio::time::{timeout, timeout_at};
-
+use super::answers::{SharedLook, answered, ask_all};
+use super::changed_on_disk;
 use super::hook::{HookCall, Told, with_late};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
-use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::MEASURE_RETRIES_MAX;
-use crate::base::lines::Lines;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::gather::{self, Word, partly};
-use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::blast::{Blast, Change};
+use crate::daemon::engine::blocking;
 use crate::daemon::project::Project;
-use crate::daemon::untold::{Baseline, Topic};
+use crate::daemon::{gather, look};
 use crate::files::{self, Snapshot};
+use crate::git;
+use crate::lsp::blast::Sought;
 use crate::report::agent::{self, EditFeedback};
-use crate::scan::{RuleSet, scan};
-use crate::servers::Chosen;
 use crate::wire::hook::Before;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
     let texts = match call.input.written_file() {
         Some(file) => feedback(&call, file).await.into_iter().collect(),
-        None => Vec::new(),
+        None => changed_on_disk::texts(&call).await,
     };
     with_late(&call, texts).await
 }
@@ -54,27 +49,88 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
         return None;
     }
     let before = call.input.before();
-    let scanned = scan_delta(engine, project, &snapshot, before.clone());
-    let measured = measure_in_time(call, &snapshot, &before, begun);
-    let (scanned, measured) = tokio::join!(scanned, measured);
-    let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
-    for word in scanned.into_iter().chain(measured) {
-        match word {
-            Ok(of_sensor) => {
-                delta.now.extend(of_sensor.now);
-                delta.fixed += of_sensor.fixed;
-            }
-            Err(unmeasured) => {
-                gaps_are_news |= unmeasured.is_news;
-                gaps.push((unmeasured.sensor, unmeasured.gap));
-            }
-        }
+    let look = SharedLook::default();
+    if is_told_already(call, &snapshot, &before, &look).await {
+        return None;
     }
-    delta.now.sort_by_key(|finding| finding.range);
-    agent::edit(&EditFeedback { path: snapshot.path, delta, gaps, gaps_are_news, late: None })
+    let change = change(call, &snapshot, &before);
+    engine.ledger().set_writer(&call.input.session_id, &project.root, &snapshot);
+    let blast = Blast::begin(change, shared_look(call, &snapshot, &look));
+    let asked = ask_all(call, &snapshot, &before, &look);
+    let mut told = answered(call, &snapshot, before, asked, begun).await;
+    if let Some(blast) = blast {
+        told.elsewhere = blast.effects(begun + project.config.inline_budget).await;
+    }
+    agent::edit(&told)
 }
 
-async fn read(project: &Project, file: &Path) -> Option<Result<Snapshot, Skipped>> {
+fn shared_look(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    look: &SharedLook,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (snapshot, look) = (snapshot.clone(), Arc::clone(look));
+    async move {
+        let asked = std::slice::from_ref(&snapshot);
+        look.get_or_init(async || look::sync(&engine, &project, asked).await).await;
+    }
+}
+
+/// An edit that changed no byte, of a file about which all language servers have said everything
+/// there is to say: none is asked, as long as no other file has changed.
+async fn is_told_already(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    look: &SharedLook,
+) -> bool {
+    let is_same = match before {
+        Before::Text(text) => ContentHash::of(text.as_bytes()) == snapshot.hash,
+        Before::Absent => false,
+        Before::Unknown => true,
+    };
+    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
+    if !is_same || !engine.ledger().is_verified(root, path, snapshot.hash) {
+        return false;
+    }
+    let choices = gather::choices(engine, &call.project, path);
+    let is_proven = || {
+        choices.iter().all(|chosen| match (chosen, gather::identity(chosen)) {
+            (Ok(choice), Some(server)) => {
+                engine.ledger().is_proven(root, path, &choice.id, (snapshot.hash, server))
+            }
+            _ => false,
+        })
+    };
+    if !is_proven() {
+        return false;
+    }
+    shared_look(call, snapshot, look).await;
+    is_proven()
+}
+
+/// What the edit may have done to other files.
+fn change(call: &HookCall<'_>, snapshot: &Snapshot, before: &Before) -> Change {
+    let (engine, root, path) = (call.engine, &call.project.root, &snapshot.path);
+    let kept = || engine.ledger().text(root, path).map(|text| text.to_string());
+    let before = match before {
+        Before::Text(text) => Some(text.clone()),
+        Before::Absent => None,
+        Before::Unknown => kept().or_else(|| git::head_text(root, path)),
+    };
+    Change {
+        engine: Arc::clone(engine),
+        project: call.project.clone(),
+        reader: call.reader(),
+        label: path.to_string(),
+        changed: vec![(path.clone(), Some(snapshot.hash))],
+        apart: Vec::new(),
+        sought: Sought::of(path, before.as_deref(), Some(&snapshot.text)),
+    }
+}
+
+pub(super) async fn read(project: &Project, file: &Path) -> Option<Result<Snapshot, Skipped>> {
     let (root, file) = (project.root.clone(), file.to_path_buf());
     blocking(move || files::read(&root, &file)).await
 }
@@ -92,340 +148,6 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<S
     }
     let gaps = vec![("all sensors".to_owned(), gap)];
     let delta = Delta::default();
-    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None })
-}
-
-/// A sensor without a verdict.
-struct Unmeasured {
-    sensor: String,
-    gap: Gap,
-    /// Whether the session must hear of it even when there is nothing else to say.
-    is_news: bool,
-}
-
-/// What the edit did to the scan's findings. The host hands over the text before the edit, so the
-/// delta is this edit's alone, even at a first look and after other writers.
-async fn scan_delta(
-    engine: &Arc<Engine>,
-    project: &Project,
-    snapshot: &Snapshot,
-    before: Before,
-) -> Option<Result<Delta, Unmeasured>> {
-    if !project.config.scan_enabled || !RuleSet::built_in().handles(&snapshot.path) {
-        return None;
-    }
-    let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
-    let (shared, now) = (Arc::clone(engine), snapshot.clone());
-    let scanned = blocking(move || {
-        let before = match before {
-            Before::Absent => Some(Vec::new()),
-            Before::Text(text) => {
-                let hash = ContentHash::of(text.as_bytes());
-                let before = match known {
-                    Some((of, findings)) if of == hash => Some(findings),
-                    _ => {
-                        let before = scan(RuleSet::built_in(), &now.path, &text, hash);
-                        // What was only partly seen is no set to compare with.
-                        before.gap.is_none().then_some(before.findings)
-                    }
-                };
-                if before.as_ref().is_some_and(|set| !set.is_empty()) {
-                    shared.ledger().lines.keep(hash, &text);
-                }
-                before
-            }
-            Before::Unknown => known.map(|(_, findings)| findings),
-        };
-        (gather::scan_one(&now).unwrap_or_else(|| gather::scan_lost(&now)), before)
-    });
-    let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
-    gather::remember(engine, project, std::slice::from_ref(&word));
-    keep_lines(engine, snapshot, &word.found);
-    Some(match word.gap {
-        None => Ok(compared(engine, before.as_deref(), word.found, &snapshot.text)),
-        Some(gap) => Err(Unmeasured { sensor: word.sensor, gap, is_news: true }),
-    })
-}
-
-/// Keeps what finds these findings again after the next edit.
-fn keep_lines(engine: &Engine, snapshot: &Snapshot, found: &[Finding]) {
-    if !found.is_empty() {
-        engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
-    }
-}
-
-/// The delta to an earlier set; by lines, where those of its text are still known.
-fn compared(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, text: &str) -> Delta {
-    let lines = before
-        .and_then(|set| set.first())
-        .and_then(|one| engine.ledger().lines.of(one.content_hash));
-    match (before, lines) {
-        (Some(set), Some(lines)) => Delta::mapped((&lines, set), (&Lines::of(text), now)),
-        (set, _) => Delta::between(set, now),
-    }
-}
-
-/// Each language server's delta, or a gap, or both. All are asked at once and have the same
-/// budget.
-async fn measure_in_time(
-    call: &HookCall<'_>,
-    snapshot: &Snapshot,
-    before: &Before,
-    begun: Instant,
-) -> Vec<Result<Delta, Unmeasured>> {
-    let look = Arc::new(OnceCell::new());
-    let choices = gather::choices(call.engine, &call.project, &snapshot.path);
-    let asked: Vec<Asked> = choices
-        .into_iter()
-        .map(|chosen| ask(call, snapshot, before, chosen, Arc::clone(&look)))
-        .collect();
-    let mut said = Vec::new();
-    for one in asked {
-        said.extend(one.said(call, snapshot, begun).await);
-    }
-    said
-}
-
-/// One language server that was asked about the written file.
-struct Asked {
-    topic: Topic,
-    number: u64,
-    was_measured: bool,
-    /// How long the edit waits for it.
-    wait: Duration,
-    answer: JoinHandle<(Snapshot, Word)>,
-}
-
-fn ask(
-    call: &HookCall<'_>,
-    snapshot: &Snapshot,
-    before: &Before,
-    chosen: Chosen,
-    look: Arc<OnceCell<bool>>,
-) -> Asked {
-    let (engine, project) = (call.engine, &call.project);
-    let sensor = match &chosen {
-        Ok(choice) => choice.id.clone(),
-        Err((sensor, _)) => sensor.clone(),
-    };
-    let (root, path) = (&project.root, &snapshot.path);
-    let topic =
-        Topic { agent: call.reader().agent, root: root.clone(), path: path.clone(), sensor };
-    let (now, budget) = (Instant::now(), project.config.inline_budget);
-    let mut ledger = engine.ledger();
-    let set = |sensor: &str| ledger.verified(root, path, sensor).map(|(_, findings)| findings);
-    let whole = set(&topic.sensor);
-    let was_measured = whole.is_some();
-    let verified = Baseline { whole, partial: set(&partly(&topic.sensor)) };
-    let late = ledger.take_late_of(&call.reader(), root, path, &topic.sensor);
-    let is_new_file = *before == Before::Absent;
-    let baseline = match late.into_iter().next() {
-        // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
-        _ if is_new_file => Baseline { whole: Some(Vec::new()), partial: Some(Vec::new()) },
-        // A late verdict that this edit overtakes was never told: its findings are still news.
-        Some(late) => Baseline { whole: late.baseline.clone(), partial: late.baseline },
-        None => verified,
-    };
-    let latency = ledger.latency(root, &topic.sensor);
-    let wait = latency.inline_wait(budget, now);
-    if chosen.is_ok() {
-        latency.asked(now);
-    }
-    let session = &call.input.session_id;
-    let number = ledger.untold(session).ask(topic.clone(), baseline, is_new_file);
-    drop(ledger);
-    let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
-    Asked { topic, number, was_measured, wait, answer: tokio::spawn(question) }
-}
-
-impl Asked {
-    /// What the server says of the edit; after the wait the measurement goes on and its verdict is
-    /// told by the session's next hook.
-    async fn said(
-        self,
-        call: &HookCall<'_>,
-        snapshot: &Snapshot,
-        begun: Instant,
-    ) -> Vec<Result<Delta, Unmeasured>> {
-        let Self { topic, number, was_measured, wait, mut answer } = self;
-        let (engine, session) = (call.engine, &call.input.session_id);
-        let is_newest = || engine.ledger().untold(session).is_newest(&topic, number);
-        let Ok(joined) = timeout_at((begun + wait).into(), &mut answer).await else {
-            if !is_newest() {
-                return Vec::new();
-            }
-            let sensor = topic.sensor.clone();
-            let (reader, engine) = (call.reader(), Arc::clone(engine));
-            Pending { engine, reader, topic, number }.follow(answer, snapshot.hash);
-            return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
-        };
-        let Ok((snapshot, word)) = joined else { return Vec::new() };
-        let is_partial = is_partial(&word);
-        let mut said = Vec::new();
-        let gap = if word.gap.is_none() || is_partial {
-            let told = engine.ledger().untold(session).tell(&topic, number);
-            // A newer edit of the file is told in its stead.
-            let Some(baseline) = told else { return said };
-            let gap = word.gap.clone();
-            said.push(Ok(delta_of(engine, baseline, word, &snapshot.text)));
-            gap
-        } else if is_newest() {
-            word.gap
-        } else {
-            return said;
-        };
-        if let Some(gap) = gap {
-            // A tool that was never there is named once, not at every edit.
-            let news = format!("{} {gap}", topic.sensor);
-            let is_first = engine.ledger().is_news(session, &news);
-            let was_lost = was_measured && !is_partial || gap.cause.is_passing();
-            said.push(Err(Unmeasured { sensor: topic.sensor, gap, is_news: is_first || was_lost }));
-        }
-        said
-    }
-}
-
-/// A measurement of the bytes that are there at its end, and which those are.
-async fn measure(
-    engine: Arc<Engine>,
-    project: Project,
-    mut snapshot: Snapshot,
-    chosen: Chosen,
-    look: Arc<OnceCell<bool>>,
-) -> (Snapshot, Word) {
-    // In a large tree the look for other changes takes as long as an answer, and it seldom finds
-    // any; so the server is asked meanwhile, and asked again when it did not know of everything.
-    let look = look.get_or_init(async || {
-        gather::sync(&engine, &project, std::slice::from_ref(&snapshot)).await
-    });
-    let first = gather::measure(&engine, &project, &snapshot, chosen.clone());
-    let (look, mut word) = tokio::join!(look, first);
-    let (mut is_behind, mut is_current) = (*look, false);
-    for _ in 0..MEASURE_RETRIES_MAX {
-        // Superseded by older bytes that were asked about later: hooks overtake each other.
-        let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
-        let Some(now) = on_disk(&project, &snapshot).await else { break };
-        is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
-        if is_current {
-            break;
-        }
-        // A formatter, or an edit whose own hook is on its way: only what is there now counts, and a
-        // question about other bytes would supersede that hook's.
-        (snapshot, is_behind) = (now, false);
-        word = gather::measure(&engine, &project, &snapshot, chosen.clone()).await;
-    }
-    learn(&engine, &project, &word);
-    let mut words = [word];
-    if !is_current {
-        gather::void_what_changed(&project, &mut words).await;
-    }
-    gather::remember(&engine, &project, &words);
-    let [word] = words;
-    keep_lines(&engine, &snapshot, &word.found);
-    (snapshot, word)
-}
-
-/// The file as it is now; `None` when it cannot be read any more.
-async fn on_disk(project: &Project, snapshot: &Snapshot) -> Option<Snapshot> {
-    read(project, &snapshot.path.under(&project.root)).await?.ok()
-}
-
-/// Remembers how long the server took.
-fn learn(engine: &Engine, project: &Project, word: &Word) {
-    let mut ledger = engine.ledger();
-    let latency = ledger.latency(&project.root, &word.sensor);
-    match word.gap.as_ref().map(|gap| gap.cause) {
-        None | Some(Cause::ProjectFault) => latency.answered(word.elapsed),
-        Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.failed(),
-        Some(_) => {}
-    }
-}
-
-/// Whether a fault of the project was told beside the findings.
-fn is_partial(word: &Word) -> bool {
-    word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
-}
-
-/// What an answer did to its baseline. Where the project is at fault, nothing found is no merit.
-fn delta_of(engine: &Engine, baseline: Baseline, word: Word, text: &str) -> Delta {
-    let is_partial = is_partial(&word);
-    let earlier = if is_partial { baseline.partial } else { baseline.whole };
-    let mut delta = compared(engine, earlier.as_deref(), word.found, text);
-    if is_partial && delta.now.is_empty() {
-        delta.fixed = 0;
-    }
-    delta
-}
-
-fn pending_gap(waited: Duration) -> Gap {
-    let detail = format!("no answer within {} ms yet; it follows", waited.as_millis());
-    Gap::new(Cause::TimedOut, detail)
-}
-
-/// What is needed to word a late verdict.
-struct Pending {
-    engine: Arc<Engine>,
-    reader: Reader,
-    topic: Topic,
-    number: u64,
-}
-
-impl Pending {
-    /// Waits for the answer and keeps it for the reader, without holding up anybody.
-    fn follow(self, answer: JoinHandle<(Snapshot, Word)>, asked: ContentHash) {
-        let job = self.engine.job();
-        let patience =
-            self.engine.ledger().latency(&self.topic.root, &self.topic.sensor).patience();
-        tokio::spawn(async move {
-            let _job = job;
-            match timeout(patience, answer).await {
-                Ok(Ok((snapshot, word))) => self.keep(&snapshot, word),
-                Ok(Err(_)) => {}
-                Err(_) => {
-                    let detail = format!("no answer within {} s", patience.as_secs());
-                    self.keep_gap(asked, Gap::new(Cause::TimedOut, detail));
-                }
-            }
-        });
-    }
-
-    fn keep(self, snapshot: &Snapshot, word: Word) {
-        let gap = word.gap.clone();
-        if let Some(gap) = gap.clone().filter(|_| !is_partial(&word)) {
-            return self.keep_gap(snapshot.hash, gap);
-        }
-        let session = &self.reader.session;
-        let told = self.engine.ledger().untold(session).tell(&self.topic, self.number);
-        // A newer edit of the file is measured in its own right.
-        let Some(baseline) = told else { return };
-        let earlier = if is_partial(&word) { &baseline.partial } else { &baseline.whole };
-        let earlier = earlier.clone();
-        let delta = delta_of(&self.engine, baseline, word, &snapshot.text);
-        self.deliver(snapshot.hash, delta, gap, earlier);
-    }
-
-    /// Without a verdict what the session knew stays what the next answer is compared with.
-    fn keep_gap(self, hash: ContentHash, gap: Gap) {
-        let session = &self.reader.session;
-        if self.engine.ledger().untold(session).is_newest(&self.topic, self.number) {
-            self.deliver(hash, Delta::default(), Some(gap), None);
-        }
-    }
-
-    fn deliver(
-        self,
-        hash: ContentHash,
-        delta: Delta,
-        gap: Option<Gap>,
-        baseline: Option<Vec<Finding>>,
-    ) {
-        let Topic { root, path, sensor, .. } = self.topic;
-        let gaps = gap.map(|gap| (sensor.clone(), gap)).into_iter().collect();
-        let (about, late) = (path.clone(), Some(sensor.clone()));
-        let feedback = EditFeedback { path: about, delta, gaps, gaps_are_news: true, late };
-        // The hook has said that an answer follows, so even a clean one does.
-        let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
-        let late = Late { root, path, sensor, hash, text, baseline };
-        self.engine.ledger().deliver_later(&self.reader, late);
-    }
+    let elsewhere = Vec::new();
+    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None, elsewhere })
 }

@@ -1,6 +1,7 @@
 //! The agent wants to stop. Whose loop is it, fresh evidence, one pure step, saved before the
 //! reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
@@ -8,11 +9,12 @@ use super::loop_of_session;
 use super::loop_start::AUTOCHECKS;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::Severity;
-use crate::base::limits::{STOP_FILES_MAX, STOP_TRIES_MAX};
+use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX, STOP_TRIES_MAX};
 use crate::base::path::RelPath;
 use crate::checks::{self, End};
 use crate::daemon::engine::{blocking, now_ms};
-use crate::daemon::gather::{Asked, gather};
+use crate::daemon::gather::{Asked, Merely, gather};
+use crate::daemon::project::Project;
 use crate::looping::state::{LoopState, Until};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
 use crate::report::{loops, notice};
@@ -127,10 +129,11 @@ pub(super) async fn measured(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let (files, skipped) = files_of_stop(call, base).await;
+    let Scope { files, skipped, merely } = files_of_stop(call, base).await;
     let asked = Asked {
         files,
         skipped,
+        merely,
         lsp: project.config.lsp_enabled,
         scan: project.config.scan_enabled,
         threshold: Severity::Error,
@@ -146,52 +149,89 @@ fn missing_checks() -> Reading {
     Reading { dirty: true, output: Some(output), ..clean }
 }
 
-/// What differs from HEAD, what was committed since the loop started and what the session wrote;
-/// when that is nothing, the whole project: a loop that changed nothing yet may have been started
-/// to mend what is there.
-async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> (Vec<RelPath>, Vec<Skipped>) {
+/// What a Stop is about.
+#[derive(Default)]
+struct Scope {
+    files: Vec<RelPath>,
+    skipped: Vec<Skipped>,
+    /// Those that are measured only because an edit concerns them.
+    merely: Merely,
+}
+
+/// What differs from HEAD, what was committed since the loop started, what the session wrote and
+/// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
+/// may have been started to mend what is there.
+async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {
     let project = call.project.clone();
     let base = base.map(str::to_owned);
-    let written = call.engine.ledger().written(&call.input.session_id, &project.root);
+    let session = &call.input.session_id;
+    let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
+    let affected = call.engine.ledger().affected(session, &project.root);
     let found = blocking(move || {
+        let mut found = changed_files(&project, base.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
-        let mut files: Vec<RelPath> = written.into_iter().filter(is_there).collect();
-        let mut skipped = Vec::new();
-        match git::changed_since(&project.root, base.as_deref()) {
-            Ok(Some(changed)) => {
-                files.extend(changed.files.into_iter().filter(|path| project.is_wanted(path)));
-                skipped = changed.skipped;
-            }
-            // Without git nobody knows what changed.
-            Ok(None) => {
-                let is_wanted = |path: &RelPath| project.is_wanted(path);
-                let root = std::slice::from_ref(&project.root);
-                let walk = files::walk(&project.root, root, &is_wanted);
-                files.extend(walk.files);
-                skipped = walk.skipped;
-            }
-            Err(error) => skipped.push(Skipped {
-                path: ".git".to_owned(),
-                reason: format!("changed files cannot be listed: {error}"),
-            }),
+        found.files.extend(written.into_iter().filter(is_there));
+        if found.files.is_empty() && found.skipped.is_empty() {
+            found = all_files(&project);
         }
-        if files.is_empty() && skipped.is_empty() {
-            let is_wanted = |path: &RelPath| project.is_wanted(path);
-            let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-            (files, skipped) = (walk.files, walk.skipped);
+        found.files.sort();
+        found.files.dedup();
+        let own: BTreeSet<&RelPath> = found.files.iter().collect();
+        let merely = affected.files.keys().filter(|path| !own.contains(path) && is_there(path));
+        let merely: BTreeSet<RelPath> = merely.cloned().collect();
+        found.files.extend(merely.iter().cloned());
+        let (is_cut, files) = (affected.is_cut, merely);
+        found.merely = Merely { files, affected };
+        found.bound();
+        if is_written_cut {
+            found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
         }
-        files.sort();
-        files.dedup();
-        let reason = format!("more than {STOP_FILES_MAX} files");
-        let beyond = files.split_off(files.len().min(STOP_FILES_MAX));
-        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
-        skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
-        (files, skipped)
+        if is_cut {
+            found.skip("more files mention what was changed than are looked at".to_owned());
+        }
+        found
     });
     found.await.unwrap_or_else(|| {
-        let reason = "internal error; the daemon's log says more".to_owned();
-        (Vec::new(), vec![Skipped { path: ".".to_owned(), reason }])
+        let mut lost = Scope::default();
+        lost.skip("internal error; the daemon's log says more".to_owned());
+        lost
     })
+}
+
+fn changed_files(project: &Project, base: Option<&str>) -> Scope {
+    match git::changed_since(&project.root, base) {
+        Ok(Some(changed)) => {
+            let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
+            Scope { files, skipped: changed.skipped, ..Scope::default() }
+        }
+        // Without git nobody knows what changed.
+        Ok(None) => all_files(project),
+        Err(error) => {
+            let reason = format!("changed files cannot be listed: {error}");
+            let skipped = vec![Skipped { path: ".git".to_owned(), reason }];
+            Scope { skipped, ..Scope::default() }
+        }
+    }
+}
+
+fn all_files(project: &Project) -> Scope {
+    let is_wanted = |path: &RelPath| project.is_wanted(path);
+    let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+    Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() }
+}
+
+impl Scope {
+    /// Changed files first: what is beyond the bound is skipped.
+    fn bound(&mut self) {
+        let reason = format!("more than {STOP_FILES_MAX} files");
+        let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));
+        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
+        self.skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
+    }
+
+    fn skip(&mut self, reason: String) {
+        self.skipped.push(Skipped { path: ".".to_owned(), reason });
+    }
 }
 
 /// Runs `.claude/autochecks.sh`, if the project has it.

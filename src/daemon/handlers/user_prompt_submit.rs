@@ -1,10 +1,15 @@
 //! The user sent a prompt: a loop that waits for a session finds its owner, late verdicts are told.
+//! What lies on disk now is looked at, so that what the session writes from now on is known as new.
+
+use std::sync::Arc;
 
 use super::hook::{HookCall, Told, with_late};
 use super::loop_of_session;
+use crate::daemon::look;
 use crate::report::loops;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
+    look_in_background(&call);
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
     let texts = match claimed {
         Ok((Some(state), true)) => vec![loops::started(&state)],
@@ -15,4 +20,16 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
         }
     };
     with_late(&call, texts).await
+}
+
+/// Nobody waits for it: the agent's first tool call is a model's answer away.
+fn look_in_background(call: &HookCall<'_>) {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (session, job) = (call.input.session_id.clone(), call.engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        if !engine.ledger().has_looked(&session, &project.root) {
+            look::unseen(&engine, &project, &session, None).await;
+        }
+    });
 }

@@ -55,6 +55,20 @@ fn every_hook_is_a_real_event_and_starts_the_launcher() {
 }
 
 #[test]
+fn every_tool_that_writes_is_heard_of() {
+    let hooks = json("hooks/hooks.json");
+    let matcher = hooks["hooks"]["PostToolUse"][0]["matcher"].as_str().unwrap_or_default();
+    for tool in ["Write", "Edit", "NotebookEdit", "Bash"] {
+        assert!(matcher.split('|').any(|name| name == tool), "{tool} is missing: {matcher}");
+    }
+    // The batch hears of all others, and of commands that failed; it measures like an edit.
+    let batch = &hooks["hooks"]["PostToolBatch"][0];
+    assert!(batch.get("matcher").is_none(), "{batch}");
+    let edit = &hooks["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"];
+    assert_eq!(&batch["hooks"][0]["timeout"], edit);
+}
+
+#[test]
 fn scripts_can_be_run() {
     for script in ["bin/moai-ralph", "scripts/test", ".ci/run"] {
         let path = Path::new(CHECKOUT).join(script);

@@ -1,0 +1,262 @@
+//! What a change broke or mended in other files: the files that mention what was touched are
+//! searched for beside the measurement of the changed one, and measured after it; a few while the
+//! hook waits, more in the background. All of them are measured again at the session's Stop.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout_at;
+
+use super::engine::{Engine, blocking};
+use super::gather::{self, Word};
+use super::ledger::{Late, Reader};
+use super::project::Project;
+use crate::base::finding::{Finding, Severity};
+use crate::base::hash::ContentHash;
+use crate::base::limits::{
+    AFFECTED_FILES_MAX, BLAST_INLINE_FILES_MAX, BLAST_INLINE_MS_MAX, BLAST_LATE_AT_ONCE_MAX,
+    BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX,
+};
+use crate::base::path::RelPath;
+use crate::files::{self, Snapshot};
+use crate::git;
+use crate::lsp::blast::{Sought, ranked};
+use crate::report::agent::{self, Elsewhere};
+use crate::servers::Chosen;
+
+/// What was changed, and for whom its effect is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) engine: Arc<Engine>,
+    pub(super) project: Project,
+    pub(super) reader: Reader,
+    /// How the change is named: `src/a.py`, `3 changed files`.
+    pub(super) label: String,
+    /// The changed files with their bytes of now; none for a vanished one.
+    pub(super) changed: Vec<(RelPath, Option<ContentHash>)>,
+    /// Files that were changed as well, and are measured in their own right.
+    pub(super) apart: Vec<RelPath>,
+    /// What is looked for.
+    pub(super) sought: Sought,
+}
+
+/// The search for files that a change concerns.
+#[derive(Debug)]
+pub(super) struct Blast {
+    change: Arc<Change>,
+    search: JoinHandle<Vec<RelPath>>,
+}
+
+impl Blast {
+    /// Begins the search, once the look at the root is done; `None` when there is nothing to look
+    /// for, or nobody to ask.
+    pub(super) fn begin(
+        change: Change,
+        look: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<Self> {
+        let is_asked = |(path, _): &(RelPath, _)| {
+            !gather::choices(&change.engine, &change.project, path).is_empty()
+        };
+        let can_ask = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
+        if change.sought.is_empty() || !can_ask || !change.changed.iter().any(is_asked) {
+            return None;
+        }
+        let change = Arc::new(change);
+        let searching = search(Arc::clone(&change));
+        let search = tokio::spawn(async move {
+            look.await;
+            searching.await
+        });
+        Some(Self { change, search })
+    }
+
+    /// What is known by the deadline of other files; the rest is told by a later hook.
+    pub(super) async fn effects(self, deadline: Instant) -> Vec<Elsewhere> {
+        let Self { change, mut search } = self;
+        let deadline = deadline.min(Instant::now() + Duration::from_millis(BLAST_INLINE_MS_MAX));
+        let Ok(found) = timeout_at(deadline.into(), &mut search).await else {
+            in_background(&change, async move { search.await.unwrap_or_default() }, Vec::new());
+            return Vec::new();
+        };
+        let mut now = found.unwrap_or_default();
+        let later = now.split_off(now.len().min(BLAST_INLINE_FILES_MAX));
+        let mut asked: Vec<JoinHandle<Vec<Effect>>> =
+            now.into_iter().map(|path| tokio::spawn(measured(Arc::clone(&change), path))).collect();
+        let (mut told, mut pending) = (Vec::new(), Vec::new());
+        for mut one in asked.drain(..) {
+            match timeout_at(deadline.into(), &mut one).await {
+                Ok(effects) => told.extend(effects.unwrap_or_default()),
+                Err(_) => pending.push(one),
+            }
+        }
+        if !pending.is_empty() || !later.is_empty() {
+            in_background(&change, async move { later }, pending);
+        }
+        merged(told)
+    }
+}
+
+/// What one language server says of one file that the change concerns.
+#[derive(Debug)]
+struct Effect {
+    sensor: String,
+    hash: ContentHash,
+    elsewhere: Elsewhere,
+    baseline: Option<Vec<Finding>>,
+}
+
+/// One entry per file.
+fn merged(effects: Vec<Effect>) -> Vec<Elsewhere> {
+    let mut all: Vec<Elsewhere> = Vec::new();
+    for Effect { elsewhere, .. } in effects {
+        match all.iter_mut().find(|known| known.path == elsewhere.path) {
+            Some(known) => {
+                known.broken.extend(elsewhere.broken);
+                known.fixed += elsewhere.fixed;
+            }
+            None => all.push(elsewhere),
+        }
+    }
+    all
+}
+
+/// Waits for what is pending, measures the rest, and keeps what it finds for the reader's next
+/// hook; ends early when the change itself was changed again.
+fn in_background(
+    change: &Arc<Change>,
+    files: impl Future<Output = Vec<RelPath>> + Send + 'static,
+    pending: Vec<JoinHandle<Vec<Effect>>>,
+) {
+    let (change, job) = (Arc::clone(change), change.engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        for one in pending {
+            change.keep(one.await.unwrap_or_default());
+        }
+        let mut files = files.await;
+        files.truncate(BLAST_LATE_FILES_MAX);
+        for some in files.chunks(BLAST_LATE_AT_ONCE_MAX) {
+            if !change.is_current().await {
+                return;
+            }
+            let asked = some.iter().map(|path| measured(Arc::clone(&change), path.clone()));
+            for effects in asked.collect::<JoinSet<_>>().join_all().await {
+                change.keep(effects);
+            }
+        }
+    });
+}
+
+/// Files of the same languages that mention what was touched, the likeliest first. They belong to
+/// the session's Stop from now on.
+async fn search(change: Arc<Change>) -> Vec<RelPath> {
+    let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
+    let found = blocking(move || {
+        let Change { engine, project, reader, changed, apart, sought, .. } = &*change;
+        let root = &project.root;
+        let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
+        let languages: HashSet<&str> =
+            changed.iter().filter_map(|(path, _)| language(path)).collect();
+        let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
+        let own: HashSet<&RelPath> = edited.iter().chain(apart).collect();
+        let is_other = |path: &RelPath| {
+            language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
+        };
+        let files: Vec<RelPath> = engine.ledger().files(root, is_other);
+        let found = files::search(root, &files, deadline, &|text| sought.mentioned_in(text));
+        let mut is_cut = found.is_cut;
+        let mut files = ranked(&edited, found.files);
+        is_cut |= files.len() > AFFECTED_FILES_MAX;
+        files.truncate(AFFECTED_FILES_MAX);
+        let ignored = git::ignored(root, &files);
+        files.retain(|path| !ignored.contains(path));
+        engine.ledger().affects(&reader.session, root, &files, sought, is_cut);
+        files
+    });
+    found.await.unwrap_or_default()
+}
+
+/// What the change did to one file, by each language server that has a verdict.
+async fn measured(change: Arc<Change>, path: RelPath) -> Vec<Effect> {
+    let (root, file) = (change.project.root.clone(), path.under(&change.project.root));
+    let Some(Ok(snapshot)) = blocking(move || files::read(&root, &file)).await else {
+        return Vec::new();
+    };
+    let mut effects = Vec::new();
+    for chosen in gather::choices(&change.engine, &change.project, &path) {
+        effects.extend(effect(&change, &snapshot, chosen).await);
+    }
+    effects
+}
+
+async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Option<Effect> {
+    let Change { engine, project, reader, .. } = &**change;
+    let Ok(choice) = &chosen else { return None };
+    let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
+    let before = engine.ledger().verified(root, path, &sensor);
+    // What was found before and not told yet is compared with the same as then.
+    let untold = engine.ledger().take_late_of(reader, root, path, &sensor);
+    let mut words = [gather::measure(engine, project, snapshot, chosen).await];
+    gather::void_what_changed(project, &mut words).await;
+    // A verdict from before a newer change is no set to compare with: what it found first would
+    // never be told.
+    if words[0].gap.is_some() || !change.is_current().await {
+        engine.ledger().put_back(reader, untold);
+        return None;
+    }
+    gather::remember(engine, project, &words);
+    let [word] = words;
+    let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
+    let baseline = untold.into_iter().next().map_or(before, |late| late.baseline);
+    let elsewhere = change.compared(&word, baseline.as_deref(), snapshot);
+    Some(Effect { sensor, hash: snapshot.hash, elsewhere, baseline })
+}
+
+impl Change {
+    /// The file's bytes are the same before and after, so fingerprints alone tell what is new.
+    /// Where nothing is known from before, only what names what was touched is the change's.
+    fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
+        let counts = |finding: &&Finding| finding.severity >= Severity::Warning;
+        let ids = |set: &[Finding]| -> HashSet<String> {
+            set.iter().filter(counts).map(|finding| finding.id.clone()).collect()
+        };
+        let known = before.map(ids);
+        let is_new = |finding: &&Finding| match &known {
+            Some(known) => !known.contains(&finding.id),
+            None => self.sought.is_meant_by(finding, &snapshot.text),
+        };
+        let broken = word.found.iter().filter(counts).filter(is_new).cloned().collect();
+        let now = ids(&word.found);
+        let fixed = known.map_or(0, |known| known.difference(&now).count());
+        Elsewhere { path: snapshot.path.clone(), broken, fixed }
+    }
+
+    /// Whether the changed files still have the bytes whose effect is looked for.
+    async fn is_current(&self) -> bool {
+        let (root, changed) = (self.project.root.clone(), self.changed.clone());
+        blocking(move || has_bytes(&root, &changed)).await.unwrap_or(false)
+    }
+
+    fn keep(&self, effects: Vec<Effect>) {
+        for Effect { sensor, hash, elsewhere, baseline } in effects {
+            let (root, path) = (self.project.root.clone(), elsewhere.path.clone());
+            let because = self.changed.clone();
+            if let Some(text) = agent::elsewhere(&self.label, &[elsewhere], Some(&sensor)) {
+                let late = Late { root, path, sensor, hash, text, baseline, because };
+                self.engine.ledger().deliver_later(&self.reader, late);
+            }
+        }
+    }
+}
+
+/// Whether files have these bytes; none stands for a file that is not there.
+pub(super) fn has_bytes(
+    root: &std::path::Path,
+    changed: &[(RelPath, Option<ContentHash>)],
+) -> bool {
+    changed.iter().all(|(path, hash)| {
+        files::read(root, &path.under(root)).map(|snapshot| snapshot.hash).ok() == *hash
+    })
+}

@@ -1,0 +1,326 @@
+//! What the sensors say of one written file: the scan's delta, and each language server's, as far as
+//! they are there in time. What comes later is kept for the session's next hook.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
+use tokio::time::timeout_at;
+
+use super::hook::HookCall;
+use super::late_answers::Pending;
+use super::post_tool_use;
+use crate::base::delta::Delta;
+use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
+use crate::base::limits::MEASURE_RETRIES_MAX;
+use crate::base::lines::Lines;
+use crate::base::verdict::{Cause, Gap};
+use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::gather::{self, Word, partly};
+use crate::daemon::look::{self, Look};
+use crate::daemon::project::Project;
+use crate::daemon::untold::{Baseline, Topic};
+use crate::files::Snapshot;
+use crate::report::agent::EditFeedback;
+use crate::scan::{RuleSet, scan};
+use crate::servers::Chosen;
+use crate::wire::hook::Before;
+
+/// The look for other changes, made once for all that wait for it.
+pub(super) type SharedLook = Arc<OnceCell<Look>>;
+
+/// A sensor without a verdict.
+struct Unmeasured {
+    sensor: String,
+    gap: Gap,
+    /// Whether the session must hear of it even when there is nothing else to say.
+    is_news: bool,
+}
+
+/// All sensors' deltas of one file, as far as they are there in time.
+pub(super) async fn answered(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: Before,
+    asked: Vec<Asked>,
+    begun: Instant,
+) -> EditFeedback {
+    let scanned = scan_delta(call.engine, &call.project, snapshot, before);
+    let measured = async {
+        let mut said = Vec::new();
+        for one in asked {
+            said.extend(one.said(call, snapshot, begun).await);
+        }
+        said
+    };
+    let (scanned, measured) = tokio::join!(scanned, measured);
+    let (mut delta, mut gaps, mut gaps_are_news) = (Delta::default(), Vec::new(), false);
+    for word in scanned.into_iter().chain(measured) {
+        match word {
+            Ok(of_sensor) => {
+                delta.now.extend(of_sensor.now);
+                delta.fixed += of_sensor.fixed;
+            }
+            Err(unmeasured) => {
+                gaps_are_news |= unmeasured.is_news;
+                gaps.push((unmeasured.sensor, unmeasured.gap));
+            }
+        }
+    }
+    delta.now.sort_by_key(|finding| finding.range);
+    let (path, elsewhere) = (snapshot.path.clone(), Vec::new());
+    EditFeedback { path, delta, gaps, gaps_are_news, late: None, elsewhere }
+}
+
+/// What the edit did to the scan's findings. The host hands over the text before the edit, so the
+/// delta is this edit's alone, even at a first look and after other writers.
+async fn scan_delta(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshot: &Snapshot,
+    before: Before,
+) -> Option<Result<Delta, Unmeasured>> {
+    if !project.config.scan_enabled || !RuleSet::built_in().handles(&snapshot.path) {
+        return None;
+    }
+    let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
+    let (shared, now) = (Arc::clone(engine), snapshot.clone());
+    let scanned = blocking(move || {
+        let before = match before {
+            Before::Absent => Some(Vec::new()),
+            Before::Text(text) => {
+                let hash = ContentHash::of(text.as_bytes());
+                let before = match known {
+                    Some((of, findings)) if of == hash => Some(findings),
+                    _ => {
+                        let before = scan(RuleSet::built_in(), &now.path, &text, hash);
+                        // What was only partly seen is no set to compare with.
+                        before.gap.is_none().then_some(before.findings)
+                    }
+                };
+                if before.as_ref().is_some_and(|set| !set.is_empty()) {
+                    shared.ledger().lines.keep(hash, &text);
+                }
+                before
+            }
+            Before::Unknown => known.map(|(_, findings)| findings),
+        };
+        (gather::scan_one(&now).unwrap_or_else(|| gather::scan_lost(&now)), before)
+    });
+    let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
+    gather::remember(engine, project, std::slice::from_ref(&word));
+    keep_lines(engine, snapshot, &word.found);
+    Some(match word.gap {
+        None => Ok(compared(engine, before.as_deref(), word.found, &snapshot.text)),
+        Some(gap) => Err(Unmeasured { sensor: word.sensor, gap, is_news: true }),
+    })
+}
+
+/// Keeps what finds these findings again after the next edit.
+fn keep_lines(engine: &Engine, snapshot: &Snapshot, found: &[Finding]) {
+    if !found.is_empty() {
+        engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
+    }
+}
+
+/// The delta to an earlier set; by lines, where those of its text are still known.
+fn compared(engine: &Engine, before: Option<&[Finding]>, now: Vec<Finding>, text: &str) -> Delta {
+    let lines = before
+        .and_then(|set| set.first())
+        .and_then(|one| engine.ledger().lines.of(one.content_hash));
+    match (before, lines) {
+        (Some(set), Some(lines)) => Delta::mapped((&lines, set), (&Lines::of(text), now)),
+        (set, _) => Delta::between(set, now),
+    }
+}
+
+/// Asks all language servers of a file at once.
+pub(super) fn ask_all(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    look: &SharedLook,
+) -> Vec<Asked> {
+    let choices = gather::choices(call.engine, &call.project, &snapshot.path);
+    let ask = |chosen| ask(call, snapshot, before, chosen, Arc::clone(look));
+    choices.into_iter().map(ask).collect()
+}
+
+/// One language server that was asked about the written file.
+pub(super) struct Asked {
+    topic: Topic,
+    number: u64,
+    was_measured: bool,
+    /// How long the edit waits for it.
+    wait: Duration,
+    answer: JoinHandle<(Snapshot, Word)>,
+}
+
+fn ask(
+    call: &HookCall<'_>,
+    snapshot: &Snapshot,
+    before: &Before,
+    chosen: Chosen,
+    look: SharedLook,
+) -> Asked {
+    let (engine, project) = (call.engine, &call.project);
+    let sensor = match &chosen {
+        Ok(choice) => choice.id.clone(),
+        Err((sensor, _)) => sensor.clone(),
+    };
+    let (root, path) = (&project.root, &snapshot.path);
+    let topic =
+        Topic { agent: call.reader().agent, root: root.clone(), path: path.clone(), sensor };
+    let (now, budget) = (Instant::now(), project.config.inline_budget);
+    let mut ledger = engine.ledger();
+    let set = |sensor: &str| ledger.verified(root, path, sensor).map(|(_, findings)| findings);
+    let whole = set(&topic.sensor);
+    let was_measured = whole.is_some();
+    let verified = Baseline { whole, partial: set(&partly(&topic.sensor)) };
+    let late = ledger.take_late_of(&call.reader(), root, path, &topic.sensor);
+    let is_new_file = *before == Before::Absent;
+    let baseline = match late.into_iter().next() {
+        // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
+        _ if is_new_file => Baseline { whole: Some(Vec::new()), partial: Some(Vec::new()) },
+        // A late verdict that this edit overtakes was never told: its findings are still news.
+        Some(late) => Baseline { whole: late.baseline.clone(), partial: late.baseline },
+        None => verified,
+    };
+    let latency = ledger.latency(root, &topic.sensor);
+    let wait = latency.inline_wait(budget, now);
+    if chosen.is_ok() {
+        latency.asked(now);
+    }
+    let session = &call.input.session_id;
+    let number = ledger.untold(session).ask(topic.clone(), baseline, is_new_file);
+    drop(ledger);
+    let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
+    Asked { topic, number, was_measured, wait, answer: tokio::spawn(question) }
+}
+
+impl Asked {
+    /// What the server says of the edit; after the wait the measurement goes on and its verdict is
+    /// told by the session's next hook.
+    async fn said(
+        self,
+        call: &HookCall<'_>,
+        snapshot: &Snapshot,
+        begun: Instant,
+    ) -> Vec<Result<Delta, Unmeasured>> {
+        let Self { topic, number, was_measured, wait, mut answer } = self;
+        let (engine, session) = (call.engine, &call.input.session_id);
+        let is_newest = || engine.ledger().untold(session).is_newest(&topic, number);
+        let Ok(joined) = timeout_at((begun + wait).into(), &mut answer).await else {
+            if !is_newest() {
+                return Vec::new();
+            }
+            let sensor = topic.sensor.clone();
+            let (reader, engine) = (call.reader(), Arc::clone(engine));
+            Pending { engine, reader, topic, number }.follow(answer, snapshot.hash);
+            return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
+        };
+        let Ok((snapshot, word)) = joined else { return Vec::new() };
+        let is_partial = is_partial(&word);
+        let mut said = Vec::new();
+        let gap = if word.gap.is_none() || is_partial {
+            let told = engine.ledger().untold(session).tell(&topic, number);
+            // A newer edit of the file is told in its stead.
+            let Some(baseline) = told else { return said };
+            let gap = word.gap.clone();
+            said.push(Ok(delta_of(engine, baseline, word, &snapshot.text)));
+            gap
+        } else if is_newest() {
+            word.gap
+        } else {
+            return said;
+        };
+        if let Some(gap) = gap {
+            // A tool that was never there is named once, not at every edit.
+            let news = format!("{} {gap}", topic.sensor);
+            let is_first = engine.ledger().is_news(session, &news);
+            let was_lost = was_measured && !is_partial || gap.cause.is_passing();
+            said.push(Err(Unmeasured { sensor: topic.sensor, gap, is_news: is_first || was_lost }));
+        }
+        said
+    }
+}
+
+/// A measurement of the bytes that are there at its end, and which those are.
+async fn measure(
+    engine: Arc<Engine>,
+    project: Project,
+    mut snapshot: Snapshot,
+    chosen: Chosen,
+    look: SharedLook,
+) -> (Snapshot, Word) {
+    // In a large tree the look for other changes takes as long as an answer, and it seldom finds
+    // any; so the server is asked meanwhile, and asked again when it did not know of everything.
+    let knew_all = look.initialized();
+    let looking = look
+        .get_or_init(async || look::sync(&engine, &project, std::slice::from_ref(&snapshot)).await);
+    let first = gather::measure(&engine, &project, &snapshot, chosen.clone());
+    let (look, mut word) = tokio::join!(looking, first);
+    let (mut is_behind, mut is_current) = (look.has_others && !knew_all, false);
+    for _ in 0..MEASURE_RETRIES_MAX {
+        // Superseded by older bytes that were asked about later: hooks overtake each other.
+        let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
+        let Some(now) = on_disk(&project, &snapshot).await else { break };
+        is_current = now.hash == snapshot.hash && !is_behind && !is_superseded;
+        if is_current {
+            break;
+        }
+        // A formatter, or an edit whose own hook is on its way: only what is there now counts, and a
+        // question about other bytes would supersede that hook's.
+        (snapshot, is_behind) = (now, false);
+        word = gather::measure(&engine, &project, &snapshot, chosen.clone()).await;
+    }
+    learn(&engine, &project, &word);
+    let mut words = [word];
+    if !is_current {
+        gather::void_what_changed(&project, &mut words).await;
+    }
+    gather::remember(&engine, &project, &words);
+    gather::prove(&engine, &project, &words, look.epoch);
+    let [word] = words;
+    keep_lines(&engine, &snapshot, &word.found);
+    (snapshot, word)
+}
+
+/// The file as it is now; `None` when it cannot be read any more.
+async fn on_disk(project: &Project, snapshot: &Snapshot) -> Option<Snapshot> {
+    post_tool_use::read(project, &snapshot.path.under(&project.root)).await?.ok()
+}
+
+/// Remembers how long the server took.
+fn learn(engine: &Engine, project: &Project, word: &Word) {
+    let mut ledger = engine.ledger();
+    let latency = ledger.latency(&project.root, &word.sensor);
+    match word.gap.as_ref().map(|gap| gap.cause) {
+        None | Some(Cause::ProjectFault) => latency.answered(word.elapsed),
+        Some(Cause::Crashed | Cause::TimedOut | Cause::Loading) => latency.failed(),
+        Some(_) => {}
+    }
+}
+
+/// Whether a fault of the project was told beside the findings.
+pub(super) fn is_partial(word: &Word) -> bool {
+    word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
+}
+
+/// What an answer did to its baseline. Where the project is at fault, nothing found is no merit.
+pub(super) fn delta_of(engine: &Engine, baseline: Baseline, word: Word, text: &str) -> Delta {
+    let is_partial = is_partial(&word);
+    let earlier = if is_partial { baseline.partial } else { baseline.whole };
+    let mut delta = compared(engine, earlier.as_deref(), word.found, text);
+    if is_partial && delta.now.is_empty() {
+        delta.fixed = 0;
+    }
+    delta
+}
+
+fn pending_gap(waited: Duration) -> Gap {
+    let detail = format!("no answer within {} ms yet; it follows", waited.as_millis());
+    Gap::new(Cause::TimedOut, detail)
+}

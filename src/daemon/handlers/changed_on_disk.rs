@@ -1,0 +1,126 @@
+//! What others wrote since the session last looked: its shell commands, formatters, git, people. A
+//! few files are measured at once and told in the form of an edit, many are only counted. Used by
+//! the hooks after a tool call and after all tool calls of a message.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::OnceCell;
+
+use super::answers::{SharedLook, answered, ask_all};
+use super::hook::HookCall;
+use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
+use crate::base::path::RelPath;
+use crate::daemon::blast::{Blast, Change};
+use crate::daemon::engine::{blocking, now_ms};
+use crate::daemon::look::{self, Look, Unseen};
+use crate::files::Snapshot;
+use crate::git;
+use crate::lsp::blast::Sought;
+use crate::report::agent;
+use crate::wire::hook::Before;
+
+/// What there is to say about changes that no hook has spoken of yet.
+pub(super) async fn texts(call: &HookCall<'_>) -> Vec<String> {
+    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
+    if !project.config.lsp_enabled && !project.config.scan_enabled {
+        return Vec::new();
+    }
+    let begun = Instant::now();
+    let unseen = look::unseen(engine, project, session, begun_ns(call)).await;
+    let is_many = unseen.changed.len() + unseen.gone.len() > CHANGED_INLINE_FILES_MAX;
+    if let Some(commit) = unseen.head.as_ref().filter(|_| is_many) {
+        return vec![agent::head_moved(commit, unseen.changed.len() + unseen.gone.len())];
+    }
+    for path in &unseen.changed {
+        engine.ledger().wrote(session, &project.root, path);
+    }
+    let mut texts = measured(call, &unseen, begun).await;
+    let rest = unseen.changed.len() - unseen.fresh.len();
+    if rest > 0 {
+        texts.push(agent::many_changed(rest, !unseen.fresh.is_empty()));
+    }
+    texts
+}
+
+/// When the tool call began, in nanoseconds since the epoch, as far as the host says how long it
+/// took.
+fn begun_ns(call: &HookCall<'_>) -> Option<i128> {
+    let took_ms = call.input.duration_ms?;
+    let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
+    Some(i128::from(begun_ms) * 1_000_000)
+}
+
+/// The changed files in the form of an edit, then what the changes did to other files.
+async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<String> {
+    if unseen.fresh.is_empty() && unseen.gone.is_empty() {
+        return Vec::new();
+    }
+    let change = change(call, unseen).await;
+    let befores: Vec<Before> = unseen.fresh.iter().map(|it| before(call, unseen, it)).collect();
+    // The look is behind us, and what it found was announced.
+    let look = Look { has_others: false, epoch: unseen.epoch };
+    let look: SharedLook = Arc::new(OnceCell::new_with(Some(look)));
+    let ask = |(snapshot, before): (&Snapshot, &Before)| ask_all(call, snapshot, before, &look);
+    let asked: Vec<_> = unseen.fresh.iter().zip(&befores).map(ask).collect();
+    let blast = Blast::begin(change.clone(), async {});
+    let mut texts = Vec::new();
+    for ((snapshot, before), asked) in unseen.fresh.iter().zip(befores).zip(asked) {
+        let told = answered(call, snapshot, before, asked, begun).await;
+        texts.extend(agent::edit(&told));
+    }
+    if let Some(blast) = blast {
+        let effects = blast.effects(begun + call.project.config.inline_budget).await;
+        texts.extend(agent::elsewhere(&change.label, &effects, None));
+    }
+    texts
+}
+
+/// The text that a change is compared with.
+fn before(call: &HookCall<'_>, unseen: &Unseen, snapshot: &Snapshot) -> Before {
+    let kept = call.engine.ledger().replace_text(&call.project.root, snapshot);
+    match kept {
+        Some(text) => Before::Text(text.to_string()),
+        // Where something vanished as well, the file may have been moved here as it was.
+        None if unseen.gone.is_empty() && unseen.created.contains(&snapshot.path) => Before::Absent,
+        None => Before::Unknown,
+    }
+}
+
+/// What the changes may have done to other files.
+async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
+    let (engine, project) = (Arc::clone(call.engine), call.project.clone());
+    let (fresh, gone) = (unseen.fresh.clone(), unseen.gone.clone());
+    let sought = blocking(move || {
+        let root = &project.root;
+        let before = |path: &RelPath| {
+            let kept = engine.ledger().text(root, path).map(|text| text.to_string());
+            kept.or_else(|| git::head_text(root, path))
+        };
+        let mut sought = Sought::default();
+        for Snapshot { path, text, .. } in &fresh {
+            sought.extend(Sought::of(path, before(path).as_deref(), Some(text)));
+        }
+        for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
+            let before = before(path).unwrap_or_default();
+            sought.extend(Sought::of(path, Some(&before), None));
+        }
+        sought
+    });
+    let changed = unseen.fresh.iter().map(|it| (it.path.clone(), Some(it.hash)));
+    let gone = unseen.gone.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
+    let changed: Vec<_> = changed.chain(gone).collect();
+    let label = match changed.as_slice() {
+        [(path, _)] => path.to_string(),
+        many => format!("{} changed files", many.len()),
+    };
+    Change {
+        engine: Arc::clone(call.engine),
+        project: call.project.clone(),
+        reader: call.reader(),
+        label,
+        changed,
+        apart: unseen.changed.clone(),
+        sought: sought.await.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,207 @@
+//! One root's files on disk, from look to look: what changed when, and who is known to have
+//! written it. The number of the last look that found something is the root's epoch. Pure
+//! bookkeeping.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::base::hash::ContentHash;
+use crate::base::limits::WALK_FILES_MAX;
+use crate::base::path::RelPath;
+use crate::files::Stamp;
+use crate::lsp::session::FileChange;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    stamps: BTreeMap<RelPath, Stamp>,
+    /// The epoch in which a file was last found changed; vanished files are among them.
+    changed_at: BTreeMap<RelPath, u64>,
+    /// The epoch in which a file appeared that was not there at the first look.
+    created_at: BTreeMap<RelPath, u64>,
+    /// The number of the last look that found something changed; 0 before the first.
+    pub(super) epoch: u64,
+    /// A file of the newest change, and when.
+    newest: Option<(RelPath, u64)>,
+    /// When any other file was last changed.
+    others_at: u64,
+    /// Sessions that wrote a file by a tool that said so, and the bytes.
+    writers: BTreeMap<RelPath, (String, ContentHash)>,
+}
+
+impl Disk {
+    /// What changed since the last look; `number` is greater than that of any look before, at
+    /// whatever root: a forgotten root must not begin anew. At a first look nobody knows, so everything counts: a
+    /// server may be alive from before this root was forgotten.
+    pub(super) fn look(
+        &mut self,
+        root: &Path,
+        now: BTreeMap<RelPath, Stamp>,
+        number: u64,
+    ) -> Vec<(PathBuf, FileChange)> {
+        let before = std::mem::replace(&mut self.stamps, now);
+        if self.epoch == 0 {
+            (self.epoch, self.others_at) = (number, number);
+            let all = self.stamps.keys();
+            return all.map(|path| (path.under(root), FileChange::Changed)).collect();
+        }
+        let appeared = self.stamps.iter().filter_map(|(path, stamp)| match before.get(path) {
+            None => Some((path.clone(), FileChange::Created)),
+            Some(old) if old != stamp => Some((path.clone(), FileChange::Changed)),
+            Some(_) => None,
+        });
+        let gone = before.keys().filter(|path| !self.stamps.contains_key(*path));
+        let gone = gone.map(|path| (path.clone(), FileChange::Deleted));
+        let changes: Vec<(RelPath, FileChange)> = appeared.chain(gone).collect();
+        self.note(&changes, number);
+        changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
+    }
+
+    fn note(&mut self, changes: &[(RelPath, FileChange)], number: u64) {
+        let Some((first, _)) = changes.first() else { return };
+        self.epoch = number;
+        let newest = self.newest.replace((first.clone(), self.epoch));
+        if changes.len() > 1 {
+            self.others_at = self.epoch;
+        } else if let Some((path, at)) = newest
+            && path != *first
+        {
+            self.others_at = at;
+        }
+        self.changed_at.extend(changes.iter().map(|(path, _)| (path.clone(), self.epoch)));
+        for (path, change) in changes {
+            match change {
+                FileChange::Created => self.created_at.insert(path.clone(), self.epoch),
+                FileChange::Deleted => self.created_at.remove(path),
+                FileChange::Changed => None,
+            };
+        }
+        if self.changed_at.len() > WALK_FILES_MAX {
+            self.changed_at.retain(|_, at| *at == self.epoch);
+        }
+    }
+
+    /// Files that changed after an epoch; vanished ones are among them.
+    pub(super) fn changed_since(&self, epoch: u64) -> Vec<RelPath> {
+        let changed = self.changed_at.iter().filter(|(_, at)| **at > epoch);
+        changed.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Files that appeared after an epoch.
+    pub(super) fn created_since(&self, epoch: u64) -> BTreeSet<RelPath> {
+        let created = self.created_at.iter().filter(|(_, at)| **at > epoch);
+        created.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Files written at this time (nanoseconds since the epoch) or later.
+    pub(super) fn written_since(&self, nanoseconds: i128) -> Vec<RelPath> {
+        let written = self.stamps.iter().filter(|(_, stamp)| stamp.is_since(nanoseconds));
+        written.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Whether any file but this one changed after an epoch.
+    pub(super) fn others_changed_since(&self, path: &RelPath, epoch: u64) -> bool {
+        let at = match &self.newest {
+            Some((newest, at)) if newest != path => *at,
+            _ => self.others_at,
+        };
+        at > epoch
+    }
+
+    /// Whether the last look found a file.
+    pub(super) fn is_there(&self, path: &RelPath) -> bool {
+        self.stamps.contains_key(path)
+    }
+
+    /// The files that the last look found.
+    pub(super) fn files(&self) -> impl Iterator<Item = &RelPath> {
+        self.stamps.keys()
+    }
+
+    /// A session wrote a file and is told about it on its own.
+    pub(super) fn set_writer(&mut self, path: &RelPath, session: &str, hash: ContentHash) {
+        self.writers.insert(path.clone(), (session.to_owned(), hash));
+    }
+
+    /// Whether these bytes were written by a session that is told about them on its own.
+    pub(super) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
+        self.writers.get(path).is_some_and(|(_, written)| *written == hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::stamps;
+
+    struct Tree {
+        folder: tempfile::TempDir,
+        disk: Disk,
+        looks: u64,
+    }
+
+    impl Tree {
+        fn path(&self, name: &str) -> RelPath {
+            RelPath::below(self.folder.path(), &self.folder.path().join(name)).expect("relative")
+        }
+
+        /// Writes files (an empty text deletes), looks, and yields the epoch.
+        fn write(&mut self, files: &[(&str, &str)]) -> u64 {
+            for (name, text) in files {
+                let path = self.folder.path().join(name);
+                let done = match *text {
+                    "" => std::fs::remove_file(path),
+                    text => std::fs::write(path, text),
+                };
+                done.expect("the folder is ours");
+            }
+            let all = ["a", "b", "c"].map(|name| self.path(name));
+            let now = stamps(self.folder.path(), &all);
+            self.looks += 1;
+            self.disk.look(self.folder.path(), now, self.looks);
+            self.disk.epoch
+        }
+    }
+
+    fn tree() -> Tree {
+        Tree { folder: tempfile::tempdir().expect("a folder"), disk: Disk::default(), looks: 0 }
+    }
+
+    #[test]
+    fn what_changed_since_an_epoch_is_known_and_a_look_at_nothing_new_is_none() {
+        let mut tree = tree();
+        let first = tree.write(&[("a", "1"), ("b", "1")]);
+        assert!(tree.disk.changed_since(first).is_empty());
+        assert_eq!(tree.write(&[]), first);
+        let second = tree.write(&[("a", "22")]);
+        tree.write(&[("b", ""), ("c", "1")]);
+        let names = |tree: &Tree, epoch| -> Vec<String> {
+            tree.disk.changed_since(epoch).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(names(&tree, first), ["a", "b", "c"]);
+        assert_eq!(names(&tree, second), ["b", "c"]);
+        assert!(!tree.disk.is_there(&tree.path("b")));
+        let created = tree.disk.created_since(first);
+        assert_eq!(created.iter().map(RelPath::as_str).collect::<Vec<_>>(), ["c"]);
+    }
+
+    #[test]
+    fn a_change_of_another_file_is_told_from_one_of_the_file_itself() {
+        let mut tree = tree();
+        let (a, b) = (tree.path("a"), tree.path("b"));
+        let first = tree.write(&[("a", "1"), ("b", "1")]);
+        assert!(!tree.disk.others_changed_since(&a, first));
+        let second = tree.write(&[("a", "22")]);
+        assert!(!tree.disk.others_changed_since(&a, first));
+        assert!(tree.disk.others_changed_since(&b, first));
+        assert!(!tree.disk.others_changed_since(&b, second));
+        tree.write(&[("b", "22")]);
+        assert!(tree.disk.others_changed_since(&a, second));
+        tree.write(&[("b", "333")]);
+        assert!(tree.disk.others_changed_since(&b, first), "a changed as well");
+        assert!(!tree.disk.others_changed_since(&b, second));
+        let many = tree.write(&[("a", "4444"), ("c", "1")]);
+        assert!(tree.disk.others_changed_since(&a, many - 1));
+        assert!(!tree.disk.others_changed_since(&a, many));
+    }
+}

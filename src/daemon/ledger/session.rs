@@ -1,0 +1,106 @@
+//! What is remembered for one session: what it wrote, what its edits concern, what it was told and
+//! up to where it has seen the changes on disk.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use super::Late;
+use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
+use crate::base::path::RelPath;
+use crate::daemon::untold::Untold;
+use crate::lsp::blast::Sought;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    pub(super) late: VecDeque<(Option<String>, Late)>,
+    pub(super) told_gaps: HashSet<String>,
+    pub(super) untold: Untold,
+    pub(super) last_use: u64,
+    roots: HashMap<PathBuf, OfRoot>,
+}
+
+/// A session's share in one root.
+#[derive(Debug, Default)]
+struct OfRoot {
+    written: BTreeSet<RelPath>,
+    is_written_cut: bool,
+    affected: Affected,
+    seen: Option<Seen>,
+}
+
+/// Up to where a session has seen what changed on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::daemon) struct Seen {
+    /// The root's epoch.
+    pub(in crate::daemon) epoch: u64,
+    /// The commit of HEAD.
+    pub(in crate::daemon) head: Option<String>,
+}
+
+/// The files that the edits of a session concern.
+#[derive(Clone, Debug, Default)]
+pub(in crate::daemon) struct Affected {
+    /// The files, and the fingerprints of what was wrong with each before; `None` for a file that
+    /// had not been measured.
+    pub(in crate::daemon) files: BTreeMap<RelPath, Option<HashSet<String>>>,
+    /// All that the session touched.
+    pub(in crate::daemon) sought: Sought,
+    /// Whether there may be more files than are remembered.
+    pub(in crate::daemon) is_cut: bool,
+}
+
+impl Session {
+    pub(super) fn wrote(&mut self, root: &Path, path: &RelPath) {
+        let of_root = self.of(root);
+        if of_root.written.len() < SESSION_FILES_MAX || of_root.written.contains(path) {
+            of_root.written.insert(path.clone());
+        } else {
+            of_root.is_written_cut = true;
+        }
+    }
+
+    /// The files of a root that it wrote, and whether there were more.
+    pub(super) fn written(&self, root: &Path) -> (BTreeSet<RelPath>, bool) {
+        let of_root = self.roots.get(root);
+        of_root.map(|it| (it.written.clone(), it.is_written_cut)).unwrap_or_default()
+    }
+
+    pub(super) fn affects(
+        &mut self,
+        root: &Path,
+        files: Vec<(RelPath, Option<HashSet<String>>)>,
+        sought: &Sought,
+        is_cut: bool,
+    ) {
+        let affected = &mut self.of(root).affected;
+        affected.is_cut |= is_cut;
+        for (path, known) in files {
+            if affected.files.len() < AFFECTED_FILES_MAX || affected.files.contains_key(&path) {
+                affected.files.entry(path).or_insert(known);
+            } else {
+                affected.is_cut = true;
+            }
+        }
+        if affected.sought.names.len() < TOUCHED_NAMES_MAX {
+            affected.sought.extend(sought.clone());
+        }
+    }
+
+    pub(super) fn affected(&self, root: &Path) -> Affected {
+        self.roots.get(root).map(|it| it.affected.clone()).unwrap_or_default()
+    }
+
+    /// Replaces up to where the session has seen a root, and yields what it was.
+    pub(super) fn sees(&mut self, root: &Path, now: Seen) -> Option<Seen> {
+        self.of(root).seen.replace(now)
+    }
+
+    pub(super) fn has_looked(&self, root: &Path) -> bool {
+        self.roots.get(root).is_some_and(|it| it.seen.is_some())
+    }
+
+    fn of(&mut self, root: &Path) -> &mut OfRoot {
+        self.roots.entry(root.to_path_buf()).or_default()
+    }
+}

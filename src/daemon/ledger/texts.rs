@@ -1,0 +1,74 @@
+//! The last texts of files that hooks saw: what somebody writes next is compared with them. Bounded
+//! by bytes; the oldest go first.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::limits::TEXTS_KEPT_BYTES_MAX;
+use crate::base::path::RelPath;
+
+type Key = (PathBuf, RelPath);
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    by_file: HashMap<Key, Arc<str>>,
+    /// The oldest first.
+    order: VecDeque<Key>,
+    bytes: usize,
+}
+
+impl Texts {
+    pub(super) fn get(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
+        self.by_file.get(&(root.to_path_buf(), path.clone())).cloned()
+    }
+
+    pub(super) fn keep(&mut self, root: &Path, path: &RelPath, text: Arc<str>) {
+        let key = (root.to_path_buf(), path.clone());
+        self.forget(&key);
+        self.bytes += text.len();
+        self.order.push_back(key.clone());
+        self.by_file.insert(key, text);
+        while self.bytes > TEXTS_KEPT_BYTES_MAX
+            && let Some(oldest) = self.order.front().cloned()
+        {
+            self.forget(&oldest);
+        }
+    }
+
+    pub(super) fn forget_root(&mut self, root: &Path) {
+        let of_root: Vec<Key> = self.order.iter().filter(|key| key.0 == root).cloned().collect();
+        for key in of_root {
+            self.forget(&key);
+        }
+    }
+
+    fn forget(&mut self, key: &Key) {
+        if let Some(text) = self.by_file.remove(key) {
+            self.bytes -= text.len();
+            self.order.retain(|known| known != key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_replaced_and_the_oldest_make_room() {
+        let root = Path::new("/r");
+        let path = |name: &str| RelPath::below(root, &root.join(name)).expect("relative");
+        let mut texts = Texts::default();
+        texts.keep(root, &path("a"), "1".into());
+        texts.keep(root, &path("b"), "2".into());
+        texts.keep(root, &path("a"), "3".into());
+        assert_eq!(texts.get(root, &path("a")).as_deref(), Some("3"));
+        texts.keep(root, &path("c"), "x".repeat(TEXTS_KEPT_BYTES_MAX - 1).into());
+        assert_eq!(texts.get(root, &path("b")), None, "it was the oldest");
+        assert_eq!(texts.get(root, &path("a")).as_deref(), Some("3"));
+        texts.forget_root(root);
+        assert_eq!((texts.get(root, &path("a")), texts.bytes), (None, 0));
+    }
+}

@@ -1,0 +1,146 @@
+//! Looks at a root's files for what was written since the last look, by whomever: the shell,
+//! formatters, git, other agents. Language servers hear of it, and a session is given what it has
+//! not seen. It must not know what is done about it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::engine::{Engine, blocking};
+use super::ledger::{Changed, Seen};
+use super::project::Project;
+use crate::base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
+use crate::base::path::RelPath;
+use crate::files::{self, Snapshot};
+use crate::git;
+use crate::lsp::session::FileChange;
+
+/// What a look found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// More was written than what is asked about.
+    pub(super) has_others: bool,
+    /// The root's epoch after the look.
+    pub(super) epoch: u64,
+}
+
+/// Tells the language servers of the project what was written on disk since the last look. One
+/// look at a time: two that overlap would tell the servers an older state last.
+pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> Look {
+    let _turn = engine.look_turn.acquire().await;
+    let changes = look(engine, project).await;
+    let asked: Vec<RelPath> = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
+    let is_asked = |file: &Path| asked.iter().any(|path| path.under(&project.root) == file);
+    let has_others = changes.iter().any(|(file, _)| !is_asked(file));
+    let look = Look { has_others, epoch: engine.ledger().epoch(&project.root) };
+    announce(engine, project, changes, asked).await;
+    look
+}
+
+async fn look(engine: &Arc<Engine>, project: &Project) -> Vec<(PathBuf, FileChange)> {
+    let (root, watched) = (project.root.clone(), project.clone());
+    let stamps = blocking(move || {
+        let is_watched = |path: &RelPath| watched.is_watched(path);
+        files::stamps(&root, &files::walk_watched(&root, &is_watched))
+    });
+    match stamps.await {
+        Some(stamps) => engine.ledger().changes(&project.root, stamps),
+        None => Vec::new(),
+    }
+}
+
+async fn announce(
+    engine: &Arc<Engine>,
+    project: &Project,
+    changes: Vec<(PathBuf, FileChange)>,
+    asked: Vec<RelPath>,
+) {
+    if !changes.is_empty() {
+        engine.servers.files_changed(project.root.clone(), changes, asked).await;
+    }
+}
+
+/// What a session has not seen yet of what others wrote.
+#[derive(Debug, Default)]
+pub(super) struct Unseen {
+    /// The files to be measured now: those of interest first.
+    pub(super) fresh: Vec<Snapshot>,
+    /// Source files that vanished.
+    pub(super) gone: Vec<RelPath>,
+    /// All changed files that are there, the fresh ones too.
+    pub(super) changed: Vec<RelPath>,
+    /// The new ones.
+    pub(super) created: BTreeSet<RelPath>,
+    /// The commit of HEAD, when it has moved.
+    pub(super) head: Option<String>,
+    /// The root's epoch.
+    pub(super) epoch: u64,
+}
+
+/// Looks, and gives a session what it has not seen: without files that git ignores, that nobody
+/// measures, whose bytes are known, or that some session wrote by a tool and is told about. What
+/// was written since `since_ns` counts for a session that has never looked.
+pub(super) async fn unseen(
+    engine: &Arc<Engine>,
+    project: &Project,
+    session: &str,
+    since_ns: Option<i128>,
+) -> Unseen {
+    let _turn = engine.look_turn.acquire().await;
+    let changes = look(engine, project).await;
+    let root = project.root.clone();
+    let head = blocking(move || git::head(&root)).await.flatten();
+    let seen = engine.ledger().unseen(session, &project.root, head.clone(), since_ns);
+    let Changed { files, created, before } = seen;
+    let mut unseen = if files.is_empty() {
+        Unseen::default()
+    } else {
+        sorted_out(engine, project, session, files).await
+    };
+    unseen.created = created;
+    unseen.epoch = engine.ledger().epoch(&project.root);
+    let was = before.map(|Seen { head, .. }| head);
+    unseen.head = head.filter(|now| was.is_some_and(|was| was.as_ref() != Some(now)));
+    let asked = unseen.fresh.iter().map(|snapshot| snapshot.path.clone()).collect();
+    announce(engine, project, changes, asked).await;
+    unseen
+}
+
+async fn sorted_out(
+    engine: &Arc<Engine>,
+    project: &Project,
+    session: &str,
+    files: Vec<RelPath>,
+) -> Unseen {
+    let (engine, project, session) = (Arc::clone(engine), project.clone(), session.to_owned());
+    let sorted = blocking(move || {
+        let root = &project.root;
+        let wanted: Vec<RelPath> =
+            files.into_iter().filter(|path| project.is_wanted(path)).collect();
+        let ignored = git::ignored(root, &wanted);
+        let wanted = wanted.into_iter().filter(|path| !ignored.contains(path));
+        let is_there = |path: &RelPath| engine.ledger().is_there(root, path);
+        let (mut changed, gone): (Vec<RelPath>, Vec<RelPath>) = wanted.partition(is_there);
+        let (written, _) = engine.ledger().written(&session, root);
+        let is_dear =
+            |path: &RelPath| written.contains(path) || engine.ledger().is_known(root, path);
+        changed.sort_by_cached_key(|path| (!is_dear(path), path.clone()));
+        let mut fresh = Vec::new();
+        if changed.len() <= CHANGED_READ_FILES_MAX {
+            changed.retain(|path| {
+                // What cannot be read is still a change; the Stop says why it is not measured.
+                let Ok(snapshot) = files::read(root, &path.under(root)) else { return true };
+                let ledger = engine.ledger();
+                let is_known = ledger.has_writer(root, path, snapshot.hash)
+                    || ledger.is_verified(root, path, snapshot.hash);
+                drop(ledger);
+                if !is_known && fresh.len() < CHANGED_INLINE_FILES_MAX {
+                    fresh.push(snapshot);
+                }
+                !is_known
+            });
+        }
+        Unseen { fresh, gone, changed, ..Unseen::default() }
+    });
+    sorted.await.unwrap_or_default()
+}

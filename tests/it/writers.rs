@@ -1,0 +1,303 @@
+//! Every writer counts: what shell commands, formatters, git and other sessions write is told after
+//! the tool call, once; what an edit breaks in other files is told with it, and holds a Stop.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{PATIENCE, SESSION, Sandbox, eventually, json_lines};
+
+const CLEAN: &str = "word = 'good'\n";
+const DIRTY: &str = "word = 'BAD'\n";
+
+/// A committed clean file, and a scripted server that finds `BAD`, and calls that lack an argument.
+fn project(mut script: Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let unless = json!({"file": "prices.py", "has": "def half(number):"});
+    script["errors"] = json!([
+        {"needle": "BAD", "message": "bad word", "code": "badWord"},
+        {"needle": "half(1)", "message": "argument missing", "code": "args", "unless": unless},
+    ]);
+    sandbox.fake_server("pyright-langserver", script);
+    sandbox.write("app.py", CLEAN);
+    sandbox.commit();
+    sandbox
+}
+
+/// The same with a module, its user, and a file that has nothing to do with either.
+fn shop() -> Sandbox {
+    let sandbox = project(json!({}));
+    sandbox.write("prices.py", "def half(number):\n    return number / 2\n");
+    sandbox.write("cart.py", "from prices import half\n\ntotal = half(1)\n");
+    sandbox.commit();
+    sandbox
+}
+
+const OTHER_SIGNATURE: &str = "def half(number, by):\n    return number / by\n";
+const SIGNATURE: &str = "def half(number):\n    return number / 2\n";
+
+fn after_shell(sandbox: &Sandbox) -> String {
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash")).context()
+}
+
+fn after_batch(sandbox: &Sandbox) -> String {
+    sandbox.hook("post-tool-batch", &sandbox.payload("PostToolBatch")).context()
+}
+
+fn pulls(log: &std::path::Path, file: &str) -> usize {
+    let is_pull = |message: &&Value| {
+        let uri = message["uri"].as_str().unwrap_or_default();
+        message["method"] == "textDocument/diagnostic" && uri.ends_with(file)
+    };
+    json_lines(log).iter().filter(is_pull).count()
+}
+
+#[test]
+fn what_a_shell_command_wrote_is_told_once_in_the_form_of_an_edit() {
+    let sandbox = project(json!({}));
+    assert_eq!(sandbox.tool_write("app.py", "word = 'fine'\n").context(), "");
+    assert_eq!(after_shell(&sandbox), "");
+    sandbox.write("app.py", DIRTY);
+    let expected = "[moai-ralph] app.py: introduced 1 error\n  \
+                    error app.py:1:9 pyright(badWord): bad word";
+    assert_eq!(after_shell(&sandbox), expected);
+    assert_eq!((after_shell(&sandbox).as_str(), after_batch(&sandbox).as_str()), ("", ""));
+    sandbox.write("app.py", CLEAN);
+    assert_eq!(after_shell(&sandbox), "[moai-ralph] app.py: clean; fixed 1");
+    assert_eq!(after_batch(&sandbox), "");
+}
+
+#[test]
+fn the_first_command_of_a_session_is_seen_as_well() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", DIRTY);
+    let told = after_shell(&sandbox);
+    assert!(told.contains("bad word") && !told.contains("introduced"), "{told}");
+}
+
+#[test]
+fn a_command_that_failed_and_a_new_file_are_told_at_the_end_of_the_batch() {
+    let sandbox = project(json!({}));
+    assert_eq!(after_batch(&sandbox), "");
+    sandbox.write("new.py", DIRTY);
+    let told = after_batch(&sandbox);
+    assert!(told.starts_with("[moai-ralph] new.py: introduced 1 error"), "{told}");
+    assert_eq!(after_batch(&sandbox), "");
+}
+
+#[test]
+fn of_many_changed_files_some_are_measured_and_the_rest_is_counted() {
+    let sandbox = project(json!({}));
+    sandbox.tool_write("app.py", "word = 'fine'\n");
+    after_shell(&sandbox);
+    for number in 0..20 {
+        sandbox.write(&format!("a{number:02}.py"), DIRTY);
+    }
+    sandbox.write("app.py", DIRTY);
+    let told = after_shell(&sandbox);
+    // The file that is known comes first, whatever it is called.
+    assert!(told.starts_with("[moai-ralph] app.py: introduced 1 error"), "{told}");
+    assert_eq!(told.matches("bad word").count(), 8, "{told}");
+    assert!(told.contains("13 more files changed on disk; measured when asked"), "{told}");
+    assert_eq!(after_batch(&sandbox), "");
+}
+
+#[test]
+fn a_move_of_head_is_one_line() {
+    let sandbox = project(json!({}));
+    after_shell(&sandbox);
+    for number in 0..20 {
+        sandbox.write(&format!("a{number:02}.py"), DIRTY);
+    }
+    sandbox.commit();
+    let told = after_shell(&sandbox);
+    assert!(told.starts_with("[moai-ralph] HEAD moved to "), "{told}");
+    assert!(told.contains(": 20 files changed on disk") && told.lines().count() == 1, "{told}");
+    assert_eq!(after_shell(&sandbox), "");
+}
+
+#[test]
+fn a_commit_of_little_is_measured_like_any_change() {
+    let sandbox = project(json!({}));
+    sandbox.tool_write("app.py", "word = 'fine'\n");
+    after_shell(&sandbox);
+    sandbox.write("app.py", DIRTY);
+    sandbox.commit();
+    let told = after_shell(&sandbox);
+    assert!(told.starts_with("[moai-ralph] app.py: introduced 1 error"), "{told}");
+}
+
+#[test]
+fn ignored_files_and_files_of_no_language_are_not_commented_on() {
+    let sandbox = project(json!({}));
+    sandbox.write(".gitignore", "gen/\n");
+    after_shell(&sandbox);
+    sandbox.write("gen/made.py", DIRTY);
+    sandbox.write("notes.txt", DIRTY);
+    sandbox.write("app.json", "{}\n");
+    assert_eq!(after_shell(&sandbox), "");
+}
+
+#[test]
+fn an_edit_is_told_by_its_own_hook_alone() {
+    let sandbox = project(json!({}));
+    after_batch(&sandbox);
+    assert!(sandbox.tool_write("app.py", DIRTY).context().contains("bad word"));
+    assert_eq!(after_batch(&sandbox), "");
+    // Another session is not told what this one is told.
+    let mut input = sandbox.payload("PostToolBatch");
+    input["session_id"] = "another".into();
+    assert_eq!(sandbox.hook("post-tool-batch", &input).context(), "");
+    sandbox.tool_write("app.py", &format!("{DIRTY}{DIRTY}"));
+    assert_eq!(sandbox.hook("post-tool-batch", &input).context(), "");
+}
+
+#[test]
+fn an_edit_that_changes_no_byte_asks_nobody_until_another_file_changes() {
+    let sandbox = project(json!({}));
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    sandbox.tool_write("app.py", "word = 'fine'\n");
+    let asked = pulls(&log, "app.py");
+    for _ in 0..3 {
+        assert_eq!(sandbox.tool_write("app.py", "word = 'fine'\n").context(), "");
+    }
+    assert_eq!(pulls(&log, "app.py"), asked, "nothing has changed");
+    sandbox.write("other.py", "other = 1\n");
+    sandbox.tool_write("app.py", "word = 'fine'\n");
+    assert_eq!(pulls(&log, "app.py"), asked + 1, "another file has changed");
+    sandbox.tool_write("app.py", "word = 'fine'\n");
+    assert_eq!(pulls(&log, "app.py"), asked + 1);
+}
+
+#[test]
+fn a_late_verdict_about_a_shell_command_is_told_exactly_once() {
+    let sandbox = project(json!({"delay_ms": 4000}));
+    after_shell(&sandbox);
+    sandbox.write("app.py", DIRTY);
+    let mut told = vec![after_shell(&sandbox)];
+    assert!(told[0].contains("it follows"), "{told:?}");
+    let is_told = |texts: &[String]| texts.iter().any(|text| text.contains("bad word"));
+    eventually(PATIENCE, || {
+        if !is_told(&told) {
+            told.push(after_batch(&sandbox));
+        }
+        is_told(&told).then_some(())
+    });
+    told.extend([after_batch(&sandbox), after_shell(&sandbox)]);
+    assert_eq!(told.iter().filter(|text| text.contains("bad word")).count(), 1, "{told:#?}");
+}
+
+#[test]
+fn what_an_edit_breaks_and_mends_elsewhere_is_told_with_it() {
+    let sandbox = shop();
+    let told = sandbox.tool_write("prices.py", OTHER_SIGNATURE).context();
+    let expected = "[moai-ralph] prices.py: introduced 1 error\n  error cart.py:3:9 \
+                    pyright(args): argument missing [broken by this edit]";
+    assert_eq!(told, expected);
+    let again = format!("{OTHER_SIGNATURE}\n\nhalf(1, 2)\n");
+    let told = sandbox.tool_write("prices.py", &again).context();
+    assert!(!told.contains("cart.py"), "told before: {told}");
+    let told = sandbox.tool_write("prices.py", SIGNATURE).context();
+    assert_eq!(told, "[moai-ralph] prices.py: clean; fixed 1 in cart.py");
+}
+
+#[test]
+fn what_was_wrong_before_is_not_the_edits_fault() {
+    let sandbox = shop();
+    sandbox.write("cart.py", "from prices import half\n\nword = 'BAD'\ntotal = half(1)\n");
+    let told = sandbox.tool_write("prices.py", OTHER_SIGNATURE).context();
+    assert!(told.contains("argument missing") && !told.contains("bad word"), "{told}");
+}
+
+#[test]
+fn a_command_that_removes_a_module_breaks_its_importers() {
+    let sandbox = shop();
+    after_shell(&sandbox);
+    fs::remove_file(sandbox.path("prices.py")).expect("the file is ours");
+    let told = after_shell(&sandbox);
+    let expected = "[moai-ralph] prices.py: introduced 1 error\n  error cart.py:3:9 \
+                    pyright(args): argument missing [broken by this edit]";
+    assert_eq!(told, expected);
+}
+
+/// The same with a server that is so slow that the effect on other files comes late.
+fn slow_shop() -> Sandbox {
+    let sandbox = shop();
+    let file = sandbox.base().join("pyright-langserver.json");
+    let script = fs::read_to_string(&file).expect("the script is there");
+    let mut script: Value = serde_json::from_str(&script).expect("a script is JSON");
+    script["delay_ms"] = 1800.into();
+    fs::write(&file, script.to_string()).expect("the sandbox is writable");
+    sandbox
+}
+
+#[test]
+fn a_late_effect_on_other_files_is_told_exactly_once() {
+    let sandbox = slow_shop();
+    let mut told = vec![sandbox.tool_write("prices.py", OTHER_SIGNATURE).context()];
+    let is_told = |texts: &[String]| texts.iter().any(|text| text.contains("argument missing"));
+    eventually(PATIENCE, || {
+        if !is_told(&told) {
+            told.push(after_batch(&sandbox));
+        }
+        is_told(&told).then_some(())
+    });
+    assert!(
+        told.last().is_some_and(|text| text.contains("prices.py (pyright, late)")),
+        "{told:#?}"
+    );
+    told.extend([after_batch(&sandbox), after_batch(&sandbox)]);
+    let times = told.iter().filter(|text| text.contains("argument missing")).count();
+    assert_eq!(times, 1, "{told:#?}");
+}
+
+#[test]
+fn an_effect_that_the_next_edit_mended_is_not_told() {
+    let sandbox = slow_shop();
+    let log = sandbox.base().join("pyright-langserver.jsonl");
+    let mut told = vec![sandbox.tool_write("prices.py", OTHER_SIGNATURE).context()];
+    told.push(sandbox.tool_write("prices.py", SIGNATURE).context());
+    let asked_twice = eventually(PATIENCE, || (pulls(&log, "cart.py") >= 2).then_some(()));
+    assert!(asked_twice.is_some(), "{told:#?}");
+    // The second answer is there when a third question is answered: the server keeps the order.
+    sandbox.run(&["check", "cart.py"]);
+    told.extend([after_batch(&sandbox), after_batch(&sandbox)]);
+    assert!(!told.iter().any(|text| text.contains("argument missing")), "{told:#?}");
+}
+
+/// One Stop of this session; the reason when it is blocked, else what the user is told.
+fn stop(sandbox: &Sandbox) -> Result<String, String> {
+    let output = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    match output["reason"].as_str() {
+        Some(reason) => Err(reason.to_owned()),
+        None => Ok(output["systemMessage"].as_str().unwrap_or_default().to_owned()),
+    }
+}
+
+fn start_loop(sandbox: &Sandbox) {
+    let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
+    assert_eq!(sandbox.run(&start).code, 0);
+}
+
+#[test]
+fn a_file_that_an_edit_broke_holds_the_stop_although_nobody_touched_it() {
+    let sandbox = shop();
+    start_loop(&sandbox);
+    sandbox.tool_write("prices.py", OTHER_SIGNATURE);
+    let reason = stop(&sandbox).expect_err("cart.py is broken");
+    assert!(reason.contains("cart.py:3:9 pyright(args)"), "{reason}");
+    sandbox.tool_write("cart.py", "from prices import half\n\ntotal = half(1, 2)\n");
+    let ended = stop(&sandbox).expect("all is clean");
+    assert!(ended.contains("completed"), "{ended}");
+}
+
+#[test]
+fn what_was_wrong_before_in_a_file_nobody_touched_holds_no_stop() {
+    let sandbox = shop();
+    sandbox.write("cart.py", "from prices import half\n\nword = 'BAD'\ntotal = half(9)\n");
+    sandbox.commit();
+    start_loop(&sandbox);
+    sandbox.tool_write("prices.py", OTHER_SIGNATURE);
+    let ended = stop(&sandbox).expect("what is wrong is older");
+    assert!(ended.contains("1 older error in files that were not touched"), "{ended}");
+}

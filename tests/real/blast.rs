@@ -1,0 +1,99 @@
+//! What an edit breaks in other files, by real servers: a changed signature, a removed export and a
+//! moved module are told at once in the file that uses them, and so is their repair.
+
+use crate::servers::{project, report};
+use crate::support::Sandbox;
+
+/// A module with two texts, its user, and what the user is told.
+struct Play {
+    module: (&'static str, &'static str),
+    user: (&'static str, &'static str),
+    /// Another signature, and the place of what it breaks.
+    changed: (&'static str, &'static str),
+    /// A text without the export.
+    removed: &'static str,
+    moved_to: &'static str,
+}
+
+fn after_shell(sandbox: &Sandbox) -> String {
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash")).context()
+}
+
+fn check(play: &Play, prepare: impl FnOnce(&Sandbox)) {
+    let sandbox = project();
+    prepare(&sandbox);
+    let ((module, text), (user, user_text)) = (play.module, play.user);
+    sandbox.write(module, text);
+    sandbox.write(user, user_text);
+    sandbox.commit();
+    // The server is warm after a check, so that edits are answered within the inline budget.
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+    after_shell(&sandbox);
+
+    let (changed, place) = play.changed;
+    let told = sandbox.tool_write(module, changed).context();
+    assert!(told.starts_with(&format!("[moai-ralph] {module}: introduced 1 error\n")), "{told}");
+    assert!(told.contains(place) && told.ends_with("[broken by this edit]"), "{told}");
+    let told = sandbox.tool_write(module, text).context();
+    assert_eq!(told, format!("[moai-ralph] {module}: clean; fixed 1 in {user}"));
+
+    let told = sandbox.tool_write(module, play.removed).context();
+    assert!(told.contains(user) && told.contains("[broken by this edit]"), "{told}");
+    let told = sandbox.tool_write(module, text).context();
+    assert!(told.contains(&format!("in {user}")) && !told.contains("broken"), "{told}");
+
+    let from = sandbox.path(module);
+    std::fs::rename(&from, sandbox.path(play.moved_to)).expect("the module is ours");
+    let told = after_shell(&sandbox);
+    assert!(told.contains(user) && told.contains("[broken by this edit]"), "{told}");
+    std::fs::rename(sandbox.path(play.moved_to), &from).expect("the module is ours");
+    let told = after_shell(&sandbox);
+    assert!(told.contains(&format!("in {user}")) && !told.contains("broken"), "{told}");
+}
+
+#[test]
+fn pyright_is_asked_about_the_users_of_what_was_edited() {
+    let play = Play {
+        module: ("prices.py", "def half(number: int) -> float:\n    return number / 2\n"),
+        user: ("cart.py", "from prices import half\n\ntotal: float = half(3)\n"),
+        changed: (
+            "def half(number: int, by: int) -> float:\n    return number / by\n",
+            "error cart.py:3:16 pyright(reportCallIssue)",
+        ),
+        removed: "rate = 2\n",
+        moved_to: "costs.py",
+    };
+    check(&play, |_| {});
+}
+
+const TYPESCRIPT: Play = Play {
+    module: (
+        "src/prices.ts",
+        "export function half(value: number): number {\n  return value / 2;\n}\n",
+    ),
+    user: (
+        "src/cart.ts",
+        "import { half } from \"./prices\";\n\nexport const total: number = half(3);\n",
+    ),
+    changed: (
+        "export function half(value: number, by: number): number {\n  return value / by;\n}\n",
+        "error src/cart.ts:3:30 ",
+    ),
+    removed: "export const rate = 2;\n",
+    moved_to: "src/costs.ts",
+};
+
+#[test]
+fn typescript_is_asked_about_the_users_of_what_was_edited() {
+    check(&TYPESCRIPT, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+    });
+}
+
+#[test]
+fn typescript_7_is_asked_about_the_users_of_what_was_edited() {
+    check(&TYPESCRIPT, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+        sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    });
+}
