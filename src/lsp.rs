@@ -2,6 +2,7 @@
 //! Pure: messages and times come in, messages and verdicts go out. It must not know processes,
 //! sockets or disks.
 
+pub mod edits;
 pub mod freshness;
 pub mod registry;
 pub mod session;

@@ -181,3 +181,9 @@ pub const INSTALL_MS_MAX: u64 = 600_000;
 pub const INSTALL_POLL_MS: u64 = 20;
 /// Questions to language servers that one check asks at the same time.
 pub const QUESTIONS_AT_ONCE_MAX: usize = 64;
+/// Files that one rename or rewrite may change.
+pub const CHANGED_FILES_MAX: usize = 1_000;
+/// Bytes of all files that one rename or rewrite reads and writes.
+pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// First bytes of a file in which a mark of generated code counts.
+pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;

@@ -92,10 +92,33 @@ impl<'t> LineIndex<'t> {
         Range { start: self.position(start), end: self.position(end) }
     }
 
+    /// Bytes of the text.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.text.len()
+    }
+
     /// The position behind the last character.
     #[must_use]
     pub fn end(&self) -> Position {
         self.position(self.text.len())
+    }
+
+    /// Byte offset of a position that is counted in `encoding`; `None` when there is no such line,
+    /// or the column lies behind the end of its line or inside a character.
+    #[must_use]
+    pub fn offset(&self, position: Position, encoding: Encoding) -> Option<usize> {
+        let line = self.line(position.line)?;
+        let mut left = position.character as usize;
+        let mut offset = *self.starts.get(position.line as usize)?;
+        for character in line.chars() {
+            if left == 0 {
+                break;
+            }
+            left = left.checked_sub(encoding.width(character))?;
+            offset += character.len_utf8();
+        }
+        (left == 0).then_some(offset)
     }
 
     /// Text of a 0-based line without its line break; `None` behind the last line.
@@ -187,6 +210,21 @@ mod tests {
         assert_eq!(index.recount(at(20), Encoding::Utf8, Encoding::Utf16), at(16));
         let behind = Position { line: 9, character: 5 };
         assert_eq!(index.recount(behind, Encoding::Utf8, Encoding::Utf16), behind);
+    }
+
+    #[test]
+    fn an_offset_exists_only_for_a_place_in_the_text() {
+        let index = LineIndex::new("x\r\n한🦀z\n");
+        let at = |line, character, encoding| index.offset(Position { line, character }, encoding);
+        assert_eq!(at(1, 3, Encoding::Utf16), Some(10));
+        assert_eq!(at(1, 7, Encoding::Utf8), Some(10));
+        assert_eq!(at(1, 2, Encoding::Utf32), Some(10));
+        assert_eq!(at(1, 4, Encoding::Utf16), Some(11));
+        assert_eq!(at(2, 0, Encoding::Utf16), Some(12));
+        assert_eq!(at(1, 2, Encoding::Utf16), None, "inside a surrogate pair");
+        assert_eq!(at(1, 1, Encoding::Utf8), None, "inside a character");
+        assert_eq!(at(0, 2, Encoding::Utf16), None, "inside a line break");
+        assert_eq!(at(3, 0, Encoding::Utf16), None, "behind the last line");
     }
 
     #[test]

@@ -82,7 +82,9 @@ fn code(code: &Value) -> String {
     }
 }
 
-fn range(range: &Value) -> Option<Range> {
+/// An LSP `Range`, counted as the server counts.
+#[must_use]
+pub fn range(range: &Value) -> Option<Range> {
     let position = |at: &Value| {
         let number = |key: &str| Some(u32::try_from(at[key].as_u64()?).unwrap_or(u32::MAX));
         Some(Position { line: number("line")?, character: number("character")? })
