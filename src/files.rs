@@ -5,6 +5,7 @@
 mod private;
 mod snapshot;
 mod stamps;
+pub mod transaction;
 mod walk;
 
 use std::io;

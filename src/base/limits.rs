@@ -187,3 +187,10 @@ pub const CHANGED_FILES_MAX: usize = 1_000;
 pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// First bytes of a file in which a mark of generated code counts.
 pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;
+/// Time one set of changes waits for another of the same project.
+pub const CHANGES_WAIT_MS_MAX: u64 = 10_000;
+/// Pause between two looks whether the other one is done.
+pub const CHANGES_RETRY_MS: u64 = 10;
+/// Journals kept aside of one project, because files were changed by others before they could be
+/// put back.
+pub const CHANGES_KEPT_MAX: usize = 5;

@@ -1,6 +1,7 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
 mod catalogue;
+mod changes;
 mod check;
 mod daemon;
 mod docs;
