@@ -119,6 +119,28 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
     Ok(Some(changed))
 }
 
+/// Those of the paths below the root that git ignores; a file that git tracks is not ignored,
+/// whatever the rules say. None without git.
+pub fn ignored(root: &Path, paths: &[RelPath]) -> Result<Vec<RelPath>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(Vec::new()) };
+    let broken = |error: git2::Error| broken(root, &error);
+    let Some(work_tree) = repository.workdir().and_then(|it| it.canonicalize().ok()) else {
+        return Ok(Vec::new());
+    };
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let index = repository.index().map_err(broken)?;
+    let mut ignored = Vec::new();
+    for path in paths {
+        let absolute = path.under(&root);
+        let Ok(below) = absolute.strip_prefix(&work_tree) else { continue };
+        let is_tracked = index.get_path(below, 0).is_some();
+        if !is_tracked && repository.is_path_ignored(below).map_err(broken)? {
+            ignored.push(path.clone());
+        }
+    }
+    Ok(ignored)
+}
+
 /// Stands for "no commit yet" where a loop remembers what it started from.
 const NO_COMMIT: &str = "none";
 

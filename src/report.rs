@@ -2,11 +2,13 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod answers;
 pub mod demo;
 pub mod human;
 pub mod json;
 pub mod loops;
 pub mod notice;
+pub mod rename;
 pub mod servers;
 pub mod tools;
 

@@ -194,3 +194,19 @@ pub const CHANGES_RETRY_MS: u64 = 10;
 /// Journals kept aside of one project, because files were changed by others before they could be
 /// put back.
 pub const CHANGES_KEPT_MAX: usize = 5;
+/// Deepest nesting of symbols that is followed.
+pub const SYMBOL_DEPTH_MAX: usize = 32;
+/// Locations or symbols of one answer that are kept; what is beyond is said to be missing.
+pub const LOCATIONS_MAX: usize = 5_000;
+/// Locations or symbols named one by one in a text; the rest are counted.
+pub const LOCATIONS_NAMED_MAX: usize = 200;
+/// Longest source line shown beside a location, in characters.
+pub const EXCERPT_CHARS_MAX: usize = 160;
+/// Longest hover text, in characters.
+pub const HOVER_CHARS_MAX: usize = 4_000;
+/// Language servers asked for symbols by name.
+pub const SYMBOL_SERVERS_MAX: usize = LANGUAGE_SERVERS_MAX;
+/// Times a rename is asked for again because files changed while the server thought about it.
+pub const RENAME_TRIES_MAX: u32 = 3;
+/// Unchanged lines shown around a change in a diff.
+pub const DIFF_CONTEXT_LINES: usize = 3;

@@ -152,6 +152,36 @@ impl<'t> LineIndex<'t> {
     }
 }
 
+/// The 0-based UTF-16 columns at which a name stands in a line as a whole identifier.
+#[must_use]
+pub fn columns_of(line: &str, name: &str) -> Vec<u32> {
+    let column = |at: usize| to_u32(line[..at].chars().map(char::len_utf16).sum());
+    identifiers(line, name).map(column).collect()
+}
+
+/// The text with a name replaced wherever it stands as a whole identifier.
+#[must_use]
+pub fn replace_name(text: &str, old: &str, new: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut done = 0;
+    for at in identifiers(text, old) {
+        replaced.push_str(&text[done..at]);
+        replaced.push_str(new);
+        done = at + old.len();
+    }
+    replaced.push_str(&text[done..]);
+    replaced
+}
+
+/// Byte offsets at which a name stands as a whole identifier.
+fn identifiers<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
+    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
+    let found = text.match_indices(name).map(|(at, _)| at).filter(move |_| !name.is_empty());
+    found.filter(move |at| {
+        !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    })
+}
+
 fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
@@ -235,6 +265,15 @@ mod tests {
         assert!(!index.contains(&Range { start: beyond, end: beyond }));
         assert_eq!(index.line(1), Some("two"));
         assert_eq!(index.line(2), None);
+    }
+
+    #[test]
+    fn a_name_is_found_as_a_whole_identifier() {
+        assert_eq!(columns_of("🦀 = total(subtotal, total_of, total)", "total"), [5, 32]);
+        assert_eq!(columns_of("$x + x", "x"), [5]);
+        assert_eq!(columns_of("x", ""), [0u32; 0]);
+        assert_eq!(replace_name("x of $x, x", "x", "y"), "y of $x, y");
+        assert_eq!(replace_name("x", "", "y"), "x");
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub struct Tree {
     /// For each named path: the file or folder it leads to, symbolic links followed; `None` when
     /// that lies outside the root.
     pub places: BTreeMap<PathBuf, Option<RelPath>>,
+    /// Those of the named paths that are symbolic links: what they lead to may be edited, but it
+    /// is not clear whether moving or deleting means the link.
+    pub links: BTreeSet<PathBuf>,
     /// The named files that exist, and every file below a named folder.
     pub files: BTreeMap<RelPath, Arc<[u8]>>,
     /// The named paths that are folders.

@@ -1,5 +1,7 @@
-//! LSP diagnostics as findings. Parsed field by field, so that one odd item costs itself only.
+//! LSP diagnostics as findings; answers to other requests are below. Parsed field by field, so that one odd item costs itself only.
 //! Field names and defaults: LSP 3.17, `Diagnostic`.
+
+pub mod answers;
 
 use serde_json::Value;
 

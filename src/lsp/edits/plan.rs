@@ -118,6 +118,16 @@ impl<'t> Planning<'t> {
     }
 
     fn operate(&mut self, step: &Step) -> Result<(), Refusal> {
+        let named = match step {
+            Step::Rename { old, new, .. } => vec![old, new],
+            Step::Edit { file, .. } | Step::Create { file, .. } | Step::Delete { file, .. } => {
+                vec![file]
+            }
+        };
+        if let Some(link) = named.into_iter().find(|path| self.tree.links.contains(*path)) {
+            let path = link.to_string_lossy().into_owned();
+            return Err(Refusal::Unreadable { path, reason: "a symbolic link".to_owned() });
+        }
         match step {
             Step::Create { file, exists } => {
                 let path = self.place(file)?;
