@@ -210,3 +210,9 @@ pub const SYMBOL_SERVERS_MAX: usize = LANGUAGE_SERVERS_MAX;
 pub const RENAME_TRIES_MAX: u32 = 3;
 /// Unchanged lines shown around a change in a diff.
 pub const DIFF_CONTEXT_LINES: usize = 3;
+/// Time after it was written in which a file may not yet be known to a language server that
+/// watches the project.
+pub const NEW_FILE_SECS_MAX: u64 = 60;
+/// Files just written that are opened in a language server before it is asked about all files;
+/// together with the asked one below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
+pub const NEW_FILES_OPENED_MAX: usize = 16;

@@ -173,6 +173,12 @@ pub fn replace_name(text: &str, old: &str, new: &str) -> String {
     replaced
 }
 
+/// Whether a name stands in the text as a whole identifier.
+#[must_use]
+pub fn has_name(text: &str, name: &str) -> bool {
+    identifiers(text, name).next().is_some()
+}
+
 /// Byte offsets at which a name stands as a whole identifier.
 fn identifiers<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
     let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
@@ -269,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_name_is_found_as_a_whole_identifier() {
-        assert_eq!(columns_of("🦀 = total(subtotal, total_of, total)", "total"), [5, 32]);
+        assert_eq!(columns_of("🦀 = total(subtotal, total_of, total)", "total"), [5, 31]);
         assert_eq!(columns_of("$x + x", "x"), [5]);
         assert_eq!(columns_of("x", ""), [0u32; 0]);
         assert_eq!(replace_name("x of $x, x", "x", "y"), "y of $x, y");

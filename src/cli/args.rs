@@ -105,7 +105,7 @@ pub(super) struct CheckArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PlaceArgs {
-    /// The place, counted from 1; FILE:LINE with --symbol
+    /// The place, counted from 1; without a column with --symbol
     #[arg(value_name = "FILE:LINE:COL", value_parser = Spot::parse)]
     pub(super) at: Spot,
     /// A name that stands once on the line, in place of a column

@@ -91,8 +91,8 @@ fn read_file(root: &Path, file: &Path, tree: &mut Tree, bytes: &mut usize) -> Re
         return Err(unreadable(file, "not a regular file"));
     }
     let mut content = Vec::new();
-    let room = (CHANGED_BYTES_MAX - *bytes) as u64 + 1;
-    fs::File::open(file).map_err(failed)?.take(room).read_to_end(&mut content).map_err(failed)?;
+    let left = (CHANGED_BYTES_MAX - *bytes) as u64 + 1;
+    fs::File::open(file).map_err(failed)?.take(left).read_to_end(&mut content).map_err(failed)?;
     *bytes += content.len();
     if *bytes > CHANGED_BYTES_MAX {
         return Err(Refusal::TooManyBytes);

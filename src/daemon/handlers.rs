@@ -88,7 +88,7 @@ fn no_reply(schema: &str, asked: &Asked, no: &No, json: bool) -> Reply {
     };
     if json {
         let stdout = format!("{:#}\n", answers::no_json(schema, asked, no));
-        return Reply { stdout, stderr: String::new(), code };
+        return Reply { stdout, code, ..Reply::default() };
     }
     Reply::failed(code, &answers::no_text(no))
 }

@@ -4,17 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
 use super::engine::{Engine, blocking, from_cwd};
 use super::gather::{choices, sync};
 use super::project::Project;
-use crate::base::limits::{LOCATIONS_MAX, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS};
+use crate::base::limits::{
+    LOCATIONS_MAX, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, NEW_FILE_SECS_MAX, NEW_FILES_OPENED_MAX,
+};
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, LineIndex, Position, Range, columns_of};
+use crate::base::text::{Encoding, LineIndex, Position, Range, columns_of, has_name};
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
 use crate::lsp::registry::Method;
@@ -41,13 +43,27 @@ pub(super) struct Wanted {
     pub(super) has_position: bool,
     /// Whether it is about the document at all, or about the workspace.
     pub(super) names_document: bool,
+    /// Whether the answer speaks of files that are not open.
+    pub(super) needs_all_files: bool,
     pub(super) params: Value,
 }
 
 impl Wanted {
     /// A request about a position.
     pub(super) fn at(method: &'static str, capability: &'static str, params: Value) -> Self {
-        Self { method, capability, has_position: true, names_document: true, params }
+        Self {
+            method,
+            capability,
+            has_position: true,
+            names_document: true,
+            needs_all_files: false,
+            params,
+        }
+    }
+
+    /// The same about all files.
+    pub(super) fn in_all_files(self) -> Self {
+        Self { needs_all_files: true, ..self }
     }
 }
 
@@ -150,6 +166,7 @@ pub(super) async fn ask(
         capability: wanted.capability.to_owned(),
         position: wanted.has_position.then_some(*position),
         names_document: wanted.names_document,
+        needs_all_files: wanted.needs_all_files,
         params: wanted.params,
     };
     let mut retries = 0;
@@ -160,8 +177,8 @@ pub(super) async fn ask(
             Ok(Err(gap)) if may_pass(&gap) && retries < MEASURE_RETRIES_MAX => retries += 1,
             Ok(Err(gap)) => break gap,
             Err(_) => {
-                let secs = begun.elapsed().as_secs();
-                break Gap::new(Cause::TimedOut, format!("no answer within {secs} s"));
+                let elapsed_ms = begun.elapsed().as_millis();
+                break Gap::new(Cause::TimedOut, format!("no answer within {elapsed_ms} ms"));
             }
         }
         tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
@@ -172,6 +189,78 @@ pub(super) async fn ask(
         Cause::NoTool => No::Refused { kind: "unsupported", reason },
         _ => No::Unmeasured { server: choice.id.clone(), gap },
     })
+}
+
+/// Asks about a symbol in all files. A server lists new files some time after it was told of
+/// them; so those that were just written, speak of the symbol's name and are not in the answer
+/// are opened, and it is asked again. The gap says why some may still be missing.
+pub(super) async fn ask_about_all(
+    engine: &Engine,
+    project: &Project,
+    target: &Target,
+    wanted: Wanted,
+    (answered, deadline): (impl Fn(&Replied) -> BTreeSet<PathBuf>, Instant),
+) -> Result<(Replied, Option<Gap>), No> {
+    let wanted = wanted.in_all_files();
+    let replied = ask(engine, project, target, wanted.clone(), deadline).await?;
+    let candidates = {
+        let (project, target, answered) = (project.clone(), target.clone(), answered(&replied));
+        blocking(move || just_written(&project, &target, &answered)).await.unwrap_or_default()
+    };
+    if candidates.is_empty() {
+        return Ok((replied, None));
+    }
+    let gap = (candidates.len() > NEW_FILES_OPENED_MAX).then(|| {
+        let detail = format!("{} files with that name were just written", candidates.len());
+        Gap::new(Cause::Loading, detail).with_remedy("ask again in a minute")
+    });
+    for snapshot in candidates.into_iter().take(NEW_FILES_OPENED_MAX) {
+        let opened = Target { snapshot, ..target.clone() };
+        let open = Wanted {
+            has_position: false,
+            // Every server that can be asked at all takes documents.
+            ..Wanted::at("textDocument/documentSymbol", "textDocumentSync", json!({}))
+        };
+        match ask(engine, project, &opened, open, deadline).await {
+            Ok(_) | Err(No::Refused { .. }) => {}
+            Err(no) => return Err(no),
+        }
+    }
+    Ok((ask(engine, project, target, wanted, deadline).await?, gap))
+}
+
+/// Files in the target's language that were written a moment ago and speak of its name, beside
+/// those that are in the answer already.
+fn just_written(project: &Project, target: &Target, answered: &BTreeSet<PathBuf>) -> Vec<Snapshot> {
+    let Some(name) = identifier(target) else { return Vec::new() };
+    let catalogue = &project.around.catalogue;
+    let language =
+        |path: &RelPath| catalogue.language_of(path).map(|(language, _, _)| language.to_owned());
+    let wanted = language(&target.snapshot.path);
+    let is_wanted = |path: &RelPath| {
+        language(path) == wanted
+            && *path != target.snapshot.path
+            && !answered.contains(&path.under(&project.root))
+    };
+    let since = SystemTime::now().checked_sub(Duration::from_secs(NEW_FILE_SECS_MAX));
+    let files = files::walk_watched(&project.root, &is_wanted);
+    let recent = files::stamps(&project.root, &files)
+        .into_iter()
+        .filter(|(_, stamp)| since.is_none_or(|since| stamp.is_written_since(since)));
+    let read =
+        recent.filter_map(|(path, _)| files::read(&project.root, &path.under(&project.root)).ok());
+    read.filter(|snapshot| has_name(&snapshot.text, &name)).collect()
+}
+
+/// The identifier at the target.
+pub(super) fn identifier(target: &Target) -> Option<String> {
+    let text = &target.snapshot.text;
+    let at = LineIndex::new(text).offset(target.position, Encoding::Utf16)?;
+    let is_part = |character: &char| character.is_alphanumeric() || "_$".contains(*character);
+    let (before, behind) = text.split_at(at);
+    let start: usize = before.chars().rev().take_while(is_part).map(char::len_utf8).sum();
+    let end: usize = behind.chars().take_while(is_part).map(char::len_utf8).sum();
+    text.get(at - start..at + end).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 fn may_pass(gap: &Gap) -> bool {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::path::RelPath;
 
@@ -15,6 +16,15 @@ pub struct Stamp {
     changed_ns: i128,
     bytes: u64,
     inode: u64,
+}
+
+impl Stamp {
+    /// Whether the file was written, moved here or otherwise changed since.
+    #[must_use]
+    pub fn is_written_since(&self, time: SystemTime) -> bool {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i128::try_from(since.as_nanos()).is_ok_and(|since| self.changed_ns >= since)
+    }
 }
 
 /// The stamps of files below the root that are there.
@@ -45,6 +55,9 @@ mod tests {
         std::fs::write(file.under(root.path()), "x").expect("written");
         let first = look().expect("there");
         assert_eq!(look(), Some(first));
+        assert!(first.is_written_since(UNIX_EPOCH));
+        let later = SystemTime::now() + std::time::Duration::from_secs(3600);
+        assert!(!first.is_written_since(later));
         std::fs::write(root.path().join("new"), "y").expect("written");
         std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");
         assert_ne!(look(), Some(first));

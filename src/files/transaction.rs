@@ -91,7 +91,7 @@ pub fn apply(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyErr
             finish(root, &journal, &record);
             Ok(())
         }
-        Err(error) => match take_back(root, journal, &record)?.as_slice() {
+        Err(error) => match take_back(root, &journal, &record)?.as_slice() {
             [] => Err(error),
             [one] if matches!(&error, ApplyError::Changed(path) if path == one.as_str()) => {
                 Err(error)
@@ -115,9 +115,9 @@ pub fn recover(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
 }
 
 fn recover_locked(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
-    let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
+    let half_done = |error: io::Error| ApplyError::HalfDone(error.to_string());
     let mut recovered = Vec::new();
-    for (journal, record) in Journal::unfinished(folder).map_err(failed)? {
+    for (journal, record) in Journal::unfinished(folder).map_err(half_done)? {
         let root = record.root.clone();
         // A file system that is not mounted now may come back.
         if !root.is_dir() {
@@ -128,7 +128,7 @@ fn recover_locked(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
             finish(&root, &journal, &record);
             Vec::new()
         } else {
-            take_back(&root, journal, &record)?
+            take_back(&root, &journal, &record)?
         };
         recovered.push(Recovery { root, was_complete, left });
     }
@@ -233,14 +233,14 @@ fn finish(root: &Path, journal: &Journal, record: &Record) {
 }
 
 /// Puts every file back that holds our bytes; returns those that hold somebody else's.
-fn take_back(root: &Path, journal: Journal, record: &Record) -> Result<Vec<RelPath>, ApplyError> {
+fn take_back(root: &Path, journal: &Journal, record: &Record) -> Result<Vec<RelPath>, ApplyError> {
     let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
         ApplyError::HalfDone(format!("{path}: {error}"))
     };
     let was_staged = journal.has(Mark::Staged);
     let mut left = Vec::new();
     for (number, entry) in record.entries.iter().enumerate().rev() {
-        let restored = take_one_back(root, &journal, (number, entry), was_staged);
+        let restored = take_one_back(root, journal, (number, entry), was_staged);
         if !restored.map_err(|error| half_done(&entry.path, &error))? {
             left.push(entry.path.clone());
         }
@@ -262,7 +262,7 @@ fn take_one_back(
     (number, entry): (usize, &Entry),
     was_staged: bool,
 ) -> io::Result<bool> {
-    let waiting = entry.restored(root);
+    let waiting = entry.restored.under(root);
     spot::remove(&waiting)?;
     // As long as the new bytes lie there, they were not renamed into place.
     if spot::remove(&entry.temporary.under(root))? || !was_staged {

@@ -161,7 +161,7 @@ impl Session {
             queries: BTreeMap::new(),
             asked: HashMap::new(),
             waiting: VecDeque::new(),
-            loading: Loading::new(spec.ready),
+            loading: Loading::new(spec.ready, &spec.lists_files),
             watches_files: false,
             last_heard: None,
             effects: Vec::new(),
@@ -351,6 +351,7 @@ impl Session {
                 let was_loading = self.loading.is_loading();
                 self.loading.notified(method, params);
                 self.tell_jobs(was_loading, Heard::Notified(method, params), now);
+                self.begin_queries();
             }
         }
     }

@@ -12,6 +12,8 @@ mod mcp;
 mod options;
 mod payload_files;
 mod plugin;
+mod queries;
+mod rename;
 mod sandbox;
 mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]

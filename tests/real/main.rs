@@ -2,6 +2,7 @@
 
 mod importers;
 mod python;
+mod rename;
 mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]

@@ -10,15 +10,17 @@ use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Wanted};
+use crate::lsp::session::Replied;
 use crate::report::answers::{self, Asked, No, Place};
 use crate::wire::control::{Caller, Lookup, Reply};
 use crate::wire::lsp::answers::locations;
 
+const REFERENCES: &str = "textDocument/references";
 const SCHEMA: &str = "moai-ralph/locations@1";
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup) -> Reply {
     let params = json!({"context": {"includeDeclaration": true}});
-    let wanted = Wanted::at("textDocument/references", "referencesProvider", params);
+    let wanted = Wanted::at(REFERENCES, "referencesProvider", params);
     locate(engine, caller, lookup, ("references", wanted)).await
 }
 
@@ -49,7 +51,7 @@ pub(super) async fn locate(
         answers::locations_text(&asked, &places, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
-    Reply { stdout, stderr: String::new(), code }
+    Reply { stdout, code, ..Reply::default() }
 }
 
 async fn find(
@@ -63,9 +65,18 @@ async fn find(
     let target = queries::target(engine, project, caller, &lookup.at).await?;
     asked.server = Some(target.choice.id.clone());
     asked.at = Some((target.snapshot.path.to_string(), Some(target.position)));
-    let partial = queries::partial_knowledge(project, &target);
-    let is_about_all = wanted.method == "textDocument/references";
-    let replied = queries::ask(engine, project, &target, wanted, deadline).await?;
+    let (replied, partial) = if wanted.method == REFERENCES {
+        let files = |replied: &Replied| {
+            let found = locations(&replied.result).unwrap_or_default();
+            found.into_iter().map(|location| location.file).collect()
+        };
+        let asking = (files, deadline);
+        let (replied, gap) =
+            queries::ask_about_all(engine, project, &target, wanted, asking).await?;
+        (replied, queries::partial_knowledge(project, &target).or(gap))
+    } else {
+        (queries::ask(engine, project, &target, wanted, deadline).await?, None)
+    };
     let found = locations(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
     // Even a symbol that nobody uses is declared somewhere.
     if found.is_empty() {
@@ -73,5 +84,5 @@ async fn find(
         return Err(No::Refused { kind: "no_symbol", reason });
     }
     let (places, cut) = queries::places(project, found, replied.encoding).await;
-    Ok((places, cut.or(partial.filter(|_| is_about_all))))
+    Ok((places, cut.or(partial)))
 }

@@ -3,6 +3,7 @@
 mod measured;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use super::{REFUSED, UNMEASURED, ended, load, no_reply};
 use crate::base::finding::Severity;
 use crate::base::limits::RENAME_TRIES_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, LineIndex, Range};
+use crate::base::text::{LineIndex, Range};
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::changes;
 use crate::daemon::edit_tree;
@@ -22,6 +23,7 @@ use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Target, Wanted};
 use crate::files::{self, Stamp};
 use crate::lsp::edits::{EditPlan, Refusal, Tree, WorkspaceEdit, plan};
+use crate::lsp::session::Replied;
 use crate::report::answers::{Asked, No};
 use crate::report::rename::{self as report, ChangedFile, Renamed};
 use crate::wire::control::{Caller, Rename, Reply};
@@ -54,7 +56,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
         Some(it) if !it.gaps.is_empty() => UNMEASURED,
         _ => 0,
     };
-    Reply { stdout, stderr: String::new(), code }
+    Reply { stdout, code, ..Reply::default() }
 }
 
 /// A plan, and what it was made from.
@@ -124,7 +126,18 @@ async fn propose(
     let old_name = prepare(engine, project, target, deadline).await?;
     let params = json!({"newName": wish.new_name});
     let wanted = Wanted::at("textDocument/rename", "renameProvider", params);
-    let replied = queries::ask(engine, project, target, wanted, deadline).await?;
+    // What cannot be read is refused below; it names no files.
+    let files = |replied: &Replied| {
+        let edit = WorkspaceEdit::parse(&replied.result).ok();
+        edit.into_iter()
+            .flat_map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect::<Vec<_>>())
+            .collect()
+    };
+    let asking = (files, deadline);
+    let (replied, gap) = queries::ask_about_all(engine, project, target, wanted, asking).await?;
+    if let Some(gap) = gap {
+        return Err(No::Unmeasured { server: target.choice.id.clone(), gap });
+    }
     let refused = |refusal: Refusal| {
         let server = &target.choice.id;
         let reason = match refusal {
@@ -165,7 +178,7 @@ async fn prepare(
     let wanted = Wanted::at("textDocument/prepareRename", capability, json!({}));
     let replied = match queries::ask(engine, project, target, wanted, deadline).await {
         Ok(replied) => replied,
-        Err(No::Refused { kind: "unsupported", .. }) => return Ok(identifier(target)),
+        Err(No::Refused { kind: "unsupported", .. }) => return Ok(queries::identifier(target)),
         Err(no) => return Err(no),
     };
     let between = |Range { start, end }: Range| {
@@ -175,23 +188,12 @@ async fn prepare(
     match renameable(&replied.result) {
         Some(Renameable::Name(name)) => Ok(Some(name)),
         Some(Renameable::Range(range)) => Ok(between(range).map(str::to_owned)),
-        Some(Renameable::Default) => Ok(identifier(target)),
+        Some(Renameable::Default) => Ok(queries::identifier(target)),
         None => {
             let reason = format!("{}: nothing here can be renamed", target.choice.id);
             Err(No::Refused { kind: "not_renameable", reason })
         }
     }
-}
-
-/// The identifier at the target.
-fn identifier(target: &Target) -> Option<String> {
-    let text = &target.snapshot.text;
-    let at = LineIndex::new(text).offset(target.position, Encoding::Utf16)?;
-    let is_part = |character: &char| character.is_alphanumeric() || "_$".contains(*character);
-    let (before, behind) = text.split_at(at);
-    let start: usize = before.chars().rev().take_while(is_part).map(char::len_utf8).sum();
-    let end: usize = behind.chars().take_while(is_part).map(char::len_utf8).sum();
-    text.get(at - start..at + end).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// When the files that a server may read were last written.
@@ -225,8 +227,7 @@ fn changed_files(planned: &Planned) -> Vec<ChangedFile> {
     let changes = &planned.plan.set.changes;
     let moved: Vec<&RelPath> =
         changes.iter().filter_map(|change| change.after.as_ref()?.like.as_ref()).collect();
-    let is_shown_as_move =
-        |path: &RelPath, is_gone: bool| is_gone && moved.iter().any(|from| *from == path);
+    let is_shown_as_move = |path: &RelPath, is_gone: bool| is_gone && moved.contains(&path);
     let file = |change: &crate::base::change::Change| {
         let moved_from = change.after.as_ref().and_then(|after| after.like.clone());
         ChangedFile {

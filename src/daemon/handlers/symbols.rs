@@ -52,7 +52,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols)
         answers::symbols_text(&asked, &symbols, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
-    Reply { stdout, stderr: String::new(), code }
+    Reply { stdout, code, ..Reply::default() }
 }
 
 /// A path that leads nowhere is a mistake, and not a name to look for.
@@ -101,6 +101,7 @@ async fn of_project(
         let wanted = Wanted {
             has_position: false,
             names_document: false,
+            needs_all_files: true,
             ..Wanted::at("workspace/symbol", "workspaceSymbolProvider", json!({"query": query}))
         };
         let answer = queries::ask(engine, project, &target, wanted, deadline).await;

@@ -55,16 +55,9 @@ pub(super) struct Entry {
     pub(super) after_owner: Option<Owner>,
     /// Where the new bytes wait, beside the file.
     pub(super) temporary: RelPath,
-}
-
-impl Entry {
     /// Where the old bytes wait when they are put back; another name, because what waits under
     /// the first one says that the file was not replaced yet.
-    pub(super) fn restored(&self, root: &Path) -> PathBuf {
-        let mut name = self.temporary.under(root).into_os_string();
-        name.push("-old");
-        name.into()
-    }
+    pub(super) restored: RelPath,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -89,6 +82,7 @@ struct StoredEntry {
     before: Option<Before>,
     after: Option<String>,
     temporary: String,
+    restored: String,
 }
 
 /// The folder of one record.
@@ -136,9 +130,14 @@ impl Journal {
             let journal = Self { folder };
             match fs::read(journal.folder.join(RECORD)) {
                 Ok(bytes) => {
-                    let stored = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
-                    let record = Record::parse(stored)
-                        .ok_or_else(|| io::Error::other("a record names no path"))?;
+                    // Whatever it says, it cannot be taken for nothing: a file may be half done.
+                    let unreadable = |reason: &str| {
+                        io::Error::other(format!("{}: {reason}", journal.folder.display()))
+                    };
+                    let stored = serde_json::from_slice(&bytes)
+                        .map_err(|error| unreadable(&error.to_string()))?;
+                    let record =
+                        Record::parse(stored).ok_or_else(|| unreadable("names no path"))?;
                     found.push((journal, record));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => journal.remove()?,
@@ -169,7 +168,7 @@ impl Journal {
     /// The record first: without it the rest means nothing.
     pub(super) fn remove(&self) -> io::Result<()> {
         match fs::remove_file(self.folder.join(RECORD)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => fs::remove_dir_all(&self.folder),
         }
     }
@@ -213,8 +212,8 @@ fn record(root: &Path, set: &ChangeSet, spots: &[Spot], id: &str) -> io::Result<
         entries.push(Entry {
             after: change.after.as_ref().map(|it| hash(&it.bytes)),
             after_owner: owners.get(like.unwrap_or(&change.path)).cloned(),
-            temporary: beside(&change.path, id, number)
-                .ok_or_else(|| io::Error::other("a path without a folder"))?,
+            temporary: beside(&change.path, "new", id, number)?,
+            restored: beside(&change.path, "old", id, number)?,
             path: change.path.clone(),
             before,
         });
@@ -228,10 +227,12 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 /// A hidden name in the same folder, so that a rename stays in one file system and no walk, and no
-/// language server that watches sources, takes it for a file of the project.
-fn beside(path: &RelPath, id: &str, number: usize) -> Option<RelPath> {
+/// language server that watches sources, takes it for a file of the project. Equally long for old
+/// and new: where the new bytes could be written, the old ones can, too.
+fn beside(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
     let folder = path.as_str().rfind('/').map_or("", |at| &path.as_str()[..=at]);
-    RelPath::parse(&format!("{folder}.moai-ralph-{id}-{number}"))
+    RelPath::parse(&format!("{folder}.moai-ralph-{side}-{id}-{number}"))
+        .ok_or_else(|| io::Error::other("a path without a folder"))
 }
 
 impl From<&Record> for Stored {
@@ -244,6 +245,7 @@ impl From<&Record> for Stored {
                 .map(|it| Before { hash: it.hash.clone(), owner: it.owner.clone() }),
             after: entry.after.clone(),
             temporary: entry.temporary.to_string(),
+            restored: entry.restored.to_string(),
         };
         let texts = |paths: &[RelPath]| paths.iter().map(ToString::to_string).collect();
         Self {
@@ -268,6 +270,7 @@ impl Record {
                 after: entry.after,
                 after_owner: None,
                 temporary: RelPath::parse(&entry.temporary)?,
+                restored: RelPath::parse(&entry.restored)?,
             })
         };
         Some(Self {

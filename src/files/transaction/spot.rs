@@ -143,10 +143,13 @@ pub(super) fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        // A folder above it is gone or was never made.
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
-        Err(error) => Err(error),
+        // A folder above it is gone or was never made, or no file can have such a name.
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename => Ok(false),
+            _ => Err(error),
+        },
     }
 }
 

@@ -313,3 +313,15 @@ fn kept_records_are_few() {
     let kept = names.filter(|name| name.to_string_lossy().starts_with("kept-")).count();
     assert_eq!(kept, CHANGES_KEPT_MAX);
 }
+
+#[test]
+fn a_record_that_cannot_be_read_is_not_taken_for_nothing() {
+    let (project, set) = three();
+    killed(&project, &set, 1, &[Mark::Staged]);
+    let entries = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.path());
+    let record = entries.map(|path| path.join("record.json")).find(|path| path.exists()).unwrap();
+    fs::write(&record, "{}").unwrap();
+    let error = project.apply(vec![change("b", Some("b"), Some("B"))]).unwrap_err();
+    assert!(matches!(&error, ApplyError::HalfDone(text) if text.contains("change-")), "{error}");
+    assert_eq!(fs::read_to_string(project.root().join("b")).unwrap(), "b");
+}

@@ -36,9 +36,9 @@ pub fn plan(edit: &WorkspaceEdit, tree: &Tree, encoding: Encoding) -> Result<Edi
         let run = steps.iter().take_while(|step| is_edit(step)).count();
         let (now, later) = steps.split_at(run.max(1));
         if is_edit(first) {
-            planning.edit(now)?
+            planning.edit(now)?;
         } else {
-            planning.operate(first)?
+            planning.operate(first)?;
         }
         steps = later;
     }

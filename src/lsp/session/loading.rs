@@ -14,6 +14,8 @@ pub(super) struct Loading {
     awaits: Option<Ready>,
     /// Running progresses that count as loading.
     tokens: HashSet<String>,
+    /// Beginnings of the message that all files of the project are listed; empty once it came.
+    awaits_list: Vec<String>,
 }
 
 /// One `$/progress`, read.
@@ -25,9 +27,14 @@ pub(super) enum Progress {
 }
 
 impl Loading {
-    pub(super) fn new(ready: Ready) -> Self {
+    pub(super) fn new(ready: Ready, lists_files: &[String]) -> Self {
         let awaits = (ready != Ready::Handshake).then_some(ready);
-        Self { awaits, tokens: HashSet::new() }
+        Self { awaits, tokens: HashSet::new(), awaits_list: lists_files.to_vec() }
+    }
+
+    /// Whether it knows the files that are not open, too.
+    pub(super) fn knows_files(&self) -> bool {
+        self.awaits_list.is_empty()
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -58,6 +65,12 @@ impl Loading {
     /// A notification of the server's own kind.
     pub(super) fn notified(&mut self, method: &str, params: &Value) {
         match (method, self.awaits) {
+            ("window/logMessage", _) => {
+                let message = params["message"].as_str().unwrap_or_default();
+                if self.awaits_list.iter().any(|beginning| message.starts_with(beginning)) {
+                    self.awaits_list.clear();
+                }
+            }
             // rust-analyzer can be loading again later, after a change of Cargo.toml.
             ("experimental/serverStatus", _) => match params["quiescent"].as_bool() {
                 Some(true) if self.awaits == Some(Ready::ServerStatus) => self.awaits = None,

@@ -28,6 +28,8 @@ pub struct Query {
     pub position: Option<Position>,
     /// Whether `textDocument` belongs to the parameters; not for requests about the workspace.
     pub names_document: bool,
+    /// Whether the answer speaks of files that are not open.
+    pub needs_all_files: bool,
     /// The other parameters, an object.
     pub params: Value,
 }
@@ -70,7 +72,10 @@ impl Session {
         if !self.is_ready() {
             return;
         }
-        let fresh = self.queries.iter().filter(|(_, pending)| pending.request.is_none());
+        let knows_files = self.loading.knows_files();
+        let fresh = self.queries.iter().filter(|(_, pending)| {
+            pending.request.is_none() && (knows_files || !pending.query.needs_all_files)
+        });
         let fresh: Vec<u64> = fresh.map(|(id, _)| *id).collect();
         for id in fresh {
             self.begin_query(id);
