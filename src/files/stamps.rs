@@ -56,7 +56,7 @@ mod tests {
         let first = look().expect("there");
         assert_eq!(look(), Some(first));
         assert!(first.is_written_since(UNIX_EPOCH));
-        let later = SystemTime::now() + std::time::Duration::from_secs(3600);
+        let later = SystemTime::now() + std::time::Duration::from_hours(1);
         assert!(!first.is_written_since(later));
         std::fs::write(root.path().join("new"), "y").expect("written");
         std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");

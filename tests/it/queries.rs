@@ -16,10 +16,10 @@ fn place(line: u32, from: u32, to: u32) -> Value {
 
 /// Two files and a server that gives these answers, with `{{ROOT}}` for the project.
 fn project(answers: &Value) -> Sandbox {
-    project_with(json!({"answers": answers}))
+    project_with(&json!({"answers": answers}))
 }
 
-fn project_with(script: Value) -> Sandbox {
+fn project_with(script: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("lib.py", LIB);
     sandbox.write("app.py", APP);
@@ -127,7 +127,7 @@ fn nothing_known_and_nothing_offered_are_refusals() {
     refused("definition", "moai-ralph: pyright: the server refused: not now\n");
     let document = sandbox.run(&["hover", "lib.py:1:5", "--json"]).json();
     assert_eq!((&document["status"], &document["kind"]), (&json!("refused"), &json!("no_symbol")));
-    let silent = project_with(json!({
+    let silent = project_with(&json!({
         "capabilities": {"hoverProvider": false}, "never_answer": ["textDocument/hover"],
     }));
     let output = silent.run(&["hover", "lib.py:1:5"]);
@@ -137,7 +137,7 @@ fn nothing_known_and_nothing_offered_are_refusals() {
 
 #[test]
 fn an_answer_that_does_not_come_in_time_is_a_gap() {
-    let sandbox = project_with(json!({"never_answer": ["textDocument/references"]}));
+    let sandbox = project_with(&json!({"never_answer": ["textDocument/references"]}));
     let output = sandbox.run(&["references", "lib.py:1:5", "--timeout", "1"]);
     assert_eq!(output.code, 4, "{output:#?}");
     let line = "moai-ralph: not measured: pyright (no answer within ";
@@ -150,7 +150,7 @@ fn an_answer_that_does_not_come_in_time_is_a_gap() {
 fn a_server_that_has_not_listed_the_files_is_not_believed() {
     let mut script = json!({"answers": references()});
     script["log_message"] = json!("Loading configuration");
-    let sandbox = project_with(script);
+    let sandbox = project_with(&script);
     let output = sandbox.run(&["references", "lib.py:1:5", "--timeout", "1"]);
     assert_eq!(output.code, 4, "{output:#?}");
 }

@@ -34,10 +34,10 @@ fn changes() -> Value {
 
 /// Three files, and a server that proposes this for every rename.
 fn project(proposal: &Value) -> Sandbox {
-    project_with(json!({"answers": {"textDocument/rename": proposal}}))
+    project_with(&json!({"answers": {"textDocument/rename": proposal}}))
 }
 
-fn project_with(script: Value) -> Sandbox {
+fn project_with(script: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     for (path, text) in FILES {
         sandbox.write(path, text);
@@ -46,7 +46,7 @@ fn project_with(script: Value) -> Sandbox {
     sandbox
 }
 
-fn serve(sandbox: &Sandbox, script: Value) {
+fn serve(sandbox: &Sandbox, script: &Value) {
     let text = script.to_string().replace("{{ROOT}}", &sandbox.root().to_string_lossy());
     let mut script: Value = serde_json::from_str(&text).expect("JSON");
     if script["capabilities"].is_null() {
@@ -113,7 +113,7 @@ fn what_the_rename_introduced_is_told_and_what_only_changed_its_name_is_not() {
         sandbox.write(path, text);
     }
     sandbox.write("lib.py", "def total(x):\n    return x  # BAD\n");
-    serve(&sandbox, json!({"answers": {"textDocument/rename": proposal}}));
+    serve(&sandbox, &json!({"answers": {"textDocument/rename": proposal}}));
     let output = apply(&sandbox);
     assert_eq!(output.code, 1, "{output:#?}");
     assert!(output.stdout.contains("introduced 1 error"), "{output:#?}");
@@ -170,10 +170,10 @@ fn refusals_name_their_reason_and_write_nothing() {
     let refusing = project(&json!({"error": "You cannot rename this element."}));
     let line = "pyright: the server refused: You cannot rename this element.";
     refused(&refusing, "server_refused", line);
-    let unable = project_with(json!({"capabilities": {"hoverProvider": true}}));
+    let unable = project_with(&json!({"capabilities": {"hoverProvider": true}}));
     let line = "pyright: the server does not offer textDocument/rename";
     refused(&unable, "unsupported", line);
-    let prepared = project_with(json!({
+    let prepared = project_with(&json!({
         "capabilities": {"renameProvider": {"prepareProvider": true}},
         "answers": {"textDocument/prepareRename": "null", "textDocument/rename": changes()},
     }));
@@ -254,7 +254,7 @@ fn a_write_that_fails_leaves_every_byte_as_it_was() {
     let file = too_deep(&sandbox);
     let mut proposal = changes();
     proposal["changes"][format!("file://{}", file.display())] = json!([edit(0, 0, 5)]);
-    serve(&sandbox, json!({"answers": {"textDocument/rename": proposal}}));
+    serve(&sandbox, &json!({"answers": {"textDocument/rename": proposal}}));
     let preview = sandbox.run(&RENAME);
     assert_eq!(preview.code, 0, "{preview:#?}");
     assert!(preview.stdout.contains("5 edits in 4 files"), "{preview:#?}");
@@ -276,7 +276,7 @@ fn a_daemon_that_is_killed_while_it_writes_leaves_all_files_old_or_new() {
         sandbox.write(&format!("f{number}.py"), "total = 1\n");
         files.insert(format!("file://{{{{ROOT}}}}/f{number}.py"), json!([edit(0, 0, 5)]));
     }
-    serve(&sandbox, json!({"answers": {"textDocument/rename": {"changes": files}}}));
+    serve(&sandbox, &json!({"answers": {"textDocument/rename": {"changes": files}}}));
     let mut words = Vec::new();
     for _ in 0..3 {
         let texts = kill_while_writing(&sandbox, COUNT);
