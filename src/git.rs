@@ -360,6 +360,21 @@ mod tests {
     }
 
     #[test]
+    fn a_tracked_file_is_not_ignored_whatever_the_rules_say() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let paths = ["kept.py", "gen/made.py", "a.py"].map(|path| RelPath::parse(path).unwrap());
+        assert_eq!(ignored(&root, &paths).unwrap(), [], "without git nothing is ignored");
+        let repository = Repository::init(&root).unwrap();
+        fs::write(root.join(".gitignore"), "gen/\nkept.py\n").unwrap();
+        fs::write(root.join("kept.py"), "x\n").unwrap();
+        let mut index = repository.index().unwrap();
+        index.add_path(Path::new("kept.py")).unwrap();
+        index.write().unwrap();
+        assert_eq!(ignored(&root, &paths).unwrap(), [paths[1].clone()]);
+    }
+
+    #[test]
     fn head_moves_with_commits() {
         let tree = Tree::with(&["a"]);
         tree.write("a", "second\n");

@@ -59,6 +59,11 @@ fn line(finding: &Finding) -> String {
     one_line(&line, LINE_CHARS_MAX)
 }
 
+/// A text of foreign origin with its lines, without what would steer a terminal.
+fn plain(text: &str) -> String {
+    text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
+}
+
 /// A name of foreign origin as it may be shown: a file name can hold line breaks and escapes.
 fn shown(name: &str) -> String {
     one_line(name, LINE_CHARS_MAX)

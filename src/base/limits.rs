@@ -216,3 +216,5 @@ pub const NEW_FILE_SECS_MAX: u64 = 60;
 /// Files just written that are opened in a language server before it is asked about all files;
 /// together with the asked one below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const NEW_FILES_OPENED_MAX: usize = 16;
+/// Time for the shortest diff of one file; after it a longer one will do.
+pub const DIFF_MS_MAX: u64 = 500;

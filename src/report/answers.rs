@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{count, shown};
+use super::{count, plain, shown};
 use crate::base::limits::{EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX};
 use crate::base::text::{Position, Range, one_line};
 use crate::base::verdict::Gap;
@@ -152,9 +152,7 @@ pub fn locations_json(asked: &Asked, places: &[Place], partial: Option<&Gap>) ->
 /// A hover text; markdown as the server wrote it, without control characters.
 #[must_use]
 pub fn hover_text(hover: &str) -> String {
-    let is_plain = |character: &char| !character.is_control() || "\n\t".contains(*character);
-    let plain: String = hover.chars().filter(is_plain).collect();
-    format!("{}\n", super::agent::bounded(&plain, HOVER_CHARS_MAX, "--json has all"))
+    format!("{}\n", super::agent::bounded(&plain(hover), HOVER_CHARS_MAX, "--json has all"))
 }
 
 /// `moai-ralph/hover@1`.

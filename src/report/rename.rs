@@ -1,14 +1,15 @@
 //! What a rename would do or has done: a unified diff, the files, and what it introduced.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::answers::{Asked, head};
-use super::{count, counts, json as documents, line, shown};
+use super::{count, counts, json as documents, line, plain, shown};
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, Severity, State};
-use crate::base::limits::{DIFF_CONTEXT_LINES, FEEDBACK_FINDINGS_MAX};
+use crate::base::limits::{DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX};
 use crate::base::verdict::Gap;
 
 /// One changed file.
@@ -49,10 +50,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Findings that were not there before, or of which that is not known; hints left out.
+    /// Findings that were not there before; hints left out.
     pub fn introduced(&self) -> impl Iterator<Item = &Finding> {
-        let is_new = |it: &&Finding| it.state != State::Existing && it.severity > Severity::Hint;
-        self.delta.now.iter().filter(is_new)
+        self.delta.in_state(State::Introduced).filter(|it| it.severity > Severity::Hint)
+    }
+
+    /// Findings of sensors that could not say what was there before; hints left out.
+    pub fn unknown(&self) -> impl Iterator<Item = &Finding> {
+        self.delta.in_state(State::Unknown).filter(|it| it.severity > Severity::Hint)
     }
 }
 
@@ -75,7 +80,9 @@ impl ChangedFile {
             None => "/dev/null".to_owned(),
         };
         let (old, new) = (name("a", old, before), name("b", &self.path, after));
-        let diff = similar::TextDiff::from_lines(before.unwrap_or(""), after.unwrap_or(""));
+        let diff = similar::TextDiff::configure()
+            .timeout(Duration::from_millis(DIFF_MS_MAX))
+            .diff_lines(before.unwrap_or(""), after.unwrap_or(""));
         let mut unified = diff.unified_diff();
         unified.context_radius(DIFF_CONTEXT_LINES).header(&old, &new).to_string()
     }
@@ -94,7 +101,7 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
             if let Some(from) = &file.moved_from {
                 let _ = writeln!(text, "rename {} => {}", shown(from), shown(&file.path));
             }
-            text.push_str(&file.diff());
+            text.push_str(&plain(&file.diff()));
         }
         let _ = writeln!(text, "{names}: {edits} in {files} ({server}); not written: --apply");
         return text;
@@ -104,24 +111,41 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
         let from = from.unwrap_or_default();
         let _ = writeln!(text, "{:<6} {}{from}", file.action(), shown(&file.path));
     }
-    let introduced: Vec<&Finding> = outcome.introduced().collect();
-    let told = match (counts(introduced.iter().copied()), outcome.delta.fixed) {
-        (found, 0) if found.is_empty() => "nothing introduced".to_owned(),
-        (found, fixed) if found.is_empty() => format!("nothing introduced; fixed {fixed}"),
-        (found, 0) => format!("introduced {found}"),
-        (found, fixed) => format!("introduced {found}; fixed {fixed}"),
-    };
+    let told = told(outcome);
     let _ = writeln!(text, "{names}: {edits} in {files} written ({server}); {told}");
-    for finding in introduced.iter().take(FEEDBACK_FINDINGS_MAX) {
+    let found: Vec<&Finding> = outcome.introduced().chain(outcome.unknown()).collect();
+    for finding in found.iter().take(FEEDBACK_FINDINGS_MAX) {
         let _ = writeln!(text, "  {}", line(finding));
     }
-    if let Some(more) = introduced.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|it| *it > 0) {
+    if let Some(more) = found.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|it| *it > 0) {
         let _ = writeln!(text, "  … and {}: moai-ralph check", count(more, "more finding"));
     }
     for (sensor, gap) in &outcome.gaps {
         let _ = writeln!(text, "  not measured: {sensor} ({gap})");
     }
     text
+}
+
+/// What was introduced and fixed; what nobody measured before is not blamed on the rename, and
+/// nothing is called clean where something was not measured.
+fn told(outcome: &Outcome) -> String {
+    let introduced = counts(outcome.introduced());
+    let unknown = counts(outcome.unknown());
+    let mut parts = Vec::new();
+    if !introduced.is_empty() {
+        parts.push(format!("introduced {introduced}"));
+    } else if unknown.is_empty() && outcome.gaps.is_empty() {
+        parts.push("nothing introduced".to_owned());
+    } else {
+        parts.push("nothing known to be introduced".to_owned());
+    }
+    if !unknown.is_empty() {
+        parts.push(format!("{unknown} (not measured before, so which are new is not known)"));
+    }
+    if outcome.delta.fixed > 0 {
+        parts.push(format!("fixed {}", outcome.delta.fixed));
+    }
+    parts.join("; ")
 }
 
 /// `moai-ralph/rename@1`.
@@ -142,6 +166,7 @@ pub fn json(asked: &Asked, renamed: &Renamed) -> Value {
         let older = outcome.delta.in_state(State::Existing).count();
         json!({
             "introduced": outcome.introduced().map(documents::finding).collect::<Vec<_>>(),
+            "unknown": outcome.unknown().map(documents::finding).collect::<Vec<_>>(),
             "fixed": outcome.delta.fixed,
             "remaining": older,
             "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),
@@ -226,5 +251,16 @@ mod tests {
         assert_eq!(document["status"], "applied");
         assert_eq!(document["check"]["introduced"][0]["code"], "x");
         assert_eq!(document["check"]["remaining"], 1);
+    }
+
+    #[test]
+    fn what_was_not_measured_before_is_not_blamed_on_the_rename() {
+        let delta = Delta { now: vec![finding("a.py", 2, "x")], fixed: 0 };
+        let (asked, renamed) = renamed(Some(Outcome { delta, gaps: Vec::new() }));
+        let text = text(&asked, &renamed);
+        assert!(text.contains("nothing known to be introduced; 1 error (not measured"), "{text}");
+        let document = json(&asked, &renamed);
+        assert_eq!(document["check"]["introduced"], json!([]));
+        assert_eq!(document["check"]["unknown"][0]["code"], "x");
     }
 }

@@ -53,7 +53,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
     };
     let code = match &renamed.outcome {
         Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
-        Some(it) if !it.gaps.is_empty() => UNMEASURED,
+        Some(it) if !it.gaps.is_empty() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
     Reply { stdout, code, ..Reply::default() }
