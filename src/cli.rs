@@ -7,6 +7,7 @@ mod demo;
 mod door;
 mod hook;
 mod mcp;
+mod queries;
 mod server;
 
 use std::ffi::OsString;
@@ -92,6 +93,11 @@ fn execute(args: &Args) -> Reply {
             });
             door::ask(args.root.as_deref(), request, check.no_daemon)
         }
+        Command::References(_)
+        | Command::Definition(_)
+        | Command::Hover(_)
+        | Command::Symbols(_)
+        | Command::Rename(_) => queries::run(args),
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Mcp => return mcp::run(args.root.clone()),

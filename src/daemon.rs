@@ -2,6 +2,8 @@
 //! daemon, and one handler per request.
 
 mod blast;
+mod changes;
+mod edit_tree;
 pub mod engine;
 mod gather;
 mod handlers;
@@ -11,4 +13,5 @@ pub mod lifecycle;
 mod log;
 mod look;
 mod project;
+mod queries;
 mod untold;

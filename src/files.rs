@@ -6,6 +6,7 @@ mod private;
 mod search;
 mod snapshot;
 mod stamps;
+pub mod transaction;
 mod walk;
 
 use std::io;

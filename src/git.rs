@@ -120,6 +120,25 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
     Ok(Some(changed))
 }
 
+/// Those of the paths below the root that git ignores; a file that git tracks is not ignored,
+/// whatever the rules say. None without git.
+pub fn ignored(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };
+    let broken = |error: git2::Error| broken(root, &error);
+    let Some((work_tree, root)) = places(&repository, root) else { return Ok(BTreeSet::new()) };
+    let index = repository.index().map_err(broken)?;
+    let mut ignored = BTreeSet::new();
+    for path in paths {
+        let absolute = path.under(&root);
+        let Ok(below) = absolute.strip_prefix(&work_tree) else { continue };
+        let is_tracked = index.get_path(below, 0).is_some();
+        if !is_tracked && repository.is_path_ignored(below).map_err(broken)? {
+            ignored.insert(path.clone());
+        }
+    }
+    Ok(ignored)
+}
+
 /// Stands for "no commit yet" where a loop remembers what it started from.
 const NO_COMMIT: &str = "none";
 
@@ -139,24 +158,6 @@ pub fn head(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
     let commit = repository.head().ok()?.peel_to_commit().ok()?;
     Some(commit.id().to_string())
-}
-
-/// Those of some files below the root that git ignores; none without git, or when git's data
-/// cannot be used. A file under version control is never ignored.
-#[must_use]
-pub fn ignored(root: &Path, files: &[RelPath]) -> BTreeSet<RelPath> {
-    let Ok(Some(repository)) = open(root) else { return BTreeSet::new() };
-    let Some((work_tree, root)) = places(&repository, root) else { return BTreeSet::new() };
-    let index = repository.index().ok();
-    let is_tracked =
-        |path: &Path| index.as_ref().is_some_and(|index| index.get_path(path, 0).is_some());
-    let is_ignored = |file: &&RelPath| {
-        let absolute = file.under(&root);
-        absolute.strip_prefix(&work_tree).is_ok_and(|path| {
-            repository.is_path_ignored(path).unwrap_or(false) && !is_tracked(path)
-        })
-    };
-    files.iter().filter(is_ignored).cloned().collect()
 }
 
 /// The text of a file in the commit of HEAD; `None` when it is not there or no text.
@@ -371,6 +372,21 @@ mod tests {
         assert_eq!(common_dir(&tree.root()), Some(tree.root().join(".git")));
         assert_eq!(common_dir(&linked), common_dir(&tree.root()));
         assert_eq!(head(&linked), head(&tree.root()));
+    }
+
+    #[test]
+    fn a_tracked_file_is_not_ignored_whatever_the_rules_say() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let paths = ["kept.py", "gen/made.py", "a.py"].map(|path| RelPath::parse(path).unwrap());
+        assert_eq!(ignored(&root, &paths).unwrap(), [], "without git nothing is ignored");
+        let repository = Repository::init(&root).unwrap();
+        fs::write(root.join(".gitignore"), "gen/\nkept.py\n").unwrap();
+        fs::write(root.join("kept.py"), "x\n").unwrap();
+        let mut index = repository.index().unwrap();
+        index.add_path(Path::new("kept.py")).unwrap();
+        index.write().unwrap();
+        assert_eq!(ignored(&root, &paths).unwrap(), [paths[1].clone()]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! sockets or disks.
 
 pub mod blast;
+pub mod edits;
 pub mod faults;
 pub mod freshness;
 mod glob;

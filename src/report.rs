@@ -2,11 +2,13 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod answers;
 pub mod demo;
 pub mod human;
 pub mod json;
 pub mod loops;
 pub mod notice;
+pub mod rename;
 pub mod servers;
 pub mod tools;
 
@@ -55,6 +57,11 @@ fn line(finding: &Finding) -> String {
         finding.message,
     );
     one_line(&line, LINE_CHARS_MAX)
+}
+
+/// A text of foreign origin with its lines, without what would steer a terminal.
+fn plain(text: &str) -> String {
+    text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
 }
 
 /// A name of foreign origin as it may be shown: a file name can hold line breaks and escapes.

@@ -19,6 +19,9 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
 use open::{Access, Database};
 
+/// The folder of all projects' folders, below the state folder.
+pub const PROJECTS: &str = "projects";
+
 /// Which project's database. Worktrees of one repository share theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProjectKey(String);
@@ -29,6 +32,12 @@ impl ProjectKey {
     #[must_use]
     pub fn of(common_dir_or_root: &Path) -> Self {
         Self(ContentHash::of(common_dir_or_root.as_os_str().as_bytes()).short())
+    }
+
+    /// The project's private folder below the state folder; the database is in it.
+    #[must_use]
+    pub fn folder(&self, home: &Path) -> PathBuf {
+        home.join(PROJECTS).join(&self.0)
     }
 }
 
@@ -188,7 +197,7 @@ impl Databases {
                 return Ok(database);
             }
         }
-        let folder = self.home.join("projects").join(&project.0);
+        let folder = project.folder(&self.home);
         let (database, notice) = open::open(&folder, self.suspects.contains(project))?;
         self.suspects.remove(project);
         if let Some(notice) = notice {

@@ -265,3 +265,40 @@ pub const AFFECTED_FILES_MAX: usize = 300;
 pub const TOUCHED_NAMES_MAX: usize = 1_000;
 /// Bytes of texts that are kept to compare with what others write next.
 pub const TEXTS_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Files that one rename or rewrite may change.
+pub const CHANGED_FILES_MAX: usize = 1_000;
+/// Bytes of all files that one rename or rewrite reads and writes.
+pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// First bytes of a file in which a mark of generated code counts.
+pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;
+/// Time one set of changes waits for another of the same project.
+pub const CHANGES_WAIT_MS_MAX: u64 = 10_000;
+/// Pause between two looks whether the other one is done.
+pub const CHANGES_RETRY_MS: u64 = 10;
+/// Journals kept aside of one project, because files were changed by others before they could be
+/// put back.
+pub const CHANGES_KEPT_MAX: usize = 5;
+/// Deepest nesting of symbols that is followed.
+pub const SYMBOL_DEPTH_MAX: usize = 32;
+/// Locations or symbols of one answer that are kept; what is beyond is said to be missing.
+pub const LOCATIONS_MAX: usize = 5_000;
+/// Locations or symbols named one by one in a text; the rest are counted.
+pub const LOCATIONS_NAMED_MAX: usize = 200;
+/// Longest source line shown beside a location, in characters.
+pub const EXCERPT_CHARS_MAX: usize = 160;
+/// Longest hover text, in characters.
+pub const HOVER_CHARS_MAX: usize = 4_000;
+/// Language servers asked for symbols by name.
+pub const SYMBOL_SERVERS_MAX: usize = LANGUAGE_SERVERS_MAX;
+/// Times a rename is asked for again because files changed while the server thought about it.
+pub const RENAME_TRIES_MAX: u32 = 3;
+/// Unchanged lines shown around a change in a diff.
+pub const DIFF_CONTEXT_LINES: usize = 3;
+/// Time after it was written in which a file may not yet be known to a language server that
+/// watches the project.
+pub const NEW_FILE_SECS_MAX: u64 = 60;
+/// Files just written that are opened in a language server before it is asked about all files;
+/// together with the asked one below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
+pub const NEW_FILES_OPENED_MAX: usize = 16;
+/// Time for the shortest diff of one file; after it a longer one will do.
+pub const DIFF_MS_MAX: u64 = 500;

@@ -24,6 +24,13 @@ impl RelPath {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
+    /// A path that was written by [`RelPath::as_str`]; `None` for anything that is not one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let path = Self::below(Path::new("/"), &Path::new("/").join(text))?;
+        (path.0 == text).then_some(path)
+    }
+
     /// The text, with `/`.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -119,6 +126,17 @@ mod tests {
         assert_eq!(below("/p", "/p/../etc/passwd"), None);
         assert_eq!(below("/p", "/pq/a.py"), None);
         assert_eq!(below("/p", "/p"), None);
+    }
+
+    #[test]
+    fn only_what_is_a_relative_path_is_parsed_as_one() {
+        assert_eq!(
+            RelPath::parse("src/a.py").map(|it| it.to_string()).as_deref(),
+            Some("src/a.py")
+        );
+        for text in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a"] {
+            assert_eq!(RelPath::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -92,10 +92,33 @@ impl<'t> LineIndex<'t> {
         Range { start: self.position(start), end: self.position(end) }
     }
 
+    /// Bytes of the text.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.text.len()
+    }
+
     /// The position behind the last character.
     #[must_use]
     pub fn end(&self) -> Position {
         self.position(self.text.len())
+    }
+
+    /// Byte offset of a position that is counted in `encoding`; `None` when there is no such line,
+    /// or the column lies behind the end of its line or inside a character.
+    #[must_use]
+    pub fn offset(&self, position: Position, encoding: Encoding) -> Option<usize> {
+        let line = self.line(position.line)?;
+        let mut left = position.character as usize;
+        let mut offset = *self.starts.get(position.line as usize)?;
+        for character in line.chars() {
+            if left == 0 {
+                break;
+            }
+            left = left.checked_sub(encoding.width(character))?;
+            offset += character.len_utf8();
+        }
+        (left == 0).then_some(offset)
     }
 
     /// Text of a 0-based line without its line break; `None` behind the last line.
@@ -127,6 +150,42 @@ impl<'t> LineIndex<'t> {
     pub fn contains(&self, range: &Range) -> bool {
         range.start <= range.end && range.end.line <= self.end().line
     }
+}
+
+/// The 0-based UTF-16 columns at which a name stands in a line as a whole identifier.
+#[must_use]
+pub fn columns_of(line: &str, name: &str) -> Vec<u32> {
+    let column = |at: usize| to_u32(line[..at].chars().map(char::len_utf16).sum());
+    identifiers(line, name).map(column).collect()
+}
+
+/// The text with a name replaced wherever it stands as a whole identifier.
+#[must_use]
+pub fn replace_name(text: &str, old: &str, new: &str) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut done = 0;
+    for at in identifiers(text, old) {
+        replaced.push_str(&text[done..at]);
+        replaced.push_str(new);
+        done = at + old.len();
+    }
+    replaced.push_str(&text[done..]);
+    replaced
+}
+
+/// Whether a name stands in the text as a whole identifier.
+#[must_use]
+pub fn has_name(text: &str, name: &str) -> bool {
+    identifiers(text, name).next().is_some()
+}
+
+/// Byte offsets at which a name stands as a whole identifier.
+fn identifiers<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
+    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
+    let found = text.match_indices(name).map(|(at, _)| at).filter(move |_| !name.is_empty());
+    found.filter(move |at| {
+        !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    })
 }
 
 fn to_u32(value: usize) -> u32 {
@@ -190,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn an_offset_exists_only_for_a_place_in_the_text() {
+        let index = LineIndex::new("x\r\n한🦀z\n");
+        let at = |line, character, encoding| index.offset(Position { line, character }, encoding);
+        assert_eq!(at(1, 3, Encoding::Utf16), Some(10));
+        assert_eq!(at(1, 7, Encoding::Utf8), Some(10));
+        assert_eq!(at(1, 2, Encoding::Utf32), Some(10));
+        assert_eq!(at(1, 4, Encoding::Utf16), Some(11));
+        assert_eq!(at(2, 0, Encoding::Utf16), Some(12));
+        assert_eq!(at(1, 2, Encoding::Utf16), None, "inside a surrogate pair");
+        assert_eq!(at(1, 1, Encoding::Utf8), None, "inside a character");
+        assert_eq!(at(0, 2, Encoding::Utf16), None, "inside a line break");
+        assert_eq!(at(3, 0, Encoding::Utf16), None, "behind the last line");
+    }
+
+    #[test]
     fn a_range_behind_the_end_is_noticed() {
         let index = LineIndex::new("one\ntwo");
         assert!(index.contains(&index.range(0, 7)));
@@ -197,6 +271,15 @@ mod tests {
         assert!(!index.contains(&Range { start: beyond, end: beyond }));
         assert_eq!(index.line(1), Some("two"));
         assert_eq!(index.line(2), None);
+    }
+
+    #[test]
+    fn a_name_is_found_as_a_whole_identifier() {
+        assert_eq!(columns_of("🦀 = total(subtotal, total_of, total)", "total"), [5, 31]);
+        assert_eq!(columns_of("$x + x", "x"), [5]);
+        assert_eq!(columns_of("x", ""), [0u32; 0]);
+        assert_eq!(replace_name("x of $x, x", "x", "y"), "y of $x, y");
+        assert_eq!(replace_name("x", "", "y"), "x");
     }
 
     #[test]

@@ -42,6 +42,16 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Measure files: language servers and structural scan
     Check(CheckArgs),
+    /// Everywhere the symbol at a place is spoken of
+    References(PlaceArgs),
+    /// Where the symbol at a place is defined
+    Definition(PlaceArgs),
+    /// What the symbol at a place is
+    Hover(PlaceArgs),
+    /// What a file defines, or where in the project a name is defined
+    Symbols(SymbolsArgs),
+    /// Give the symbol at a place another name in all files; a preview without --apply
+    Rename(RenameArgs),
     /// Start, look at or cancel a loop that holds the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(LoopCommand),
@@ -91,6 +101,67 @@ pub(super) struct CheckArgs {
     /// Work in this process: nothing is kept warm
     #[arg(long)]
     pub(super) no_daemon: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct PlaceArgs {
+    /// The place, counted from 1; without a column with --symbol
+    #[arg(value_name = "FILE:LINE:COL", value_parser = Spot::parse)]
+    pub(super) at: Spot,
+    /// A name that stands once on the line, in place of a column
+    #[arg(long, value_name = "NAME")]
+    pub(super) symbol: Option<String>,
+    /// Seconds after which the language server counts as not having answered
+    #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) timeout: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SymbolsArgs {
+    /// A file, or part of a name
+    #[arg(value_name = "FILE|QUERY")]
+    pub(super) subject: String,
+    /// Seconds after which language servers count as not having answered
+    #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) timeout: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RenameArgs {
+    #[command(flatten)]
+    pub(super) place: PlaceArgs,
+    /// The new name
+    #[arg(value_name = "NEW_NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) new_name: String,
+    /// Write it to all files, or to none
+    #[arg(long)]
+    pub(super) apply: bool,
+}
+
+/// `FILE:LINE` or `FILE:LINE:COL`; a file name may hold colons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) file: PathBuf,
+    pub(super) line: u32,
+    pub(super) column: Option<u32>,
+}
+
+impl Spot {
+    fn parse(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+        let split = |text: &str| {
+            let (rest, last) = text.rsplit_once(':')?;
+            Some((rest.to_owned(), number(last)?))
+        };
+        let Some((rest, last)) = split(text).filter(|(rest, _)| !rest.is_empty()) else {
+            return Err("expected FILE:LINE:COL, counted from 1".to_owned());
+        };
+        let spot = |file: String, line, column| Self { file: file.into(), line, column };
+        Ok(match split(&rest).filter(|(file, _)| !file.is_empty()) {
+            Some((file, line)) => spot(file, line, Some(last)),
+            None => spot(rest, last, None),
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -251,6 +322,25 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
+
+    #[test]
+    fn a_place_is_read_from_its_end() {
+        let check = |text: &str, expected: Option<(&str, u32, Option<u32>)>| {
+            let spot = Spot::parse(text).ok();
+            let expected = expected.map(|(file, line, column)| Spot {
+                file: PathBuf::from(file),
+                line,
+                column,
+            });
+            assert_eq!(spot, expected, "{text}");
+        };
+        check("src/a.py:3:5", Some(("src/a.py", 3, Some(5))));
+        check("src/a.py:3", Some(("src/a.py", 3, None)));
+        check("odd:name.py:3:5", Some(("odd:name.py", 3, Some(5))));
+        for text in ["src/a.py", "src/a.py:0", "src/a.py:x:1x", ":3", "3", ""] {
+            check(text, None);
+        }
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

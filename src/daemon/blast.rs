@@ -170,7 +170,8 @@ async fn search(change: Arc<Change>) -> Vec<RelPath> {
         let mut files = ranked(&edited, found.files);
         is_cut |= files.len() > AFFECTED_FILES_MAX;
         files.truncate(AFFECTED_FILES_MAX);
-        let ignored = git::ignored(root, &files);
+        // Where git's data cannot be used, more is measured.
+        let ignored = git::ignored(root, &files).unwrap_or_default();
         files.retain(|path| !ignored.contains(path));
         engine.ledger().affects(&reader.session, root, &files, sought, is_cut);
         files

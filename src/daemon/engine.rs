@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
 
+use super::changes;
 use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
 use crate::base::verdict::Gap;
@@ -57,6 +58,7 @@ impl Engine {
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
+        changes::recover_all(&places);
         Arc::new(Self {
             servers: Servers::start(places.data.clone(), options.server_idle, memory),
             store: Store::start(places.state.clone()),

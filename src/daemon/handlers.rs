@@ -4,7 +4,9 @@ mod answers;
 mod changed_on_disk;
 mod check;
 mod daemon_status;
+mod definition;
 mod hook;
+mod hover;
 mod late_answers;
 mod loop_cancel;
 mod loop_start;
@@ -12,6 +14,8 @@ mod loop_status;
 mod mcp_tools;
 mod post_tool_batch;
 mod post_tool_use;
+mod references;
+mod rename;
 mod server_list;
 mod server_logs;
 mod server_restart;
@@ -20,15 +24,18 @@ mod server_stop;
 mod session_end;
 mod session_start;
 mod stop;
+mod symbols;
 mod user_prompt_expansion;
 mod user_prompt_submit;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::engine::{Engine, Outcome};
 use super::project::Project;
 use crate::base::hash::ContentHash;
 use crate::looping::state::LoopState;
+use crate::report::answers::{Asked, No, no_json, no_text};
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
 use crate::wire::control::{Caller, LoopSelect, Reply, Request};
@@ -45,6 +52,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
     match request {
         Request::Hook { event, input } => hook::handle(engine, caller, &event, &input).await,
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
+        Request::References(lookup) => references::handle(engine, &caller, lookup).await.into(),
+        Request::Definition(lookup) => definition::handle(engine, &caller, lookup).await.into(),
+        Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),
+        Request::Symbols(wish) => symbols::handle(engine, &caller, wish).await.into(),
+        Request::Rename(wish) => rename::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
@@ -68,6 +80,25 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
 fn load(engine: &Engine, caller: &Caller) -> Result<Project, Reply> {
     Project::load(engine, caller)
         .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
+}
+
+/// The reply of a question that has no answer.
+fn no_reply(schema: &str, asked: &Asked, no: &No, json: bool) -> Reply {
+    let code = match no {
+        No::Invalid(_) => INVALID,
+        No::Refused { .. } => REFUSED,
+        No::Unmeasured { .. } => UNMEASURED,
+    };
+    if json {
+        let stdout = format!("{:#}\n", no_json(schema, asked, no));
+        return Reply { stdout, code, ..Reply::default() };
+    }
+    Reply::failed(code, &no_text(no))
+}
+
+/// Milliseconds since a request began.
+fn ended(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Which loop a command means.

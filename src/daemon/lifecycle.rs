@@ -187,6 +187,11 @@ fn name(request: &Request) -> String {
     match request {
         Request::Hook { event, .. } => format!("hook {event}"),
         Request::Check(_) => "check".to_owned(),
+        Request::References(_) => "references".to_owned(),
+        Request::Definition(_) => "definition".to_owned(),
+        Request::Hover(_) => "hover".to_owned(),
+        Request::Symbols(_) => "symbols".to_owned(),
+        Request::Rename(_) => "rename".to_owned(),
         Request::LoopStart(_) => "loop start".to_owned(),
         Request::LoopStatus(_) => "loop status".to_owned(),
         Request::LoopCancel(_) => "loop cancel".to_owned(),

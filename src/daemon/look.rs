@@ -117,7 +117,8 @@ async fn sorted_out(
         let root = &project.root;
         let wanted: Vec<RelPath> =
             files.into_iter().filter(|path| project.is_wanted(path)).collect();
-        let ignored = git::ignored(root, &wanted);
+        // Where git's data cannot be used, more is told.
+        let ignored = git::ignored(root, &wanted).unwrap_or_default();
         let wanted = wanted.into_iter().filter(|path| !ignored.contains(path));
         let is_there = |path: &RelPath| engine.ledger().is_there(root, path);
         let (mut changed, gone): (Vec<RelPath>, Vec<RelPath>) = wanted.partition(is_there);

@@ -54,6 +54,7 @@ mod tests {
         std::fs::write(file.under(root.path()), "x").expect("written");
         let first = look().expect("there");
         assert_eq!(look(), Some(first));
+        assert!(first.is_since(0) && !first.is_since(i128::MAX));
         std::fs::write(root.path().join("new"), "y").expect("written");
         std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");
         assert_ne!(look(), Some(first));

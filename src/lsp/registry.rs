@@ -73,6 +73,10 @@ pub struct ServerSpec {
     /// How it says that it has loaded the project.
     #[serde(default)]
     pub ready: Ready,
+    /// Beginnings of the log messages by one of which it says that it has listed the project's
+    /// files. What it knows of files that are not open is incomplete before that.
+    #[serde(default)]
+    pub lists_files: Vec<String>,
     /// `initializationOptions` of the handshake.
     #[serde(default)]
     pub initialization_options: Value,

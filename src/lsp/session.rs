@@ -190,7 +190,7 @@ impl Session {
             queries: BTreeMap::new(),
             asked: HashMap::new(),
             waiting: Vec::new(),
-            loading: Loading::new(spec.ready),
+            loading: Loading::new(spec.ready, &spec.lists_files),
             flycheck: Flycheck::default(),
             newest_ticket: 0,
             is_behind_disk: false,
@@ -350,6 +350,7 @@ impl Session {
                 self.loading.notified(method, params);
                 self.flycheck.notified(method, params);
                 self.tell_jobs(was_loading, Heard::Notified(method, params), now);
+                self.begin_queries();
             }
         }
     }

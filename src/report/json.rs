@@ -50,7 +50,8 @@ fn sensor(reading: &Reading) -> Value {
     value
 }
 
-fn finding(finding: &Finding) -> Value {
+/// One finding, as it stands in a report.
+pub(super) fn finding(finding: &Finding) -> Value {
     let position = |at: Position| json!({"line": at.line, "character": at.character});
     let state = match finding.state {
         State::Introduced => "introduced",

@@ -47,6 +47,16 @@ pub enum Request {
     },
     /// `check`.
     Check(Check),
+    /// `references`.
+    References(Lookup),
+    /// `definition`.
+    Definition(Lookup),
+    /// `hover`.
+    Hover(Lookup),
+    /// `symbols`.
+    Symbols(Symbols),
+    /// `rename`.
+    Rename(Rename),
     /// `loop start`.
     LoopStart(LoopStart),
     /// `loop status`.
@@ -103,6 +113,56 @@ pub struct Check {
     pub no_lsp: bool,
     /// Without the scan.
     pub no_scan: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// A place in a file, as people count: lines and columns from 1, columns in UTF-16 units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct At {
+    /// The file, as typed.
+    pub file: PathBuf,
+    /// Line.
+    pub line: u32,
+    /// Column; `None` with a symbol.
+    pub column: Option<u32>,
+    /// A name that stands once on the line, in place of a column.
+    pub symbol: Option<String>,
+}
+
+/// Arguments of `references`, `definition` and `hover`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Lookup {
+    /// Where.
+    pub at: At,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// Arguments of `symbols`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Symbols {
+    /// A file, or part of a name to be looked for in the project.
+    pub subject: String,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// Arguments of `rename`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Rename {
+    /// Where the symbol stands.
+    pub at: At,
+    /// Its new name.
+    pub new_name: String,
+    /// Write it; otherwise only show it.
+    pub apply: bool,
+    /// JSON instead of text.
+    pub json: bool,
     /// Overall deadline in seconds.
     pub timeout_secs: u64,
 }

@@ -1,5 +1,7 @@
-//! LSP diagnostics as findings. Parsed field by field, so that one odd item costs itself only.
+//! LSP diagnostics as findings; answers to other requests are below. Parsed field by field, so that one odd item costs itself only.
 //! Field names and defaults: LSP 3.17, `Diagnostic`.
+
+pub mod answers;
 
 use serde_json::Value;
 
@@ -82,7 +84,9 @@ fn code(code: &Value) -> String {
     }
 }
 
-fn range(range: &Value) -> Option<Range> {
+/// An LSP `Range`, counted as the server counts.
+#[must_use]
+pub fn range(range: &Value) -> Option<Range> {
     let position = |at: &Value| {
         let number = |key: &str| Some(u32::try_from(at[key].as_u64()?).unwrap_or(u32::MAX));
         Some(Position { line: number("line")?, character: number("character")? })

@@ -10,8 +10,10 @@ use serde_json::Value;
 /// Every key a script may have; the meaning stands where the server uses it.
 const KEYS: &[&str] = &[
     "allocate_mib",
+    "answers",
     "ask_configuration",
     "cancel_first",
+    "capabilities",
     "crash_at",
     "delay_ms",
     "empty_first",
@@ -23,8 +25,8 @@ const KEYS: &[&str] = &[
     "incremental",
     "initialize_delay_ms",
     "junk_on_stdout",
-    "log_message",
     "log",
+    "log_message",
     "mode",
     "never_answer",
     "position_encoding",

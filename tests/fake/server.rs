@@ -146,6 +146,17 @@ impl Server {
                 self.send(&response(id, &Value::Null));
             }
             "textDocument/diagnostic" => self.pull(id, &message["params"]),
+            // The result of every request of this method; `{"error": …}` refuses.
+            _ if !self.script.get("answers")[method].is_null() => {
+                let answer = self.script.get("answers")[method].clone();
+                let answer = match answer["error"].as_str() {
+                    Some(error) => failure(id, INTERNAL_ERROR, error, &Value::Null),
+                    // Null itself cannot be told from a method without an answer.
+                    None if answer == "null" => response(id, &Value::Null),
+                    None => response(id, &answer),
+                };
+                self.send_after(self.script.millis("delay_ms"), answer);
+            }
             _ => self.send(&failure(id, METHOD_NOT_FOUND, "not in the script", &Value::Null)),
         }
     }
@@ -218,6 +229,10 @@ impl Server {
         });
         if self.script.mode == Mode::Pull {
             capabilities["diagnosticProvider"] = diagnostic_options();
+        }
+        // Announced besides: what `answers` are for.
+        for (name, value) in self.script.get("capabilities").as_object().into_iter().flatten() {
+            capabilities[name.as_str()] = value.clone();
         }
         let info = json!({"name": "fake-language-server", "version": "1.0"});
         response(id, &json!({"capabilities": capabilities, "serverInfo": info}))

@@ -1,6 +1,7 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
 mod catalogue;
+mod changes;
 mod check;
 mod daemon;
 mod deltas;
@@ -13,6 +14,8 @@ mod mcp;
 mod options;
 mod payload_files;
 mod plugin;
+mod queries;
+mod rename;
 mod sandbox;
 mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]

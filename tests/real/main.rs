@@ -10,6 +10,7 @@ mod importers;
 mod java;
 mod php;
 mod python;
+mod rename;
 mod rust;
 mod servers;
 #[path = "../it/support.rs"]

@@ -134,6 +134,7 @@ fn unknown_server() -> ServerSpec {
         env: BTreeMap::new(),
         diagnostics: Method::Pull,
         ready: Ready::default(),
+        lists_files: Vec::new(),
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),

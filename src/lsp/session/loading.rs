@@ -16,6 +16,8 @@ pub(super) struct Loading {
     tokens: HashSet<String>,
     /// What the server has to complain about the project, and the progress that shows it.
     fault: Option<(String, String)>,
+    /// Beginnings of the message that all files of the project are listed; empty once it came.
+    awaits_list: Vec<String>,
 }
 
 /// One `$/progress`, read.
@@ -27,9 +29,14 @@ pub(super) enum Progress {
 }
 
 impl Loading {
-    pub(super) fn new(ready: Ready) -> Self {
+    pub(super) fn new(ready: Ready, lists_files: &[String]) -> Self {
         let awaits = (ready != Ready::Handshake).then_some(ready);
-        Self { awaits, tokens: HashSet::new(), fault: None }
+        Self { awaits, tokens: HashSet::new(), fault: None, awaits_list: lists_files.to_vec() }
+    }
+
+    /// Whether it knows the files that are not open, too.
+    pub(super) fn knows_files(&self) -> bool {
+        self.awaits_list.is_empty()
     }
 
     /// The server's complaint about the project as a whole, while it has one.
@@ -69,6 +76,12 @@ impl Loading {
     /// A notification of the server's own kind.
     pub(super) fn notified(&mut self, method: &str, params: &Value) {
         match (method, self.awaits) {
+            ("window/logMessage", _) => {
+                let message = params["message"].as_str().unwrap_or_default();
+                if self.awaits_list.iter().any(|beginning| message.starts_with(beginning)) {
+                    self.awaits_list.clear();
+                }
+            }
             // rust-analyzer can be loading again later, after a change of Cargo.toml.
             ("experimental/serverStatus", _) => match params["quiescent"].as_bool() {
                 Some(true) if self.awaits == Some(Ready::ServerStatus) => self.awaits = None,

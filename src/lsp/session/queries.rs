@@ -22,12 +22,15 @@ pub struct Query {
     pub document: Question,
     /// The method: `textDocument/references`.
     pub method: String,
-    /// The server capability that must be announced: `referencesProvider`.
+    /// The server capability that must be announced: `referencesProvider`, or a part of one:
+    /// `renameProvider.prepareProvider`.
     pub capability: String,
     /// Where in the document, in UTF-16; becomes `position` in the server's own counting.
     pub position: Option<Position>,
     /// Whether `textDocument` belongs to the parameters; not for requests about the workspace.
     pub names_document: bool,
+    /// Whether the answer speaks of files that are not open.
+    pub needs_all_files: bool,
     /// The other parameters, an object.
     pub params: Value,
 }
@@ -70,7 +73,10 @@ impl Session {
         if !self.is_ready() {
             return;
         }
-        let fresh = self.queries.iter().filter(|(_, pending)| pending.request.is_none());
+        let knows_files = self.loading.knows_files();
+        let fresh = self.queries.iter().filter(|(_, pending)| {
+            pending.request.is_none() && (knows_files || !pending.query.needs_all_files)
+        });
         let fresh: Vec<u64> = fresh.map(|(id, _)| *id).collect();
         for id in fresh {
             self.begin_query(id);
@@ -80,7 +86,7 @@ impl Session {
     fn begin_query(&mut self, id: u64) {
         let Some(pending) = self.queries.get(&id) else { return };
         let query = pending.query.clone();
-        let announced = &self.capabilities[&query.capability];
+        let announced = self.announced(&query.capability);
         if matches!(announced, Value::Null | Value::Bool(false)) {
             let detail = format!("the server does not offer {}", query.method);
             self.reply(id, Err(Gap::new(Cause::NoTool, detail)));
@@ -105,14 +111,21 @@ impl Session {
         }
     }
 
+    /// What the server announced for a capability, or for a dotted part of one.
+    fn announced(&self, capability: &str) -> &Value {
+        capability.split('.').fold(&self.capabilities, |announced, part| &announced[part])
+    }
+
     pub(super) fn query_answered(&mut self, id: u64, result: Result<Value, RpcError>) {
+        let Some(pending) = self.queries.get(&id) else { return };
+        let announced = self.announced(&pending.query.capability).clone();
         let Some(pending) = self.queries.get_mut(&id) else { return };
         pending.request = None;
         let outcome = match result {
             Ok(result) => Ok(Replied {
                 result,
                 encoding: self.documents.encoding(),
-                capability: self.capabilities[&pending.query.capability].clone(),
+                capability: announced,
                 version: pending.version,
             }),
             Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {

@@ -31,8 +31,17 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
                 "didChangeConfiguration": {"dynamicRegistration": true},
                 "didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
                 "diagnostics": {"refreshSupport": true},
+                "workspaceEdit": {
+                    "documentChanges": true, "failureHandling": "transactional",
+                    "resourceOperations": ["create", "rename", "delete"],
+                    "normalizesLineEndings": true, "changeAnnotationSupport": {},
+                },
             },
             "textDocument": {
+                "definition": {"linkSupport": true},
+                "hover": {"contentFormat": ["plaintext", "markdown"]},
+                "references": {},
+                "rename": {"prepareSupport": true, "prepareSupportDefaultBehavior": 1},
                 "synchronization": {"didSave": true},
                 "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
                 "publishDiagnostics": {

@@ -71,6 +71,10 @@ impl Play {
     }
 
     fn query(&mut self, ticket: u64, method: &str, capability: &str) {
+        self.query_about(ticket, method, capability, false);
+    }
+
+    fn query_about(&mut self, ticket: u64, method: &str, capability: &str, all_files: bool) {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
         let text = "x = 'é𝄞'; y";
         let hash = ContentHash::of(text.as_bytes());
@@ -79,7 +83,15 @@ impl Play {
         let position = Some(Position { line: 0, character: 10 });
         let (method, capability) = (method.to_owned(), capability.to_owned());
         let params = json!({});
-        let query = Query { document, method, capability, position, names_document: true, params };
+        let query = Query {
+            document,
+            method,
+            capability,
+            position,
+            names_document: true,
+            needs_all_files: all_files,
+            params,
+        };
         let now = self.now();
         self.session.query(query, now);
     }
@@ -106,6 +118,32 @@ impl Play {
         };
         self.session.take_effects().into_iter().map(word).collect()
     }
+}
+
+#[test]
+fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
+    let text = r#"{"servers": {"s": {"command": "s", "diagnostics": "pull",
+        "lists_files": ["Found ", "No source files found"]}}}"#;
+    let catalogue = Catalogue::parse(text).expect("valid");
+    let root = PathBuf::from("/r");
+    let place = Place { workspace: root.clone(), root };
+    let spec = catalogue.server("s").expect("described");
+    let session = Session::start("s", spec, Value::Null, place, 1);
+    let mut play = Play { session, start: Instant::now(), at_ms: 0 };
+    let offered = json!({"referencesProvider": true, "renameProvider": {"prepareProvider": true}});
+    play.receive(json!({"id": 0, "result": {"capabilities": offered}}));
+    play.sent();
+    play.query_about(1, "textDocument/references", "referencesProvider", true);
+    assert_eq!(play.sent(), [""; 0]);
+    // A place in an open file is known all the same.
+    play.query(2, "textDocument/prepareRename", "renameProvider.prepareProvider");
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/prepareRename#1"]);
+    let log =
+        |message: &str| json!({"method": "window/logMessage", "params": {"message": message}});
+    play.receive(log("Auto-excluding node_modules"));
+    assert_eq!(play.sent(), [""; 0]);
+    play.receive(log("Found 3 source files"));
+    assert_eq!(play.sent(), ["textDocument/references#2"]);
 }
 
 fn report(line: u32, count: usize) -> Value {

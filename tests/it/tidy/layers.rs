@@ -30,6 +30,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
     ("serde_saphyr", &["config", "scan::rules"]),
+    ("similar", &["report"]),
     ("tracing_subscriber", &["cli", "daemon"]),
 ];
 

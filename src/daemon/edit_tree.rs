@@ -1,0 +1,102 @@
+//! What is on disk under the paths that a proposed edit names: read once, bounded, so that the
+//! edit can be planned in memory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
+use crate::base::path::{RelPath, normalize};
+use crate::git;
+use crate::lsp::edits::{Refusal, Tree, WorkspaceEdit};
+
+/// Reads everything that the edit names. `open` are the documents that the server has from us.
+pub(super) fn read(
+    root: &Path,
+    edit: &WorkspaceEdit,
+    open: BTreeMap<RelPath, (i32, crate::base::hash::ContentHash)>,
+) -> Result<Tree, Refusal> {
+    let mut tree = Tree { open, ..Tree::default() };
+    let mut bytes = 0;
+    for path in edit.paths() {
+        let absolute = followed(path);
+        let place = RelPath::below(root, &absolute);
+        if path.is_symlink() {
+            tree.links.insert(path.to_path_buf());
+        }
+        tree.places.insert(path.to_path_buf(), place.clone());
+        let Some(place) = place else { continue };
+        if absolute.is_dir() {
+            tree.folders.insert(place);
+            read_folder(root, &absolute, &mut tree, &mut bytes)?;
+        } else if absolute.exists() {
+            read_file(root, &absolute, &mut tree, &mut bytes)?;
+        }
+    }
+    let named = tree.places.values().flatten().chain(tree.files.keys());
+    let named: Vec<RelPath> = named.cloned().collect();
+    let ignored = git::ignored(root, &named).map_err(|error| Refusal::Unreadable {
+        path: ".git".to_owned(),
+        reason: error.to_string(),
+    })?;
+    tree.ignored.extend(ignored);
+    Ok(tree)
+}
+
+/// Where a path leads; of one that does not exist, its nearest folder that does.
+fn followed(path: &Path) -> PathBuf {
+    let path = normalize(path);
+    for above in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (above.canonicalize(), path.strip_prefix(above)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path
+}
+
+fn unreadable(path: &Path, reason: &str) -> Refusal {
+    let path = path.to_string_lossy().into_owned();
+    Refusal::Unreadable { path, reason: reason.to_owned() }
+}
+
+fn read_folder(
+    root: &Path,
+    folder: &Path,
+    tree: &mut Tree,
+    bytes: &mut usize,
+) -> Result<(), Refusal> {
+    let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error.to_string()))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(folder, &error.to_string()))?;
+        let kind = entry.file_type().map_err(|error| unreadable(folder, &error.to_string()))?;
+        match entry.path() {
+            path if kind.is_dir() => read_folder(root, &path, tree, bytes)?,
+            path if kind.is_file() => read_file(root, &path, tree, bytes)?,
+            path => return Err(unreadable(&path, "not a regular file")),
+        }
+        if tree.files.len() > CHANGED_FILES_MAX {
+            return Err(Refusal::TooManyFiles);
+        }
+    }
+    Ok(())
+}
+
+fn read_file(root: &Path, file: &Path, tree: &mut Tree, bytes: &mut usize) -> Result<(), Refusal> {
+    let path =
+        RelPath::below(root, file).ok_or_else(|| unreadable(file, "its path is not UTF-8"))?;
+    let failed = |error: std::io::Error| unreadable(file, &error.to_string());
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(unreadable(file, "not a regular file"));
+    }
+    let mut content = Vec::new();
+    let left = (CHANGED_BYTES_MAX - *bytes) as u64 + 1;
+    fs::File::open(file).map_err(failed)?.take(left).read_to_end(&mut content).map_err(failed)?;
+    *bytes += content.len();
+    if *bytes > CHANGED_BYTES_MAX {
+        return Err(Refusal::TooManyBytes);
+    }
+    tree.files.insert(path, Arc::from(content));
+    Ok(())
+}

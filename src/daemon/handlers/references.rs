@@ -1,0 +1,88 @@
+//! `references`: everywhere a symbol is spoken of.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{UNMEASURED, ended, load, no_reply};
+use crate::base::verdict::Gap;
+use crate::daemon::engine::Engine;
+use crate::daemon::project::Project;
+use crate::daemon::queries::{self, Wanted};
+use crate::lsp::session::Replied;
+use crate::report::answers::{self, Asked, No, Place};
+use crate::wire::control::{Caller, Lookup, Reply};
+use crate::wire::lsp::answers::locations;
+
+const REFERENCES: &str = "textDocument/references";
+const SCHEMA: &str = "moai-ralph/locations@1";
+
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup) -> Reply {
+    let params = json!({"context": {"includeDeclaration": true}});
+    let wanted = Wanted::at(REFERENCES, "referencesProvider", params);
+    locate(engine, caller, lookup, ("references", wanted)).await
+}
+
+/// Asks a question whose answer is a list of locations.
+pub(super) async fn locate(
+    engine: &Arc<Engine>,
+    caller: &Caller,
+    lookup: Lookup,
+    (command, wanted): (&'static str, Wanted),
+) -> Reply {
+    let begun = Instant::now();
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let mut asked =
+        Asked { command, root: project.root.clone(), server: None, at: None, elapsed_ms: 0 };
+    let deadline = begun + Duration::from_secs(lookup.timeout_secs);
+    let found = find(engine, caller, &project, &lookup, wanted, (&mut asked, deadline)).await;
+    asked.elapsed_ms = ended(begun);
+    let (places, partial) = match found {
+        Ok(found) => found,
+        Err(no) => return no_reply(SCHEMA, &asked, &no, lookup.json),
+    };
+    let stdout = if lookup.json {
+        format!("{:#}\n", answers::locations_json(&asked, &places, partial.as_ref()))
+    } else {
+        answers::locations_text(&asked, &places, partial.as_ref())
+    };
+    let code = if partial.is_some() { UNMEASURED } else { 0 };
+    Reply { stdout, code, ..Reply::default() }
+}
+
+async fn find(
+    engine: &Arc<Engine>,
+    caller: &Caller,
+    project: &Project,
+    lookup: &Lookup,
+    wanted: Wanted,
+    (asked, deadline): (&mut Asked, Instant),
+) -> Result<(Vec<Place>, Option<Gap>), No> {
+    let target = queries::target(engine, project, caller, &lookup.at).await?;
+    asked.server = Some(target.choice.id.clone());
+    asked.at = Some((target.snapshot.path.to_string(), Some(target.position)));
+    let (replied, partial) = if wanted.method == REFERENCES {
+        let files = |replied: &Replied| {
+            let found = locations(&replied.result).unwrap_or_default();
+            found.into_iter().map(|location| location.file).collect()
+        };
+        let asking = (files, deadline);
+        let (replied, gap) =
+            queries::ask_about_all(engine, project, &target, wanted, asking).await?;
+        (replied, queries::partial_knowledge(project, &target).or(gap))
+    } else {
+        (queries::ask(engine, project, &target, wanted, deadline).await?, None)
+    };
+    let found = locations(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+    // Even a symbol that nobody uses is declared somewhere.
+    if found.is_empty() {
+        let reason = format!("{}: no symbol is known here", target.choice.id);
+        return Err(No::Refused { kind: "no_symbol", reason });
+    }
+    let (places, cut) = queries::places(project, found, replied.encoding).await;
+    Ok((places, cut.or(partial)))
+}

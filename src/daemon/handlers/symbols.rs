@@ -1,0 +1,210 @@
+//! `symbols`: what a file defines, or where in the project a name is defined.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{UNMEASURED, ended, load, no_reply};
+use crate::base::limits::{LOCATIONS_MAX, SYMBOL_SERVERS_MAX};
+use crate::base::path::RelPath;
+use crate::base::text::{Encoding, Position};
+use crate::base::verdict::{Cause, Gap};
+use crate::daemon::engine::{Engine, blocking, from_cwd};
+use crate::daemon::look::sync;
+use crate::daemon::project::Project;
+use crate::daemon::queries::{self, Target, Wanted};
+use crate::files;
+use crate::report::answers::{self, Asked, Named, No, Place};
+use crate::wire::control::{Caller, Reply, Symbols};
+use crate::wire::lsp::answers::{Location, Symbol, symbols};
+
+const SCHEMA: &str = "moai-ralph/symbols@1";
+
+/// Symbols, and why there may be more.
+type Found = (Vec<Named>, Option<Gap>);
+
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols) -> Reply {
+    let begun = Instant::now();
+    let deadline = begun + Duration::from_secs(wish.timeout_secs);
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let root = project.root.clone();
+    let mut asked = Asked { command: "symbols", root, server: None, at: None, elapsed_ms: 0 };
+    let file = from_cwd(caller, &PathBuf::from(&wish.subject));
+    let found = if file.exists() || names_a_file(&project, &wish.subject) {
+        of_file(engine, &project, file, (&mut asked, deadline)).await
+    } else {
+        of_project(engine, &project, &wish.subject, (&mut asked, deadline)).await
+    };
+    asked.elapsed_ms = ended(begun);
+    let (symbols, partial) = match found {
+        Ok(found) => found,
+        Err(no) => return no_reply(SCHEMA, &asked, &no, wish.json),
+    };
+    let stdout = if wish.json {
+        format!("{:#}\n", answers::symbols_json(&asked, &symbols, partial.as_ref()))
+    } else {
+        answers::symbols_text(&asked, &symbols, partial.as_ref())
+    };
+    let code = if partial.is_some() { UNMEASURED } else { 0 };
+    Reply { stdout, code, ..Reply::default() }
+}
+
+/// A path that leads nowhere is a mistake, and not a name to look for.
+fn names_a_file(project: &Project, subject: &str) -> bool {
+    let path = RelPath::parse(subject);
+    subject.contains('/')
+        || path.is_some_and(|path| project.around.catalogue.language_of(&path).is_some())
+}
+
+async fn of_file(
+    engine: &Arc<Engine>,
+    project: &Project,
+    file: PathBuf,
+    (asked, deadline): (&mut Asked, Instant),
+) -> Result<Found, No> {
+    let snapshot = queries::read(project, file).await?;
+    let choice = queries::choice(engine, project, &snapshot.path)?;
+    sync(engine, project, std::slice::from_ref(&snapshot)).await;
+    asked.server = Some(choice.id.clone());
+    asked.at = Some((snapshot.path.to_string(), None));
+    let target = Target { snapshot, position: Position::default(), choice };
+    let wanted = Wanted {
+        has_position: false,
+        ..Wanted::at("textDocument/documentSymbol", "documentSymbolProvider", json!({}))
+    };
+    let replied = queries::ask(engine, project, &target, wanted, deadline).await?;
+    let found = symbols(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+    let file = target.snapshot.path.under(&project.root);
+    Ok(named(project, found, Some(&file), replied.encoding).await)
+}
+
+/// Asks each server of the project once, with one of its files in hand: some servers know a
+/// project only through an open file.
+async fn of_project(
+    engine: &Arc<Engine>,
+    project: &Project,
+    query: &str,
+    (asked, deadline): (&mut Asked, Instant),
+) -> Result<Found, No> {
+    let (targets, mut partial) = representatives(engine, project).await?;
+    sync(engine, project, &[]).await;
+    let mut all = Vec::new();
+    let mut servers = Vec::new();
+    let mut last_no = None;
+    for target in targets {
+        let wanted = Wanted {
+            has_position: false,
+            names_document: false,
+            needs_all_files: true,
+            ..Wanted::at("workspace/symbol", "workspaceSymbolProvider", json!({"query": query}))
+        };
+        let answer = queries::ask(engine, project, &target, wanted, deadline).await;
+        let answer = answer.and_then(|replied| {
+            let found = symbols(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+            Ok((found, replied.encoding))
+        });
+        match answer {
+            Ok((found, encoding)) => {
+                let (mut found, cut) = named(project, found, None, encoding).await;
+                all.append(&mut found);
+                partial = partial.or(cut);
+                servers.push(target.choice.id.clone());
+            }
+            Err(no) => {
+                if let No::Unmeasured { server, gap } = &no {
+                    let detail = format!("{server} did not answer: {}", gap.detail);
+                    partial = partial.or(Some(Gap::new(gap.cause, detail)));
+                }
+                last_no = Some(no);
+            }
+        }
+    }
+    asked.server = (!servers.is_empty()).then(|| servers.join(", "));
+    match last_no {
+        Some(no) if servers.is_empty() => Err(no),
+        _ => Ok((all, partial)),
+    }
+}
+
+/// One file per server of the project, and why some servers are not asked.
+async fn representatives(
+    engine: &Arc<Engine>,
+    project: &Project,
+) -> Result<(Vec<Target>, Option<Gap>), No> {
+    let files = {
+        let project = project.clone();
+        blocking(move || {
+            let has_language =
+                |path: &RelPath| project.around.catalogue.language_of(path).is_some();
+            files::walk(&project.root, std::slice::from_ref(&project.root), &has_language).files
+        })
+    };
+    let mut first_of: BTreeMap<String, RelPath> = BTreeMap::new();
+    for file in files.await.unwrap_or_default() {
+        if let Some((language, _, _)) = project.around.catalogue.language_of(&file) {
+            first_of.entry(language.to_owned()).or_insert(file);
+        }
+    }
+    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    let (mut partial, mut last_no) = (None, None);
+    for file in first_of.into_values() {
+        let choice = match queries::choice(engine, project, &file) {
+            Ok(choice) => choice,
+            Err(no) => {
+                if let No::Unmeasured { server, gap } = &no {
+                    let detail = format!("{server}: {}", gap.detail);
+                    partial = partial.or(Some(Gap { detail, ..gap.clone() }));
+                }
+                last_no = Some(no);
+                continue;
+            }
+        };
+        if targets.contains_key(&choice.id) {
+            continue;
+        }
+        if targets.len() >= SYMBOL_SERVERS_MAX {
+            let detail = format!("only {SYMBOL_SERVERS_MAX} language servers are asked");
+            partial = partial.or(Some(Gap::new(Cause::Skipped, detail)));
+            break;
+        }
+        let snapshot = queries::read(project, file.under(&project.root)).await?;
+        let position = Position::default();
+        targets.insert(choice.id.clone(), Target { snapshot, position, choice });
+    }
+    match last_no {
+        Some(no) if targets.is_empty() => Err(no),
+        None if targets.is_empty() => {
+            Err(No::Invalid("there is no source file in a known language".to_owned()))
+        }
+        _ => Ok((targets.into_values().collect(), partial)),
+    }
+}
+
+/// Symbols with their places, in the order of the answer.
+async fn named(
+    project: &Project,
+    symbols: Vec<Symbol>,
+    document: Option<&Path>,
+    encoding: Encoding,
+) -> Found {
+    let count = symbols.len();
+    let located = symbols.into_iter().take(LOCATIONS_MAX).filter_map(|symbol| {
+        let file = symbol.file.as_deref().or(document)?.to_path_buf();
+        Some((Location { file, range: symbol.range }, symbol))
+    });
+    let placed = queries::placed(project, located.collect(), encoding).await;
+    let name = |(place, symbol): (Place, Symbol)| {
+        let Symbol { name, kind, container, .. } = symbol;
+        Named { name, kind, container, place }
+    };
+    let gap = (count > LOCATIONS_MAX).then(|| {
+        Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} symbols are kept"))
+    });
+    (placed.into_iter().map(name).collect(), gap)
+}

@@ -1,0 +1,290 @@
+//! Sets of changes that are made wholly or not at all, also when the process is killed in the
+//! middle. It must not know who wants a change or why.
+//!
+//! ```text
+//! locked -> checked -> record and old bytes durable -> new bytes beside the files ("staged")
+//!   -> every file checked once more and renamed into place -> "committed" -> record removed
+//! ```
+//!
+//! Before "staged" nothing but our own temporary files exists; between the two marks a set that was
+//! not finished is taken back, file by file; after "committed" it is only tidied up. What somebody
+//! else wrote meanwhile is never overwritten: a file is taken back only while it holds our bytes.
+
+mod journal;
+mod spot;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use self::journal::{Entry, Journal, Mark, Record};
+use self::spot::Spot;
+use super::private_dir;
+use crate::base::change::ChangeSet;
+use crate::base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
+use crate::base::path::RelPath;
+
+/// Why a set of changes was not made. Except for the last two every file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A file holds other bytes than the change was computed for, or is not there, or is there.
+    #[error("{0}: changed meanwhile; nothing was written")]
+    Changed(String),
+    /// Something that is no file, or a symbolic link, stands in the way.
+    #[error("{path}: {reason}; nothing was written")]
+    Obstructed {
+        /// The path.
+        path: String,
+        /// What stands there.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error("{path}: {error}; every file is as it was")]
+    Failed {
+        /// The path.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Another set of the same project is being made.
+    #[error("another change of this project is being made; nothing was written")]
+    Busy,
+    /// Others wrote files while they were being replaced.
+    #[error("{0}: written by others meanwhile and left so; every other file is as it was")]
+    Mixed(String),
+    /// An earlier set could not be taken back, or this one.
+    #[error("a change is half done and cannot be taken back now ({0}); it is tried again later")]
+    HalfDone(String),
+}
+
+/// What became of a set that was not finished when its process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// The root it was made in.
+    pub root: PathBuf,
+    /// Whether all its changes had been made; otherwise they were taken back.
+    pub was_complete: bool,
+    /// Files that others changed since, which were left as they are.
+    pub left: Vec<RelPath>,
+}
+
+/// Makes all changes below a canonical root, or none. `folder` is the project's private folder for
+/// this purpose; sets of one folder are made one after the other. Unfinished sets of an earlier
+/// process are taken back first. Blocks for reading, writing and syncing.
+///
+/// Files keep owner, group and permissions; new ones get what any new file gets. Every file is
+/// replaced by a new one of the same name, so other hard links keep the old text.
+pub fn apply(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
+    let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
+    private_dir(folder).map_err(failed)?;
+    let patience = Duration::from_millis(CHANGES_WAIT_MS_MAX);
+    let Some(_lock) = lock(folder, patience).map_err(failed)? else {
+        return Err(ApplyError::Busy);
+    };
+    recover_locked(folder)?;
+    let spots = look(root, set)?;
+    let (journal, record) = Journal::begin(folder, root, set, &spots).map_err(failed)?;
+    match write_all(root, &journal, &record, set) {
+        Ok(()) => {
+            finish(root, &journal, &record);
+            Ok(())
+        }
+        Err(error) => match take_back(root, &journal, &record)?.as_slice() {
+            [] => Err(error),
+            [one] if matches!(&error, ApplyError::Changed(path) if path == one.as_str()) => {
+                Err(error)
+            }
+            [one, ..] => Err(ApplyError::Mixed(one.to_string())),
+        },
+    }
+}
+
+/// Takes back, or tidies up, what earlier processes left unfinished. Does nothing while another
+/// process is at work in the folder, or when there is no such folder.
+pub fn recover(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
+    match lock(folder, Duration::ZERO).map_err(failed)? {
+        Some(_lock) => recover_locked(folder),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn recover_locked(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
+    let half_done = |error: io::Error| ApplyError::HalfDone(error.to_string());
+    let mut recovered = Vec::new();
+    for (journal, record) in Journal::unfinished(folder).map_err(half_done)? {
+        let root = record.root.clone();
+        // A file system that is not mounted now may come back.
+        if !root.is_dir() {
+            continue;
+        }
+        let was_complete = journal.has(Mark::Committed);
+        let left = if was_complete {
+            finish(&root, &journal, &record);
+            Vec::new()
+        } else {
+            take_back(&root, &journal, &record)?
+        };
+        recovered.push(Recovery { root, was_complete, left });
+    }
+    Ok(recovered)
+}
+
+/// An exclusive flock; the kernel gives it back when the process ends, however it ends.
+fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
+    let file = journal::private_file(&folder.join("lock"))?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                std::thread::sleep(Duration::from_millis(CHANGES_RETRY_MS));
+            }
+        }
+    }
+}
+
+/// What stands under every path now; refused when it is not what the changes were computed for.
+fn look(root: &Path, set: &ChangeSet) -> Result<Vec<Spot>, ApplyError> {
+    let mut spots = Vec::with_capacity(set.changes.len());
+    for change in &set.changes {
+        let spot = Spot::look(root, &change.path)?;
+        if spot.found.hash() != change.before {
+            return Err(ApplyError::Changed(change.path.to_string()));
+        }
+        spots.push(spot);
+    }
+    Ok(spots)
+}
+
+fn write_all(
+    root: &Path,
+    journal: &Journal,
+    record: &Record,
+    set: &ChangeSet,
+) -> Result<(), ApplyError> {
+    let failed = |path: &RelPath, error| ApplyError::Failed { path: path.to_string(), error };
+    for folder in &record.made_folders {
+        spot::make_folder(&folder.under(root)).map_err(|error| failed(folder, error))?;
+    }
+    for (entry, change) in record.entries.iter().zip(&set.changes) {
+        if let Some(after) = &change.after {
+            spot::write_new(&entry.temporary.under(root), &after.bytes, entry.after_owner.as_ref())
+                .map_err(|error| failed(&change.path, error))?;
+        }
+    }
+    let failed_journal =
+        |error| ApplyError::Failed { path: journal.folder().display().to_string(), error };
+    journal.mark(Mark::Staged).map_err(failed_journal)?;
+    // Writing took time: who changed a file meanwhile is not overwritten.
+    look(root, set)?;
+    for (entry, change) in record.entries.iter().zip(&set.changes) {
+        if Spot::look(root, &change.path)?.found.hash() != change.before {
+            return Err(ApplyError::Changed(change.path.to_string()));
+        }
+        let (file, temporary) = (change.path.under(root), entry.temporary.under(root));
+        let done = match (&change.before, &change.after) {
+            (Some(_), Some(_)) => fs::rename(&temporary, &file),
+            (None, Some(_)) => spot::move_to_free(&temporary, &file),
+            (_, None) => fs::remove_file(&file),
+        };
+        done.map_err(|error| failed(&change.path, error))?;
+    }
+    sync_folders(root, record).map_err(failed_journal)?;
+    journal.mark(Mark::Committed).map_err(failed_journal)
+}
+
+/// Makes the names durable: a rename is in the folder, not in the file.
+fn sync_folders(root: &Path, record: &Record) -> io::Result<()> {
+    let parents = record.entries.iter().filter_map(|entry| {
+        let file = entry.path.under(root);
+        file.parent().map(Path::to_path_buf)
+    });
+    let made = record.made_folders.iter().filter_map(|folder| {
+        let folder = folder.under(root);
+        folder.parent().map(Path::to_path_buf)
+    });
+    for folder in parents.chain(made).collect::<BTreeSet<PathBuf>>() {
+        match File::open(&folder) {
+            Ok(open) => open.sync_all()?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// After the commit: folders that lost all their files go, and so does the record. Nothing here
+/// can undo what was done, so failures are only logged.
+fn finish(root: &Path, journal: &Journal, record: &Record) {
+    for folder in &record.emptied {
+        spot::remove_empty_tree(&folder.under(root));
+    }
+    if let Err(error) = journal.remove() {
+        tracing::warn!(%error, folder = %journal.folder().display(), "a record stays");
+    }
+}
+
+/// Puts every file back that holds our bytes; returns those that hold somebody else's.
+fn take_back(root: &Path, journal: &Journal, record: &Record) -> Result<Vec<RelPath>, ApplyError> {
+    let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
+        ApplyError::HalfDone(format!("{path}: {error}"))
+    };
+    let was_staged = journal.has(Mark::Staged);
+    let mut left = Vec::new();
+    for (number, entry) in record.entries.iter().enumerate().rev() {
+        let restored = take_one_back(root, journal, (number, entry), was_staged);
+        if !restored.map_err(|error| half_done(&entry.path, &error))? {
+            left.push(entry.path.clone());
+        }
+    }
+    for folder in record.made_folders.iter().rev() {
+        // One that holds somebody else's file stays.
+        let _ = fs::remove_dir(folder.under(root));
+    }
+    let synced = sync_folders(root, record)
+        .and_then(|()| if left.is_empty() { journal.remove() } else { journal.keep_aside() });
+    synced.map_err(|error| ApplyError::HalfDone(error.to_string()))?;
+    Ok(left)
+}
+
+/// Whether the file is as it was; not when it holds somebody else's bytes.
+fn take_one_back(
+    root: &Path,
+    journal: &Journal,
+    (number, entry): (usize, &Entry),
+    was_staged: bool,
+) -> io::Result<bool> {
+    let waiting = entry.restored.under(root);
+    spot::remove(&waiting)?;
+    // As long as the new bytes lie there, they were not renamed into place.
+    if spot::remove(&entry.temporary.under(root))? || !was_staged {
+        return Ok(true);
+    }
+    let Ok(spot) = Spot::look(root, &entry.path) else { return Ok(false) };
+    let now = spot.found.hash().map(|hash| hash.to_string());
+    let file = entry.path.under(root);
+    match &entry.before {
+        before if before.as_ref().map(|it| &it.hash) == now.as_ref() => Ok(true),
+        _ if now != entry.after => Ok(false),
+        Some(before) => {
+            if let Some(parent) = file.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            spot::write_new(&waiting, &journal.old_bytes(number)?, Some(&before.owner))?;
+            fs::rename(&waiting, &file)?;
+            Ok(true)
+        }
+        None => fs::remove_file(&file).map(|()| true),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! The record of a set of changes that is being made: enough to take it back after the process is
+//! gone. Private to the user, because it holds source text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::spot::{Found, Owner, Spot, sync_folder};
+use crate::base::change::ChangeSet;
+use crate::base::limits::CHANGES_KEPT_MAX;
+use crate::base::path::RelPath;
+
+const RECORD: &str = "record.json";
+/// Beginning of the names of records in use, and of those kept aside.
+const IN_USE: &str = "change-";
+const KEPT: &str = "kept-";
+
+/// How far a set has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// All new bytes lie beside the files; from here on files are replaced.
+    Staged,
+    /// All files are replaced.
+    Committed,
+}
+
+impl Mark {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Staged => "staged",
+            Self::Committed => "committed",
+        }
+    }
+}
+
+/// What is to be done, in the order of the set.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) root: PathBuf,
+    pub(super) entries: Vec<Entry>,
+    pub(super) made_folders: Vec<RelPath>,
+    pub(super) emptied: Vec<RelPath>,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) path: RelPath,
+    pub(super) before: Option<Before>,
+    /// Hash of the new bytes, in hex.
+    pub(super) after: Option<String>,
+    pub(super) after_owner: Option<Owner>,
+    /// Where the new bytes wait, beside the file.
+    pub(super) temporary: RelPath,
+    /// Where the old bytes wait when they are put back; another name, because what waits under
+    /// the first one says that the file was not replaced yet.
+    pub(super) restored: RelPath,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Before {
+    /// Hash of the old bytes, in hex.
+    pub(super) hash: String,
+    pub(super) owner: Owner,
+}
+
+/// The record as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    root: PathBuf,
+    entries: Vec<StoredEntry>,
+    made_folders: Vec<String>,
+    emptied: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredEntry {
+    path: String,
+    before: Option<Before>,
+    after: Option<String>,
+    temporary: String,
+    restored: String,
+}
+
+/// The folder of one record.
+#[derive(Debug)]
+pub(super) struct Journal {
+    folder: PathBuf,
+}
+
+impl Journal {
+    /// Writes the record and every old text, durably; nothing in the project is touched yet.
+    pub(super) fn begin(
+        parent: &Path,
+        root: &Path,
+        set: &ChangeSet,
+        spots: &[Spot],
+    ) -> io::Result<(Self, Record)> {
+        // Private by itself: 0700.
+        let folder = tempfile::Builder::new().prefix(IN_USE).tempdir_in(parent)?;
+        let id = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let record = record(root, set, spots, &id[IN_USE.len()..])?;
+        for (number, spot) in spots.iter().enumerate() {
+            if let Found::File { bytes, .. } = &spot.found {
+                write_private(&old_name(folder.path(), number), bytes)?;
+            }
+        }
+        let stored = serde_json::to_vec(&Stored::from(&record)).map_err(io::Error::other)?;
+        let new = folder.path().join("record.new");
+        write_private(&new, &stored)?;
+        fs::rename(&new, folder.path().join(RECORD))?;
+        sync_folder(folder.path())?;
+        sync_folder(parent)?;
+        Ok((Self { folder: folder.keep() }, record))
+    }
+
+    /// The records that processes left behind. One that was never wholly written is removed:
+    /// nothing had been done yet.
+    pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(Self, Record)>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(parent)? {
+            let folder = entry?.path();
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !name.starts_with(IN_USE) {
+                continue;
+            }
+            let journal = Self { folder };
+            match fs::read(journal.folder.join(RECORD)) {
+                Ok(bytes) => {
+                    // Whatever it says, it cannot be taken for nothing: a file may be half done.
+                    let unreadable = |reason: &str| {
+                        io::Error::other(format!("{}: {reason}", journal.folder.display()))
+                    };
+                    let stored = serde_json::from_slice(&bytes)
+                        .map_err(|error| unreadable(&error.to_string()))?;
+                    let record =
+                        Record::parse(stored).ok_or_else(|| unreadable("names no path"))?;
+                    found.push((journal, record));
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => journal.remove()?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn has(&self, mark: Mark) -> bool {
+        self.folder.join(mark.name()).exists()
+    }
+
+    /// Durable when it returns.
+    pub(super) fn mark(&self, mark: Mark) -> io::Result<()> {
+        write_private(&self.folder.join(mark.name()), b"")?;
+        sync_folder(&self.folder)
+    }
+
+    pub(super) fn old_bytes(&self, number: usize) -> io::Result<Vec<u8>> {
+        fs::read(old_name(&self.folder, number))
+    }
+
+    /// The record first: without it the rest means nothing.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        match fs::remove_file(self.folder.join(RECORD)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => fs::remove_dir_all(&self.folder),
+        }
+    }
+
+    /// Keeps the old texts for a person to look at; the oldest such record makes room.
+    pub(super) fn keep_aside(&self) -> io::Result<()> {
+        let Some(parent) = self.folder.parent() else { return Ok(()) };
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        fs::rename(&self.folder, parent.join(format!("{KEPT}{}", &name[IN_USE.len()..])))?;
+        let mut kept = BTreeMap::new();
+        for entry in fs::read_dir(parent)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(KEPT) {
+                kept.insert((entry.metadata()?.modified()?, entry.path()), entry.path());
+            }
+        }
+        let surplus = kept.len().saturating_sub(CHANGES_KEPT_MAX);
+        kept.into_values().take(surplus).try_for_each(fs::remove_dir_all)
+    }
+}
+
+fn record(root: &Path, set: &ChangeSet, spots: &[Spot], id: &str) -> io::Result<Record> {
+    let mut owners = BTreeMap::new();
+    for (change, spot) in set.changes.iter().zip(spots) {
+        if let Found::File { owner, .. } = &spot.found {
+            owners.insert(change.path.clone(), owner.clone());
+        }
+    }
+    let mut made_folders = BTreeSet::new();
+    let mut entries = Vec::with_capacity(spots.len());
+    for (number, (change, spot)) in set.changes.iter().zip(spots).enumerate() {
+        let before = match &spot.found {
+            Found::Nothing => None,
+            Found::File { hash, owner, .. } => {
+                Some(Before { hash: hash.to_string(), owner: owner.clone() })
+            }
+        };
+        let like = change.after.as_ref().and_then(|after| after.like.as_ref());
+        if change.after.is_some() {
+            made_folders.extend(spot.missing_folders.iter().cloned());
+        }
+        entries.push(Entry {
+            after: change.after.as_ref().map(|it| hash(&it.bytes)),
+            after_owner: owners.get(like.unwrap_or(&change.path)).cloned(),
+            temporary: beside(&change.path, "new", id, number)?,
+            restored: beside(&change.path, "old", id, number)?,
+            path: change.path.clone(),
+            before,
+        });
+    }
+    let made_folders = made_folders.into_iter().collect();
+    Ok(Record { root: root.to_owned(), entries, made_folders, emptied: set.emptied.clone() })
+}
+
+fn hash(bytes: &[u8]) -> String {
+    crate::base::hash::ContentHash::of(bytes).to_string()
+}
+
+/// A hidden name in the same folder, so that a rename stays in one file system and no walk, and no
+/// language server that watches sources, takes it for a file of the project. Equally long for old
+/// and new: where the new bytes could be written, the old ones can, too.
+fn beside(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
+    let folder = path.as_str().rfind('/').map_or("", |at| &path.as_str()[..=at]);
+    RelPath::parse(&format!("{folder}.moai-ralph-{side}-{id}-{number}"))
+        .ok_or_else(|| io::Error::other("a path without a folder"))
+}
+
+impl From<&Record> for Stored {
+    fn from(record: &Record) -> Self {
+        let entry = |entry: &Entry| StoredEntry {
+            path: entry.path.to_string(),
+            before: entry
+                .before
+                .as_ref()
+                .map(|it| Before { hash: it.hash.clone(), owner: it.owner.clone() }),
+            after: entry.after.clone(),
+            temporary: entry.temporary.to_string(),
+            restored: entry.restored.to_string(),
+        };
+        let texts = |paths: &[RelPath]| paths.iter().map(ToString::to_string).collect();
+        Self {
+            root: record.root.clone(),
+            entries: record.entries.iter().map(entry).collect(),
+            made_folders: texts(&record.made_folders),
+            emptied: texts(&record.emptied),
+        }
+    }
+}
+
+impl Record {
+    /// `None` when a path is not one below a root.
+    fn parse(stored: Stored) -> Option<Self> {
+        let paths = |texts: &[String]| -> Option<Vec<RelPath>> {
+            texts.iter().map(|text| RelPath::parse(text)).collect()
+        };
+        let entry = |entry: StoredEntry| {
+            Some(Entry {
+                path: RelPath::parse(&entry.path)?,
+                before: entry.before,
+                after: entry.after,
+                after_owner: None,
+                temporary: RelPath::parse(&entry.temporary)?,
+                restored: RelPath::parse(&entry.restored)?,
+            })
+        };
+        Some(Self {
+            root: stored.root,
+            entries: stored.entries.into_iter().map(entry).collect::<Option<_>>()?,
+            made_folders: paths(&stored.made_folders)?,
+            emptied: paths(&stored.emptied)?,
+        })
+    }
+}
+
+fn old_name(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number}.old"))
+}
+
+/// Opens a file of the private folder (0600), made when it is not there.
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = private_file(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,327 @@
+//! All files or none: what is checked before, what a failure in the middle leaves behind, and what
+//! an unfinished set of another process becomes.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use crate::base::change::{After, Change};
+use crate::base::hash::ContentHash;
+
+struct Project {
+    temp: tempfile::TempDir,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self { temp: tempfile::tempdir().unwrap() };
+        fs::create_dir(project.root()).unwrap();
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    fn root(&self) -> PathBuf {
+        self.temp.path().canonicalize().unwrap().join("project")
+    }
+
+    fn records(&self) -> PathBuf {
+        self.temp.path().join("state/changes")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
+        apply(&self.root(), &self.records(), &ChangeSet { changes, emptied: Vec::new() })
+    }
+
+    /// Every file with its text, and nothing that was left over anywhere.
+    fn files(&self) -> Vec<(String, String)> {
+        let records = fs::read_dir(self.records());
+        let names = records.into_iter().flatten().map(|it| it.unwrap().file_name());
+        let left: Vec<_> = names.filter(|name| name != "lock").collect();
+        assert!(left.is_empty(), "records left: {left:?}");
+        let mut files = Vec::new();
+        let mut folders = vec![self.root()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(self.root()).unwrap().to_string_lossy().into_owned();
+                files.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+        files.sort();
+        files
+    }
+
+    fn check(&self, expected: &[(&str, &str)]) {
+        let expected: Vec<_> =
+            expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        assert_eq!(self.files(), expected);
+    }
+}
+
+fn rel(path: &str) -> RelPath {
+    RelPath::parse(path).unwrap()
+}
+
+fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
+    Change {
+        path: rel(path),
+        before: before.map(|text| ContentHash::of(text.as_bytes())),
+        after: after.map(|text| After { bytes: text.as_bytes().into(), like: None }),
+    }
+}
+
+#[test]
+fn files_are_changed_made_moved_and_deleted_and_keep_their_permissions() {
+    let project = Project::new(&[("a", "a\r\n"), ("b", "b"), ("old/c", "c")]);
+    let mode = |path: &str, mode| {
+        let path = project.root().join(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("a", 0o751);
+    mode("old/c", 0o640);
+    let moved = Change {
+        after: Some(After { bytes: b"C".as_slice().into(), like: Some(rel("old/c")) }),
+        ..change("new/deep/c", None, None)
+    };
+    let changes = vec![
+        change("a", Some("a\r\n"), Some("A\r\n")),
+        change("b", Some("b"), None),
+        moved,
+        change("new/d", None, Some("")),
+        change("old/c", Some("c"), None),
+    ];
+    let set = ChangeSet { changes, emptied: vec![rel("old")] };
+    apply(&project.root(), &project.records(), &set).unwrap();
+    project.check(&[("a", "A\r\n"), ("new/d", ""), ("new/deep/c", "C")]);
+    assert!(!project.root().join("old").exists());
+    let mode = |path: &str| fs::metadata(project.root().join(path)).unwrap().mode() & 0o7777;
+    assert_eq!((mode("a"), mode("new/deep/c")), (0o751, 0o640));
+    let private = fs::metadata(project.records()).unwrap().mode() & 0o777;
+    assert_eq!(private, 0o700);
+}
+
+#[test]
+fn owners_are_kept() {
+    let project = Project::new(&[("a", "a")]);
+    let file = project.root().join("a");
+    // Only the superuser can give a file away; for others it stays theirs.
+    let _ = std::os::unix::fs::chown(&file, Some(4242), Some(4243));
+    let owner = || fs::metadata(&file).map(|meta| (meta.uid(), meta.gid())).unwrap();
+    let before = owner();
+    project.apply(vec![change("a", Some("a"), Some("b"))]).unwrap();
+    assert_eq!(owner(), before);
+    project.check(&[("a", "b")]);
+}
+
+#[test]
+fn what_is_not_as_expected_is_refused_before_anything_is_written() {
+    let files = [("a", "a"), ("b", "b"), ("c/d", "d")];
+    let project = Project::new(&files);
+    let refused = |odd: Change, line: &str| {
+        let error = project.apply(vec![change("a", Some("a"), Some("A")), odd]).unwrap_err();
+        assert_eq!(error.to_string(), line);
+        project.check(&files);
+    };
+    let nothing = "nothing was written";
+    refused(change("b", Some("other"), Some("B")), "b: changed meanwhile; nothing was written");
+    refused(change("b", None, Some("B")), "b: changed meanwhile; nothing was written");
+    refused(change("n", Some("n"), Some("N")), "n: changed meanwhile; nothing was written");
+    refused(change("c", Some("c"), Some("C")), &format!("c: a folder; {nothing}"));
+    refused(change("b/n", None, Some("N")), &format!("b: not a folder; {nothing}"));
+}
+
+#[test]
+fn links_are_never_followed() {
+    let project = Project::new(&[("a", "a")]);
+    fs::create_dir(project.temp.path().join("outside")).unwrap();
+    fs::write(project.temp.path().join("outside/b"), "b").unwrap();
+    symlink("../outside", project.root().join("link")).unwrap();
+    symlink("../outside/b", project.root().join("file")).unwrap();
+    let cases = [("link/b", Some("b"), "link"), ("link/n", None, "link"), ("file", None, "file")];
+    for (path, before, at) in cases {
+        let error = project.apply(vec![change(path, before, Some("B"))]).unwrap_err();
+        assert_eq!(error.to_string(), format!("{at}: a symbolic link; nothing was written"));
+    }
+    assert_eq!(fs::read_to_string(project.temp.path().join("outside/b")).unwrap(), "b");
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_leaves_every_file_as_it_was() {
+    let project = Project::new(&[("a", "a"), ("b", "b")]);
+    // The system refuses names of more than 255 bytes, to the superuser as well.
+    let long = format!("{}/x", "n".repeat(300));
+    let changes = vec![
+        change("a", Some("a"), Some("A")),
+        change("b", Some("b"), None),
+        change(&long, None, Some("x")),
+    ];
+    assert!(matches!(project.apply(changes), Err(ApplyError::Failed { .. })));
+    project.check(&[("a", "a"), ("b", "b")]);
+}
+
+#[test]
+fn a_file_that_others_write_in_the_middle_takes_all_others_back() {
+    let names: Vec<String> = (0..300).map(|number| format!("f{number:03}")).collect();
+    let texts: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old")).collect();
+    let mut was_hit = false;
+    for _ in 0..20 {
+        let project = Project::new(&texts);
+        let is_done = AtomicBool::new(false);
+        let (first, last) = (project.root().join("f000"), project.root().join("f299"));
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // As soon as the first file is replaced, somebody else writes the last one.
+                while fs::read_to_string(&first).is_ok_and(|it| it == "old") {
+                    if is_done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+                fs::write(&last, "theirs").unwrap();
+            });
+            let all = names.iter().map(|name| change(name, Some("old"), Some("new")));
+            let result = project.apply(all.collect());
+            is_done.store(true, Ordering::Relaxed);
+            result
+        });
+        let expected = if result.is_ok() { "new" } else { "old" };
+        for (path, text) in project_files(&project) {
+            let is_theirs = path == "f299" && text == "theirs";
+            assert!(is_theirs || text == expected, "{path}: {text}, {result:?}");
+        }
+        was_hit |= matches!(result, Err(ApplyError::Changed(path)) if path == "f299");
+        if was_hit {
+            break;
+        }
+    }
+    assert!(was_hit, "the other writer always came too late");
+}
+
+/// The files alone; somebody else's bytes may have left a record behind.
+fn project_files(project: &Project) -> Vec<(String, String)> {
+    let names = fs::read_dir(project.root()).unwrap();
+    let name = |entry: io::Result<fs::DirEntry>| {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read_to_string(path).unwrap())
+    };
+    names.map(name).collect()
+}
+
+/// Leaves a set as a process that was killed leaves it: `done` of its files replaced.
+fn killed(project: &Project, set: &ChangeSet, done: usize, marks: &[Mark]) {
+    let root = project.root();
+    private_dir(&project.records()).unwrap();
+    let spots = look(&root, set).unwrap();
+    let (journal, record) = Journal::begin(&project.records(), &root, set, &spots).unwrap();
+    for (entry, change) in record.entries.iter().zip(&set.changes) {
+        let bytes = &change.after.as_ref().unwrap().bytes;
+        spot::write_new(&entry.temporary.under(&root), bytes, None).unwrap();
+    }
+    for mark in marks {
+        journal.mark(*mark).unwrap();
+    }
+    for entry in &record.entries[..done] {
+        fs::rename(entry.temporary.under(&root), entry.path.under(&root)).unwrap();
+    }
+}
+
+fn three() -> (Project, ChangeSet) {
+    let project = Project::new(&[("a", "a"), ("b", "b"), ("c", "c")]);
+    let changes = ["a", "b", "c"].map(|it| change(it, Some(it), Some(&it.to_uppercase())));
+    (project, ChangeSet { changes: changes.into(), emptied: Vec::new() })
+}
+
+#[test]
+fn an_unfinished_set_is_taken_back_and_a_committed_one_stays() {
+    let cases: [(usize, &[Mark], [&str; 3]); 4] = [
+        (0, &[], ["a", "b", "c"]),
+        (2, &[Mark::Staged], ["a", "b", "c"]),
+        (3, &[Mark::Staged], ["a", "b", "c"]),
+        (3, &[Mark::Staged, Mark::Committed], ["A", "B", "C"]),
+    ];
+    for (done, marks, [a, b, c]) in cases {
+        let (project, set) = three();
+        killed(&project, &set, done, marks);
+        let recovered = recover(&project.records()).unwrap();
+        let was_complete = marks.contains(&Mark::Committed);
+        let expected = Recovery { root: project.root(), was_complete, left: Vec::new() };
+        assert_eq!(recovered, [expected]);
+        project.check(&[("a", a), ("b", b), ("c", c)]);
+        assert_eq!(recover(&project.records()).unwrap(), []);
+    }
+}
+
+#[test]
+fn what_others_wrote_since_is_not_taken_back() {
+    let (project, set) = three();
+    killed(&project, &set, 2, &[Mark::Staged]);
+    project.write("a", "theirs");
+    let recovered = recover(&project.records()).unwrap();
+    assert_eq!(recovered[0].left, [rel("a")]);
+    let texts: Vec<String> =
+        ["a", "b", "c"].map(|it| fs::read_to_string(project.root().join(it)).unwrap()).into();
+    assert_eq!(texts, ["theirs", "b", "c"]);
+    let kept: Vec<_> = fs::read_dir(project.records()).unwrap().flatten().collect();
+    let is_kept = |it: &fs::DirEntry| it.file_name().to_string_lossy().starts_with("kept-");
+    assert!(kept.iter().any(is_kept), "the old text is kept for a person");
+}
+
+#[test]
+fn the_next_set_first_takes_the_unfinished_one_back() {
+    let (project, set) = three();
+    killed(&project, &set, 1, &[Mark::Staged]);
+    project.apply(vec![change("a", Some("a"), Some("next"))]).unwrap();
+    project.check(&[("a", "next"), ("b", "b"), ("c", "c")]);
+}
+
+#[test]
+fn while_one_is_at_work_nobody_recovers_its_record_and_others_wait() {
+    let (project, set) = three();
+    killed(&project, &set, 1, &[Mark::Staged]);
+    let held = lock(&project.records(), Duration::ZERO).unwrap().expect("free");
+    assert_eq!(recover(&project.records()).unwrap(), []);
+    assert!(lock(&project.records(), Duration::from_millis(30)).unwrap().is_none());
+    drop(held);
+    assert_eq!(recover(&project.records()).unwrap().len(), 1);
+}
+
+#[test]
+fn kept_records_are_few() {
+    use crate::base::limits::CHANGES_KEPT_MAX;
+    let (project, set) = three();
+    for _ in 0..CHANGES_KEPT_MAX + 2 {
+        for name in ["a", "b", "c"] {
+            project.write(name, name);
+        }
+        killed(&project, &set, 1, &[Mark::Staged]);
+        project.write("a", "theirs");
+        recover(&project.records()).unwrap();
+    }
+    let names = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.file_name());
+    let kept = names.filter(|name| name.to_string_lossy().starts_with("kept-")).count();
+    assert_eq!(kept, CHANGES_KEPT_MAX);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_not_taken_for_nothing() {
+    let (project, set) = three();
+    killed(&project, &set, 1, &[Mark::Staged]);
+    let entries = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.path());
+    let record = entries.map(|path| path.join("record.json")).find(|path| path.exists()).unwrap();
+    fs::write(&record, "{}").unwrap();
+    let error = project.apply(vec![change("b", Some("b"), Some("B"))]).unwrap_err();
+    assert!(matches!(&error, ApplyError::HalfDone(text) if text.contains("change-")), "{error}");
+    assert_eq!(fs::read_to_string(project.root().join("b")).unwrap(), "b");
+}

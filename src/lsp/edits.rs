@@ -1,0 +1,111 @@
+//! Edits that a language server proposes (`WorkspaceEdit`): read, laid onto given texts in memory,
+//! and refused whenever it is not certain that they mean exactly these texts. Pure: what is on disk
+//! comes in as a [`Tree`], what should be there goes out as a [`ChangeSet`].
+//!
+//! [`ChangeSet`]: crate::base::change::ChangeSet
+
+mod parse;
+mod plan;
+mod protected;
+mod refusal;
+mod text_edits;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::text::Range;
+
+pub use plan::{EditPlan, plan};
+pub use refusal::Refusal;
+
+/// A proposed edit: its steps in the order in which they are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceEdit {
+    steps: Vec<Step>,
+}
+
+/// One step; files are absolute paths as the server named them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Edit { file: PathBuf, version: Option<i64>, edits: Vec<TextEdit> },
+    Create { file: PathBuf, exists: IfExists },
+    Rename { old: PathBuf, new: PathBuf, exists: IfExists },
+    Delete { file: PathBuf, is_recursive: bool, may_be_missing: bool },
+}
+
+/// What to do about a file that is there already. `overwrite` wins over `ignoreIfExists`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IfExists {
+    Overwrite,
+    Ignore,
+    Refuse,
+}
+
+/// A replacement of one range, counted in the server's encoding. The range need not be the
+/// identifier: some servers edit single characters, others replace the whole file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TextEdit {
+    range: Range,
+    new_text: String,
+}
+
+/// What is on disk under the paths that an edit names, and what the server knows of it.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// For each named path: the file or folder it leads to, symbolic links followed; `None` when
+    /// that lies outside the root.
+    pub places: BTreeMap<PathBuf, Option<RelPath>>,
+    /// Those of the named paths that are symbolic links: what they lead to may be edited, but it
+    /// is not clear whether moving or deleting means the link.
+    pub links: BTreeSet<PathBuf>,
+    /// The named files that exist, and every file below a named folder.
+    pub files: BTreeMap<RelPath, Arc<[u8]>>,
+    /// The named paths that are folders.
+    pub folders: BTreeSet<RelPath>,
+    /// Those of the files (also of files to be made) that git ignores.
+    pub ignored: BTreeSet<RelPath>,
+    /// The documents that the server has open: the version and the text it was sent.
+    pub open: BTreeMap<RelPath, (i32, ContentHash)>,
+}
+
+impl WorkspaceEdit {
+    /// Every path that the edit names, once.
+    #[must_use]
+    pub fn paths(&self) -> BTreeSet<&Path> {
+        let mut paths = BTreeSet::new();
+        for step in &self.steps {
+            match step {
+                Step::Edit { file, .. } | Step::Create { file, .. } | Step::Delete { file, .. } => {
+                    paths.insert(file.as_path());
+                }
+                Step::Rename { old, new, .. } => paths.extend([old.as_path(), new.as_path()]),
+            }
+        }
+        paths
+    }
+
+    /// Whether a rename to `new_name` would only give an import or export another name in one
+    /// file: `old as new` there, and every other file keeps the old name.
+    #[must_use]
+    pub fn is_alias_only(&self, new_name: &str) -> bool {
+        let is_alias = |edit: &TextEdit| {
+            let sides = edit.new_text.split_once(" as ");
+            sides.is_some_and(|(left, right)| {
+                let (left, right) = (left.trim(), right.trim());
+                (left == new_name || right == new_name) && left != right
+            })
+        };
+        let mut has_alias = false;
+        for step in &self.steps {
+            let Step::Edit { edits, .. } = step else { return false };
+            has_alias |= edits.iter().any(is_alias);
+        }
+        has_alias && self.paths().len() == 1
+    }
+}
+
+#[cfg(test)]
+mod tests;

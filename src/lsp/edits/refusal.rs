@@ -1,0 +1,109 @@
+//! Why a proposed edit is not made.
+
+use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
+use crate::base::text::Position;
+
+/// One reason, one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The server answered null or without any change.
+    #[error("the language server proposes no change here")]
+    Empty,
+    /// The answer is not a `WorkspaceEdit`.
+    #[error("the language server's edit cannot be read: {0}")]
+    Malformed(String),
+    /// The server wants a person's consent first.
+    #[error("the language server wants this confirmed by a person: {0}")]
+    NeedsConfirmation(String),
+    /// A text with placeholders, although plain text was asked for.
+    #[error("{0}: the edit is a snippet with placeholders")]
+    Snippet(String),
+    /// The edit was computed for another version of the document.
+    #[error("{path}: the edit is for version {edit} of the document, the server was sent {sent}")]
+    VersionMismatch {
+        /// The file.
+        path: String,
+        /// Version of the edit.
+        edit: i64,
+        /// Version that the server has.
+        sent: i32,
+    },
+    /// The disk holds other bytes than the server saw.
+    #[error("{0}: the file changed after the language server saw it")]
+    HashMismatch(String),
+    /// Two edits of one text meet.
+    #[error("{path}:{}:{}: two edits overlap", at.line + 1, at.character + 1)]
+    Overlap {
+        /// The file.
+        path: String,
+        /// Where the second begins, as the server counts.
+        at: Position,
+    },
+    /// A range that the text does not have.
+    #[error("{path}:{}:{}: the text has no such place", at.line + 1, at.character + 1)]
+    OutOfRange {
+        /// The file.
+        path: String,
+        /// The place, as the server counts.
+        at: Position,
+    },
+    /// A path that leads out of the project, by itself or through a symbolic link.
+    #[error("{0}: outside the root")]
+    OutsideRoot(String),
+    /// A file that is made by a tool or comes from elsewhere.
+    #[error("{path}: {reason}, so a change would not last")]
+    Protected {
+        /// The file.
+        path: String,
+        /// `generated`, `in vendor/`, `ignored by git`.
+        reason: String,
+    },
+    /// A file that cannot be read or is none.
+    #[error("{path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why, as a lower-case fragment.
+        reason: String,
+    },
+    /// Something stands where a file should be made.
+    #[error("{0}: exists already")]
+    Exists(String),
+    /// A folder with files in it would be deleted without the word `recursive`.
+    #[error("{0}: the folder is not empty")]
+    NotEmpty(String),
+    /// Only another name for an import is proposed.
+    #[error("only an alias would be made here ({0}): rename where the symbol is defined")]
+    AliasOnly(String),
+    /// More than one step should change.
+    #[error("more than {CHANGED_FILES_MAX} files would change")]
+    TooManyFiles,
+    /// More than one step should read and write.
+    #[error("more than {} MiB would be read and written", CHANGED_BYTES_MAX / (1024 * 1024))]
+    TooManyBytes,
+}
+
+impl Refusal {
+    /// The kind, for programs.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Malformed(_) => "malformed",
+            Self::NeedsConfirmation(_) => "needs_confirmation",
+            Self::Snippet(_) => "snippet",
+            Self::VersionMismatch { .. } => "version_mismatch",
+            Self::HashMismatch(_) => "hash_mismatch",
+            Self::Overlap { .. } => "overlap",
+            Self::OutOfRange { .. } => "out_of_range",
+            Self::OutsideRoot(_) => "outside_root",
+            Self::Protected { .. } => "protected",
+            Self::Unreadable { .. } => "unreadable",
+            Self::Exists(_) => "exists",
+            Self::NotEmpty(_) => "not_empty",
+            Self::AliasOnly(_) => "alias_only",
+            Self::TooManyFiles => "too_many_files",
+            Self::TooManyBytes => "too_many_bytes",
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What language servers know about a place: locations, hover texts, symbols; and why there is no
+//! answer. As text and as JSON documents.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{count, plain, shown};
+use crate::base::limits::{EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX};
+use crate::base::text::{Position, Range, one_line};
+use crate::base::verdict::Gap;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum No {
+    /// What was asked makes no sense: no such file, line or column.
+    Invalid(String),
+    /// It makes sense and is refused.
+    Refused {
+        /// The kind, for programs.
+        kind: &'static str,
+        /// Why, one line.
+        reason: String,
+    },
+    /// Nobody could be asked, or there was no answer in time.
+    Unmeasured {
+        /// Who should have answered.
+        server: String,
+        /// Why not.
+        gap: Gap,
+    },
+}
+
+/// What was asked, of whom.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The command: `references`.
+    pub command: &'static str,
+    /// The project's root.
+    pub root: PathBuf,
+    /// The server that answered.
+    pub server: Option<String>,
+    /// The place: path and position; a path alone for a whole document.
+    pub at: Option<(String, Option<Position>)>,
+    /// Time from request to answer.
+    pub elapsed_ms: u64,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Relative to the root, or absolute outside of it.
+    pub path: String,
+    /// The range.
+    pub range: Range,
+    /// The source line at its start.
+    pub line: Option<String>,
+}
+
+/// A named thing at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// `function`, `class` and so on.
+    pub kind: &'static str,
+    /// What holds it.
+    pub container: Option<String>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// The line for stderr about an answer that is not there.
+#[must_use]
+pub fn no_text(no: &No) -> String {
+    match no {
+        No::Invalid(reason) | No::Refused { reason, .. } => {
+            format!("moai-ralph: {}", shown(reason))
+        }
+        No::Unmeasured { server, gap } => format!("moai-ralph: not measured: {server} ({gap})"),
+    }
+}
+
+/// The same as a document of the schema that was asked for.
+#[must_use]
+pub fn no_json(schema: &str, asked: &Asked, no: &No) -> Value {
+    let mut document = head(schema, asked, "refused");
+    match no {
+        No::Invalid(reason) => {
+            document["status"] = json!("invalid");
+            document["reason"] = json!(reason);
+        }
+        No::Refused { kind, reason } => {
+            document["kind"] = json!(kind);
+            document["reason"] = json!(reason);
+        }
+        No::Unmeasured { server, gap } => {
+            document["status"] = json!("unmeasured");
+            document["server"] = json!(server);
+            document["reason"] = json!(gap.to_string());
+        }
+    }
+    document
+}
+
+/// The fields that every answer has. `kind` names a refusal, `reason` says it in words.
+pub(super) fn head(schema: &str, asked: &Asked, status: &str) -> Value {
+    let at = asked.at.as_ref().map(|(path, position)| {
+        let position = position.map(|at| json!({"line": at.line, "character": at.character}));
+        json!({"path": path, "position": position})
+    });
+    json!({
+        "schema": schema,
+        "command": asked.command,
+        "root": asked.root.to_string_lossy(),
+        "status": status,
+        "kind": null,
+        "reason": null,
+        "server": asked.server,
+        "at": at,
+        "elapsed_ms": asked.elapsed_ms,
+    })
+}
+
+/// Locations as text: one line each, and what they are. `partial` says why there may be more.
+#[must_use]
+pub fn locations_text(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> String {
+    let mut text = String::new();
+    for place in places.iter().take(LOCATIONS_NAMED_MAX) {
+        let _ = writeln!(text, "{}", place_line(place));
+    }
+    push_more(&mut text, places.len());
+    let files: BTreeSet<&str> = places.iter().map(|place| place.path.as_str()).collect();
+    let word = asked.command.trim_end_matches('s');
+    let (number, files) = (count(places.len(), word), count(files.len(), "file"));
+    push_tail(&mut text, asked, &format!("{number} in {files}"), partial);
+    text
+}
+
+/// `moai-ralph/locations@1`.
+#[must_use]
+pub fn locations_json(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> Value {
+    let mut document = head("moai-ralph/locations@1", asked, "done");
+    document["complete"] = json!(partial.is_none());
+    document["reason"] = json!(partial.map(ToString::to_string));
+    document["locations"] = places.iter().map(place_json).collect();
+    document
+}
+
+/// A hover text; markdown as the server wrote it, without control characters.
+#[must_use]
+pub fn hover_text(hover: &str) -> String {
+    format!("{}\n", super::agent::bounded(&plain(hover), HOVER_CHARS_MAX, "--json has all"))
+}
+
+/// `moai-ralph/hover@1`.
+#[must_use]
+pub fn hover_json(asked: &Asked, hover: &str) -> Value {
+    let mut document = head("moai-ralph/hover@1", asked, "done");
+    document["text"] = json!(hover);
+    document
+}
+
+/// Symbols as text, one line each.
+#[must_use]
+pub fn symbols_text(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> String {
+    let mut text = String::new();
+    for symbol in symbols.iter().take(LOCATIONS_NAMED_MAX) {
+        let container = symbol.container.as_ref().map(|it| format!(" (in {it})"));
+        let start = symbol.place.range.start;
+        let line = format!(
+            "{}:{}:{}: {} {}{}",
+            symbol.place.path,
+            start.line + 1,
+            start.character + 1,
+            symbol.kind,
+            symbol.name,
+            container.unwrap_or_default(),
+        );
+        let _ = writeln!(text, "{}", shown(&line));
+    }
+    push_more(&mut text, symbols.len());
+    push_tail(&mut text, asked, &count(symbols.len(), "symbol"), partial);
+    text
+}
+
+/// `moai-ralph/symbols@1`.
+#[must_use]
+pub fn symbols_json(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> Value {
+    let mut document = head("moai-ralph/symbols@1", asked, "done");
+    let one = |symbol: &Named| {
+        let mut value = place_json(&symbol.place);
+        value["name"] = json!(symbol.name);
+        value["kind"] = json!(symbol.kind);
+        value["container"] = json!(symbol.container);
+        value
+    };
+    document["complete"] = json!(partial.is_none());
+    document["reason"] = json!(partial.map(ToString::to_string));
+    document["symbols"] = symbols.iter().map(one).collect();
+    document
+}
+
+fn push_more(text: &mut String, total: usize) {
+    if let Some(more) = total.checked_sub(LOCATIONS_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "… and {more} more: --json has all");
+    }
+}
+
+fn push_tail(text: &mut String, asked: &Asked, what: &str, partial: Option<&Gap>) {
+    let server = asked.server.as_deref().unwrap_or("language servers");
+    let _ = writeln!(text, "{what} ({server}, {} ms)", asked.elapsed_ms);
+    if let Some(gap) = partial {
+        let _ = writeln!(text, "incomplete: {gap}");
+    }
+}
+
+fn place_line(place: &Place) -> String {
+    let start = place.range.start;
+    let excerpt = place.line.as_deref().unwrap_or_default();
+    let at = format!("{}:{}:{}", shown(&place.path), start.line + 1, start.character + 1);
+    match one_line(excerpt, EXCERPT_CHARS_MAX) {
+        excerpt if excerpt.is_empty() => at,
+        excerpt => format!("{at}: {excerpt}"),
+    }
+}
+
+fn place_json(place: &Place) -> Value {
+    let position = |at: Position| json!({"line": at.line, "character": at.character});
+    let Range { start, end } = place.range;
+    json!({
+        "path": place.path,
+        "range": {"start": position(start), "end": position(end)},
+        "text": place.line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::verdict::Cause;
+
+    fn asked() -> Asked {
+        let at = ("src/a.py".to_owned(), Some(Position { line: 2, character: 4 }));
+        Asked {
+            command: "references",
+            root: PathBuf::from("/r"),
+            server: Some("pyright".to_owned()),
+            at: Some(at),
+            elapsed_ms: 7,
+        }
+    }
+
+    fn place(path: &str, line: u32, text: Option<&str>) -> Place {
+        let at = |character| Position { line, character };
+        let range = Range { start: at(4), end: at(9) };
+        Place { path: path.to_owned(), range, line: text.map(str::to_owned) }
+    }
+
+    #[test]
+    fn locations_are_one_line_each_and_counted() {
+        let places = [
+            place("src/a.py", 2, Some("def total(x):\u{1b}[31m")),
+            place("src/a.py", 9, None),
+            place("/lib/b.pyi", 0, Some("    total: int")),
+        ];
+        insta::assert_snapshot!(locations_text(&asked(), &places, None), @r"
+        src/a.py:3:5: def total(x): [31m
+        src/a.py:10:5
+        /lib/b.pyi:1:5: total: int
+        3 references in 2 files (pyright, 7 ms)
+        ");
+        let document = locations_json(&asked(), &places, None);
+        assert_eq!(document["schema"], "moai-ralph/locations@1");
+        assert_eq!(document["complete"], true);
+        assert_eq!(document["at"]["position"], json!({"line": 2, "character": 4}));
+        assert_eq!(document["locations"][0]["range"]["start"]["line"], 2);
+    }
+
+    #[test]
+    fn what_may_be_missing_is_said() {
+        let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
+        let text = locations_text(&asked(), &[place("a.c", 0, None)], Some(&gap));
+        assert!(text.ends_with("\nincomplete: there is no compile_commands.json\n"), "{text}");
+        let document = locations_json(&asked(), &[], Some(&gap));
+        assert_eq!(document["complete"], false);
+        let many = vec![place("a.py", 0, None); LOCATIONS_NAMED_MAX + 3];
+        let text = locations_text(&asked(), &many, None);
+        assert!(text.contains("\n… and 3 more: --json has all\n203 references"), "{text}");
+    }
+
+    #[test]
+    fn no_answer_is_one_line_and_a_document() {
+        let no = No::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
+        assert_eq!(no_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
+        let document = no_json("moai-ralph/hover@1", &asked(), &no);
+        assert_eq!(
+            (&document["status"], &document["kind"]),
+            (&json!("refused"), &json!("ambiguous"))
+        );
+        let gap = Gap::new(Cause::NotInstalled, "not installed").with_remedy("install it");
+        let no = No::Unmeasured { server: "pyright".into(), gap };
+        assert_eq!(no_text(&no), "moai-ralph: not measured: pyright (not installed: install it)");
+        assert_eq!(no_json("moai-ralph/hover@1", &asked(), &no)["status"], "unmeasured");
+    }
+
+    #[test]
+    fn symbols_name_kind_and_holder() {
+        let symbol = Named {
+            name: "add".into(),
+            kind: "method",
+            container: Some("Cart".into()),
+            place: place("src/cart.py", 3, None),
+        };
+        let text = symbols_text(&asked(), std::slice::from_ref(&symbol), None);
+        assert_eq!(text, "src/cart.py:4:5: method add (in Cart)\n1 symbol (pyright, 7 ms)\n");
+        let document = symbols_json(&asked(), &[symbol], None);
+        assert_eq!(document["symbols"][0]["container"], "Cart");
+    }
+
+    #[test]
+    fn a_hover_text_keeps_its_lines_and_nothing_that_steers_a_terminal() {
+        assert_eq!(hover_text("(function) f\n\u{1b}[31mred"), "(function) f\n[31mred\n");
+    }
+}

@@ -1,0 +1,50 @@
+//! Changes all files of a folder together, from `old` texts to `new` ones and back, until it is
+//! killed. Arguments: the folder of the files, the private folder for records.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use moai_ralph::base::change::{After, Change, ChangeSet};
+use moai_ralph::base::hash::ContentHash;
+use moai_ralph::base::path::RelPath;
+use moai_ralph::files::transaction;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let (Some(root), Some(records)) = (arguments.next(), arguments.next()) else {
+        return ExitCode::FAILURE;
+    };
+    loop {
+        for (from, to) in [("old", "new"), ("new", "old")] {
+            if transaction::apply(&root, &records, &changes(&root, from, to)).is_err() {
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+}
+
+/// Every `f*` changes its text; `moved-old` becomes `made/moved-new`, or the other way round.
+fn changes(root: &Path, from: &str, to: &str) -> ChangeSet {
+    let mut changes = Vec::new();
+    let path = |name: &str| RelPath::parse(name).expect("a relative path");
+    let hash = |name: &str| {
+        let bytes = std::fs::read(root.join(name)).expect("the file is there");
+        (ContentHash::of(&bytes), bytes)
+    };
+    for number in 0..8 {
+        let name = format!("f{number}");
+        let after = format!("{to} {number}\n");
+        changes.push(Change {
+            before: Some(ContentHash::of(format!("{from} {number}\n").as_bytes())),
+            after: Some(After { bytes: after.into_bytes().into(), like: None }),
+            path: path(&name),
+        });
+    }
+    let places = [("old", "moved-old"), ("new", "made/moved-new")];
+    let place = |word: &str| places.iter().find(|(it, _)| *it == word).expect("known").1;
+    let (before, bytes) = hash(place(from));
+    changes.push(Change { path: path(place(from)), before: Some(before), after: None });
+    let after = After { bytes: bytes.into(), like: Some(path(place(from))) };
+    changes.push(Change { path: path(place(to)), before: None, after: Some(after) });
+    ChangeSet { changes, emptied: if from == "new" { vec![path("made")] } else { Vec::new() } }
+}

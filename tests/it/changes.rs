@@ -1,0 +1,90 @@
+//! A process that changes files together and is killed at any moment leaves all of them old or all
+//! of them new, once the next one has looked.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use moai_ralph::files::transaction;
+use tempfile::TempDir;
+
+use crate::support::{PATIENCE, PROGRAM, eventually};
+
+const KILLS: u64 = 40;
+
+#[test]
+fn killed_at_any_moment_all_files_are_old_or_all_are_new() {
+    let folder = TempDir::new().expect("a temporary folder can be made");
+    let base = fs::canonicalize(folder.path()).expect("the folder was just made");
+    let (root, records) = (base.join("project"), base.join("records"));
+    fs::create_dir(&root).expect("the folder is ours");
+    for number in 0..8 {
+        fs::write(root.join(format!("f{number}")), format!("old {number}\n")).expect("ours");
+    }
+    fs::write(root.join("moved-old"), "moved\n").expect("ours");
+    let (mut seen, mut recoveries) = ([0, 0], 0);
+    for kill in 0..KILLS {
+        run_and_kill(&root, &records, Duration::from_millis(kill * 7 % 41));
+        let recovered = transaction::recover(&records).expect("recoverable");
+        assert!(recovered.iter().all(|one| one.left.is_empty()), "{recovered:?}");
+        recoveries += recovered.len();
+        let is_new = state(&root);
+        seen[usize::from(is_new)] += 1;
+        if is_new {
+            back_to_old(&root);
+        }
+    }
+    assert!(recoveries > 0, "never killed in the middle: {seen:?}");
+}
+
+/// Kills the process some time after it has begun to work.
+fn run_and_kill(root: &Path, records: &Path, after: Duration) {
+    let program = Path::new(PROGRAM).with_file_name("examples").join("file-changer");
+    let mut child = Command::new(program)
+        .args([root, records])
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("run `cargo build --examples` first");
+    let has_begun = || records.join("lock").exists().then_some(());
+    eventually(PATIENCE, has_begun).expect("it begins");
+    // The moment is what is tried out here; nothing is waited for.
+    let begun = Instant::now();
+    while begun.elapsed() < after {
+        std::hint::spin_loop();
+    }
+    child.kill().expect("the child is ours");
+    let end = child.wait().expect("the child is ours");
+    assert_eq!(end.signal(), Some(9), "it ended by itself: {end}");
+}
+
+/// Whether everything is new; fails on a mixture and on anything left over.
+fn state(root: &Path) -> bool {
+    let mut names: Vec<String> = fs::read_dir(root)
+        .expect("the folder is ours")
+        .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let texts: Vec<String> = (0..8)
+        .map(|number| fs::read_to_string(root.join(format!("f{number}"))).expect("a file"))
+        .collect();
+    let is_new = texts[0].starts_with("new");
+    let word = if is_new { "new" } else { "old" };
+    let expected: Vec<String> = (0..8).map(|number| format!("{word} {number}\n")).collect();
+    assert_eq!(texts, expected);
+    let moved = if is_new { "made/moved-new" } else { "moved-old" };
+    assert_eq!(fs::read_to_string(root.join(moved)).expect("the moved file"), "moved\n");
+    let mut expected: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
+    expected.push(moved.split('/').next().expect("a name").to_owned());
+    assert_eq!(names, expected, "something is left over");
+    is_new
+}
+
+fn back_to_old(root: &Path) {
+    for number in 0..8 {
+        fs::write(root.join(format!("f{number}")), format!("old {number}\n")).expect("ours");
+    }
+    fs::rename(root.join("made/moved-new"), root.join("moved-old")).expect("ours");
+    fs::remove_dir(root.join("made")).expect("nothing else is in it");
+}
