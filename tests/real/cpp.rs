@@ -1,8 +1,6 @@
 //! clangd: what is broken is found, what is mended is clean, and includers follow their headers.
 
-use serde_json::json;
-
-use crate::servers::{check, findings, project_with};
+use crate::servers::{check, findings, project_in};
 use crate::support::Sandbox;
 
 const MAIN: &str = "#include \"lib.h\"\n\nint main() {\n  int it = made();\n  return it;\n}\n";
@@ -10,10 +8,7 @@ const RIGHT: &str = "#pragma once\n\nint made();\n";
 const WRONG: &str = "#pragma once\n\nint *made();\n";
 
 fn cpp() -> Sandbox {
-    let server = json!({
-        "command": "clangd", "args": ["--background-index", "--log=error"], "diagnostics": "clangd",
-    });
-    let sandbox = project_with("cpp", &json!({"cpp": "cpp", "h": "cpp"}), &server);
+    let sandbox = project_in(&["cpp"]);
     sandbox.write("compile_flags.txt", "-std=c++17\n-xc++\n");
     sandbox.write("lib.h", RIGHT);
     sandbox.write("main.cpp", MAIN);

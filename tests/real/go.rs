@@ -1,9 +1,7 @@
 //! gopls: what is broken is found, what is mended is clean, dependents follow, and a project that
 //! cannot be loaded is said to be one.
 
-use serde_json::json;
-
-use crate::servers::{check, findings, project_with};
+use crate::servers::{check, findings, project_in};
 use crate::support::Sandbox;
 
 const MAIN: &str = "package main\n\nimport \"example.com/app/lib\"\n\nfunc main() {\n\tvar it int = lib.Made()\n\t_ = it\n}\n";
@@ -11,10 +9,7 @@ const RIGHT: &str = "package lib\n\nfunc Made() int { return 1 }\n";
 const WRONG: &str = "package lib\n\nfunc Made() string { return \"\" }\n";
 
 fn go() -> Sandbox {
-    let options = json!({"diagnosticsDelay": "0s"});
-    let server =
-        json!({"command": "gopls", "diagnostics": "gopls", "initialization_options": options});
-    let sandbox = project_with("go", &json!({"go": "go"}), &server);
+    let sandbox = project_in(&["go"]);
     sandbox.write("go.mod", "module example.com/app\n\ngo 1.19\n");
     sandbox.write("lib/lib.go", RIGHT);
     sandbox.write("main.go", MAIN);

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::{Output, Sandbox, test_cache};
 
@@ -20,9 +20,9 @@ fn installed(names: &[&str]) -> PathBuf {
     data
 }
 
-/// A project that uses the installed servers.
+/// A project that uses the installed servers of Python and TypeScript.
 pub(crate) fn project() -> Sandbox {
-    Sandbox::with_data(&installed(&["python", "typescript"]))
+    project_in(&["python", "typescript"])
 }
 
 /// A project whose files of one language are measured by this server of the catalogue, with time
@@ -36,14 +36,9 @@ pub(crate) fn project_of(language: &str, server: &str) -> Sandbox {
     sandbox
 }
 
-/// A project with its own catalogue entry for one server, whose program is on PATH.
-pub(crate) fn project_with(language: &str, extensions: &Value, server: &Value) -> Sandbox {
-    let sandbox = Sandbox::new();
-    let id = server["command"].as_str().expect("a command");
-    let language_entry = json!({"name": language, "extensions": extensions, "servers": [id]});
-    let own = json!({"languages": {language: language_entry}, "servers": {id: server}});
-    sandbox.write(".moai/config/lsp.json", &own.to_string());
-    sandbox
+/// A project that uses the installed servers of these languages.
+pub(crate) fn project_in(languages: &[&str]) -> Sandbox {
+    Sandbox::with_data(&installed(languages))
 }
 
 /// Exit code of a check of one file, which no passing gap may hide.

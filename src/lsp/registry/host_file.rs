@@ -133,6 +133,7 @@ fn unknown_server() -> ServerSpec {
         args: Vec::new(),
         env: BTreeMap::new(),
         diagnostics: Method::Pull,
+        publishes: Publishes::default(),
         ready: Ready::default(),
         lists_files: Vec::new(),
         initialization_options: Value::Null,
