@@ -98,6 +98,8 @@ pub const PULL_RETRY_MS_MIN: u64 = 50;
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
 /// Times one pull is asked again because the server says that its diagnostics are outdated.
 pub const REFRESHES_MAX: u32 = 8;
+/// Time rust-analyzer gets to notice that a project with a fault was mended.
+pub const RUST_RELOAD_MS: u64 = 500;
 /// Time rust-analyzer gets to begin a `cargo check` that it was asked for.
 pub const FLYCHECK_BEGIN_MS_MAX: u64 = 10_000;
 /// Time jdtls gets to publish about a text after it has answered a barrier; then it is sent again.

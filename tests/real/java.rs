@@ -36,7 +36,7 @@ fn its_word_follows_the_edits_and_the_disk() {
     sandbox.write(".moai/config/sections/ralph.yaml", "ralph:\n  lsp: {inline_budget_ms: 500}\n");
     let told = sandbox.tool_write("src/app/Main.java", &wrong).context();
     assert!(told.contains("it follows"), "{told}");
-    let late = eventually(std::time::Duration::from_secs(120), || {
+    let late = eventually(std::time::Duration::from_mins(2), || {
         let told = sandbox.hook("post-tool-batch", &sandbox.payload("PostToolBatch")).context();
         (!told.is_empty()).then_some(told)
     });

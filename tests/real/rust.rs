@@ -11,8 +11,8 @@ const MOVED: &str =
 const RIGHT: &str = "pub fn a() -> usize {\n    1\n}\n";
 const CHANGED: &str = "pub fn a() -> &'static str {\n    \"\"\n}\n";
 
-/// A crate without dependencies. The server comes with the toolchain, whose folders are named because the sandbox has
-/// another home.
+/// A crate without dependencies. The server comes with the toolchain, whose folders are named
+/// because the sandbox has another home.
 fn rust() -> Sandbox {
     let mut sandbox = Sandbox::new();
     let options = "ralph:\n  lsp: {inline_budget_ms: 10000}\n";

@@ -134,14 +134,13 @@ impl Jdtls {
             Stage::Publish(until) if until <= subject.now && !self.is_publishing => {
                 self.send_again()
             }
-            Stage::Publish(until) => wake_at(until, subject),
             Stage::Rebuild(at) if at <= subject.now => self.build(),
             Stage::Rebuild(at) => Step::WakeAt(at),
             Stage::Settle(until) if until <= subject.now && !self.is_publishing => {
                 self.stage = Stage::Confirm;
                 barrier(subject)
             }
-            Stage::Settle(until) => wake_at(until, subject),
+            Stage::Publish(until) | Stage::Settle(until) => wake_at(until, subject),
             Stage::Barrier | Stage::Build | Stage::Confirm => Step::Wait,
         }
     }

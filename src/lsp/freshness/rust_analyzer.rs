@@ -6,12 +6,14 @@
 pub mod flycheck;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::pull::{self, Pull};
 use super::{Heard, Step, Subject};
 use crate::base::finding::{Finding, Severity};
+use crate::base::limits::RUST_RELOAD_MS;
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::findings;
@@ -24,6 +26,8 @@ const UNLINKED: &str = "unlinked-file";
 pub struct RustAnalyzer {
     pull: Pull,
     stage: Stage,
+    /// Whether the server got its moment to notice that its trouble is over.
+    has_waited: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +66,7 @@ fn set_quiet(options: &mut Value) {
 impl RustAnalyzer {
     pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
         if subject.is_loading {
-            return Step::Wait;
+            return self.start_over();
         }
         self.stage = Stage::Native;
         pull::ask(subject)
@@ -119,13 +123,22 @@ impl RustAnalyzer {
             return Step::Done(Err(gap));
         }
         if let Some(gap) = subject.flycheck.lasting_trouble() {
-            return Step::Done(Err(gap));
+            return self.trouble(subject, gap);
         }
         if self.stage == Stage::Last && !subject.flycheck.is_running() {
             return Step::Done(verdict(subject, found));
         }
         self.stage = Stage::Check;
         self.await_run(subject)
+    }
+
+    /// What mends the project may have been told a moment ago, and not be read yet.
+    fn trouble(&mut self, subject: &Subject<'_>, gap: Gap) -> Step {
+        if std::mem::replace(&mut self.has_waited, true) {
+            return Step::Done(Err(gap));
+        }
+        self.stage = Stage::Loading;
+        Step::WakeAt(subject.now + Duration::from_millis(RUST_RELOAD_MS))
     }
 
     fn await_run(&mut self, subject: &Subject<'_>) -> Step {

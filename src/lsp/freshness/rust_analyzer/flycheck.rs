@@ -152,10 +152,11 @@ impl Flycheck {
         let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
         // With pull offered only the compiler's items are published.
         let items: Vec<Value> = items.iter().filter(is_whole).cloned().collect();
-        match items.is_empty() {
-            true => self.published.remove(&file),
-            false => self.published.insert(file, items),
-        };
+        if items.is_empty() {
+            self.published.remove(&file);
+        } else {
+            self.published.insert(file, items);
+        }
     }
 
     /// The compiler's items of one file, as a list of LSP diagnostics.

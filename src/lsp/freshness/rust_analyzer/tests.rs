@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::base::hash::ContentHash;
-use crate::base::limits::FLYCHECK_BEGIN_MS_MAX;
+use crate::base::limits::{FLYCHECK_BEGIN_MS_MAX, RUST_RELOAD_MS};
 use crate::base::path::RelPath;
 use crate::lsp::registry::Catalogue;
 use crate::lsp::session::{Effect, FileChange, Place, Question, Session};
@@ -280,10 +280,13 @@ fn a_run_that_failed_says_why_and_the_next_one_may_do_better() {
 }
 
 #[test]
-fn a_project_that_does_not_load_is_one_gap_at_once() {
+fn a_project_that_does_not_load_is_one_gap_after_a_moment() {
     let mut play = Play::loading();
     play.status("error", true, Some("Failed to load workspaces."));
     play.ask(1, "src/a.rs");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), [""; 0], "the project may have been mended just now");
+    play.wait(RUST_RELOAD_MS);
     assert_eq!(play.answer_requests(&nothing()), 0);
     let expected = "1: ProjectFault the cargo project has a fault: Failed to load workspaces.";
     assert_eq!(play.answers(), [expected]);
