@@ -41,22 +41,28 @@ fn an_edit_is_told_what_it_introduced_once_and_what_it_fixed() {
 #[test]
 fn what_others_wrote_meanwhile_is_part_of_the_answer() {
     let sandbox = Sandbox::new();
-    let log = sandbox.fake_server("pyright-langserver", json!({}));
+    let log = sandbox.fake_server("pyright-langserver", json!({"watch_files": true}));
+    // Files that mention the same names are asked about as well.
+    let is_pull = |message: &Value| {
+        let uri = message["uri"].as_str().unwrap_or_default();
+        message["method"] == "textDocument/diagnostic" && uri.ends_with("app.py")
+    };
     let pulls = |text: &str| {
         sandbox.tool_write("app.py", text);
-        // Files that mention the same names are asked about as well.
-        let is_pull = |message: &&Value| {
-            let uri = message["uri"].as_str().unwrap_or_default();
-            message["method"] == "textDocument/diagnostic" && uri.ends_with("app.py")
-        };
-        json_lines(&log).iter().filter(is_pull).count()
+        json_lines(&log).iter().filter(|message| is_pull(message)).count()
     };
     let first = pulls("word = 1\n");
     assert_eq!(pulls("word = 2\n"), first + 1, "nobody else wrote");
     sandbox.write("other.py", "word = 3\n");
-    // The question that was open while the change was found may have been answered without it.
-    assert_eq!(pulls("word = 4\n"), first + 3, "asked again");
-    assert_eq!(pulls("word = 5\n"), first + 4, "nobody else wrote");
+    let third = pulls("word = 4\n");
+    let messages = json_lines(&log);
+    let is_told = |message: &Value| {
+        message["method"] == "workspace/didChangeWatchedFiles"
+            && message["params"].to_string().contains("other.py")
+    };
+    let told = messages.iter().position(is_told).expect("the server hears of other.py");
+    assert!(messages[told..].iter().any(is_pull), "asked when it knew");
+    assert_eq!(pulls("word = 5\n"), third + 1, "nobody else wrote");
 }
 
 #[test]
