@@ -1,6 +1,10 @@
 //! Real language servers, installed by the program itself, and what they find in real files.
 
+mod edits;
 mod importers;
+#[path = "../../benches/edits/play.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod play;
 mod python;
 mod servers;
 #[path = "../it/support.rs"]

@@ -1,0 +1,41 @@
+//! Random edits of real packages: nothing that was said is stale, nothing wrong is called clean, and
+//! every error is found.
+
+use crate::play::play;
+use crate::play::servers::Server;
+use crate::play::stage::Stage;
+use crate::servers::project;
+
+/// Steps of one play.
+const STEPS: usize = 30;
+/// The seed, unless the environment names another one.
+const SEED: u64 = 1;
+
+fn check(name: &str) {
+    let named = std::env::var("MOAI_RALPH_EDITS_SEED").ok();
+    let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
+    println!("MOAI_RALPH_EDITS_SEED={seed}");
+    let sandbox = project();
+    let stage = Stage::new(&sandbox, name);
+    let server = Server::named(name);
+    server.lay(&stage);
+    let score = play(&stage, server, STEPS, seed);
+    println!("{score:#?}");
+    let complaints = score.complaints();
+    assert!(complaints.is_empty(), "seed {seed}: {complaints:#?}");
+}
+
+#[test]
+fn pyright_after_random_edits() {
+    check("pyright");
+}
+
+#[test]
+fn typescript_after_random_edits() {
+    check("typescript-language-server");
+}
+
+#[test]
+fn typescript_7_after_random_edits() {
+    check("typescript-native");
+}
