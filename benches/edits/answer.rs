@@ -38,8 +38,11 @@ impl Answer {
             return Self::default();
         }
         let json = output.json();
-        let words =
-            [&json["hookSpecificOutput"]["additionalContext"], &json["reason"], &json["systemMessage"]];
+        let words = [
+            &json["hookSpecificOutput"]["additionalContext"],
+            &json["reason"],
+            &json["systemMessage"],
+        ];
         let words: Vec<&str> = words.iter().filter_map(|it| it.as_str()).collect();
         let mut answer = Self { text: words.join("\n"), ..Self::default() };
         for line in answer.text.clone().lines() {

@@ -8,7 +8,7 @@ use std::process::Command;
 use moai_ralph::base::hash::ContentHash;
 
 use super::stage::Stage;
-use crate::support::{CHECKOUT, test_cache};
+use crate::support::{CHECKOUT, test_cache, write_file};
 
 /// A change of an export that breaks files which use it.
 #[derive(Debug)]
@@ -146,4 +146,14 @@ pub(crate) fn copy(from: &Path, stage: &Stage<'_>, to: &str, is_wanted: &dyn Fn(
             stage.write(&target, &text);
         }
     }
+}
+
+/// A path beside the stages, for what is no part of a project.
+pub(crate) fn outside_path(stage: &Stage<'_>, name: &str) -> PathBuf {
+    stage.sandbox.base().join("outside").join(name)
+}
+
+/// Writes such a file.
+pub(crate) fn outside(stage: &Stage<'_>, name: &str, text: &str) {
+    write_file(&outside_path(stage, name), text);
 }

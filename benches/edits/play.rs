@@ -6,10 +6,13 @@
 //! check, and both are held against what a batch tool says about the same bytes from scratch.
 
 mod answer;
+mod c;
 mod dice;
+mod go;
 mod moves;
 mod package;
 mod python;
+mod rust;
 pub(crate) mod score;
 pub(crate) mod servers;
 pub(crate) mod stage;
@@ -177,8 +180,7 @@ impl Play<'_> {
         let old = planted(&change.before);
         let new = planted(&change.after);
         let is_new = |number: &usize| !old.iter().any(|(it, _)| it == number);
-        let introduced: Vec<usize> =
-            new.iter().map(|(number, _)| *number).filter(is_new).collect();
+        let introduced: Vec<usize> = new.iter().map(|(number, _)| *number).filter(is_new).collect();
         self.judge_late(answer);
         for number in introduced {
             let line = self.line_of(&change.path, number);
@@ -191,7 +193,8 @@ impl Play<'_> {
             }
             let is_silent = answer.gaps.is_empty() && !change.is_command;
             if is_silent {
-                let text = format!("{} after an error was put into it: {}", change.path, answer.text);
+                let text =
+                    format!("{} after an error was put into it: {}", change.path, answer.text);
                 self.complain_clean(&text);
             }
             let (path, is_command) = (change.path.clone(), change.is_command);
@@ -291,7 +294,7 @@ impl Play<'_> {
             } else if answer.is_cut {
                 self.score.dependents.expected -= 1;
             } else {
-                let line = format!("step {}: {path}: {}", self.step, brief(&answer.text));
+                let line = format!("step {}: {path}", self.step);
                 self.score.dependents.missed.push(line);
             }
         }
@@ -364,6 +367,18 @@ impl Play<'_> {
         self.judge_errors(&answer);
         self.judge_clean(&answer);
     }
+}
+
+/// 0-based lines of the errors that were put into a text.
+pub(crate) fn planted_lines(text: &str) -> Vec<u64> {
+    planted(text).into_iter().map(|(_, line)| u64::from(line)).collect()
+}
+
+/// The text with an error of this number at the first place there is.
+pub(crate) fn sample(server: &Server, text: &str, number: usize) -> String {
+    let places = server.package.places(text);
+    let at = places.first().expect("an edited file has a place for an error");
+    server.package.plant(text, *at, number, number)
 }
 
 /// Enough of a text to know it by.

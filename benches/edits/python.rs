@@ -13,7 +13,14 @@ const SOURCES: Download = Download {
     file: "packaging-25.0-py3-none-any.whl",
     hash: "ea34d75f9b713cf96f0a28d66cb0f2f6261773e5249e2858b34fdd5ff605d225",
     fetch: &[
-        "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+        "python3",
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
         "packaging==25.0",
     ],
     unpack: &["python3", "-m", "zipfile", "-e"],
@@ -41,6 +48,11 @@ pub(crate) const PACKAGE: Package = Package {
     breaks: &[
         Break {
             file: "packaging/version.py",
+            from: "    def __init__(self, version: str) -> None:",
+            to: "    def __init__(self, version: str, strict: bool) -> None:",
+        },
+        Break {
+            file: "packaging/version.py",
             from: "class _TrimmedRelease(Version):",
             to: "class _ShortRelease(Version):",
         },
@@ -54,11 +66,7 @@ pub(crate) const PACKAGE: Package = Package {
             from: "def parse_tag(tag: str) -> frozenset[Tag]:",
             to: "def parse_tag(tag: str, strict: bool) -> frozenset[Tag]:",
         },
-        Break {
-            file: "packaging/_elffile.py",
-            from: "class ELFFile:",
-            to: "class ELFReader:",
-        },
+        Break { file: "packaging/_elffile.py", from: "class ELFFile:", to: "class ELFReader:" },
         Break {
             file: "packaging/_structures.py",
             from: "\nInfinity = InfinityType()",
@@ -85,7 +93,7 @@ fn lay(stage: &Stage<'_>) {
 /// The command line program beside the language server.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     let name = server.command.trim_end_matches("-langserver");
-    let mut command: Command = stage.command(server.beside(stage.sandbox, name));
+    let mut command: Command = stage.command(server.beside(name));
     let (stdout, _) = output_of(command.args(["--outputjson", "-p", "."]));
     let report: Value = serde_json::from_str(&stdout)
         .unwrap_or_else(|error| panic!("{name} --outputjson: {error}: {stdout}"));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::package::Package;
 use super::stage::Stage;
 use super::truth::Truth;
-use super::{python, typescript};
+use super::{c, go, python, rust, typescript};
 use crate::support::{Sandbox, test_cache};
 
 /// How a client of this server alone learns what is wrong after a change.
@@ -78,12 +78,7 @@ const TYPESCRIPT: Server = Server {
 /// All rows, in the order in which they are played.
 pub(crate) const SERVERS: &[Server] = &[
     PYTHON,
-    Server {
-        name: "basedpyright",
-        command: "basedpyright-langserver",
-        is_chosen: true,
-        ..PYTHON
-    },
+    Server { name: "basedpyright", command: "basedpyright-langserver", is_chosen: true, ..PYTHON },
     TYPESCRIPT,
     Server {
         name: "typescript-native",
@@ -95,15 +90,51 @@ pub(crate) const SERVERS: &[Server] = &[
         files: &[("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n")],
         ..TYPESCRIPT
     },
+    Server {
+        name: "gopls",
+        language: "go",
+        package: &go::PACKAGE,
+        command: "gopls",
+        args: &[],
+        language_id: "go",
+        natural: Natural::Publish,
+        initialization: "{\"diagnosticsDelay\": \"0s\"}",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: go::truth,
+    },
+    Server {
+        name: "rust-analyzer",
+        language: "rust",
+        package: &rust::PACKAGE,
+        command: "rust-analyzer",
+        args: &[],
+        language_id: "rust",
+        natural: Natural::SaveAndPublish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: rust::truth,
+    },
+    Server {
+        name: "clangd",
+        language: "cpp",
+        package: &c::PACKAGE,
+        command: "clangd",
+        args: &["--background-index"],
+        language_id: "c",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: c::truth,
+    },
 ];
 
 impl Server {
-    /// Its row.
-    pub(crate) fn named(name: &str) -> &'static Self {
-        let found = SERVERS.iter().find(|server| server.name == name);
-        found.unwrap_or_else(|| panic!("no row for {name}"))
-    }
-
     /// Makes the project of a play: sources, configuration, and the choice of this server.
     pub(crate) fn lay(&self, stage: &Stage<'_>) {
         (self.package.lay)(stage);
@@ -136,8 +167,22 @@ impl Server {
         serde_json::from_str(self.initialization).expect("the rows hold JSON")
     }
 
+    /// Puts what the catalogue installs into the sandbox's data folder; `Err` says what is missing.
+    pub(crate) fn install(&self, sandbox: &Sandbox) -> Result<(), String> {
+        if self.program().is_none() && Catalogue::built_in().server(self.name).is_some() {
+            let output = sandbox.run(&["server", "install", self.language]);
+            if output.code != 0 {
+                return Err(output.stderr.trim().to_owned());
+            }
+        }
+        match self.program() {
+            Some(_) => Ok(()),
+            None => Err(format!("{} is neither installed nor on PATH", self.command)),
+        }
+    }
+
     /// Its program: what `server install` put into the downloads, else the first on PATH.
-    pub(crate) fn program(&self, _sandbox: &Sandbox) -> Option<PathBuf> {
+    pub(crate) fn program(&self) -> Option<PathBuf> {
         let installed = test_cache().join("data/servers").read_dir().ok()?.flatten();
         let prefix = format!("{}@", self.name);
         let own = installed.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
@@ -148,8 +193,8 @@ impl Server {
     }
 
     /// A program that comes with the server.
-    pub(crate) fn beside(&self, sandbox: &Sandbox, name: &str) -> PathBuf {
-        let program = self.program(sandbox).expect("a server that is not there is not played");
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        let program = self.program().expect("a server that is not there is not played");
         program.with_file_name(name)
     }
 }
@@ -159,4 +204,17 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found = std::env::split_paths(&path).map(|folder| folder.join(name));
     found.into_iter().find(|program: &PathBuf| Path::is_file(program))
+}
+
+/// Lets toolchains find what they keep in the developer's home.
+pub(crate) fn environment(sandbox: &mut Sandbox) {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        let folder = std::env::var_os(name).map_or_else(|| home.join(folder), PathBuf::from);
+        sandbox.set(name, folder);
+    }
+    sandbox.set("CARGO_NET_OFFLINE", "true");
+    sandbox.set("GOCACHE", test_cache().join("go-build"));
+    sandbox.set("GOFLAGS", "-mod=mod");
+    sandbox.set("GOPROXY", "off");
 }

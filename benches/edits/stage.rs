@@ -45,6 +45,16 @@ impl<'s> Stage<'s> {
         Some(below.to_string_lossy().into_owned())
     }
 
+    /// The files of one folder, by name.
+    pub(crate) fn files_in(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).expect("the stage is laid").flatten();
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let mut files: Vec<String> =
+            entries.map(|entry| format!("{folder}/{}", name(entry))).collect();
+        files.sort();
+        files
+    }
+
     pub(crate) fn commit(&self) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", "start"]);

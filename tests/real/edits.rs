@@ -2,7 +2,7 @@
 //! every error is found.
 
 use crate::play::play;
-use crate::play::servers::Server;
+use crate::play::servers::{SERVERS, environment};
 use crate::play::stage::Stage;
 use crate::servers::project;
 
@@ -15,9 +15,10 @@ fn check(name: &str) {
     let named = std::env::var("MOAI_RALPH_EDITS_SEED").ok();
     let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
     println!("MOAI_RALPH_EDITS_SEED={seed}");
-    let sandbox = project();
+    let mut sandbox = project();
+    environment(&mut sandbox);
     let stage = Stage::new(&sandbox, name);
-    let server = Server::named(name);
+    let server = SERVERS.iter().find(|server| server.name == name).expect("it has a row");
     server.lay(&stage);
     let score = play(&stage, server, STEPS, seed);
     println!("{score:#?}");
