@@ -70,6 +70,7 @@ fn one(
         table.unmeasured(server.name, &reason);
         return Vec::new();
     }
+    let _ = writeln!(std::io::stderr(), "playing with {}", server.name);
     let stage = Stage::new(sandbox, server.name);
     server.lay(&stage);
     let score = play::play(&stage, server, steps, seed);

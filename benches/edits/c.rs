@@ -51,7 +51,7 @@ pub(crate) const PACKAGE: Package = Package {
         let is_function = line.starts_with(|first: char| first.is_ascii_alphabetic());
         is_function && line.ends_with(") {")
     },
-    errors: &["    int *bench_#_ = #.5;", "    int bench_#_ = nowhere_#;"],
+    errors: &["    int (*bench_#_)[#] = 1.5;", "    int bench_#_ = nowhere_#;"],
 };
 
 fn lay(stage: &Stage<'_>) {

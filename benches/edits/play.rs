@@ -9,8 +9,10 @@ mod answer;
 mod c;
 mod dice;
 mod go;
+mod java;
 mod moves;
 mod package;
+mod php;
 mod python;
 mod rust;
 pub(crate) mod score;
@@ -181,7 +183,7 @@ impl Play<'_> {
         let new = planted(&change.after);
         let is_new = |number: &usize| !old.iter().any(|(it, _)| it == number);
         let introduced: Vec<usize> = new.iter().map(|(number, _)| *number).filter(is_new).collect();
-        self.judge_late(answer);
+        self.judge_late(answer, false);
         for number in introduced {
             let line = self.line_of(&change.path, number);
             let is_told = line.is_some_and(|line| answer.names(&change.path, line));
@@ -209,12 +211,13 @@ impl Play<'_> {
     }
 
     /// Errors of earlier steps that this hook tells; those that are gone need not be told.
-    fn judge_late(&mut self, answer: &Answer) {
+    fn judge_late(&mut self, answer: &Answer, is_stop: bool) {
         for untold in std::mem::take(&mut self.untold) {
             let line = self.line_of(&untold.path, untold.number);
             let found = self.found(untold.is_command);
             match line {
                 None => found.expected -= 1,
+                Some(line) if answer.names(&untold.path, line) && is_stop => found.at_last += 1,
                 Some(line) if answer.names(&untold.path, line) => found.later += 1,
                 Some(_) => self.untold.push(untold),
             }
@@ -284,7 +287,7 @@ impl Play<'_> {
         let line = format!("{}: Stop: {}", self.step, brief(&answer.text));
         self.score.journal.push(line);
         self.note(&answer);
-        self.judge_late(&answer);
+        self.judge_late(&answer, true);
         self.judge_errors(&answer);
         for path in dependents {
             self.score.dependents.expected += 1;
@@ -363,7 +366,7 @@ impl Play<'_> {
         let (output, _) = self.stage.hook("post-tool-use", &input);
         let answer = Answer::of_hook(&output, self.server.name);
         self.note(&answer);
-        self.judge_late(&answer);
+        self.judge_late(&answer, false);
         self.judge_errors(&answer);
         self.judge_clean(&answer);
     }

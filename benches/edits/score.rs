@@ -92,9 +92,11 @@ impl Score {
         .concat()
     }
 
-    /// Counts the reasons of one answer; numbers in them differ and do not matter.
+    /// Counts the reasons of one answer; the names and numbers in them do not matter.
     pub(crate) fn count_gaps(&mut self, gaps: &[String]) {
         for gap in gaps {
+            let inside = gap.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+            let gap = inside.filter(|it| it.contains(' ')).unwrap_or(gap);
             let reason: String =
                 gap.chars().map(|it| if it.is_ascii_digit() { '#' } else { it }).collect();
             *self.gaps.entry(reason).or_default() += 1;

@@ -1,6 +1,7 @@
 //! The language servers that are played with: one row each. It must not know how a play goes.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use moai_ralph::lsp::registry::Catalogue;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::package::Package;
 use super::stage::Stage;
 use super::truth::Truth;
-use super::{c, go, python, rust, typescript};
+use super::{c, go, java, php, python, rust, typescript};
 use crate::support::{Sandbox, test_cache};
 
 /// How a client of this server alone learns what is wrong after a change.
@@ -132,6 +133,34 @@ pub(crate) const SERVERS: &[Server] = &[
         files: &[],
         truth: c::truth,
     },
+    Server {
+        name: "jdtls",
+        language: "java",
+        package: &java::PACKAGE,
+        command: "jdtls",
+        args: &[],
+        language_id: "java",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: java::truth,
+    },
+    Server {
+        name: "intelephense",
+        language: "php",
+        package: &php::PACKAGE,
+        command: "intelephense",
+        args: &["--stdio"],
+        language_id: "php",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: php::truth,
+    },
 ];
 
 impl Server {
@@ -169,16 +198,21 @@ impl Server {
 
     /// Puts what the catalogue installs into the sandbox's data folder; `Err` says what is missing.
     pub(crate) fn install(&self, sandbox: &Sandbox) -> Result<(), String> {
-        if self.program().is_none() && Catalogue::built_in().server(self.name).is_some() {
-            let output = sandbox.run(&["server", "install", self.language]);
-            if output.code != 0 {
-                return Err(output.stderr.trim().to_owned());
-            }
+        if self.program().is_some() {
+            return Ok(());
         }
-        match self.program() {
-            Some(_) => Ok(()),
-            None => Err(format!("{} is neither installed nor on PATH", self.command)),
+        if Catalogue::built_in().server(self.name).is_none() {
+            return Err(format!("{} is not on PATH", self.command));
         }
+        let output = sandbox.run(&["server", "install", self.language]);
+        if output.code == 0 { Ok(()) } else { Err(output.stderr.trim().to_owned()) }
+    }
+
+    /// Its process for a client that is not the engine.
+    pub(crate) fn command(&self, stage: &Stage<'_>) -> Option<Command> {
+        let mut command = stage.command(self.program()?);
+        command.args(self.args);
+        Some(command)
     }
 
     /// Its program: what `server install` put into the downloads, else the first on PATH.

@@ -68,9 +68,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
 }
 
 fn start(stage: &Stage<'_>, server: &Server, file: &str, text: &str) -> Result<RawClient, String> {
-    let program = server.program().ok_or("its program is not there")?;
-    let mut command = stage.command(program);
-    command.args(server.args);
+    let command = server.command(stage).ok_or("its program is not there")?;
     let python = on_path("python3").map(|path| path.display().to_string());
     let start = Start {
         command,

@@ -1,13 +1,15 @@
 //! The least a client of a language server must do, for comparison: one process, one open
 //! document, a change and a pull at a time. It keeps no state and checks nothing.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 
-use moai_ralph::base::path::to_uri;
+use moai_ralph::base::path::{from_uri, to_uri};
 use moai_ralph::wire::framing::{Decoder, encode};
 use moai_ralph::wire::jsonrpc::{Id, Message};
 use serde_json::{Value, json};
@@ -62,18 +64,24 @@ impl RawClient {
         client.request("initialize", params);
         client.notify("initialized", json!({}));
         client.notify("workspace/didChangeConfiguration", json!({"settings": client.settings}));
-        client.notify(
-            "textDocument/didOpen",
-            json!({"textDocument": {
-                "uri": client.uri, "languageId": start.language_id, "version": 1,
-                "text": start.text,
-            }}),
-        );
+        client.open(start.file, start.language_id, start.text);
         client
     }
 
-    /// Changes the document.
+    /// Opens one more document, which is never changed.
+    pub(crate) fn open(&mut self, file: &Path, language_id: &str, text: &str) {
+        let document =
+            json!({"uri": to_uri(file), "languageId": language_id, "version": 1, "text": text});
+        self.notify("textDocument/didOpen", json!({"textDocument": document}));
+    }
+
+    /// Changes the document; what the server has said before is forgotten.
     pub(crate) fn change(&mut self, text: &str) {
+        while let Ok(message) = self.messages.try_recv() {
+            if let Message::Request { id, method, params } = message {
+                self.reply(id, &method, &params);
+            }
+        }
         self.version += 1;
         let document = json!({"uri": self.uri, "version": self.version});
         self.notify(
@@ -101,7 +109,9 @@ impl RawClient {
         loop {
             match self.messages.recv_timeout(PATIENCE).ok()? {
                 Message::Notification { method, params }
-                    if method == "textDocument/publishDiagnostics" && params["uri"] == self.uri =>
+                    if method == "textDocument/publishDiagnostics"
+                        && params["uri"] == self.uri
+                        && params["version"].as_i64().is_none_or(|it| it == self.version) =>
                 {
                     return Some(error_lines(&params["diagnostics"]));
                 }
@@ -109,6 +119,36 @@ impl RawClient {
                 Message::Response { .. } | Message::Notification { .. } => {}
             }
         }
+    }
+
+    /// Waits for a notification; a server that never sends it is waited for until patience ends.
+    pub(crate) fn wait_for(&mut self, notification: &str) {
+        while let Ok(message) = self.messages.recv_timeout(PATIENCE) {
+            match message {
+                Message::Notification { method, .. } if method == notification => return,
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+    }
+
+    /// The last published 0-based lines of errors of each file, once nothing is published any more.
+    pub(crate) fn all_published(&mut self, quiet: Duration) -> BTreeMap<PathBuf, Vec<u64>> {
+        let mut files = BTreeMap::new();
+        while let Ok(message) = self.messages.recv_timeout(quiet) {
+            match message {
+                Message::Notification { method, params }
+                    if method == "textDocument/publishDiagnostics" =>
+                {
+                    if let Some(file) = params["uri"].as_str().and_then(from_uri) {
+                        files.insert(file, error_lines(&params["diagnostics"]));
+                    }
+                }
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+        files
     }
 
     /// Sends a request and waits for its answer; answers what the server asks meanwhile.

@@ -6,6 +6,9 @@ mod importers;
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod play;
 mod python;
+#[path = "../../benches/hook_round_trip/raw_client.rs"]
+#[expect(dead_code, reason = "shared with the benches, which use the rest")]
+mod raw_client;
 mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
