@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::package::{Break, Package, crate_folder};
+use super::package::{Break, Package, crate_folder, has_ending};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of};
@@ -58,7 +58,7 @@ fn lay(stage: &Stage<'_>) {
     let sources = crate_folder("libz-sys").join("src/zlib");
     for entry in std::fs::read_dir(&sources).expect("the crate carries zlib").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if UNITS.contains(&name.as_str()) || name.ends_with(".h") {
+        if UNITS.contains(&name.as_str()) || has_ending(&name, "h") {
             let text = std::fs::read_to_string(entry.path()).expect("sources are text");
             stage.write(&format!("zlib/{name}"), &text);
         }

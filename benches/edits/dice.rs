@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats on every machine (SplitMix64, Steele and others 2014). It must
+//! Random numbers that a seed repeats on every machine (`SplitMix64`, Steele and others 2014). It must
 //! not know what is drawn.
 
 /// A sequence of draws.

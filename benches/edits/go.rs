@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::package::{Break, Package};
+use super::package::{Break, Package, has_ending, outside, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
@@ -66,7 +66,7 @@ fn lay(stage: &Stage<'_>) {
         let folder = PathBuf::from(root.trim()).join("src/go").join(package);
         for entry in std::fs::read_dir(folder).expect("Go comes with its sources").flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.ends_with(".go") || name.ends_with("_test.go") {
+            if !has_ending(&name, "go") || name.ends_with("_test.go") {
                 continue;
             }
             let mut text = std::fs::read_to_string(entry.path()).expect("sources are text");
@@ -77,12 +77,12 @@ fn lay(stage: &Stage<'_>) {
         }
     }
     stage.write("go.mod", "module play\n\ngo 1.18\n");
-    super::package::outside(stage, "check.go", CHECKER);
+    outside(stage, "check.go", CHECKER);
 }
 
 /// The toolchain's own type checker.
 pub(crate) fn truth(stage: &Stage<'_>, _: &Server) -> Truth {
-    let checker = super::package::outside_path(stage, "check.go");
+    let checker = outside_path(stage, "check.go");
     let mut command = stage.command("go");
     let (stdout, stderr) = output_of(command.args(["run"]).arg(checker).args(PACKAGES));
     assert!(stderr.is_empty(), "the checker works: {stderr}");

@@ -134,14 +134,19 @@ pub(crate) fn crate_folder(name: &str) -> PathBuf {
     Path::new(manifest).parent().expect("a manifest lies in a folder").to_path_buf()
 }
 
-/// Copies the files of a folder and of its subfolders that are wanted.
-pub(crate) fn copy(from: &Path, stage: &Stage<'_>, to: &str, is_wanted: &dyn Fn(&str) -> bool) {
+/// Whether a file name ends like this, the dot left out.
+pub(crate) fn has_ending(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|it| it == ending)
+}
+
+/// Copies the files of a folder and of its subfolders that end like this, the dot left out.
+pub(crate) fn copy(from: &Path, stage: &Stage<'_>, to: &str, ending: &str) {
     for entry in fs::read_dir(from).expect("the sources can be read").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let target = format!("{to}/{name}");
         if entry.path().is_dir() {
-            copy(&entry.path(), stage, &target, is_wanted);
-        } else if is_wanted(&name) {
+            copy(&entry.path(), stage, &target, ending);
+        } else if has_ending(&name, ending) {
             let text = fs::read_to_string(entry.path()).expect("sources are text");
             stage.write(&target, &text);
         }

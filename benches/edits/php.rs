@@ -35,7 +35,7 @@ pub(crate) const PACKAGE: Package = Package {
         },
     ],
     moves: &[("src/order0.php", "src/renamed0.php")],
-    is_head: |line| line == "{",
+    is_head: |line| line.starts_with("function ") && line.ends_with('{'),
     errors: &["    $bench_#_ = nowhere_#();", "    $bench_#_ = new Nowhere#();"],
 };
 
@@ -43,9 +43,9 @@ fn lay(stage: &Stage<'_>) {
     for file in 0..FILES {
         let (one, other) = (file.saturating_sub(1), file.saturating_sub(2));
         let text = format!(
-            "<?php\n\nnamespace Play;\n\nfunction total{file}(int $count): int\n{{\n    \
+            "<?php\n\nnamespace Play;\n\nfunction total{file}(int $count): int {{\n    \
              $order = new Order{one}();\n    return $order->label('a') . $count;\n}}\n\n\
-             function twice{file}(int $count): int\n{{\n    return total{other}($count) * 2;\n}}\n\n\
+             function twice{file}(int $count): int {{\n    return total{other}($count) * 2;\n}}\n\n\
              class Order{file}\n{{\n    public function label(string $name): string\n    {{\n        \
              return $name;\n    }}\n}}\n"
         );

@@ -132,9 +132,10 @@ impl Play<'_> {
             // A Write of the same text is a write, too.
             stage.write(&change.path, &change.after);
             let command = format!("sed -i -e '{}s/x/y/' {}", self.step, change.path);
-            match change.is_command {
-                true => stage.commanded(&command),
-                false => stage.edited(&change.path, &change.before, &change.after),
+            if change.is_command {
+                stage.commanded(&command)
+            } else {
+                stage.edited(&change.path, &change.before, &change.after)
             }
         };
         let (output, elapsed) = stage.hook("post-tool-use", &input);

@@ -86,7 +86,7 @@ pub(crate) const PACKAGE: Package = Package {
 
 fn lay(stage: &Stage<'_>) {
     let sources = SOURCES.unpacked(stage).join("packaging");
-    copy(&sources, stage, "packaging", &|name| name.ends_with(".py"));
+    copy(&sources, stage, "packaging", "py");
     stage.write("pyrightconfig.json", CONFIGURATION);
 }
 

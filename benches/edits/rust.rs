@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::package::{Break, Package, copy, crate_folder};
+use super::package::{Break, Package, copy, crate_folder, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
@@ -50,14 +50,14 @@ pub(crate) const PACKAGE: Package = Package {
 };
 
 fn lay(stage: &Stage<'_>) {
-    copy(&crate_folder("heck").join("src"), stage, "src", &|name| name.ends_with(".rs"));
+    copy(&crate_folder("heck").join("src"), stage, "src", "rs");
     stage.write("Cargo.toml", MANIFEST);
     stage.write(".gitignore", "target/\nCargo.lock\n");
 }
 
 /// The compiler, with the tests' code as well, as the language server runs it.
 pub(crate) fn truth(stage: &Stage<'_>, _: &Server) -> Truth {
-    let folder = super::package::outside_path(stage, "target");
+    let folder = outside_path(stage, "target");
     let mut command = stage.command("cargo");
     command.args(["check", "--offline", "--all-targets", "--message-format", "json"]);
     let (stdout, _) = output_of(command.arg("--target-dir").arg(folder));

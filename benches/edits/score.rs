@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// Files broken by a change elsewhere that the Stop names, in percent.
+pub(crate) const DEPENDENTS_PERCENT_MIN: f64 = 95.0;
+
 /// How many were expected and how many were found, at which occasion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
@@ -77,8 +80,10 @@ impl Score {
         times.get(times.len() / 2).copied()
     }
 
-    /// Everything that was wrong, one line each.
+    /// Everything that was wrong, one line each; a few missed dependents are none.
     pub(crate) fn complaints(&self) -> Vec<String> {
+        let is_enough = self.dependents.percent() >= DEPENDENTS_PERCENT_MIN;
+        let dependents = if is_enough { &[][..] } else { &self.dependents.missed };
         let named = |what: &'static str, of: &[String]| {
             of.iter().map(|it| format!("{what}: {it}")).collect::<Vec<_>>()
         };
@@ -87,7 +92,7 @@ impl Score {
             named("false clean", &self.false_clean),
             named("missed error", &self.by_tool.missed),
             named("missed error of a command", &self.by_command.missed),
-            named("missed dependent", &self.dependents.missed),
+            named("missed dependent", dependents),
         ]
         .concat()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::play::score::Score;
+use crate::play::score::{DEPENDENTS_PERCENT_MIN, Score};
 use crate::timing::Timing;
 
 /// Exit code when a budget is exceeded.
@@ -12,8 +12,6 @@ const UNMEASURED: u8 = 4;
 
 /// Errors of the edited file that are found, in percent.
 const OWN_PERCENT_MIN: f64 = 100.0;
-/// Files broken by a change elsewhere that the Stop names, in percent.
-const DEPENDENTS_PERCENT_MIN: f64 = 95.0;
 /// How many times as long as a minimal client's an answer may take.
 const RATIO_MAX: f64 = 1.15;
 /// Resident memory of the engine beside the servers of the run, in MB (10⁶ bytes).

@@ -16,7 +16,7 @@ const PAIRS: usize = 6;
 /// Pairs before the first that counts.
 const WARM_UP: usize = 2;
 /// Between two edits, so that what a server does after its answer is in nobody's time.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Middle times of the hook and of the raw client.
 #[derive(Clone, Copy, Debug)]
@@ -39,24 +39,27 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
     let mut raw = start(stage, server, file, &clean)?;
     let (mut hooks, mut raws, mut last) = (Vec::new(), Vec::new(), clean.clone());
     for pair in 0..WARM_UP + PAIRS {
-        // The text of the other client's edit is another one: a server may remember what it saw.
-        for (number, is_wrong) in [(pair * 2, true), (pair * 2 + 1, false)] {
-            let text = |who| {
-                if is_wrong { sample(server, &clean, number * 2 + who) } else { clean.clone() }
-            };
-            sleep(PAUSE);
-            let (before, after) = (last, text(0));
-            let hook = by_hook(stage, server, file, &before, &after);
-            sleep(PAUSE);
-            last = text(1);
-            let by_hand = by_hand(&mut raw, stage, server, file, &last)?;
-            if !matches!(server.natural, Natural::SaveAndPublish) {
-                last = after;
+        for is_wrong in [true, false] {
+            // Each has a text of its own, because a server may remember what it saw; and each is
+            // the first in turn, because the other's server may still be at work.
+            for turn in 0..2 {
+                let is_hook = (pair + turn) % 2 == 0;
+                let number = pair * 2 + usize::from(is_hook);
+                let text = if is_wrong { sample(server, &clean, number) } else { clean.clone() };
+                sleep(PAUSE);
+                if is_hook {
+                    hooks.push(by_hook(stage, server, file, &last, &text)?);
+                } else {
+                    raws.push(by_hand(&mut raw, stage, server, file, &text)?);
+                }
+                if is_hook || server.natural == Natural::SaveAndPublish {
+                    last = text;
+                }
             }
-            if pair >= WARM_UP {
-                hooks.push(hook?);
-                raws.push(by_hand);
-            }
+        }
+        if pair + 1 == WARM_UP {
+            hooks.clear();
+            raws.clear();
         }
     }
     Ok(Timing { hook: middle(hooks), raw: middle(raws) })

@@ -67,7 +67,7 @@ pub(crate) const PACKAGE: Package = Package {
 
 fn lay(stage: &Stage<'_>) {
     let sources = SOURCES.unpacked(stage).join("package/src");
-    copy(&sources, stage, "src", &|name| name.ends_with(".ts"));
+    copy(&sources, stage, "src", "ts");
     stage.write("tsconfig.json", CONFIGURATION);
 }
 

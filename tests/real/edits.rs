@@ -1,6 +1,8 @@
 //! Random edits of real packages: nothing that was said is stale, nothing wrong is called clean, and
 //! every error is found.
 
+use std::io::Write as _;
+
 use crate::play::play;
 use crate::play::servers::{SERVERS, environment};
 use crate::play::stage::Stage;
@@ -14,16 +16,15 @@ const SEED: u64 = 1;
 fn check(name: &str) {
     let named = std::env::var("MOAI_RALPH_EDITS_SEED").ok();
     let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
-    println!("MOAI_RALPH_EDITS_SEED={seed}");
+    let _ = writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed}");
     let mut sandbox = project();
     environment(&mut sandbox);
     let stage = Stage::new(&sandbox, name);
     let server = SERVERS.iter().find(|server| server.name == name).expect("it has a row");
     server.lay(&stage);
     let score = play(&stage, server, STEPS, seed);
-    println!("{score:#?}");
-    let complaints = score.complaints();
-    assert!(complaints.is_empty(), "seed {seed}: {complaints:#?}");
+    let (complaints, journal) = (score.complaints(), &score.journal);
+    assert!(complaints.is_empty(), "seed {seed}: {complaints:#?}\n{journal:#?}\n{score:?}");
 }
 
 #[test]
