@@ -9,6 +9,14 @@ use super::truth::{Truth, output_of, place};
 /// Classes.
 const CLASSES: usize = 12;
 
+/// Without a build file the server guesses where the packages begin, and not always right.
+const PROJECT: &str = "<projectDescription><name>play</name><buildSpec><buildCommand>\
+     <name>org.eclipse.jdt.core.javabuilder</name></buildCommand></buildSpec>\
+     <natures><nature>org.eclipse.jdt.core.javanature</nature></natures></projectDescription>\n";
+const CLASSPATH: &str = "<classpath><classpathentry kind=\"src\" path=\"src\"/>\
+     <classpathentry kind=\"con\" path=\"org.eclipse.jdt.launching.JRE_CONTAINER\"/>\
+     <classpathentry kind=\"output\" path=\"bin\"/></classpath>\n";
+
 pub(crate) const PACKAGE: Package = Package {
     lay,
     folders: &["src"],
@@ -39,7 +47,7 @@ pub(crate) const PACKAGE: Package = Package {
     ],
     moves: &[("src/play/Order0.java", "src/play/Renamed0.java")],
     is_head: |line| line.starts_with("    public ") && line.ends_with(") {"),
-    errors: &["    int bench_#_ = \"#\";", "    int bench_#_ = nowhere_#;"],
+    errors: &["    int bench_#_ = \"\".nowhere#();", "    int bench_#_ = nowhere_#;"],
 };
 
 fn lay(stage: &Stage<'_>) {
@@ -57,7 +65,9 @@ fn lay(stage: &Stage<'_>) {
         );
         stage.write(&format!("src/play/Order{class}.java"), &text);
     }
-    stage.write(".gitignore", ".project\n.classpath\n.settings/\nbin/\n");
+    stage.write(".project", PROJECT);
+    stage.write(".classpath", CLASSPATH);
+    stage.write(".gitignore", ".settings/\nbin/\n");
 }
 
 /// javac; after errors in names it goes on to the rest.
