@@ -204,7 +204,7 @@ impl Server {
         if Catalogue::built_in().server(self.name).is_none() {
             return Err(format!("{} is not on PATH", self.command));
         }
-        let output = sandbox.run(&["server", "install", self.language]);
+        let output = sandbox.run(&["server", "install", self.name]);
         if output.code == 0 { Ok(()) } else { Err(output.stderr.trim().to_owned()) }
     }
 
