@@ -9,7 +9,10 @@ mod edits;
 #[path = "hook_round_trip/memory.rs"]
 mod memory;
 #[path = "hook_round_trip/raw_client.rs"]
+#[expect(dead_code, reason = "shared with the bench of edits, which uses the rest")]
 mod raw_client;
+#[path = "hook_round_trip/resident.rs"]
+mod resident;
 #[path = "hook_round_trip/starts.rs"]
 mod starts;
 #[path = "../tests/it/support.rs"]

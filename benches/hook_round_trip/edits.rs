@@ -8,13 +8,14 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use moai_ralph::servers::resolve::on_path;
 use serde_json::{Value, json};
 
-use crate::raw_client::RawClient;
+use crate::raw_client::{RawClient, Start};
 use crate::support::{Sandbox, finish};
 use crate::table::{Figure, Samples, Table};
 
@@ -63,7 +64,19 @@ fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> (Samples, Sam
     let environment = std::env::vars().collect();
     let python = on_path("python3", &environment).map(|path| path.display().to_string());
     let settings = json!({"python": {"pythonPath": python}});
-    let mut raw = RawClient::start(sandbox, program, settings, &file, &source(0, FUNCTIONS));
+    let mut command = Command::new(program);
+    sandbox.prepare(&mut command);
+    command.arg("--stdio");
+    let mut raw = RawClient::start(Start {
+        command,
+        root: &sandbox.root(),
+        settings,
+        options: Value::Null,
+        is_pulling: true,
+        language_id: "python",
+        file: &file,
+        text: &source(0, FUNCTIONS),
+    });
     let (mut hook_samples, mut raw_samples) = (Vec::new(), Vec::new());
     for edit in 1..=WARM_UP + EDITS {
         let (hook, by_hand) = (by_hook(sandbox, &file, edit), with_raw(&mut raw, edit));
@@ -158,9 +171,10 @@ fn with_raw(raw: &mut RawClient, edit: usize) -> Duration {
     sleep(PAUSE);
     let after = edited(edit);
     let begun = Instant::now();
-    let errors = raw.edit(&after);
+    raw.change(&after);
+    let errors = raw.pull();
     let elapsed = begun.elapsed();
-    assert_eq!(errors, edit % 2, "edit {edit}");
+    assert_eq!(errors.len(), edit % 2, "edit {edit}");
     elapsed
 }
 

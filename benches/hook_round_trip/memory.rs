@@ -1,5 +1,6 @@
 //! What the daemon keeps in memory while it has nothing to do and no language server.
 
+use crate::resident;
 use crate::support::Sandbox;
 use crate::table::{Figure, Table};
 
@@ -34,9 +35,5 @@ pub(crate) fn measure(sandbox: &Sandbox, table: &mut Table) {
 fn resident_megabytes(sandbox: &Sandbox) -> Result<f64, String> {
     let status = sandbox.run(&["daemon", "status", "--json"]).json();
     assert_eq!(status["servers"].as_array().map(Vec::len), Some(0), "{status}");
-    let file = format!("/proc/{}/status", status["pid"]);
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
-    kib.map(|kib| kib * 1024.0 / 1e6).ok_or_else(|| format!("{file} names no VmRSS"))
+    resident::megabytes(&status["pid"])
 }

@@ -1,24 +1,42 @@
 //! The least a client of a language server must do, for comparison: one process, one open
 //! document, a change and a pull at a time. It keeps no state and checks nothing.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 
-use moai_ralph::base::path::to_uri;
+use moai_ralph::base::path::{from_uri, to_uri};
 use moai_ralph::wire::framing::{Decoder, encode};
 use moai_ralph::wire::jsonrpc::{Id, Message};
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, Sandbox};
+use crate::support::PATIENCE;
 
 /// Bytes taken from the server at once.
 const READ_BYTES: usize = 64 * 1024;
 
 /// LSP's `DiagnosticSeverity.Error`.
 const ERROR: u64 = 1;
+
+/// What a client must know to start.
+pub(crate) struct Start<'a> {
+    /// The server's process, with its arguments and environment.
+    pub(crate) command: Command,
+    pub(crate) root: &'a Path,
+    /// Answers to `workspace/configuration`.
+    pub(crate) settings: Value,
+    /// `initializationOptions`.
+    pub(crate) options: Value,
+    /// Whether it says that it can ask for diagnostics; some servers then publish none.
+    pub(crate) is_pulling: bool,
+    pub(crate) language_id: &'a str,
+    pub(crate) file: &'a Path,
+    pub(crate) text: &'a str,
+}
 
 /// A language server with one open document.
 pub(crate) struct RawClient {
@@ -32,61 +50,105 @@ pub(crate) struct RawClient {
 }
 
 impl RawClient {
-    /// Starts the server in the sandbox's project and opens the document.
-    pub(crate) fn start(
-        sandbox: &Sandbox,
-        program: &Path,
-        settings: Value,
-        file: &Path,
-        text: &str,
-    ) -> Self {
-        let mut command = Command::new(program);
-        sandbox.prepare(&mut command);
-        command.arg("--stdio").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    /// Starts the server and opens the document.
+    pub(crate) fn start(start: Start<'_>) -> Self {
+        let mut command = start.command;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the language server starts");
         let stdin = child.stdin.take().expect("stdin is piped");
-        let mut stdout = child.stdout.take().expect("stdout is piped");
-        let (sender, messages) = channel();
-        thread::spawn(move || {
-            let mut decoder = Decoder::default();
-            let mut piece = vec![0; READ_BYTES];
-            while let Ok(count @ 1..) = stdout.read(&mut piece) {
-                decoder.push(&piece[..count]);
-                while let Ok(Some(frame)) = decoder.next_frame() {
-                    let Some(message) = Message::parse(&frame) else { continue };
-                    if sender.send(message).is_err() {
-                        return;
-                    }
-                }
-            }
-        });
-        let uri = to_uri(file);
+        let messages = receive(&mut child);
+        let (uri, settings) = (to_uri(start.file), start.settings);
         let mut client = Self { child, stdin, messages, settings, uri, version: 1, last_id: 0 };
-        let root = to_uri(&sandbox.root());
-        client.request("initialize", initialize_params(&root));
+        let mut params = initialize_params(&to_uri(start.root), start.is_pulling);
+        params["initializationOptions"] = start.options;
+        client.request("initialize", params);
         client.notify("initialized", json!({}));
         client.notify("workspace/didChangeConfiguration", json!({"settings": client.settings}));
-        client.notify(
-            "textDocument/didOpen",
-            json!({"textDocument": {
-                "uri": client.uri, "languageId": "python", "version": 1, "text": text,
-            }}),
-        );
+        client.open(start.file, start.language_id, start.text);
         client
     }
 
-    /// Changes the document and pulls; the answer is the number of errors.
-    pub(crate) fn edit(&mut self, text: &str) -> usize {
+    /// Opens one more document, which is never changed.
+    pub(crate) fn open(&mut self, file: &Path, language_id: &str, text: &str) {
+        let document =
+            json!({"uri": to_uri(file), "languageId": language_id, "version": 1, "text": text});
+        self.notify("textDocument/didOpen", json!({"textDocument": document}));
+    }
+
+    /// Changes the document; what the server has said before is forgotten.
+    pub(crate) fn change(&mut self, text: &str) {
+        while let Ok(message) = self.messages.try_recv() {
+            if let Message::Request { id, method, params } = message {
+                self.reply(id, &method, &params);
+            }
+        }
         self.version += 1;
         let document = json!({"uri": self.uri, "version": self.version});
         self.notify(
             "textDocument/didChange",
             json!({"textDocument": document, "contentChanges": [{"text": text}]}),
         );
+    }
+
+    /// Says that the document was written.
+    pub(crate) fn save(&mut self) {
+        self.notify("textDocument/didSave", json!({"textDocument": {"uri": self.uri}}));
+    }
+
+    /// Asks what is wrong; 0-based lines of the errors.
+    pub(crate) fn pull(&mut self) -> Vec<u64> {
         let params = json!({"textDocument": {"uri": self.uri}});
         let report = self.request("textDocument/diagnostic", params);
-        let items = report["items"].as_array().expect("the report is whole");
-        items.iter().filter(|item| item["severity"] == ERROR).count()
+        assert!(report["items"].is_array(), "the report is whole: {report}");
+        error_lines(&report["items"])
+    }
+
+    /// Waits for the next publish about the document; 0-based lines of the errors. `None` when
+    /// there is none for too long.
+    pub(crate) fn published(&mut self) -> Option<Vec<u64>> {
+        loop {
+            match self.messages.recv_timeout(PATIENCE).ok()? {
+                Message::Notification { method, params }
+                    if method == "textDocument/publishDiagnostics"
+                        && params["uri"] == self.uri
+                        && params["version"].as_i64().is_none_or(|it| it == self.version) =>
+                {
+                    return Some(error_lines(&params["diagnostics"]));
+                }
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+    }
+
+    /// Waits for a notification; a server that never sends it is waited for until patience ends.
+    pub(crate) fn wait_for(&mut self, notification: &str) {
+        while let Ok(message) = self.messages.recv_timeout(PATIENCE) {
+            match message {
+                Message::Notification { method, .. } if method == notification => return,
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+    }
+
+    /// The last published 0-based lines of errors of each file, once nothing is published any more.
+    pub(crate) fn all_published(&mut self, quiet: Duration) -> BTreeMap<PathBuf, Vec<u64>> {
+        let mut files = BTreeMap::new();
+        while let Ok(message) = self.messages.recv_timeout(quiet) {
+            match message {
+                Message::Notification { method, params }
+                    if method == "textDocument/publishDiagnostics" =>
+                {
+                    if let Some(file) = params["uri"].as_str().and_then(from_uri) {
+                        files.insert(file, error_lines(&params["diagnostics"]));
+                    }
+                }
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+        files
     }
 
     /// Sends a request and waits for its answer; answers what the server asks meanwhile.
@@ -99,13 +161,15 @@ impl RawClient {
                 Message::Response { id: of, result } if of == id => {
                     return result.expect("the language server does not refuse");
                 }
-                Message::Request { id, method, params } => {
-                    let result = Ok(self.answer(&method, &params));
-                    self.send(&Message::Response { id, result });
-                }
+                Message::Request { id, method, params } => self.reply(id, &method, &params),
                 Message::Response { .. } | Message::Notification { .. } => {}
             }
         }
+    }
+
+    fn reply(&mut self, id: Id, method: &str, params: &Value) {
+        let result = Ok(self.answer(method, params));
+        self.send(&Message::Response { id, result });
     }
 
     fn answer(&self, method: &str, params: &Value) -> Value {
@@ -134,9 +198,35 @@ impl Drop for RawClient {
     }
 }
 
+/// Reads messages in a thread of its own until the server ends.
+fn receive(child: &mut Child) -> Receiver<Message> {
+    let mut stdout = child.stdout.take().expect("stdout is piped");
+    let (sender, messages) = channel();
+    thread::spawn(move || {
+        let mut decoder = Decoder::default();
+        let mut piece = vec![0; READ_BYTES];
+        while let Ok(count @ 1..) = stdout.read(&mut piece) {
+            decoder.push(&piece[..count]);
+            while let Ok(Some(frame)) = decoder.next_frame() {
+                let Some(message) = Message::parse(&frame) else { continue };
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    messages
+}
+
+fn error_lines(items: &Value) -> Vec<u64> {
+    let items = items.as_array().map_or(&[][..], Vec::as_slice);
+    let errors = items.iter().filter(|item| item["severity"] == ERROR);
+    errors.filter_map(|item| item["range"]["start"]["line"].as_u64()).collect()
+}
+
 /// The capabilities that decide what the server does on an edit.
-fn initialize_params(root: &str) -> Value {
-    json!({
+fn initialize_params(root: &str, is_pulling: bool) -> Value {
+    let mut params = json!({
         "processId": std::process::id(),
         "rootUri": root,
         "workspaceFolders": [{"uri": root, "name": "project"}],
@@ -145,7 +235,11 @@ fn initialize_params(root: &str) -> Value {
                 "configuration": true, "workspaceFolders": true,
                 "didChangeWatchedFiles": {"dynamicRegistration": true},
             },
-            "textDocument": {"diagnostic": {"dynamicRegistration": true}},
+            "textDocument": {"synchronization": {"didSave": true}, "publishDiagnostics": {}},
         },
-    })
+    });
+    if is_pulling {
+        params["capabilities"]["textDocument"]["diagnostic"] = json!({"dynamicRegistration": true});
+    }
+    params
 }

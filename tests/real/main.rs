@@ -4,12 +4,19 @@ mod alternatives;
 mod auxiliary;
 mod blast;
 mod cpp;
+mod edits;
 mod faults;
 mod go;
 mod importers;
 mod java;
 mod php;
+#[path = "../../benches/edits/play.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod play;
 mod python;
+#[path = "../../benches/hook_round_trip/raw_client.rs"]
+#[expect(dead_code, reason = "shared with the benches, which use the rest")]
+mod raw_client;
 mod rename;
 mod rust;
 mod servers;

@@ -1,0 +1,92 @@
+//! The program's word after random edits of real packages, beside batch truth, per real language
+//! server: `cargo bench --bench edits [-- LANGUAGE|SERVER…]`.
+//!
+//! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play. Ends with 1 when a budget
+//! is exceeded, with 4 when something could not be measured, because then nobody knows.
+
+#[path = "edits/play.rs"]
+mod play;
+#[path = "hook_round_trip/raw_client.rs"]
+mod raw_client;
+#[path = "hook_round_trip/resident.rs"]
+mod resident;
+#[path = "../tests/it/support.rs"]
+#[expect(dead_code, reason = "shared with the tests, which use the rest")]
+mod support;
+#[path = "edits/table.rs"]
+mod table;
+#[path = "edits/timing.rs"]
+mod timing;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use play::servers::{SERVERS, Server};
+use play::stage::Stage;
+use support::{Sandbox, test_cache};
+use table::Table;
+
+/// Steps of a play.
+const STEPS: usize = 40;
+/// The seed.
+const SEED: u64 = 1;
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    let is_wanted = |server: &&Server| {
+        let is_named = |name: &String| name == server.name || name == server.language;
+        wanted.is_empty() || wanted.iter().any(is_named)
+    };
+    let mut sandbox = Sandbox::with_data(&test_cache().join("data"));
+    play::servers::environment(&mut sandbox);
+    let (mut table, mut complaints) = (Table::default(), Vec::new());
+    let (steps, seed) =
+        (number("STEPS", STEPS), number("SEED", usize::try_from(SEED).unwrap_or(1)));
+    for server in SERVERS.iter().filter(is_wanted) {
+        let seed = u64::try_from(seed).unwrap_or(SEED);
+        complaints.extend(one(&sandbox, server, steps, seed, &mut table));
+    }
+    engine(&sandbox, &mut table);
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "seed {seed}\n{table}{}", complaints.join("\n"));
+    ExitCode::from(table.exit_code())
+}
+
+fn number(name: &str, default: usize) -> usize {
+    let value = std::env::var(format!("MOAI_RALPH_EDITS_{name}")).ok();
+    value.map_or(default, |value| value.parse().expect("the variable is a number"))
+}
+
+/// Plays with one server and measures its answers; returns what was wrong.
+fn one(
+    sandbox: &Sandbox,
+    server: &'static Server,
+    steps: usize,
+    seed: u64,
+    table: &mut Table,
+) -> Vec<String> {
+    if let Err(reason) = server.install(sandbox) {
+        table.unmeasured(server.name, &reason);
+        return Vec::new();
+    }
+    let _ = writeln!(std::io::stderr(), "playing with {}", server.name);
+    let stage = Stage::new(sandbox, server.name);
+    server.lay(&stage);
+    let score = play::play(&stage, server, steps, seed);
+    let complaints = score.complaints().into_iter().map(|it| format!("{}: {it}", server.name));
+    let complaints = complaints.collect();
+    let timing = timing::measure(&stage, server);
+    table.add(server.name, score, timing);
+    complaints
+}
+
+/// The engine's memory while all servers of the run are alive.
+fn engine(sandbox: &Sandbox, table: &mut Table) {
+    let status = sandbox.run(&["daemon", "status", "--json"]).json();
+    let servers = status["servers"].as_array().map_or(0, Vec::len);
+    match resident::megabytes(&status["pid"]) {
+        Ok(megabytes) => table.engine(megabytes, servers),
+        Err(reason) => table.unmeasured("engine", &reason),
+    }
+}

@@ -1,0 +1,104 @@
+//! What the program said, read back from its words and its reports. It must not know what is true.
+
+use serde_json::Value;
+
+use super::truth::line_in;
+use crate::support::Output;
+
+/// One error that the program names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) path: String,
+    /// 0-based.
+    pub(crate) line: u32,
+    pub(crate) code: String,
+}
+
+/// What one hook or one check said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Answer {
+    /// Errors of the language server.
+    pub(crate) errors: Vec<Told>,
+    /// Files called clean.
+    pub(crate) clean: Vec<String>,
+    /// What was not measured, and why.
+    pub(crate) gaps: Vec<String>,
+    /// Whether findings are left out of the text.
+    pub(crate) is_cut: bool,
+    /// Whether everything is said to be measured and clean.
+    pub(crate) is_complete: bool,
+    /// The words themselves.
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// A hook's words for the agent, the reason of a blocked Stop, or its words for the user.
+    pub(crate) fn of_hook(output: &Output, sensor: &str) -> Self {
+        if output.stdout.trim().is_empty() {
+            return Self::default();
+        }
+        let json = output.json();
+        let words = [
+            &json["hookSpecificOutput"]["additionalContext"],
+            &json["reason"],
+            &json["systemMessage"],
+        ];
+        let words: Vec<&str> = words.iter().filter_map(|it| it.as_str()).collect();
+        let mut answer = Self { text: words.join("\n"), ..Self::default() };
+        for line in answer.text.clone().lines() {
+            answer.read(line, sensor);
+        }
+        answer
+    }
+
+    /// The report of `check --json`.
+    pub(crate) fn of_check(output: &Output, sensor: &str) -> Self {
+        let report = output.json();
+        let list = |name: &str| report[name].as_array().cloned().unwrap_or_default();
+        let is_error = |it: &Value| it["sensor"] == sensor && it["severity"] == "error";
+        let findings = list("findings").into_iter().filter(is_error);
+        let errors = findings.map(|it| Told {
+            path: it["path"].as_str().unwrap_or_default().to_owned(),
+            line: line_in(&it["range"]["start"]["line"]),
+            code: it["code"].as_str().unwrap_or_default().to_owned(),
+        });
+        let of_sensor = list("sensors").into_iter().filter(|it| it["name"] == sensor);
+        let mut gaps: Vec<String> =
+            of_sensor.filter_map(|it| it["reason"].as_str().map(str::to_owned)).collect();
+        gaps.extend(list("files_skipped").iter().map(|it| format!("skipped: {}", it["reason"])));
+        Self { errors: errors.collect(), gaps, text: report.to_string(), ..Self::default() }
+    }
+
+    /// Whether this error is named; a code that is not known agrees with all.
+    pub(crate) fn names(&self, path: &str, line: u32) -> bool {
+        self.errors.iter().any(|told| told.path == path && told.line == line)
+    }
+
+    fn read(&mut self, line: &str, sensor: &str) {
+        let trimmed = line.trim_start();
+        if let Some(rest) = line.strip_prefix("[moai-ralph] ") {
+            let header = rest.split_once(": ").filter(|(_, what)| what.starts_with("clean"));
+            let name = |path: &str| path.split(" (").next().unwrap_or(path).to_owned();
+            self.clean.extend(header.map(|(path, _)| name(path)));
+            self.is_complete |= rest.contains("completed after");
+        } else if let Some(gap) = trimmed.strip_prefix("not measured: ") {
+            self.gaps.push(gap.to_owned());
+        } else if let Some(gap) = trimmed.strip_prefix("Not measured: ") {
+            self.gaps.push(gap.to_owned());
+        } else if trimmed.starts_with('…') {
+            self.is_cut = true;
+        } else if let Some(finding) = trimmed.strip_prefix("error ").filter(|_| trimmed != line) {
+            self.errors.extend(told(finding, sensor));
+        }
+    }
+}
+
+/// `path:line:column sensor(code): message`.
+fn told(finding: &str, sensor: &str) -> Option<Told> {
+    let (place, words) = finding.split_once(&format!(" {sensor}"))?;
+    let mut parts = place.rsplitn(3, ':');
+    let (_, line, path) = (parts.next()?, parts.next()?, parts.next()?);
+    let line = line.parse::<u32>().ok()?.checked_sub(1)?;
+    let code = words.strip_prefix('(').and_then(|rest| rest.split([')', ',']).next());
+    Some(Told { path: path.to_owned(), line, code: code.unwrap_or_default().to_owned() })
+}

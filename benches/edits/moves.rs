@@ -1,0 +1,207 @@
+//! The moves of a play, drawn from what the files are like now. It must not know what the program
+//! says to them.
+
+use std::collections::BTreeMap;
+
+use super::dice::Dice;
+use super::package::{Package, mended, planted};
+
+/// Errors of our own in the tree at most: a Stop names twenty findings.
+const PLANTED_MAX: usize = 4;
+/// Broken exports at once.
+const BROKEN_MAX: usize = 1;
+
+/// What a step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Introduce,
+    Fix,
+    Swap,
+    Break,
+    Restore,
+    Rename,
+    Undo,
+    Nothing,
+}
+
+/// Drawn as often as it stands here.
+const KINDS: [Kind; 16] = [
+    Kind::Introduce,
+    Kind::Introduce,
+    Kind::Introduce,
+    Kind::Introduce,
+    Kind::Fix,
+    Kind::Fix,
+    Kind::Swap,
+    Kind::Swap,
+    Kind::Break,
+    Kind::Break,
+    Kind::Break,
+    Kind::Restore,
+    Kind::Rename,
+    Kind::Undo,
+    Kind::Undo,
+    Kind::Nothing,
+];
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) kind: Kind,
+    /// Whether a command wrote it, behind the host's editing tools.
+    pub(crate) is_command: bool,
+    pub(crate) path: String,
+    /// The name before, of a file that is renamed.
+    pub(crate) from: Option<String>,
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+/// The files of a play as they should be on disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
+    package: &'static Package,
+    dice: Dice,
+    pub(crate) texts: BTreeMap<String, String>,
+    start: BTreeMap<String, String>,
+    last: Option<Change>,
+    planted: usize,
+}
+
+impl Board {
+    pub(crate) fn new(
+        package: &'static Package,
+        texts: BTreeMap<String, String>,
+        seed: u64,
+    ) -> Self {
+        let (dice, start) = (Dice::new(seed), texts.clone());
+        Self { package, dice, texts, start, last: None, planted: 0 }
+    }
+
+    /// Draws until something can be done.
+    pub(crate) fn draw(&mut self) -> Change {
+        loop {
+            let kind = *self.dice.one_of(&KINDS).expect("there are kinds");
+            let drawn = match kind {
+                Kind::Introduce => self.introduce(),
+                Kind::Fix | Kind::Swap => self.mend(kind),
+                Kind::Break => self.break_export(),
+                Kind::Restore => self.restore(),
+                Kind::Rename => self.rename(),
+                Kind::Undo => self.undo(),
+                Kind::Nothing => self.nothing(),
+            };
+            let Some(mut change) = drawn else { continue };
+            // A rename is always a command; the host's tools do not have it.
+            change.is_command = change.kind == Kind::Rename || self.dice.below(4) == 0;
+            if let Some(from) = &change.from {
+                self.texts.remove(from);
+            }
+            self.texts.insert(change.path.clone(), change.after.clone());
+            self.last = Some(change.clone());
+            return change;
+        }
+    }
+
+    /// Files whose text or name is not the committed one, and that are there.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        let differs = |(path, text): &(&String, &String)| self.start.get(*path) != Some(text);
+        self.texts.iter().filter(differs).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// What must be done to get back to the start: files to remove, and texts to write.
+    pub(crate) fn back(&mut self) -> (Vec<String>, Vec<(String, String)>) {
+        let changed = self.changed();
+        let is_new = |path: &&String| !self.start.contains_key(*path);
+        let gone = changed.iter().filter(is_new).cloned().collect();
+        let differs = |(path, text): &(&String, &String)| self.texts.get(*path) != Some(text);
+        let texts = self.start.iter().filter(differs);
+        let texts = texts.map(|(path, text)| (path.clone(), text.clone())).collect();
+        self.texts = self.start.clone();
+        (gone, texts)
+    }
+
+    fn introduce(&mut self) -> Option<Change> {
+        let number: usize = self.texts.values().map(|text| planted(text).len()).sum();
+        let path = self.edited().filter(|_| number < PLANTED_MAX)?;
+        let before = self.texts.get(&path)?.clone();
+        let at = *self.dice.one_of(&self.package.places(&before))?;
+        let kind = self.dice.below(self.package.errors.len());
+        self.planted += 1;
+        let after = self.package.plant(&before, at, self.planted, kind);
+        Some(self.edit(Kind::Introduce, path, after))
+    }
+
+    fn mend(&mut self, kind: Kind) -> Option<Change> {
+        let all: Vec<(String, usize, u32)> = self
+            .texts
+            .iter()
+            .flat_map(|(path, text)| {
+                planted(text).into_iter().map(|(number, line)| (path.clone(), number, line))
+            })
+            .collect();
+        let (path, number, line) = self.dice.one_of(&all)?.clone();
+        let mut after = mended(&self.texts[&path], number);
+        if kind == Kind::Swap {
+            self.planted += 1;
+            let error = self.dice.below(self.package.errors.len());
+            after = self.package.plant(&after, usize::try_from(line).ok()?, self.planted, error);
+        }
+        Some(self.edit(kind, path, after))
+    }
+
+    fn break_export(&mut self) -> Option<Change> {
+        let broken = |it: &&super::package::Break| {
+            self.texts.get(it.file).is_some_and(|text| text.contains(it.to))
+        };
+        if self.package.breaks.iter().filter(broken).count() >= BROKEN_MAX {
+            return None;
+        }
+        let one = self.dice.one_of(self.package.breaks)?;
+        let text = self.texts.get(one.file).filter(|text| text.contains(one.from))?;
+        let after = text.replacen(one.from, one.to, 1);
+        Some(self.edit(Kind::Break, one.file.to_owned(), after))
+    }
+
+    fn restore(&mut self) -> Option<Change> {
+        let one = self.dice.one_of(self.package.breaks)?;
+        let text = self.texts.get(one.file).filter(|text| text.contains(one.to))?;
+        let after = text.replacen(one.to, one.from, 1);
+        Some(self.edit(Kind::Restore, one.file.to_owned(), after))
+    }
+
+    fn rename(&mut self) -> Option<Change> {
+        let (one, other) = *self.dice.one_of(self.package.moves)?;
+        let (from, to) = if self.texts.contains_key(one) { (one, other) } else { (other, one) };
+        // One at a time: what a missing file hides in others is then still known.
+        let is_away = |(one, _): &&(&str, &str)| !self.texts.contains_key(*one);
+        if from == one && self.package.moves.iter().any(|it| is_away(&it)) {
+            return None;
+        }
+        let text = self.texts.get(from)?.clone();
+        let path = to.to_owned();
+        let from = Some(from.to_owned());
+        let (before, after) = (text.clone(), text);
+        Some(Change { kind: Kind::Rename, is_command: true, path, from, before, after })
+    }
+
+    fn undo(&mut self) -> Option<Change> {
+        let last = self.last.take().filter(|last| last.from.is_none())?;
+        (last.before != last.after).then(|| self.edit(Kind::Undo, last.path, last.before))
+    }
+
+    fn nothing(&mut self) -> Option<Change> {
+        let path = self.edited()?;
+        let text = self.texts.get(&path)?.clone();
+        Some(self.edit(Kind::Nothing, path, text))
+    }
+
+    fn edited(&mut self) -> Option<String> {
+        self.dice.one_of(self.package.edited).map(|path| (*path).to_owned())
+    }
+
+    fn edit(&self, kind: Kind, path: String, after: String) -> Change {
+        let before = self.texts[&path].clone();
+        Change { kind, is_command: false, path, from: None, before, after }
+    }
+}

@@ -1,0 +1,109 @@
+//! Python: the sources of `packaging`.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::package::{Break, Download, Package, copy};
+use super::servers::Server;
+use super::stage::Stage;
+use super::truth::{Truth, line_in, output_of};
+
+const SOURCES: Download = Download {
+    file: "packaging-25.0-py3-none-any.whl",
+    hash: "ea34d75f9b713cf96f0a28d66cb0f2f6261773e5249e2858b34fdd5ff605d225",
+    fetch: &[
+        "python3",
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "packaging==25.0",
+    ],
+    unpack: &["python3", "-m", "zipfile", "-e"],
+};
+
+/// Two modules have older errors, more than a Stop names, so the configuration leaves them out.
+const CONFIGURATION: &str = "{\"include\": [\"packaging\"], \"typeCheckingMode\": \"standard\",\n \
+     \"ignore\": [\"packaging/markers.py\", \"packaging/_parser.py\"]}\n";
+
+pub(crate) const PACKAGE: Package = Package {
+    lay,
+    folders: &["packaging"],
+    endings: &[".py"],
+    edited: &[
+        "packaging/_elffile.py",
+        "packaging/_musllinux.py",
+        "packaging/_structures.py",
+        "packaging/metadata.py",
+        "packaging/requirements.py",
+        "packaging/specifiers.py",
+        "packaging/tags.py",
+        "packaging/utils.py",
+        "packaging/version.py",
+    ],
+    breaks: &[
+        Break {
+            file: "packaging/version.py",
+            from: "    def __init__(self, version: str) -> None:",
+            to: "    def __init__(self, version: str, strict: bool) -> None:",
+        },
+        Break {
+            file: "packaging/version.py",
+            from: "class _TrimmedRelease(Version):",
+            to: "class _ShortRelease(Version):",
+        },
+        Break {
+            file: "packaging/version.py",
+            from: "    def base_version(self) -> str:",
+            to: "    def base_version(self, strict: bool) -> str:",
+        },
+        Break {
+            file: "packaging/tags.py",
+            from: "def parse_tag(tag: str) -> frozenset[Tag]:",
+            to: "def parse_tag(tag: str, strict: bool) -> frozenset[Tag]:",
+        },
+        Break { file: "packaging/_elffile.py", from: "class ELFFile:", to: "class ELFReader:" },
+        Break {
+            file: "packaging/_structures.py",
+            from: "\nInfinity = InfinityType()",
+            to: "\nInfinite = InfinityType()",
+        },
+    ],
+    moves: &[
+        ("packaging/_elffile.py", "packaging/_elf.py"),
+        ("packaging/_structures.py", "packaging/_ends.py"),
+    ],
+    is_head: |line| {
+        let is_function = line.trim_start().starts_with("def ");
+        is_function && line.ends_with(':')
+    },
+    errors: &["    bench_#_: int = \"#\"", "    bench_#_ = nowhere_#"],
+};
+
+fn lay(stage: &Stage<'_>) {
+    let sources = SOURCES.unpacked(stage).join("packaging");
+    copy(&sources, stage, "packaging", "py");
+    stage.write("pyrightconfig.json", CONFIGURATION);
+}
+
+/// The command line program beside the language server.
+pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
+    let name = server.command.trim_end_matches("-langserver");
+    let mut command: Command = stage.command(server.beside(name));
+    let (stdout, _) = output_of(command.args(["--outputjson", "-p", "."]));
+    let report: Value = serde_json::from_str(&stdout)
+        .unwrap_or_else(|error| panic!("{name} --outputjson: {error}: {stdout}"));
+    let mut truth = Truth::default();
+    for found in report["generalDiagnostics"].as_array().into_iter().flatten() {
+        let path = found["file"].as_str().and_then(|path| stage.relative(path));
+        if let (Some(path), "error") = (path, found["severity"].as_str().unwrap_or_default()) {
+            let line = line_in(&found["range"]["start"]["line"]);
+            truth.add(&path, line, found["rule"].as_str().unwrap_or_default());
+        }
+    }
+    truth
+}

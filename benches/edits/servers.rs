@@ -1,0 +1,254 @@
+//! The language servers that are played with: one row each. It must not know how a play goes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use moai_ralph::lsp::registry::Catalogue;
+use serde_json::{Value, json};
+
+use super::package::Package;
+use super::stage::Stage;
+use super::truth::Truth;
+use super::{c, go, java, php, python, rust, typescript};
+use crate::support::{Sandbox, test_cache};
+
+/// How a client of this server alone learns what is wrong after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Natural {
+    /// It asks with `textDocument/diagnostic`.
+    Pull,
+    /// It waits for `textDocument/publishDiagnostics`.
+    Publish,
+    /// It writes the file, says so, and waits for a publish.
+    SaveAndPublish,
+}
+
+/// One language server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its id in the catalogue, and the sensor's name.
+    pub(crate) name: &'static str,
+    pub(crate) language: &'static str,
+    pub(crate) package: &'static Package,
+    pub(crate) command: &'static str,
+    pub(crate) args: &'static [&'static str],
+    /// LSP's id of the played language.
+    pub(crate) language_id: &'static str,
+    pub(crate) natural: Natural,
+    /// `initializationOptions` of the comparing client.
+    pub(crate) initialization: &'static str,
+    /// Completion protocol for a catalogue that does not have the server.
+    pub(crate) protocol: &'static str,
+    /// Whether the project must say that it wants this server and not the language's first.
+    pub(crate) is_chosen: bool,
+    /// Files that the project needs for this server, with their texts.
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    pub(crate) truth: fn(&Stage<'_>, &Self) -> Truth,
+}
+
+const PYTHON: Server = Server {
+    name: "pyright",
+    language: "python",
+    package: &python::PACKAGE,
+    command: "pyright-langserver",
+    args: &["--stdio"],
+    language_id: "python",
+    natural: Natural::Pull,
+    initialization: "null",
+    protocol: "pull",
+    is_chosen: false,
+    files: &[],
+    truth: python::truth,
+};
+
+const TYPESCRIPT: Server = Server {
+    name: "typescript-language-server",
+    language: "typescript",
+    package: &typescript::PACKAGE,
+    command: "typescript-language-server",
+    args: &["--stdio"],
+    language_id: "typescript",
+    natural: Natural::Publish,
+    initialization: "{\"disableAutomaticTypingAcquisition\": true}",
+    protocol: "tsserver",
+    is_chosen: false,
+    files: &[],
+    truth: typescript::truth,
+};
+
+/// All rows, in the order in which they are played.
+pub(crate) const SERVERS: &[Server] = &[
+    PYTHON,
+    Server { name: "basedpyright", command: "basedpyright-langserver", is_chosen: true, ..PYTHON },
+    TYPESCRIPT,
+    Server {
+        name: "typescript-native",
+        command: "tsc",
+        args: &["--lsp", "--stdio"],
+        natural: Natural::Pull,
+        initialization: "null",
+        protocol: "pull",
+        files: &[("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n")],
+        ..TYPESCRIPT
+    },
+    Server {
+        name: "gopls",
+        language: "go",
+        package: &go::PACKAGE,
+        command: "gopls",
+        args: &[],
+        language_id: "go",
+        natural: Natural::Publish,
+        initialization: "{\"diagnosticsDelay\": \"0s\"}",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: go::truth,
+    },
+    Server {
+        name: "rust-analyzer",
+        language: "rust",
+        package: &rust::PACKAGE,
+        command: "rust-analyzer",
+        args: &[],
+        language_id: "rust",
+        natural: Natural::SaveAndPublish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: rust::truth,
+    },
+    Server {
+        name: "clangd",
+        language: "cpp",
+        package: &c::PACKAGE,
+        command: "clangd",
+        args: &["--background-index"],
+        language_id: "c",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: c::truth,
+    },
+    Server {
+        name: "jdtls",
+        language: "java",
+        package: &java::PACKAGE,
+        command: "jdtls",
+        args: &[],
+        language_id: "java",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: java::truth,
+    },
+    Server {
+        name: "intelephense",
+        language: "php",
+        package: &php::PACKAGE,
+        command: "intelephense",
+        args: &["--stdio"],
+        language_id: "php",
+        natural: Natural::Publish,
+        initialization: "null",
+        protocol: "push",
+        is_chosen: false,
+        files: &[],
+        truth: php::truth,
+    },
+];
+
+impl Server {
+    /// Makes the project of a play: sources, configuration, and the choice of this server.
+    pub(crate) fn lay(&self, stage: &Stage<'_>) {
+        (self.package.lay)(stage);
+        for (path, text) in self.files {
+            stage.write(path, text);
+        }
+        let is_known = Catalogue::built_in().server(self.name).is_some();
+        let mut own = json!({});
+        if !is_known {
+            own["servers"][self.name] = json!({
+                "command": self.command, "args": self.args, "diagnostics": self.protocol,
+                "initialization_options": self.initialization_options(),
+            });
+        }
+        if self.is_chosen || !is_known {
+            let endings = self.package.endings.iter();
+            let ids: Value =
+                endings.map(|it| (it[1..].to_owned(), json!(self.language_id))).collect();
+            own["languages"][self.language] =
+                json!({"name": self.language, "extensions": ids, "servers": [self.name]});
+        }
+        if own != json!({}) {
+            stage.write(".moai/config/lsp.json", &own.to_string());
+        }
+        stage.commit();
+    }
+
+    /// `initializationOptions` of the comparing client.
+    pub(crate) fn initialization_options(&self) -> Value {
+        serde_json::from_str(self.initialization).expect("the rows hold JSON")
+    }
+
+    /// Puts what the catalogue installs into the sandbox's data folder; `Err` says what is missing.
+    pub(crate) fn install(&self, sandbox: &Sandbox) -> Result<(), String> {
+        if self.program().is_some() {
+            return Ok(());
+        }
+        if Catalogue::built_in().server(self.name).is_none() {
+            return Err(format!("{} is not on PATH", self.command));
+        }
+        let output = sandbox.run(&["server", "install", self.name]);
+        if output.code == 0 { Ok(()) } else { Err(output.stderr.trim().to_owned()) }
+    }
+
+    /// Its process for a client that is not the engine.
+    pub(crate) fn command(&self, stage: &Stage<'_>) -> Option<Command> {
+        let mut command = stage.command(self.program()?);
+        command.args(self.args);
+        Some(command)
+    }
+
+    /// Its program: what `server install` put into the downloads, else the first on PATH.
+    pub(crate) fn program(&self) -> Option<PathBuf> {
+        let installed = test_cache().join("data/servers").read_dir().ok()?.flatten();
+        let prefix = format!("{}@", self.name);
+        let own = installed.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
+        let bins = ["node_modules/.bin", "bin", "venv/bin"];
+        let mut programs =
+            own.flat_map(|it| bins.map(|bin| it.path().join(bin).join(self.command)));
+        programs.find(|program| program.is_file()).or_else(|| on_path(self.command))
+    }
+
+    /// A program that comes with the server.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        let program = self.program().expect("a server that is not there is not played");
+        program.with_file_name(name)
+    }
+}
+
+/// The first program of this name on PATH.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name));
+    found.into_iter().find(|program: &PathBuf| Path::is_file(program))
+}
+
+/// Lets toolchains find what they keep in the developer's home.
+pub(crate) fn environment(sandbox: &mut Sandbox) {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
+        let folder = std::env::var_os(name).map_or_else(|| home.join(folder), PathBuf::from);
+        sandbox.set(name, folder);
+    }
+    sandbox.set("CARGO_NET_OFFLINE", "true");
+    sandbox.set("GOCACHE", test_cache().join("go-build"));
+    sandbox.set("GOFLAGS", "-mod=mod");
+    sandbox.set("GOPROXY", "off");
+}

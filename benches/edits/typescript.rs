@@ -1,0 +1,87 @@
+//! TypeScript: the sources of `RxJS`, which its package ships.
+
+use super::package::{Break, Download, Package, copy};
+use super::servers::Server;
+use super::stage::Stage;
+use super::truth::{Truth, output_of, place};
+
+const SOURCES: Download = Download {
+    file: "rxjs-7.8.2.tgz",
+    hash: "70274ec0674c8b33bcf6ecbcdbf72c052ce4fc9ca3eeabbc0535932ea377dd7b",
+    fetch: &["npm", "pack", "--silent", "rxjs@7.8.2"],
+    unpack: &["tar", "-xzf"],
+};
+
+const CONFIGURATION: &str = "{\"compilerOptions\": {\"strict\": true, \"noEmit\": true, \
+     \"target\": \"es2020\", \"lib\": [\"es2020\", \"dom\"],\n \"module\": \"esnext\", \
+     \"moduleResolution\": \"bundler\", \"skipLibCheck\": true, \"types\": []},\n \
+     \"include\": [\"src\"]}\n";
+
+pub(crate) const PACKAGE: Package = Package {
+    lay,
+    folders: &["src"],
+    endings: &[".ts"],
+    edited: &[
+        "src/internal/Subscriber.ts",
+        "src/internal/observable/from.ts",
+        "src/internal/observable/innerFrom.ts",
+        "src/internal/operators/mergeInternals.ts",
+        "src/internal/util/arrRemove.ts",
+        "src/internal/util/createObject.ts",
+        "src/internal/util/isDate.ts",
+        "src/internal/util/mapOneOrManyArgs.ts",
+    ],
+    breaks: &[
+        Break {
+            file: "src/internal/util/isDate.ts",
+            from: "isValidDate(value: any)",
+            to: "isValidDate(value: any, strict: boolean)",
+        },
+        Break {
+            file: "src/internal/util/createObject.ts",
+            from: "(keys: string[], values: any[])",
+            to: "(keys: string[], values: any[], strict: boolean)",
+        },
+        Break {
+            file: "src/internal/util/arrRemove.ts",
+            from: "undefined | null, item: T)",
+            to: "undefined | null, item: T, strict: boolean)",
+        },
+        Break {
+            file: "src/internal/util/mapOneOrManyArgs.ts",
+            from: "export function mapOneOrManyArgs",
+            to: "export function mapOneOrMoreArgs",
+        },
+    ],
+    moves: &[
+        ("src/internal/util/isDate.ts", "src/internal/util/isValidDate.ts"),
+        ("src/internal/util/createObject.ts", "src/internal/util/makeObject.ts"),
+    ],
+    is_head: |line| {
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        line.starts_with("function ") && line.contains(')') && line.ends_with('{')
+    },
+    errors: &["  const bench_#_: # = \"no\";", "  const bench_#_ = nowhere_#;"],
+};
+
+fn lay(stage: &Stage<'_>) {
+    let sources = SOURCES.unpacked(stage).join("package/src");
+    copy(&sources, stage, "src", "ts");
+    stage.write("tsconfig.json", CONFIGURATION);
+}
+
+/// The compiler beside the language server.
+pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
+    let mut command = stage.command(server.beside("tsc"));
+    let (stdout, _) = output_of(command.args(["--noEmit", "--pretty", "false", "-p", "."]));
+    let mut truth = Truth::default();
+    for line in stdout.lines().filter(|line| !line.starts_with(' ')) {
+        if let Some((path, at, rest)) = place(line) {
+            let code = rest.split_once("error TS").map(|(_, code)| code);
+            let code = code.and_then(|code| code.split(':').next());
+            truth.add(path, at, code.unwrap_or_default());
+        }
+    }
+    truth
+}
