@@ -36,6 +36,8 @@ pub struct Flycheck {
     covered: Option<u64>,
     /// Whether that run said a word about any crate.
     saw_crate: bool,
+    /// Whether the last run said nothing and is to be run once more.
+    was_silent: bool,
     /// What is published now, per file that has anything.
     published: BTreeMap<PathBuf, Vec<Value>>,
     /// What the server says is wrong with the project or with `cargo`.
@@ -118,9 +120,14 @@ impl Flycheck {
                 if let Phase::Running { ticket, saw_crate } = phase
                     && self.tokens.is_empty()
                 {
+                    self.phase = Phase::Idle;
+                    // A project that is loaded anew ends a run without a word: once more, then.
+                    self.was_silent = !saw_crate && !self.was_silent;
+                    if self.was_silent {
+                        return;
+                    }
                     self.covered = Some(ticket);
                     self.saw_crate = saw_crate;
-                    self.phase = Phase::Idle;
                 }
             }
             (_, Phase::Running { ticket, .. }) => {
@@ -150,6 +157,11 @@ impl Flycheck {
         // Hints are parts of another item: where a value was moved, what would mend it.
         let is_whole = |item: &&Value| item["severity"].as_u64() != Some(HINT);
         let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
+        if let Phase::Running { saw_crate, .. } = &mut self.phase
+            && items.iter().any(|item| is_whole(&item))
+        {
+            *saw_crate = true;
+        }
         // With pull offered only the compiler's items are published.
         let items: Vec<Value> = items.iter().filter(is_whole).cloned().collect();
         if items.is_empty() {

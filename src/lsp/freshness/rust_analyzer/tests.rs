@@ -58,6 +58,15 @@ impl Play {
         self.receive(json!({"method": "$/progress", "params": params}));
     }
 
+    /// A run that says nothing is asked for once more.
+    fn silent_run(&mut self) {
+        self.flycheck("begin");
+        self.flycheck("end");
+        assert_eq!(self.answer_requests(&nothing()), 1, "the run may have been broken off");
+        self.flycheck("begin");
+        self.flycheck("end");
+    }
+
     fn publish(&mut self, file: &str, items: Value) {
         let params = json!({"uri": format!("file://{file}"), "diagnostics": items});
         self.receive(json!({"method": "textDocument/publishDiagnostics", "params": params}));
@@ -262,8 +271,7 @@ fn a_run_that_failed_says_why_and_the_next_one_may_do_better() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&nothing());
-    play.flycheck("begin");
-    play.flycheck("end");
+    play.silent_run();
     let words = "cargo check failed to start: no valid metadata:\nerror: unclosed table\n";
     play.status("error", true, Some(words));
     play.answer_requests(&nothing());
@@ -314,8 +322,7 @@ fn a_run_that_never_begins_or_says_nothing_is_a_gap() {
     assert_eq!(play.answers(), ["1: TimedOut cargo check does not begin"]);
     play.ask(2, "src/b.rs");
     assert_eq!(play.answer_requests(&nothing()), 1, "the next question asks for a run again");
-    play.flycheck("begin");
-    play.flycheck("end");
+    play.silent_run();
     play.answer_requests(&nothing());
     let expected = "2: Silent cargo check ended without a word about any crate";
     assert_eq!(play.answers(), [expected]);
