@@ -133,7 +133,6 @@ fn unknown_server() -> ServerSpec {
         args: Vec::new(),
         env: BTreeMap::new(),
         diagnostics: Method::Pull,
-        publishes: Publishes::default(),
         ready: Ready::default(),
         lists_files: Vec::new(),
         initialization_options: Value::Null,

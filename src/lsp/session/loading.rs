@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_complaint_shown_as_a_progress_is_a_fault_and_no_loading() {
-        let mut loading = Loading::new(Ready::Handshake);
+        let mut loading = Loading::new(Ready::Handshake, &[]);
         let begin =
             json!({"kind": "begin", "title": "Error loading workspace", "message": "no module"});
         loading.progress("7", &begin);
