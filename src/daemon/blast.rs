@@ -20,6 +20,7 @@ use crate::base::limits::{
     BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX,
 };
 use crate::base::path::RelPath;
+use crate::base::text::Range;
 use crate::files::{self, Snapshot};
 use crate::git;
 use crate::lsp::blast::{Sought, ranked};
@@ -216,20 +217,18 @@ async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Op
 }
 
 impl Change {
-    /// The file's bytes are the same before and after, so fingerprints alone tell what is new.
-    /// Where nothing is known from before, only what names what was touched is the change's.
+    /// The file's bytes are the same before and after, so places tell what is new, also among
+    /// errors with the same words. Where nothing is known from before, only what names what was
+    /// touched is the change's.
     fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
         let counts = |finding: &&Finding| finding.severity >= Severity::Warning;
-        let ids = |set: &[Finding]| -> HashSet<String> {
-            set.iter().filter(counts).map(|finding| finding.id.clone()).collect()
-        };
-        let known = before.map(ids);
+        let known = before.map(|before| places(before.iter().filter(counts)));
         let is_new = |finding: &&Finding| match &known {
-            Some(known) => !known.contains(&finding.id),
+            Some(known) => !known.contains(&place(finding)),
             None => self.sought.is_meant_by(finding, &snapshot.text),
         };
         let broken = word.found.iter().filter(counts).filter(is_new).cloned().collect();
-        let now = ids(&word.found);
+        let now = places(word.found.iter().filter(counts));
         let fixed = known.map_or(0, |known| known.difference(&now).count());
         Elsewhere { path: snapshot.path.clone(), broken, fixed }
     }
@@ -250,6 +249,16 @@ impl Change {
             }
         }
     }
+}
+
+type Place<'f> = (Range, &'f str, &'f str);
+
+fn place(finding: &Finding) -> Place<'_> {
+    (finding.range, &finding.code, &finding.message)
+}
+
+fn places<'f>(findings: impl Iterator<Item = &'f Finding>) -> HashSet<Place<'f>> {
+    findings.map(place).collect()
 }
 
 /// Whether files have these bytes; none stands for a file that is not there.

@@ -17,6 +17,7 @@ fn project(mut script: Value) -> Sandbox {
     script["errors"] = json!([
         {"needle": "BAD", "message": "bad word", "code": "badWord"},
         {"needle": "half(1)", "message": "argument missing", "code": "args", "unless": unless},
+        {"needle": "LACK", "message": "argument missing", "code": "args"},
     ]);
     sandbox.fake_server("pyright-langserver", script);
     sandbox.write("app.py", CLEAN);
@@ -199,6 +200,15 @@ fn what_an_edit_breaks_and_mends_elsewhere_is_told_with_it() {
     assert!(!told.contains("cart.py"), "told before: {told}");
     let told = sandbox.tool_write("prices.py", SIGNATURE).context();
     assert_eq!(told, "[moai-ralph] prices.py: clean; fixed 1 in cart.py");
+}
+
+#[test]
+fn of_equal_errors_elsewhere_the_new_one_is_named() {
+    let sandbox = shop();
+    sandbox.write("cart.py", "from prices import half\n\ntotal = half(1)\nword = 'LACK'\n");
+    assert_eq!(sandbox.run(&["check", "cart.py"]).code, 1);
+    let told = sandbox.tool_write("prices.py", OTHER_SIGNATURE).context();
+    assert!(told.contains("cart.py:3:9") && !told.contains("cart.py:4"), "{told}");
 }
 
 #[test]
