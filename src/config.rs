@@ -152,7 +152,7 @@ enum Tools {
 }
 
 /// Tools that an agent can be offered.
-const TOOLS: [&str; 1] = ["diagnostics"];
+const TOOLS: [&str; 5] = ["diagnostics", "references", "definition", "hover", "rename"];
 
 /// All keys, for the environment's variables.
 const KEYS: [&str; 16] = [

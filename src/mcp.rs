@@ -73,7 +73,7 @@ impl ServerHandler for Server {
     async fn call_tool(
         &self,
         call: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let unknown = || {
             let message = format!("there is no tool {}, or it is switched off", call.name);
@@ -85,7 +85,14 @@ impl ServerHandler for Server {
         }
         let arguments = serde_json::Value::Object(call.arguments.unwrap_or_default());
         Ok(match (tool.request)(arguments) {
-            Ok(request) => result(self.ask(request).await?),
+            Ok(request) => tokio::select! {
+                reply = self.ask(request) => result(reply?),
+                // What has begun goes on in the daemon to its own end; nobody waits for it here,
+                // and no response is sent.
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("cancelled", None));
+                }
+            },
             // The model can mend its arguments, so it must see this; protocol errors it may not.
             Err(wrong) => CallToolResult::error(vec![ContentBlock::text(wrong)]),
         }
@@ -93,12 +100,17 @@ impl ServerHandler for Server {
     }
 }
 
-/// A reply without a document is a refusal or a failure, whose words are on stderr.
+/// A refusal did nothing, so it is an error, which the model can mend; what was not measured is an
+/// answer. A reply without a document is a failure, whose words are on stderr.
 fn result(reply: Reply) -> CallToolResult {
     let text = |text: String| vec![ContentBlock::text(cut(&text))];
     match reply.document {
         Some(document) => {
-            let mut result = CallToolResult::success(text(reply.stderr + &reply.stdout));
+            let text = text(reply.stderr + &reply.stdout);
+            let mut result = match document["status"].as_str() {
+                Some("refused") => CallToolResult::error(text),
+                _ => CallToolResult::success(text),
+            };
             result.structured_content = Some(*document);
             result
         }

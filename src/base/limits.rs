@@ -22,6 +22,8 @@ pub const LINES_KEPT_MAX: usize = 1_000_000;
 pub const FEEDBACK_FINDINGS_MAX: usize = 20;
 /// Findings, places or files named one by one in a tool's structured answer; the rest are counted.
 pub const TOOL_FINDINGS_MAX: usize = 50;
+/// Longest diff shown to a tool, in characters; the summary behind it must fit, too.
+pub const TOOL_DIFF_CHARS_MAX: usize = 6_000;
 /// Largest frame taken from a language server.
 pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest header block of an LSP frame; beyond it the bytes are junk and are skipped.

@@ -1,7 +1,6 @@
 //! The engine: what all handlers share. It runs inside the daemon, or inside a front door when
 //! there is no daemon.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -136,9 +135,4 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
-}
-
-/// A path as it was typed, from the caller's working directory.
-pub(super) fn from_cwd(caller: &Caller, path: &Path) -> PathBuf {
-    caller.cwd.join(path)
 }

@@ -36,6 +36,7 @@ use super::project::Project;
 use crate::base::hash::ContentHash;
 use crate::looping::state::LoopState;
 use crate::report::answers::{Asked, No, no_json, no_text};
+use crate::report::tools;
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
 use crate::wire::control::{Caller, LoopSelect, Reply, Request};
@@ -82,6 +83,12 @@ fn load(engine: &Engine, caller: &Caller) -> Result<Project, Reply> {
         .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
 }
 
+/// What a question begins with.
+fn asked(command: &'static str, project: &Project, caller: &Caller) -> Asked {
+    let (root, is_tool) = (project.root.clone(), caller.is_tool);
+    Asked { command, root, is_tool, server: None, at: None, elapsed_ms: 0 }
+}
+
 /// The reply of a question that has no answer.
 fn no_reply(schema: &str, asked: &Asked, no: &No, json: bool) -> Reply {
     let code = match no {
@@ -93,7 +100,8 @@ fn no_reply(schema: &str, asked: &Asked, no: &No, json: bool) -> Reply {
         let stdout = format!("{:#}\n", no_json(schema, asked, no));
         return Reply { stdout, code, ..Reply::default() };
     }
-    Reply::failed(code, &no_text(no))
+    let document = asked.is_tool.then(|| tools::no(no).into());
+    Reply { document, ..Reply::failed(code, &no_text(no)) }
 }
 
 /// Milliseconds since a request began.

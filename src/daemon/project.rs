@@ -76,6 +76,13 @@ impl Project {
         Self { root, config, around, key }
     }
 
+    /// A path as it was named: people type it from their working directory, an agent's tool means
+    /// it from the root, because it cannot know where its server was started.
+    pub(super) fn named(&self, caller: &Caller, path: &Path) -> PathBuf {
+        let folder = if caller.is_tool { &self.root } else { &caller.cwd };
+        folder.join(path)
+    }
+
     /// Whether any sensor speaks about a file.
     pub(super) fn is_wanted(&self, path: &RelPath) -> bool {
         self.around.catalogue.language_of(path).is_some() || RuleSet::built_in().handles(path)

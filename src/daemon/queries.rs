@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
-use super::engine::{Engine, blocking, from_cwd};
+use super::engine::{Engine, blocking};
 use super::gather::choices;
 use super::look::sync;
 use super::project::Project;
@@ -75,7 +75,7 @@ pub(super) async fn target(
     caller: &Caller,
     at: &At,
 ) -> Result<Target, No> {
-    let snapshot = read(project, from_cwd(caller, &at.file)).await?;
+    let snapshot = read(project, project.named(caller, &at.file)).await?;
     let position = position(&snapshot, at)?;
     let choice = choice(engine, project, &snapshot.path)?;
     sync(engine, project, std::slice::from_ref(&snapshot)).await;

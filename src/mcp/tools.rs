@@ -1,19 +1,26 @@
 //! The tools: name, description, schemas, and the request each call becomes. Lines and columns are
 //! 1-based in both directions, as in all text for agents.
 
-use std::path::PathBuf;
+mod diagnostics;
+mod lookups;
+mod rename;
+
 use std::sync::{Arc, LazyLock};
 
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::wire::control::{Check, Request};
+use crate::wire::control::Request;
 
 /// What the client may tell its model about this server.
-pub const INSTRUCTIONS: &str = "Diagnostics measured on the bytes that are on disk now. \
-    `unmeasured` never means clean: read why.";
+pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, about the \
+    bytes that are on disk now. `unmeasured` never means clean or unused: read why.";
+
+/// Time for language servers when a call does not say how long, as on the command line.
+const TIMEOUT_SECS: u64 = 120;
+/// Longest time a call may give them.
+const TIMEOUT_SECS_MAX: u64 = 3600;
 
 /// One tool.
 pub struct Tool {
@@ -39,7 +46,7 @@ impl Tool {
             Some(self.title.to_owned()),
             Some(self.is_read_only),
             Some(!self.is_read_only),
-            Some(true),
+            Some(self.is_read_only),
             Some(false),
         );
         rmcp::model::Tool::new(self.name, self.description, schema(&self.input))
@@ -52,7 +59,10 @@ impl Tool {
 /// All tools, in the order they are listed.
 #[must_use]
 pub fn all() -> &'static [Tool] {
-    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| vec![diagnostics()]);
+    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+        let [references, definition, hover] = lookups::tools();
+        vec![diagnostics::tool(), references, definition, hover, rename::tool()]
+    });
     &ALL
 }
 
@@ -64,81 +74,63 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     })
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct DiagnosticsArguments {
-    paths: Vec<PathBuf>,
-    all: bool,
-    timeout_secs: u64,
+fn timeout(secs: Option<u64>) -> Result<u64, String> {
+    let secs = secs.unwrap_or(TIMEOUT_SECS);
+    if (1..=TIMEOUT_SECS_MAX).contains(&secs) {
+        return Ok(secs);
+    }
+    Err(format!("invalid arguments: timeout_secs: not between 1 and {TIMEOUT_SECS_MAX}"))
 }
 
-impl Default for DiagnosticsArguments {
-    fn default() -> Self {
-        Self { paths: Vec::new(), all: false, timeout_secs: 120 }
-    }
+fn timeout_schema() -> Value {
+    let what = "After this, language servers count as not having answered";
+    json!({
+        "type": "integer", "minimum": 1, "maximum": TIMEOUT_SECS_MAX,
+        "description": format!("{what} ({TIMEOUT_SECS})"),
+    })
 }
 
-fn diagnostics() -> Tool {
-    Tool {
-        name: "diagnostics",
-        title: "Diagnostics",
-        description: "What is wrong in files as they are on disk now: language servers and the \
-            structural scan. Without paths: the files that differ from HEAD.",
-        is_read_only: true,
-        input: json!({
-            "type": "object",
-            "properties": {
-                "paths": {
-                    "type": "array", "items": {"type": "string"},
-                    "description": "Files or folders, relative to the project's root",
-                },
-                "all": {"type": "boolean", "description": "The whole project"},
-                "timeout_secs": {
-                    "type": "integer", "minimum": 1, "maximum": 3600,
-                    "description": "After this, language servers count as not having answered (120)",
-                },
-            },
-            "additionalProperties": false,
-        }),
-        output: json!({
-            "type": "object",
-            "properties": {
-                "verdict": {"enum": ["clean", "dirty", "unmeasured"]},
-                "files_total": {"type": "integer"},
-                "files_checked": {"type": "integer"},
-                "findings": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {
-                        "severity": {"enum": ["error", "warning", "info", "hint"]},
-                        "path": {"type": "string"},
-                        "line": {"type": "integer", "minimum": 1},
-                        "column": {"type": "integer", "minimum": 1},
-                        "sensor": {"type": "string"},
-                        "code": {"type": "string"},
-                        "message": {"type": "string"},
-                    },
-                    "required": ["severity", "path", "line", "column", "sensor", "code", "message"],
-                }},
-                "findings_omitted": {"type": "integer"},
-                "not_measured": {"type": "array", "items": {
-                    "type": "object",
-                    "properties": {"what": {"type": "string"}, "reason": {"type": "string"}},
-                    "required": ["what", "reason"],
-                }},
-            },
-            "required": ["verdict", "files_total", "files_checked", "findings",
-                "findings_omitted", "not_measured"],
-        }),
-        request: |arguments| {
-            let DiagnosticsArguments { paths, all, timeout_secs } = read(arguments)?;
-            if all && !paths.is_empty() {
-                return Err("invalid arguments: either paths or all".to_owned());
-            }
-            if !(1..=3600).contains(&timeout_secs) {
-                return Err("invalid arguments: timeout_secs: not between 1 and 3600".to_owned());
-            }
-            let fail_on = "error".to_owned();
-            Ok(Request::Check(Check { paths, all, fail_on, timeout_secs, ..Check::default() }))
-        },
+/// An object schema; all other properties are unknown.
+fn object(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object", "properties": properties, "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+fn finding_schema() -> Value {
+    let properties = json!({
+        "severity": {"type": "string", "enum": ["error", "warning", "info", "hint"]},
+        "path": {"type": "string"},
+        "line": {"type": "integer", "minimum": 1},
+        "column": {"type": "integer", "minimum": 1},
+        "sensor": {"type": "string"},
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+    });
+    object(properties, &["severity", "path", "line", "column", "sensor", "code", "message"])
+}
+
+fn not_measured_schema() -> Value {
+    let properties = json!({"what": {"type": "string"}, "reason": {"type": "string"}});
+    list(object(properties, &["what", "reason"]))
+}
+
+/// The answer of a question to a language server. Only `status` is always there: what was refused
+/// or not measured has a reason, and no list that could be taken for an empty one.
+fn answer_schema(values: Value) -> Value {
+    let mut properties = json!({
+        "status": {"type": "string", "enum": ["answered", "refused", "unmeasured"]},
+        "server": {"type": ["string", "null"], "description": "The language server"},
+        "kind": {"type": "string", "description": "Of a refusal, such as ambiguous"},
+        "reason": {"type": ["string", "null"], "description": "Why there is no whole answer"},
+    });
+    if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
+        all.extend(values);
     }
+    object(properties, &["status"])
 }

@@ -7,10 +7,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::agent::bounded;
 use super::{count, plain, shown};
-use crate::base::limits::{EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX};
+use crate::base::limits::{
+    EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX, TOOL_FINDINGS_MAX,
+};
 use crate::base::text::{Position, Range, one_line};
 use crate::base::verdict::Gap;
+
+/// Where the rest of a text is that was cut for a tool.
+pub(super) const CUT_FOR_TOOL: &str = "the rest is left out";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,12 +46,20 @@ pub struct Asked {
     pub command: &'static str,
     /// The project's root.
     pub root: PathBuf,
+    /// Whether a tool of an agent asked: it gets less text, and no hints at the command line.
+    pub is_tool: bool,
     /// The server that answered.
     pub server: Option<String>,
     /// The place: path and position; a path alone for a whole document.
     pub at: Option<(String, Option<Position>)>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
+}
+
+impl Asked {
+    fn named_max(&self) -> usize {
+        if self.is_tool { TOOL_FINDINGS_MAX } else { LOCATIONS_NAMED_MAX }
+    }
 }
 
 /// A place in a file.
@@ -128,10 +142,10 @@ pub(super) fn head(schema: &str, asked: &Asked, status: &str) -> Value {
 #[must_use]
 pub fn locations_text(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> String {
     let mut text = String::new();
-    for place in places.iter().take(LOCATIONS_NAMED_MAX) {
+    for place in places.iter().take(asked.named_max()) {
         let _ = writeln!(text, "{}", place_line(place));
     }
-    push_more(&mut text, places.len());
+    push_more(&mut text, asked, places.len());
     let files: BTreeSet<&str> = places.iter().map(|place| place.path.as_str()).collect();
     let word = asked.command.trim_end_matches('s');
     let (number, files) = (count(places.len(), word), count(files.len(), "file"));
@@ -151,8 +165,9 @@ pub fn locations_json(asked: &Asked, places: &[Place], partial: Option<&Gap>) ->
 
 /// A hover text; markdown as the server wrote it, without control characters.
 #[must_use]
-pub fn hover_text(hover: &str) -> String {
-    format!("{}\n", super::agent::bounded(&plain(hover), HOVER_CHARS_MAX, "--json has all"))
+pub fn hover_text(asked: &Asked, hover: &str) -> String {
+    let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "--json has all" };
+    format!("{}\n", bounded(&plain(hover), HOVER_CHARS_MAX, where_all))
 }
 
 /// `moai-ralph/hover@1`.
@@ -167,7 +182,7 @@ pub fn hover_json(asked: &Asked, hover: &str) -> Value {
 #[must_use]
 pub fn symbols_text(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> String {
     let mut text = String::new();
-    for symbol in symbols.iter().take(LOCATIONS_NAMED_MAX) {
+    for symbol in symbols.iter().take(asked.named_max()) {
         let container = symbol.container.as_ref().map(|it| format!(" (in {it})"));
         let start = symbol.place.range.start;
         let line = format!(
@@ -181,7 +196,7 @@ pub fn symbols_text(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> 
         );
         let _ = writeln!(text, "{}", shown(&line));
     }
-    push_more(&mut text, symbols.len());
+    push_more(&mut text, asked, symbols.len());
     push_tail(&mut text, asked, &count(symbols.len(), "symbol"), partial);
     text
 }
@@ -203,9 +218,10 @@ pub fn symbols_json(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> 
     document
 }
 
-fn push_more(text: &mut String, total: usize) {
-    if let Some(more) = total.checked_sub(LOCATIONS_NAMED_MAX).filter(|more| *more > 0) {
-        let _ = writeln!(text, "… and {more} more: --json has all");
+fn push_more(text: &mut String, asked: &Asked, total: usize) {
+    if let Some(more) = total.checked_sub(asked.named_max()).filter(|more| *more > 0) {
+        let where_all = if asked.is_tool { "" } else { ": --json has all" };
+        let _ = writeln!(text, "… and {more} more{where_all}");
     }
 }
 
@@ -247,6 +263,7 @@ mod tests {
         Asked {
             command: "references",
             root: PathBuf::from("/r"),
+            is_tool: false,
             server: Some("pyright".to_owned()),
             at: Some(at),
             elapsed_ms: 7,
@@ -322,6 +339,6 @@ mod tests {
 
     #[test]
     fn a_hover_text_keeps_its_lines_and_nothing_that_steers_a_terminal() {
-        assert_eq!(hover_text("(function) f\n\u{1b}[31mred"), "(function) f\n[31mred\n");
+        assert_eq!(hover_text(&asked(), "(function) f\n\u{1b}[31mred"), "(function) f\n[31mred\n");
     }
 }

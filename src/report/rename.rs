@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answers::{Asked, head};
+use super::agent::bounded;
+use super::answers::{Asked, CUT_FOR_TOOL, head};
 use super::{count, counts, json as documents, line, plain, shown};
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, Severity, State};
-use crate::base::limits::{DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX};
+use crate::base::limits::{
+    DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX, TOOL_DIFF_CHARS_MAX,
+};
 use crate::base::verdict::Gap;
 
 /// One changed file.
@@ -62,7 +65,7 @@ impl Outcome {
 }
 
 impl ChangedFile {
-    fn action(&self) -> &'static str {
+    pub(super) fn action(&self) -> &'static str {
         match (&self.before, &self.after) {
             _ if self.moved_from.is_some() => "move",
             (None, _) => "create",
@@ -95,17 +98,16 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
     let old = renamed.old_name.as_deref().unwrap_or("symbol");
     let names = shown(&format!("{old} -> {}", renamed.new_name));
     let server = asked.server.as_deref().unwrap_or("language server");
-    let mut text = String::new();
     let Some(outcome) = &renamed.outcome else {
-        for file in &renamed.files {
-            if let Some(from) = &file.moved_from {
-                let _ = writeln!(text, "rename {} => {}", shown(from), shown(&file.path));
-            }
-            text.push_str(&plain(&file.diff()));
+        let mut diff = preview(renamed);
+        let mut how = "--apply";
+        if asked.is_tool {
+            diff = bounded(diff.trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL) + "\n";
+            how = "dry_run false writes it";
         }
-        let _ = writeln!(text, "{names}: {edits} in {files} ({server}); not written: --apply");
-        return text;
+        return format!("{diff}{names}: {edits} in {files} ({server}); not written: {how}\n");
     };
+    let mut text = String::new();
     for file in &renamed.files {
         let from = file.moved_from.as_ref().map(|from| format!(" (was {})", shown(from)));
         let from = from.unwrap_or_default();
@@ -122,6 +124,18 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
     }
     for (sensor, gap) in &outcome.gaps {
         let _ = writeln!(text, "  not measured: {sensor} ({gap})");
+    }
+    text
+}
+
+/// The diff of a preview, in which files that move are named.
+pub(super) fn preview(renamed: &Renamed) -> String {
+    let mut text = String::new();
+    for file in &renamed.files {
+        if let Some(from) = &file.moved_from {
+            let _ = writeln!(text, "rename {} => {}", shown(from), shown(&file.path));
+        }
+        text.push_str(&plain(&file.diff()));
     }
     text
 }
@@ -193,6 +207,7 @@ mod tests {
         let asked = Asked {
             command: "rename",
             root: PathBuf::from("/r"),
+            is_tool: false,
             server: Some("pyright".to_owned()),
             at: None,
             elapsed_ms: 3,

@@ -2,14 +2,23 @@
 
 use serde_json::{Value, json};
 
+use super::agent::bounded;
+use super::answers::{Asked, CUT_FOR_TOOL, No, Place};
 use super::json::word;
+use super::plain;
+use super::rename::{ChangedFile, Outcome, Renamed, preview};
 use crate::base::evidence::Evidence;
 use crate::base::finding::{Finding, Severity};
-use crate::base::limits::TOOL_FINDINGS_MAX;
+use crate::base::limits::{
+    EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LINE_CHARS_MAX, TOOL_DIFF_CHARS_MAX, TOOL_FINDINGS_MAX,
+};
+use crate::base::text::one_line;
+use crate::base::verdict::Gap;
 
 /// What a check found, without hints. The worst come first; of too many the rest is counted.
+/// `note` says how the files were chosen; empty for nothing to say.
 #[must_use]
-pub fn diagnostics(evidence: &Evidence) -> Value {
+pub fn diagnostics(evidence: &Evidence, note: &str) -> Value {
     let mut findings: Vec<&Finding> =
         evidence.findings.iter().filter(|one| one.severity > Severity::Hint).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -20,14 +29,18 @@ pub fn diagnostics(evidence: &Evidence) -> Value {
     });
     let skipped = evidence.skipped.iter().take(TOOL_FINDINGS_MAX);
     let skipped = skipped.map(|one| json!({"what": one.path, "reason": one.reason}));
-    json!({
+    let mut answer = json!({
         "verdict": word(&evidence.verdict()),
         "files_total": evidence.files_total(),
         "files_checked": evidence.files.len(),
         "findings": findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect::<Vec<_>>(),
         "findings_omitted": omitted,
         "not_measured": gaps.chain(skipped).collect::<Vec<_>>(),
-    })
+    });
+    if !note.is_empty() {
+        answer["note"] = json!(one_line(note, LINE_CHARS_MAX));
+    }
+    answer
 }
 
 fn finding(finding: &Finding) -> Value {
@@ -39,6 +52,97 @@ fn finding(finding: &Finding) -> Value {
         "sensor": finding.sensor,
         "code": finding.code,
         "message": finding.message,
+    })
+}
+
+/// Where something is, or is spoken of; of too many the rest is counted. `partial` says why there
+/// may be more.
+#[must_use]
+pub fn locations(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> Value {
+    let mut answer = answered(asked);
+    answer["complete"] = json!(partial.is_none());
+    answer["reason"] = json!(partial.map(ToString::to_string));
+    answer["locations"] = places.iter().take(TOOL_FINDINGS_MAX).map(place).collect();
+    answer["locations_omitted"] = json!(places.len().saturating_sub(TOOL_FINDINGS_MAX));
+    answer
+}
+
+/// What a symbol is, in its language server's words.
+#[must_use]
+pub fn hover(asked: &Asked, text: &str) -> Value {
+    let mut answer = answered(asked);
+    answer["text"] = json!(bounded(&plain(text), HOVER_CHARS_MAX, CUT_FOR_TOOL));
+    answer
+}
+
+/// A rename: its diff while it is a preview, what it introduced once it is written.
+#[must_use]
+pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
+    let mut answer = answered(asked);
+    answer["written"] = json!(renamed.outcome.is_some());
+    answer["old_name"] = json!(renamed.old_name);
+    answer["new_name"] = json!(renamed.new_name);
+    answer["edits"] = json!(renamed.edits);
+    answer["files"] = renamed.files.iter().take(TOOL_FINDINGS_MAX).map(changed).collect();
+    answer["files_omitted"] = json!(renamed.files.len().saturating_sub(TOOL_FINDINGS_MAX));
+    match &renamed.outcome {
+        None => {
+            let diff = bounded(preview(renamed).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            answer["diff"] = json!(diff);
+        }
+        Some(outcome) => answer["check"] = check(outcome),
+    }
+    answer
+}
+
+/// Why there is no answer. It has no list that could be taken for an empty one.
+#[must_use]
+pub fn no(no: &No) -> Value {
+    match no {
+        No::Invalid(reason) => json!({"status": "refused", "kind": "invalid", "reason": reason}),
+        No::Refused { kind, reason } => {
+            json!({"status": "refused", "kind": kind, "reason": reason})
+        }
+        No::Unmeasured { server, gap } => {
+            json!({"status": "unmeasured", "server": server, "reason": gap.to_string()})
+        }
+    }
+}
+
+fn answered(asked: &Asked) -> Value {
+    json!({"status": "answered", "server": asked.server})
+}
+
+fn place(place: &Place) -> Value {
+    json!({
+        "path": place.path,
+        "line": place.range.start.line + 1,
+        "column": place.range.start.character + 1,
+        "text": place.line.as_deref().map(|line| one_line(line, EXCERPT_CHARS_MAX)),
+    })
+}
+
+fn changed(file: &ChangedFile) -> Value {
+    json!({"path": file.path, "action": file.action(), "moved_from": file.moved_from})
+}
+
+/// What was measured after the rename. `unknown` was not measured before, so whether it is new is
+/// not known.
+fn check(outcome: &Outcome) -> Value {
+    let list = |findings: &[&Finding]| -> Value {
+        findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect()
+    };
+    let introduced: Vec<&Finding> = outcome.introduced().collect();
+    let unknown: Vec<&Finding> = outcome.unknown().collect();
+    let omitted = |findings: &[&Finding]| findings.len().saturating_sub(TOOL_FINDINGS_MAX);
+    let gaps = outcome.gaps.iter();
+    let gaps = gaps.map(|(sensor, gap)| json!({"what": sensor, "reason": gap.to_string()}));
+    json!({
+        "introduced": list(&introduced),
+        "unknown": list(&unknown),
+        "findings_omitted": omitted(&introduced) + omitted(&unknown),
+        "fixed": outcome.delta.fixed,
+        "not_measured": gaps.collect::<Vec<_>>(),
     })
 }
 
@@ -57,7 +161,7 @@ mod tests {
             .collect();
         findings.push(finding("b.py", 4, "e"));
         findings.push(Finding { severity: Severity::Hint, ..finding("b.py", 5, "h") });
-        let answer = diagnostics(&Evidence { findings, ..Evidence::default() });
+        let answer = diagnostics(&Evidence { findings, ..Evidence::default() }, "");
         let first = &answer["findings"][0];
         assert_eq!((first["path"].as_str(), first["line"].as_u64()), (Some("b.py"), Some(5)));
         assert_eq!(answer["findings_omitted"], 1);

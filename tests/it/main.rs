@@ -11,6 +11,8 @@ mod faults;
 mod hooks;
 mod loops;
 mod mcp;
+mod mcp_client;
+mod mcp_questions;
 mod options;
 mod payload_files;
 mod plugin;

@@ -1,75 +1,9 @@
-//! The MCP server as a client meets it: lines of JSON-RPC on stdin and stdout.
+//! The MCP server as a client meets it: the tool `diagnostics`, wrong calls, options.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use serde_json::json;
 
-use serde_json::{Value, json};
-
-use crate::support::{PROGRAM, Sandbox};
-
-struct Client {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-    next_id: u64,
-}
-
-impl Client {
-    fn start(sandbox: &Sandbox) -> Self {
-        let mut command = Command::new(PROGRAM);
-        sandbox.prepare(&mut command);
-        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the program starts");
-        let stdin = child.stdin.take().expect("piped");
-        let stdout = BufReader::new(child.stdout.take().expect("piped"));
-        let mut client = Self { child, stdin, stdout, next_id: 0 };
-        let hello = client.call(
-            "initialize",
-            &json!({"protocolVersion": "2025-06-18", "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"}}),
-        );
-        assert_eq!(hello["result"]["serverInfo"]["name"], "moai-ralph", "{hello:#}");
-        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
-    }
-
-    fn send(&mut self, message: &Value) {
-        writeln!(self.stdin, "{message}").expect("the server reads");
-    }
-
-    /// The response of one request; notifications in between are not looked at.
-    fn call(&mut self, method: &str, params: &Value) -> Value {
-        self.next_id += 1;
-        let id = self.next_id;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        loop {
-            let mut line = String::new();
-            let count = self.stdout.read_line(&mut line).expect("readable");
-            assert_ne!(count, 0, "the server ended instead of answering {method}");
-            let message: Value = serde_json::from_str(&line).expect("one JSON message a line");
-            if message["id"] == id {
-                return message;
-            }
-        }
-    }
-
-    fn tool(&mut self, name: &str, arguments: &Value) -> Value {
-        self.call("tools/call", &json!({"name": name, "arguments": arguments}))
-    }
-
-    fn tool_names(&mut self) -> Vec<String> {
-        let list = self.call("tools/list", &json!({}));
-        let tools = list["result"]["tools"].as_array().expect("a list of tools").clone();
-        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
-    }
-
-    /// Closes stdin; the server ends by itself.
-    fn end(mut self) {
-        drop(self.stdin);
-        let status = self.child.wait().expect("the child is ours");
-        assert!(status.success(), "{status}");
-    }
-}
+use crate::mcp_client::Client;
+use crate::support::Sandbox;
 
 const INJECTION: &str = "def run(text):\n    return eval(text)\n";
 
@@ -115,6 +49,45 @@ fn wrong_calls_are_answered_in_words_that_help() {
     assert_eq!(gone["structuredContent"]["verdict"], "unmeasured", "{gone:#}");
     // After all that it still serves.
     assert_eq!(client.tool_names()[0], "diagnostics");
+    client.end();
+}
+
+#[test]
+fn lines_that_are_no_messages_are_survived() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox);
+    for garbage in ["not json", "{\"jsonrpc\": \"2.0\", \"id\"", "\u{1f980}\0", "[]", "null", "{}"]
+    {
+        client.write(garbage.as_bytes());
+    }
+    client.write(b"\xff\xfe\n{\"id\": 1");
+    client.send(&json!({"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard", "params": [1]}));
+    assert_eq!(client.tool_names()[0], "diagnostics");
+    client.end();
+}
+
+#[test]
+fn nothing_to_measure_is_said_in_the_values_too() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox);
+    let answer = client.tool("diagnostics", &json!({}))["result"].clone();
+    let values = &answer["structuredContent"];
+    assert_eq!((&values["verdict"], &values["files_total"]), (&json!("unmeasured"), &json!(0)));
+    let note = values["note"].as_str().expect("a note");
+    assert!(note.contains("no source file differs from HEAD"), "{answer:#}");
+    client.end();
+}
+
+#[test]
+fn paths_are_meant_from_the_root_wherever_the_server_was_started() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", INJECTION);
+    sandbox.write("deep/er/other.py", "one = 1\n");
+    let mut client = Client::start_in(&sandbox, "deep/er");
+    let answer = client.tool("diagnostics", &json!({"paths": ["app.py"]}))["result"].clone();
+    let values = &answer["structuredContent"];
+    assert_eq!(values["findings"][0]["path"], "app.py", "{answer:#}");
     client.end();
 }
 

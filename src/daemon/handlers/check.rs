@@ -9,7 +9,7 @@ use crate::base::evidence::Skipped;
 use crate::base::finding::Severity;
 use crate::base::path::RelPath;
 use crate::base::verdict::Verdict;
-use crate::daemon::engine::{Engine, blocking, from_cwd};
+use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{Asked, Merely, gather};
 use crate::daemon::project::Project;
 use crate::report::{human, json, tools};
@@ -58,7 +58,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
         Verdict::Unmeasured(_) => UNMEASURED,
     };
-    let document = caller.is_tool.then(|| tools::diagnostics(&evidence).into());
+    let document = caller.is_tool.then(|| tools::diagnostics(&evidence, &note).into());
     Reply { stdout, document, stderr: note, code }
 }
 
@@ -81,7 +81,8 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
         Found { files: walk.files, skipped: walk.skipped, ..Found::default() }
     };
     if !check.paths.is_empty() {
-        let starts: Vec<PathBuf> = check.paths.iter().map(|path| from_cwd(caller, path)).collect();
+        let starts: Vec<PathBuf> =
+            check.paths.iter().map(|path| project.named(caller, path)).collect();
         let walk = files::walk(&project.root, &starts, &is_wanted);
         let (files, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
         let no_sensor = |path: RelPath| Skipped {

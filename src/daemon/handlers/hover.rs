@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{ended, load, no_reply};
+use super::{asked, ended, load, no_reply};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Wanted};
 use crate::report::answers::{self, Asked, No};
+use crate::report::tools;
 use crate::wire::control::{Caller, Lookup, Reply};
 use crate::wire::lsp::answers::hover;
 
@@ -21,15 +22,17 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let root = project.root.clone();
-    let mut asked = Asked { command: "hover", root, server: None, at: None, elapsed_ms: 0 };
+    let mut asked = asked("hover", &project, caller);
     let found = find(engine, caller, &project, &lookup, (&mut asked, begun)).await;
     asked.elapsed_ms = ended(begun);
     match found {
         Ok(text) if lookup.json => {
             Reply::done(format!("{:#}\n", answers::hover_json(&asked, &text)))
         }
-        Ok(text) => Reply::done(answers::hover_text(&text)),
+        Ok(text) => {
+            let document = caller.is_tool.then(|| tools::hover(&asked, &text).into());
+            Reply { document, ..Reply::done(answers::hover_text(&asked, &text)) }
+        }
         Err(no) => no_reply(SCHEMA, &asked, &no, lookup.json),
     }
 }

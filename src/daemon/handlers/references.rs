@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{UNMEASURED, ended, load, no_reply};
+use super::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Wanted};
 use crate::lsp::session::Replied;
 use crate::report::answers::{self, Asked, No, Place};
+use crate::report::tools;
 use crate::wire::control::{Caller, Lookup, Reply};
 use crate::wire::lsp::answers::locations;
 
@@ -36,8 +37,7 @@ pub(super) async fn locate(
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let mut asked =
-        Asked { command, root: project.root.clone(), server: None, at: None, elapsed_ms: 0 };
+    let mut asked = asked(command, &project, caller);
     let deadline = begun + Duration::from_secs(lookup.timeout_secs);
     let found = find(engine, caller, &project, &lookup, wanted, (&mut asked, deadline)).await;
     asked.elapsed_ms = ended(begun);
@@ -51,7 +51,9 @@ pub(super) async fn locate(
         answers::locations_text(&asked, &places, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
-    Reply { stdout, code, ..Reply::default() }
+    let document =
+        caller.is_tool.then(|| tools::locations(&asked, &places, partial.as_ref()).into());
+    Reply { stdout, document, code, ..Reply::default() }
 }
 
 async fn find(

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use self::measured::Before;
-use super::{REFUSED, UNMEASURED, ended, load, no_reply};
+use super::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
 use crate::base::finding::Severity;
 use crate::base::limits::RENAME_TRIES_MAX;
 use crate::base::path::RelPath;
@@ -26,6 +26,7 @@ use crate::lsp::edits::{EditPlan, Refusal, Tree, WorkspaceEdit, plan};
 use crate::lsp::session::Replied;
 use crate::report::answers::{Asked, No};
 use crate::report::rename::{self as report, ChangedFile, Renamed};
+use crate::report::tools;
 use crate::wire::control::{Caller, Rename, Reply};
 use crate::wire::lsp::answers::{Renameable, renameable};
 
@@ -37,8 +38,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let root = project.root.clone();
-    let mut asked = Asked { command: "rename", root, server: None, at: None, elapsed_ms: 0 };
+    let mut asked = asked("rename", &project, caller);
     let deadline = begun + Duration::from_secs(wish.timeout_secs);
     let renamed = rename(engine, caller, &project, &wish, (&mut asked, deadline)).await;
     asked.elapsed_ms = ended(begun);
@@ -56,7 +56,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
         Some(it) if !it.gaps.is_empty() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
-    Reply { stdout, code, ..Reply::default() }
+    let document = caller.is_tool.then(|| tools::rename(&asked, &renamed).into());
+    Reply { stdout, document, code, ..Reply::default() }
 }
 
 /// A plan, and what it was made from.
@@ -73,6 +74,11 @@ async fn rename(
     wish: &Rename,
     (asked, deadline): (&mut Asked, Instant),
 ) -> Result<Renamed, No> {
+    // A server asked for no name at all would delete the symbol everywhere.
+    if wish.new_name.trim().is_empty() || wish.new_name.contains(char::is_control) {
+        let reason = "the new name is empty or has control characters";
+        return Err(No::Invalid(reason.to_owned()));
+    }
     let mut tries = 0;
     let planned = loop {
         tries += 1;

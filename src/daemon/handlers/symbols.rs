@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{UNMEASURED, ended, load, no_reply};
+use super::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::limits::{LOCATIONS_MAX, SYMBOL_SERVERS_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::{Encoding, Position};
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::engine::{Engine, blocking, from_cwd};
+use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::look::sync;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Target, Wanted};
@@ -33,9 +33,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols)
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let root = project.root.clone();
-    let mut asked = Asked { command: "symbols", root, server: None, at: None, elapsed_ms: 0 };
-    let file = from_cwd(caller, &PathBuf::from(&wish.subject));
+    let mut asked = asked("symbols", &project, caller);
+    let file = project.named(caller, Path::new(&wish.subject));
     let found = if file.exists() || names_a_file(&project, &wish.subject) {
         of_file(engine, &project, file, (&mut asked, deadline)).await
     } else {

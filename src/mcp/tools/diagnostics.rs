@@ -1,0 +1,70 @@
+//! The tool `diagnostics`: `check` for an agent. It must not know how anything is measured.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Tool, finding_schema, list, not_measured_schema, object, read, timeout, timeout_schema,
+};
+use crate::wire::control::{Check, Request};
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Arguments {
+    paths: Vec<PathBuf>,
+    all: bool,
+    timeout_secs: Option<u64>,
+}
+
+pub(super) fn tool() -> Tool {
+    Tool {
+        name: "diagnostics",
+        title: "Diagnostics",
+        description: "What is wrong in files as they are on disk now: language servers and the \
+            structural scan. Without paths: the files that differ from HEAD.",
+        is_read_only: true,
+        input: object(
+            json!({
+                "paths": {
+                    "type": "array", "items": {"type": "string"},
+                    "description": "Files or folders, relative to the project's root",
+                },
+                "all": {"type": "boolean", "description": "The whole project"},
+                "timeout_secs": timeout_schema(),
+            }),
+            &[],
+        ),
+        output: object(
+            json!({
+                "verdict": {"type": "string", "enum": ["clean", "dirty", "unmeasured"]},
+                "files_total": {"type": "integer"},
+                "files_checked": {"type": "integer"},
+                "findings": list(finding_schema()),
+                "findings_omitted": {"type": "integer"},
+                "not_measured": not_measured_schema(),
+                "note": {"type": "string", "description": "About the choice of files"},
+            }),
+            &[
+                "verdict",
+                "files_total",
+                "files_checked",
+                "findings",
+                "findings_omitted",
+                "not_measured",
+            ],
+        ),
+        request,
+    }
+}
+
+fn request(arguments: Value) -> Result<Request, String> {
+    let Arguments { paths, all, timeout_secs } = read(arguments)?;
+    if all && !paths.is_empty() {
+        return Err("invalid arguments: either paths or all".to_owned());
+    }
+    let timeout_secs = timeout(timeout_secs)?;
+    let fail_on = "error".to_owned();
+    Ok(Request::Check(Check { paths, all, fail_on, timeout_secs, ..Check::default() }))
+}

@@ -1,0 +1,101 @@
+//! The tools `references`, `definition` and `hover`: questions about a place. They must not know
+//! who answers them.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Tool, answer_schema, list, object, read, timeout, timeout_schema};
+use crate::wire::control::{At, Lookup, Request};
+
+pub(super) fn tools() -> [Tool; 3] {
+    [
+        Tool {
+            name: "references",
+            title: "References",
+            description: "Everywhere a symbol is spoken of, its declaration included.",
+            is_read_only: true,
+            input: object(place_properties(), &["path", "line"]),
+            output: locations(),
+            request: |arguments| lookup(arguments).map(Request::References),
+        },
+        Tool {
+            name: "definition",
+            title: "Definition",
+            description: "Where a symbol is defined; outside of the project with an absolute path.",
+            is_read_only: true,
+            input: object(place_properties(), &["path", "line"]),
+            output: locations(),
+            request: |arguments| lookup(arguments).map(Request::Definition),
+        },
+        Tool {
+            name: "hover",
+            title: "Hover",
+            description: "What a symbol is: its type or signature and its documentation.",
+            is_read_only: true,
+            input: object(place_properties(), &["path", "line"]),
+            output: answer_schema(json!({"text": {"type": "string"}})),
+            request: |arguments| lookup(arguments).map(Request::Hover),
+        },
+    ]
+}
+
+/// The properties that name a place.
+pub(super) fn place_properties() -> Value {
+    json!({
+        "path": {"type": "string", "description": "File, relative to the project's root"},
+        "line": {"type": "integer", "minimum": 1, "description": "1-based"},
+        "column": {
+            "type": "integer", "minimum": 1,
+            "description": "1-based, in UTF-16 units; or give symbol",
+        },
+        "symbol": {
+            "type": "string",
+            "description": "A name that stands once on the line, in place of column",
+        },
+        "timeout_secs": timeout_schema(),
+    })
+}
+
+fn locations() -> Value {
+    let properties = json!({
+        "path": {"type": "string"},
+        "line": {"type": "integer", "minimum": 1},
+        "column": {"type": "integer", "minimum": 1},
+        "text": {"type": ["string", "null"], "description": "The line"},
+    });
+    answer_schema(json!({
+        "complete": {"type": "boolean", "description": "If false, reason says what may be missing"},
+        "locations": list(object(properties, &["path", "line", "column", "text"])),
+        "locations_omitted": {"type": "integer"},
+    }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: PathBuf,
+    line: u32,
+    column: Option<u32>,
+    symbol: Option<String>,
+    timeout_secs: Option<u64>,
+}
+
+fn lookup(arguments: Value) -> Result<Lookup, String> {
+    let Arguments { path, line, column, symbol, timeout_secs } = read(arguments)?;
+    let timeout_secs = timeout(timeout_secs)?;
+    Ok(Lookup { at: at(path, line, (column, symbol))?, json: false, timeout_secs })
+}
+
+/// A column or a symbol, and not both.
+pub(super) fn at(
+    file: PathBuf,
+    line: u32,
+    (column, symbol): (Option<u32>, Option<String>),
+) -> Result<At, String> {
+    if column.is_some() == symbol.is_some() {
+        return Err("invalid arguments: either column or symbol".to_owned());
+    }
+    Ok(At { file, line, column, symbol })
+}

@@ -1,0 +1,84 @@
+//! The tool `rename`: shows what it would write unless it is told to write. It must not know how.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::lookups::{at, place_properties};
+use super::{
+    Tool, answer_schema, finding_schema, list, not_measured_schema, object, read, timeout,
+};
+use crate::wire::control::{Rename, Request};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: PathBuf,
+    line: u32,
+    column: Option<u32>,
+    symbol: Option<String>,
+    new_name: String,
+    dry_run: Option<bool>,
+    timeout_secs: Option<u64>,
+}
+
+pub(super) fn tool() -> Tool {
+    let mut input = place_properties();
+    input["new_name"] = json!({"type": "string", "minLength": 1});
+    input["dry_run"] = json!({
+        "type": "boolean", "default": true,
+        "description": "Show the diff and write nothing (true); false writes",
+    });
+    Tool {
+        name: "rename",
+        title: "Rename",
+        description: "Gives a symbol another name wherever it is spoken of, in all files or in \
+            none. A preview unless dry_run is false; then it tells what it introduced.",
+        is_read_only: false,
+        input: object(input, &["path", "line", "new_name"]),
+        output: output(),
+        request,
+    }
+}
+
+fn output() -> Value {
+    let file = json!({
+        "path": {"type": "string"},
+        "action": {"type": "string", "enum": ["edit", "create", "delete", "move"]},
+        "moved_from": {"type": ["string", "null"]},
+    });
+    let unknown = "Not measured before, so whether it is new is not known";
+    let mut unknown_schema = list(finding_schema());
+    unknown_schema["description"] = json!(unknown);
+    let check = json!({
+        "introduced": list(finding_schema()),
+        "unknown": unknown_schema,
+        "findings_omitted": {"type": "integer"},
+        "fixed": {"type": "integer"},
+        "not_measured": not_measured_schema(),
+    });
+    let check_required = ["introduced", "unknown", "findings_omitted", "fixed", "not_measured"];
+    answer_schema(json!({
+        "written": {"type": "boolean"},
+        "old_name": {"type": ["string", "null"]},
+        "new_name": {"type": "string"},
+        "edits": {"type": "integer"},
+        "files": list(object(file, &["path", "action", "moved_from"])),
+        "files_omitted": {"type": "integer"},
+        "diff": {"type": "string", "description": "Of a preview"},
+        "check": object(check, &check_required),
+    }))
+}
+
+fn request(arguments: Value) -> Result<Request, String> {
+    let Arguments { path, line, column, symbol, new_name, dry_run, timeout_secs } =
+        read(arguments)?;
+    Ok(Request::Rename(Rename {
+        at: at(path, line, (column, symbol))?,
+        new_name,
+        apply: !dry_run.unwrap_or(true),
+        json: false,
+        timeout_secs: timeout(timeout_secs)?,
+    }))
+}

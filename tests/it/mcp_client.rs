@@ -1,0 +1,171 @@
+//! A client of the MCP server: lines of JSON-RPC on its stdin and stdout.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{PATIENCE, PROGRAM, Sandbox, eventually};
+
+/// A client that has said hello.
+pub(crate) struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    next_id: u64,
+    /// Results' schemas by tool, once they were listed.
+    schemas: BTreeMap<String, Value>,
+}
+
+impl Client {
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
+        Self::start_in(sandbox, "")
+    }
+
+    /// Starts the server in a folder of the project.
+    pub(crate) fn start_in(sandbox: &Sandbox, folder: &str) -> Self {
+        let mut command = Command::new(PROGRAM);
+        sandbox.prepare(&mut command);
+        command.current_dir(sandbox.path(folder));
+        command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let stdin = child.stdin.take().expect("piped");
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut client = Self { child, stdin, stdout, next_id: 0, schemas: BTreeMap::new() };
+        let hello = client.call(
+            "initialize",
+            &json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"}}),
+        );
+        assert_eq!(hello["result"]["serverInfo"]["name"], "moai-ralph", "{hello:#}");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    /// Writes one line.
+    pub(crate) fn write(&mut self, line: &[u8]) {
+        let written = self.stdin.write_all(line).and_then(|()| self.stdin.write_all(b"\n"));
+        written.expect("the server reads");
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.write(message.to_string().as_bytes());
+    }
+
+    /// Sends a request and does not wait; its id.
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> u64 {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Sends the call of a tool and does not wait; its id.
+    pub(crate) fn ask_tool(&mut self, name: &str, arguments: &Value) -> u64 {
+        self.ask("tools/call", &json!({"name": name, "arguments": arguments}))
+    }
+
+    /// The next message of the server.
+    pub(crate) fn next(&mut self) -> Value {
+        let mut line = String::new();
+        let count = self.stdout.read_line(&mut line).expect("readable");
+        assert_ne!(count, 0, "the server ended instead of answering");
+        serde_json::from_str(&line).expect("one JSON message a line")
+    }
+
+    /// The response of one request; what comes before it is not looked at.
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.ask(method, params);
+        loop {
+            let message = self.next();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// The response of a tool, whose values keep to the schema that is listed for it.
+    pub(crate) fn tool(&mut self, name: &str, arguments: &Value) -> Value {
+        let answer = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
+        let values = &answer["result"]["structuredContent"];
+        if !values.is_null() {
+            assert_fits(&self.schema(name), values, name);
+        }
+        answer
+    }
+
+    fn schema(&mut self, name: &str) -> Value {
+        if self.schemas.is_empty() {
+            let list = self.call("tools/list", &json!({}));
+            for tool in list["result"]["tools"].as_array().expect("a list of tools") {
+                let name = tool["name"].as_str().expect("a name").to_owned();
+                self.schemas.insert(name, tool["outputSchema"].clone());
+            }
+        }
+        self.schemas[name].clone()
+    }
+
+    pub(crate) fn tool_names(&mut self) -> Vec<String> {
+        let list = self.call("tools/list", &json!({}));
+        let tools = list["result"]["tools"].as_array().expect("a list of tools").clone();
+        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+    }
+
+    /// Vanishes: closes both ends. The server ends by itself, whatever it is doing.
+    pub(crate) fn end(self) {
+        let Self { mut child, stdin, stdout, .. } = self;
+        drop((stdin, stdout));
+        let status = eventually(PATIENCE, || child.try_wait().expect("the child is ours"));
+        let status = status.unwrap_or_else(|| {
+            child.kill().expect("the child is ours");
+            panic!("the server does not end");
+        });
+        assert!(status.success(), "{status}");
+    }
+}
+
+/// Asserts that a value keeps to a schema, of which all keywords must be known here.
+fn assert_fits(schema: &Value, value: &Value, at: &str) {
+    let fits = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("{at}: unknown type {other}"),
+    };
+    for (keyword, wanted) in schema.as_object().expect("a schema is an object") {
+        let is_kept = match keyword.as_str() {
+            "description" | "properties" => true,
+            "type" => match wanted.as_array() {
+                Some(names) => names.iter().filter_map(Value::as_str).any(fits),
+                None => fits(wanted.as_str().expect("a type")),
+            },
+            "enum" => wanted.as_array().expect("a list").contains(value),
+            "minimum" => value.as_i64() >= wanted.as_i64(),
+            "required" => wanted.as_array().expect("a list").iter().all(|name| {
+                let name = name.as_str().expect("a name");
+                value.get(name).is_some()
+            }),
+            "additionalProperties" => {
+                let known = schema["properties"].as_object().expect("properties");
+                value.as_object().is_none_or(|it| it.keys().all(|name| known.contains_key(name)))
+            }
+            "items" => {
+                for one in value.as_array().into_iter().flatten() {
+                    assert_fits(wanted, one, at);
+                }
+                true
+            }
+            other => panic!("{at}: unknown keyword {other}"),
+        };
+        assert!(is_kept, "{at}: {keyword} {wanted}: {value:#}");
+    }
+    for (name, part) in value.as_object().into_iter().flatten() {
+        if let Some(schema) = schema["properties"].get(name) {
+            assert_fits(schema, part, &format!("{at}.{name}"));
+        }
+    }
+}
