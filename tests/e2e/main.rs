@@ -9,4 +9,5 @@ mod plugin;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
+mod tools;
 mod validity;

@@ -9,6 +9,9 @@ mod faults;
 mod go;
 mod importers;
 mod java;
+#[path = "../it/mcp_client.rs"]
+#[expect(dead_code, reason = "shared with the other test target, which uses the rest")]
+mod mcp_client;
 mod php;
 #[path = "../../benches/edits/play.rs"]
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]

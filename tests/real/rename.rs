@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::mcp_client::Client;
 use crate::servers::project;
 use crate::support::Sandbox;
 
@@ -57,6 +58,25 @@ fn pyright_renames_in_all_files_right_after_it_was_started() {
     assert!(sandbox.read("sub/c.py").starts_with("from lib import summed as t"));
     let clean = sandbox.run(&["check", "--all"]);
     assert_eq!(clean.code, 0, "{clean:#?}");
+}
+
+#[test]
+fn pyright_renames_for_a_tool_of_an_agent() {
+    let sandbox = project();
+    write(&sandbox, &PYTHON);
+    let mut client = Client::start(&sandbox);
+    let wish = json!({"path": "lib.py", "line": 1, "symbol": "total", "new_name": "summed",
+        "dry_run": false});
+    let answer = client.tool("rename", &wish);
+    let values = &answer["result"]["structuredContent"];
+    assert_eq!((&values["status"], &values["written"]), (&json!("answered"), &json!(true)));
+    assert_eq!(paths(&values["files"]), ["a.py", "b.py", "lib.py", "sub/c.py"]);
+    assert_eq!(values["check"]["introduced"], json!([]));
+    assert_eq!(sandbox.read("a.py"), PYTHON[1].1.replace("total", "summed"));
+    assert_eq!(sandbox.read("b.py"), PYTHON[2].1.replace("total", "summed"));
+    let clean = client.tool("diagnostics", &json!({"all": true}));
+    assert_eq!(clean["result"]["structuredContent"]["verdict"], "clean", "{clean:#}");
+    client.end();
 }
 
 #[test]
