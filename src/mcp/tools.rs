@@ -91,14 +91,14 @@ fn timeout_schema() -> Value {
 }
 
 /// An object schema; all other properties are unknown.
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object(properties: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     })
 }
 
-fn list(items: Value) -> Value {
+fn list(items: &Value) -> Value {
     json!({"type": "array", "items": items})
 }
 
@@ -112,12 +112,12 @@ fn finding_schema() -> Value {
         "code": {"type": "string"},
         "message": {"type": "string"},
     });
-    object(properties, &["severity", "path", "line", "column", "sensor", "code", "message"])
+    object(&properties, &["severity", "path", "line", "column", "sensor", "code", "message"])
 }
 
 fn not_measured_schema() -> Value {
     let properties = json!({"what": {"type": "string"}, "reason": {"type": "string"}});
-    list(object(properties, &["what", "reason"]))
+    list(&object(&properties, &["what", "reason"]))
 }
 
 /// The answer of a question to a language server. Only `status` is always there: what was refused
@@ -132,5 +132,5 @@ fn answer_schema(values: Value) -> Value {
     if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
         all.extend(values);
     }
-    object(properties, &["status"])
+    object(&properties, &["status"])
 }

@@ -148,8 +148,23 @@ fn check(outcome: &Outcome) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::base::finding::tests::finding;
+    use crate::base::text::{Position, Range};
+    use crate::base::verdict::Cause;
+
+    fn asked() -> Asked {
+        Asked {
+            command: "references",
+            root: PathBuf::from("/r"),
+            is_tool: true,
+            server: Some("clangd".to_owned()),
+            at: None,
+            elapsed_ms: 3,
+        }
+    }
 
     #[test]
     fn the_worst_come_first_and_the_rest_is_counted() {
@@ -166,5 +181,56 @@ mod tests {
         assert_eq!((first["path"].as_str(), first["line"].as_u64()), (Some("b.py"), Some(5)));
         assert_eq!(answer["findings_omitted"], 1);
         assert_eq!(answer["verdict"], "unmeasured");
+    }
+
+    #[test]
+    fn what_may_be_missing_has_a_reason_and_what_is_too_much_is_counted() {
+        let at = |line| Position { line, character: 4 };
+        let place = |line| Place {
+            path: "a.c".to_owned(),
+            range: Range { start: at(line), end: at(line) },
+            line: None,
+        };
+        let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
+        let places: Vec<Place> = (0..=3).map(place).collect();
+        let answer = locations(&asked(), &places, Some(&gap));
+        assert_eq!((&answer["status"], &answer["complete"]), (&json!("answered"), &json!(false)));
+        assert_eq!(answer["reason"], "there is no compile_commands.json");
+        assert_eq!(
+            answer["locations"][3],
+            json!({"path": "a.c", "line": 4, "column": 5, "text": null})
+        );
+        assert_eq!(answer["locations_omitted"], 0);
+        let places = vec![place(0); TOOL_FINDINGS_MAX + 1];
+        let answer = locations(&asked(), &places, None);
+        assert_eq!((&answer["complete"], &answer["locations_omitted"]), (&json!(true), &json!(1)));
+    }
+
+    #[test]
+    fn a_long_diff_is_cut_and_its_summary_is_not() {
+        let file = |number: usize| ChangedFile {
+            path: format!("f{number}.py"),
+            moved_from: None,
+            before: Some("old = 1\n".repeat(40)),
+            after: Some("new = 1\n".repeat(40)),
+        };
+        let renamed = Renamed {
+            old_name: Some("old".to_owned()),
+            new_name: "new".to_owned(),
+            edits: 60 * 40,
+            files: (0..60).map(file).collect(),
+            outcome: None,
+        };
+        let answer = rename(&asked(), &renamed);
+        let diff = answer["diff"].as_str().expect("a diff");
+        assert!(diff.chars().count() <= TOOL_DIFF_CHARS_MAX);
+        assert!(diff.ends_with("… cut: the rest is left out"), "{diff}");
+        assert_eq!(answer["files"].as_array().map(Vec::len), Some(TOOL_FINDINGS_MAX));
+        assert_eq!(answer["files_omitted"], 10);
+        let text = crate::report::rename::text(&asked(), &renamed);
+        let last = text.lines().last();
+        let summary =
+            "old -> new: 2400 edits in 60 files (clangd); not written: dry_run false writes it";
+        assert_eq!(last, Some(summary));
     }
 }

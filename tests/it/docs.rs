@@ -9,6 +9,7 @@ use moai_ralph::config::Config;
 use moai_ralph::lsp::registry::Catalogue;
 use serde_json::Value;
 
+use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 const READMES: [&str; 2] = ["README.md", "README.ko.md"];
@@ -248,6 +249,21 @@ fn every_server_of_the_catalogue_stands_in_the_table_with_what_is_known_of_it() 
             assert_eq!(row.contains(unverified), !spec.verified, "{name}: {row}");
         }
     }
+}
+
+#[test]
+fn every_tool_of_an_agent_stands_in_the_table_and_in_the_options() {
+    let sandbox = Sandbox::new();
+    let mut client = Client::start(&sandbox);
+    let options = read("config/ralph.yaml");
+    for name in client.tool_names() {
+        for file in READMES {
+            let row = format!("\n| `{name}` | ");
+            assert!(read(file).contains(&row), "{file} has no row for the tool {name}");
+        }
+        assert!(options.contains(&name), "config/ralph.yaml does not name the tool {name}");
+    }
+    client.end();
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn tool() -> Tool {
             structural scan. Without paths: the files that differ from HEAD.",
         is_read_only: true,
         input: object(
-            json!({
+            &json!({
                 "paths": {
                     "type": "array", "items": {"type": "string"},
                     "description": "Files or folders, relative to the project's root",
@@ -37,11 +37,11 @@ pub(super) fn tool() -> Tool {
             &[],
         ),
         output: object(
-            json!({
+            &json!({
                 "verdict": {"type": "string", "enum": ["clean", "dirty", "unmeasured"]},
                 "files_total": {"type": "integer"},
                 "files_checked": {"type": "integer"},
-                "findings": list(finding_schema()),
+                "findings": list(&finding_schema()),
                 "findings_omitted": {"type": "integer"},
                 "not_measured": not_measured_schema(),
                 "note": {"type": "string", "description": "About the choice of files"},

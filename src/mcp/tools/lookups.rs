@@ -16,7 +16,7 @@ pub(super) fn tools() -> [Tool; 3] {
             title: "References",
             description: "Everywhere a symbol is spoken of, its declaration included.",
             is_read_only: true,
-            input: object(place_properties(), &["path", "line"]),
+            input: object(&place_properties(), &["path", "line"]),
             output: locations(),
             request: |arguments| lookup(arguments).map(Request::References),
         },
@@ -25,7 +25,7 @@ pub(super) fn tools() -> [Tool; 3] {
             title: "Definition",
             description: "Where a symbol is defined; outside of the project with an absolute path.",
             is_read_only: true,
-            input: object(place_properties(), &["path", "line"]),
+            input: object(&place_properties(), &["path", "line"]),
             output: locations(),
             request: |arguments| lookup(arguments).map(Request::Definition),
         },
@@ -34,7 +34,7 @@ pub(super) fn tools() -> [Tool; 3] {
             title: "Hover",
             description: "What a symbol is: its type or signature and its documentation.",
             is_read_only: true,
-            input: object(place_properties(), &["path", "line"]),
+            input: object(&place_properties(), &["path", "line"]),
             output: answer_schema(json!({"text": {"type": "string"}})),
             request: |arguments| lookup(arguments).map(Request::Hover),
         },
@@ -67,7 +67,7 @@ fn locations() -> Value {
     });
     answer_schema(json!({
         "complete": {"type": "boolean", "description": "If false, reason says what may be missing"},
-        "locations": list(object(properties, &["path", "line", "column", "text"])),
+        "locations": list(&object(&properties, &["path", "line", "column", "text"])),
         "locations_omitted": {"type": "integer"},
     }))
 }

@@ -36,7 +36,7 @@ pub(super) fn tool() -> Tool {
         description: "Gives a symbol another name wherever it is spoken of, in all files or in \
             none. A preview unless dry_run is false; then it tells what it introduced.",
         is_read_only: false,
-        input: object(input, &["path", "line", "new_name"]),
+        input: object(&input, &["path", "line", "new_name"]),
         output: output(),
         request,
     }
@@ -49,10 +49,10 @@ fn output() -> Value {
         "moved_from": {"type": ["string", "null"]},
     });
     let unknown = "Not measured before, so whether it is new is not known";
-    let mut unknown_schema = list(finding_schema());
+    let mut unknown_schema = list(&finding_schema());
     unknown_schema["description"] = json!(unknown);
     let check = json!({
-        "introduced": list(finding_schema()),
+        "introduced": list(&finding_schema()),
         "unknown": unknown_schema,
         "findings_omitted": {"type": "integer"},
         "fixed": {"type": "integer"},
@@ -64,10 +64,10 @@ fn output() -> Value {
         "old_name": {"type": ["string", "null"]},
         "new_name": {"type": "string"},
         "edits": {"type": "integer"},
-        "files": list(object(file, &["path", "action", "moved_from"])),
+        "files": list(&object(&file, &["path", "action", "moved_from"])),
         "files_omitted": {"type": "integer"},
         "diff": {"type": "string", "description": "Of a preview"},
-        "check": object(check, &check_required),
+        "check": object(&check, &check_required),
     }))
 }
 
