@@ -9,6 +9,7 @@ use crate::support::Sandbox;
 
 /// How the host names tools of the plugin's server.
 const DIAGNOSTICS: &str = "mcp__plugin_moai-ralph_moai-ralph__diagnostics";
+const HOVER: &str = "mcp__plugin_moai-ralph_moai-ralph__hover";
 const RENAME: &str = "mcp__plugin_moai-ralph_moai-ralph__rename";
 
 /// The plugin's server as the host's stream names it.
@@ -27,6 +28,7 @@ fn the_model_calls_tools_of_the_plugin() {
     let turns = vec![
         Turn::Tool { name: DIAGNOSTICS, input: json!({"paths": ["app.py"]}) },
         Turn::Tool { name: RENAME, input: place },
+        Turn::Tool { name: HOVER, input: json!({"path": "app.py", "line": 9, "column": 1}) },
         Turn::text("told"),
     ];
     let run = run(&sandbox, checkout(), "what is wrong in app.py?", turns);
@@ -35,4 +37,5 @@ fn the_model_calls_tools_of_the_plugin() {
     run.assert_first_told_in(2, "\"code\":\"py-eval\"");
     // Nobody can rename here, and that is said instead of nothing.
     run.assert_first_told_in(3, "\"status\":\"unmeasured\"");
+    run.assert_first_told_in(4, "there is no line 9");
 }
