@@ -21,7 +21,7 @@ use args::{Args, Color, Command, LoopCommand, Output, Select};
 
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{Check, Doctor, LoopSelect, LoopStart, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -100,6 +100,15 @@ fn execute(args: &Args) -> Reply {
         | Command::Rename(_) => queries::run(args),
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
+        Command::Doctor(ref doctor) => {
+            let request = Request::Doctor(Doctor {
+                probe: doctor.servers.is_some(),
+                languages: doctor.servers.clone().unwrap_or_default(),
+                json: args.json,
+            });
+            // Probes run apart from the servers that others are using.
+            door::ask(args.root.as_deref(), request, doctor.servers.is_some())
+        }
         Command::Mcp => return mcp::run(args.root.clone()),
         Command::Server(ref command) => server::run(command, args.root.as_deref(), args.json),
         Command::Demo(ref demo) => demo::run(demo),

@@ -8,5 +8,6 @@ pub mod faults;
 pub mod freshness;
 mod glob;
 pub mod latency;
+pub mod probe;
 pub mod registry;
 pub mod session;

@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod answers;
 pub mod demo;
+pub mod doctor;
 pub mod human;
 pub mod json;
 pub mod loops;

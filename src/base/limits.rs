@@ -235,6 +235,8 @@ pub const SOCKET_PATH_BYTES_MAX: usize = 100;
 pub const INSTALL_MS_MAX: u64 = 600_000;
 /// Pause between two looks at a program that installs.
 pub const INSTALL_POLL_MS: u64 = 20;
+/// Wrong texts in quick succession in a conformance probe.
+pub const PROBE_BURST_COUNT: usize = 10;
 /// Questions to language servers that one check asks at the same time.
 pub const QUESTIONS_AT_ONCE_MAX: usize = 64;
 /// Names of one edit that are looked for in other files.

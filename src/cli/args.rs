@@ -67,6 +67,8 @@ pub(super) enum Command {
     /// The background process that keeps language servers warm; started on demand
     #[command(subcommand)]
     Daemon(DaemonCommand),
+    /// Which language of the project is served by which server, and what is missing
+    Doctor(DoctorArgs),
     /// MCP server on stdio: the engine as tools of an agent
     Mcp,
     /// Play one whole loop in a temporary project with a scripted agent
@@ -305,6 +307,14 @@ pub(super) enum DaemonCommand {
     Status,
     /// Stop it and its language servers
     Stop,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct DoctorArgs {
+    /// Play the conformance probes against the installed servers instead; with ids of languages,
+    /// against theirs alone
+    #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
+    pub(super) servers: Option<Vec<String>>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -5,6 +5,7 @@ mod changed_on_disk;
 mod check;
 mod daemon_status;
 mod definition;
+mod doctor;
 mod hook;
 mod hover;
 mod late_answers;
@@ -61,6 +62,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::ServerList { json } => server_list::handle(engine, json).await.into(),
         Request::ServerStart { what, json } => {

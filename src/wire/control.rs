@@ -63,6 +63,8 @@ pub enum Request {
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// `doctor`.
+    Doctor(Doctor),
     /// Which tools the project's options offer to agents.
     McpTools,
     /// `server list`.
@@ -165,6 +167,17 @@ pub struct Rename {
     pub json: bool,
     /// Overall deadline in seconds.
     pub timeout_secs: u64,
+}
+
+/// Arguments of `doctor`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Doctor {
+    /// Whether the conformance probes are played.
+    pub probe: bool,
+    /// Languages whose servers are probed; none given: all.
+    pub languages: Vec<String>,
+    /// JSON instead of text.
+    pub json: bool,
 }
 
 /// Arguments of `loop start`.

@@ -6,6 +6,7 @@ mod check;
 mod daemon;
 mod deltas;
 mod docs;
+mod doctor;
 mod fake_server;
 mod faults;
 mod hooks;

@@ -1,0 +1,197 @@
+//! What `doctor` says: which language is served by what, and the matrix of the conformance probes.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::shown;
+use crate::base::verdict::Gap;
+use crate::lsp::probe::Outcome;
+
+/// One language of the project, or one server asked for.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The language's name.
+    pub language: String,
+    /// Files of it in the project.
+    pub files: usize,
+    /// Server id, or the sensor's name where there is no server.
+    pub server: String,
+    /// The program and the version, or why there is none.
+    pub program: Result<(String, Option<String>), Gap>,
+}
+
+/// What a server did in one act of its probe.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The act.
+    pub name: &'static str,
+    /// How it went.
+    pub outcome: Outcome,
+    /// Time to the answer.
+    pub elapsed_ms: u64,
+}
+
+/// One row of the matrix.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// Server id.
+    pub server: String,
+    /// Its version, when it says one.
+    pub version: Option<String>,
+    /// The language of the probe.
+    pub language: String,
+    /// The acts, in order.
+    pub acts: Vec<Played>,
+}
+
+impl Probed {
+    /// Whether it said something untrue.
+    #[must_use]
+    pub fn is_untrue(&self) -> bool {
+        self.acts.iter().any(|act| matches!(act.outcome, Outcome::FalseClean | Outcome::Stale))
+    }
+
+    /// Whether an act has no verdict.
+    #[must_use]
+    pub fn has_gap(&self) -> bool {
+        self.acts.iter().any(|act| matches!(act.outcome, Outcome::Unmeasured(_)))
+    }
+}
+
+/// Languages and their servers, one a line, with the one command that mends each gap.
+#[must_use]
+pub fn served(rows: &[Served]) -> String {
+    let mut text = String::new();
+    if rows.is_empty() {
+        text.push_str("no file of a known language\n");
+    }
+    for row in rows {
+        let files = super::count(row.files, "file");
+        let _ = match &row.program {
+            Ok((program, version)) => {
+                let version = version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
+                writeln!(
+                    text,
+                    "ok       {} ({files}): {}{version} {}",
+                    row.language,
+                    row.server,
+                    shown(program)
+                )
+            }
+            Err(gap) => {
+                writeln!(text, "missing  {} ({files}): {} ({gap})", row.language, row.server)
+            }
+        };
+    }
+    text
+}
+
+/// `moai-ralph/doctor@1`.
+#[must_use]
+pub fn document(served: &[Served], probed: &[Probed]) -> Value {
+    let languages: Vec<Value> = served
+        .iter()
+        .map(|row| {
+            let (program, version) = match &row.program {
+                Ok((program, version)) => (Some(program), version.as_ref()),
+                Err(_) => (None, None),
+            };
+            json!({"language": row.language, "files": row.files, "server": row.server,
+                "program": program, "version": version,
+                "reason": row.program.as_ref().err().map(ToString::to_string)})
+        })
+        .collect();
+    let rows: Vec<Value> = probed
+        .iter()
+        .map(|row| {
+            let acts: Vec<Value> = row
+                .acts
+                .iter()
+                .map(|act| {
+                    let (outcome, reason) = word(&act.outcome);
+                    json!({"name": act.name, "outcome": outcome, "reason": reason,
+                        "elapsed_ms": act.elapsed_ms})
+                })
+                .collect();
+            json!({"server": row.server, "version": row.version, "language": row.language,
+                "acts": acts})
+        })
+        .collect();
+    json!({"schema": "moai-ralph/doctor@1", "languages": languages, "probes": rows})
+}
+
+fn word(outcome: &Outcome) -> (&'static str, Option<String>) {
+    match outcome {
+        Outcome::Right => ("right", None),
+        Outcome::FalseClean => ("false clean", None),
+        Outcome::Stale => ("stale", None),
+        Outcome::Unmeasured(gap) => ("unmeasured", Some(gap.to_string())),
+    }
+}
+
+/// The acts of a language without modules come first, so that columns line up.
+const ACTS: [&str; 7] = ["cold", "fix", "break", "burst", "again", "module", "back"];
+
+/// The matrix as text: one row a server, one column an act, times in milliseconds; gaps below.
+#[must_use]
+pub fn matrix(rows: &[Probed]) -> String {
+    let mut text = format!("{:<28} {:<12} {:<10}", "server", "version", "language");
+    for act in ACTS {
+        let _ = write!(text, " {act:>12}");
+    }
+    text.push('\n');
+    let mut gaps = String::new();
+    for row in rows {
+        let version = row.version.as_deref().unwrap_or("not said");
+        let _ = write!(text, "{:<28} {version:<12} {:<10}", row.server, row.language);
+        for name in ACTS {
+            let cell = match row.acts.iter().find(|act| act.name == name) {
+                None => "-".to_owned(),
+                Some(act) => match &act.outcome {
+                    Outcome::Right => format!("{} ms", act.elapsed_ms),
+                    Outcome::FalseClean => "FALSE CLEAN".to_owned(),
+                    Outcome::Stale => "STALE".to_owned(),
+                    Outcome::Unmeasured(gap) => {
+                        let _ = writeln!(gaps, "not measured: {} {name} ({gap})", row.server);
+                        "unmeasured".to_owned()
+                    }
+                },
+            };
+            let _ = write!(text, " {cell:>12}");
+        }
+        text.push('\n');
+    }
+    text + &gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::verdict::Cause;
+
+    #[test]
+    fn a_lie_shouts_and_a_gap_is_named_below() {
+        let act = |name, outcome| Played { name, outcome, elapsed_ms: 40 };
+        let gap = Gap::new(Cause::TimedOut, "no answer within 10 s");
+        let row = Probed {
+            server: "pyright".into(),
+            version: Some("1.1.414".into()),
+            language: "python".into(),
+            acts: vec![
+                act("cold", Outcome::Right),
+                act("fix", Outcome::Stale),
+                act("break", Outcome::FalseClean),
+                act("burst", Outcome::Unmeasured(gap)),
+            ],
+        };
+        assert!(row.is_untrue() && row.has_gap());
+        let text = matrix(std::slice::from_ref(&row));
+        let words: Vec<&str> = text.lines().nth(1).expect("a row").split("  ").collect();
+        let words: Vec<&str> =
+            words.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
+        assert_eq!(words[3..7], ["40 ms", "STALE", "FALSE CLEAN", "unmeasured"]);
+        assert!(text.contains("not measured: pyright burst (no answer within 10 s)"), "{text}");
+        assert_eq!(document(&[], &[row])["probes"][0]["acts"][1]["outcome"], "stale");
+    }
+}
