@@ -368,6 +368,9 @@ impl Config {
             if ids.is_empty() {
                 return Err((key, "name at least one language server".to_owned()));
             }
+            if let Some(id) = ids.iter().find(|id| !catalogue.speaks(id, &language)) {
+                return Err((key, format!("{id} is a language server of other languages")));
+            }
             self.choose.insert(language, ids);
         }
         for (id, over) in servers {
@@ -526,6 +529,8 @@ mod tests {
         let language = "ralph: {lsp: {languages: [pyhton]}}";
         check_error(&[language], &[], &["pyhton", "php, python, r"]);
         check_error(&["ralph: {mcp: {tools: [renam]}}"], &[], &["renam", "diagnostics"]);
+        let foreign = "ralph: {lsp: {choose: {python: [gopls]}}}";
+        check_error(&[foreign], &[], &["gopls", "other languages"]);
         check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
         check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);
     }

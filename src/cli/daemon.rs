@@ -29,6 +29,9 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> Reply {
     };
     let is_stop = matches!(request, Request::DaemonStop);
     match call(&places, &Call { protocol: PROTOCOL, caller, request }, PATIENCE) {
+        Err(NoAnswer::NoDaemon) if is_stop && wait_until_gone(&places) => {
+            Reply::done("no daemon is running\n".to_owned())
+        }
         Ok(_) | Err(NoAnswer::NoDaemon | NoAnswer::Ended) if is_stop => stopped(&places),
         Ok(answer) if answer.stale => {
             Reply::done("the daemon of an older program is ending\n".to_owned())
@@ -46,7 +49,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> Reply {
 /// One that was just told to stop, or that another call told before, is gone when this returns.
 fn stopped(places: &Places) -> Reply {
     if wait_until_gone(places) {
-        Reply::done("no daemon is running\n".to_owned())
+        Reply::done("the daemon has ended\n".to_owned())
     } else {
         Reply::failed(1, "moai-ralph: the daemon is still ending its work")
     }

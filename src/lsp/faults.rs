@@ -11,7 +11,7 @@ mod typescript;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use self::typescript::INFERRED;
-pub use self::typescript::{bases, declared as declared_packages, package};
+pub use self::typescript::{bases, declared as declared_packages, is_readable, package};
 use crate::base::finding::Finding;
 use crate::base::verdict::{Cause, Gap};
 
@@ -32,6 +32,10 @@ pub struct Facts {
     pub has_environment: bool,
     /// What the nearest tsconfig.json extends and cannot be found.
     pub missing_base: Option<String>,
+    /// Whether the nearest tsconfig.json is no JSON with comments.
+    pub has_broken_config: bool,
+    /// The file's path, relative to the root.
+    pub path: String,
 }
 
 impl Facts {

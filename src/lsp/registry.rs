@@ -308,6 +308,15 @@ impl Catalogue {
         self.servers.iter().map(|(id, spec)| (id.as_str(), spec))
     }
 
+    /// Whether a server may be asked about a language: it is listed for it, or for none at all.
+    #[must_use]
+    pub fn speaks(&self, server: &str, language: &str) -> bool {
+        let lists =
+            |of: &Language| of.servers.iter().chain(&of.companions).any(|listed| listed == server);
+        let is_listed = self.languages.get(language).is_some_and(lists);
+        is_listed || !self.languages.values().any(lists)
+    }
+
     /// All server ids.
     pub fn server_ids(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)

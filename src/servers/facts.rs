@@ -58,8 +58,12 @@ fn gather(around: &Surroundings, subject: &Subject, wanted: Wanted) -> Facts {
         packages.retain(|package| !is_installed(&file, package));
         facts.missing_packages = packages;
     }
-    facts.missing_base =
-        wanted.names.contains(&"tsconfig.json").then(|| missing_base(&folders)).flatten();
+    facts.path = subject.path.to_string();
+    if wanted.names.contains(&"tsconfig.json") {
+        facts.missing_base = missing_base(&folders);
+        facts.has_broken_config =
+            nearest("tsconfig.json").is_some_and(|config| !faults::is_readable(&config));
+    }
     facts
 }
 

@@ -32,6 +32,9 @@ pub(super) fn reply(act: &'static str, select: &ServerSelect, done: Vec<Done>) -
     let has_failed = !missing.is_empty() || acted.iter().any(|one| one.reason.is_some());
     let stdout = if select.json {
         format!("{:#}\n", servers::acted_json(&acted))
+    } else if acted.is_empty() && !missing.is_empty() {
+        // Others may run; those that were named are named below.
+        String::new()
     } else {
         servers::acted(&acted)
     };

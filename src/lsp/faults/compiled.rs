@@ -19,6 +19,16 @@ pub(super) fn go(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         let remedy = "install Go and put it on PATH";
         return Some(Fault::new("go is not on PATH", remedy, []));
     }
+    let is_left_out =
+        |folder: &str| folder == "testdata" || folder.starts_with('_') || folder.starts_with('.');
+    let has_package = found.iter().all(|one| !one.message.starts_with("No packages found"));
+    if facts.path.split('/').any(is_left_out) || !has_package {
+        let detail = "the go command builds the file into no package";
+        let remedy =
+            "see its folder's and file's names (testdata, _ or . in front), build tags and GOOS";
+        let explained = indices(found, |one| one.message.starts_with("No packages found"));
+        return Some(Fault::new(detail, remedy, explained));
+    }
     let has_module = facts.has_any(&["go.mod", "go.work"]);
     let manifest = facts.manifest("go.mod");
     let foreign = indices(found, |one| {

@@ -153,6 +153,35 @@ fn a_file_without_a_tsconfig_is_told_once() {
 }
 
 #[test]
+fn what_no_build_has_is_never_clean() {
+    let gap = "the go command builds the file into no package";
+    let of = |path: &str| Facts {
+        programs: names(&["go"]),
+        names: names(&["go.mod"]),
+        path: path.to_owned(),
+        ..Facts::default()
+    };
+    check("go", "", &of("a/testdata/b.go"), &[], &[], gap);
+    check("go", "", &of("_a/b.go"), &[], &[], gap);
+    let excluded = ("", "No packages found for open file /r/a.go: <nil>.");
+    check("go", "", &of("a.go"), &[excluded], &[], gap);
+    check("go", "", &of("testdata_of/b_.go"), &[], &[], "");
+}
+
+#[test]
+fn a_broken_tsconfig_is_never_clean() {
+    let facts =
+        Facts { names: names(&["tsconfig.json"]), has_broken_config: true, ..Facts::default() };
+    check("typescript", "", &facts, &[], &[], "tsconfig.json cannot be read");
+    for good in ["", "{}", "\u{feff}{\"a\": [1, 2,], // x\n \"b,}\": \"//\",}", "/* x */ {}"] {
+        assert!(is_readable(good), "{good}");
+    }
+    for bad in ["{ bad", "{\"a\": }", "[}"] {
+        assert!(!is_readable(bad), "{bad}");
+    }
+}
+
+#[test]
 fn a_tsconfig_without_its_base_is_never_clean() {
     let facts = Facts { missing_base: Some("./base.json".to_owned()), ..node_facts(&[]) };
     let target =

@@ -66,6 +66,10 @@ pub(super) fn is_mark(finding: &Finding) -> bool {
 }
 
 pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+    if facts.has_broken_config {
+        let detail = "tsconfig.json cannot be read, so its options do not count";
+        return Some(Fault::new(detail, "mend its JSON", []));
+    }
     if let Some(base) = &facts.missing_base {
         let explained = indices(found, |one| {
             OPTION_CODES.contains(&one.code.as_str()) || is_missing_package(facts, one)
@@ -153,6 +157,27 @@ pub fn bases(config: &str) -> Vec<String> {
         Some(list) => strings(list.split(']').next().unwrap_or_default()),
         None => strings(value).into_iter().take(1).collect(),
     }
+}
+
+/// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript goes on with what
+/// it can read of a broken one, and says so nowhere near the files it covers.
+#[must_use]
+pub fn is_readable(config: &str) -> bool {
+    let config = without_comments(config.trim_start_matches('\u{feff}'));
+    let mut strict = String::with_capacity(config.len());
+    let mut rest = config.as_str();
+    while let Some(at) = rest.find(['"', ',']) {
+        strict.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = if rest.starts_with('"') { string_length(rest) } else { 1 };
+        let is_trailing = rest.starts_with(',') && rest[1..].trim_start().starts_with(['}', ']']);
+        if !is_trailing {
+            strict.push_str(&rest[..length]);
+        }
+        rest = &rest[length..];
+    }
+    strict.push_str(rest);
+    strict.trim().is_empty() || serde_json::from_str::<Value>(&strict).is_ok()
 }
 
 fn without_comments(text: &str) -> String {
