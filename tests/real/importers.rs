@@ -82,3 +82,47 @@ fn typescript_7_follows_the_disk() {
         sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
     });
 }
+
+/// The module is written by the host's tool; the session that wrote it asks about it first.
+fn check_after_tool(play: &Play, prepare: impl FnOnce(&Sandbox)) {
+    let sandbox = project();
+    prepare(&sandbox);
+    let (importer, text) = play.importer;
+    sandbox.write(importer, text);
+    sandbox.write(play.module, play.right);
+    sandbox.commit();
+    let codes = |code| report(&sandbox.run(&["check", importer, "--json"]), code);
+    codes(0);
+    for _ in 0..2 {
+        sandbox.tool_write(play.module, play.wrong);
+        codes(1);
+        sandbox.tool_write(play.module, play.right);
+        codes(0);
+    }
+}
+
+#[test]
+fn pyright_follows_the_hosts_tools() {
+    let play = Play {
+        importer: ("app.py", "from made import made\n\nnumber: int = made()\n"),
+        module: "made.py",
+        right: "def made() -> int:\n    return 1\n",
+        wrong: "def made() -> str:\n    return ''\n",
+    };
+    check_after_tool(&play, |_| {});
+}
+
+#[test]
+fn typescript_follows_the_hosts_tools() {
+    check_after_tool(&TYPESCRIPT, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+    });
+}
+
+#[test]
+fn typescript_7_follows_the_hosts_tools() {
+    check_after_tool(&TYPESCRIPT, |sandbox| {
+        sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+        sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    });
+}

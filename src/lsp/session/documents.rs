@@ -39,6 +39,16 @@ pub(super) enum Resend {
     Reopened,
 }
 
+/// What follows the opening of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// Nothing.
+    Plain,
+    /// A change to the same text: pyright 1.1.414 takes what a file that is opened says for what the
+    /// disk said, and leaves alone the files that import it.
+    Changed,
+}
+
 #[derive(Debug)]
 struct Document {
     hash: ContentHash,
@@ -124,7 +134,7 @@ impl Documents {
     pub(super) fn bring_up_to_date(
         &mut self,
         question: &Question,
-        resend: Resend,
+        (resend, opening): (Resend, Opening),
         busy: &HashSet<RelPath>,
     ) -> (i32, Vec<Sync>) {
         self.to_close.remove(&question.path);
@@ -151,7 +161,8 @@ impl Documents {
                 syncs.push(Sync::Open(version));
             }
         }
-        if resend == Resend::Opened && matches!(syncs.last(), Some(Sync::Open(_))) {
+        let is_followed = resend == Resend::Opened || opening == Opening::Changed;
+        if is_followed && matches!(syncs.last(), Some(Sync::Open(_))) {
             version += 1;
             syncs.push(Sync::Change(version, self.change(&question.text, &question.text)));
         }

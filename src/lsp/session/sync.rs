@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::documents::{Resend, Sync};
+use super::documents::{Opening, Resend, Sync};
 use super::{FileChange, Phase, Question, Session};
 use crate::base::limits::UNHEARD_CHANGES_MAX;
 use crate::base::path::{RelPath, to_uri};
@@ -83,7 +83,8 @@ impl Session {
             self.jobs.values().map(|job| job.question.path.clone()).collect();
         let is_clangd = self.method == Method::Clangd;
         let is_forced = is_clangd && self.documents.is_suspect(question);
-        let (version, syncs) = self.documents.bring_up_to_date(question, resend, &busy);
+        let opening = if self.method == Method::Pull { Opening::Changed } else { Opening::Plain };
+        let (version, syncs) = self.documents.bring_up_to_date(question, (resend, opening), &busy);
         if !syncs.is_empty() {
             self.habits.sent(&question.path);
         }
