@@ -61,10 +61,49 @@ impl Delta {
         pairs.delta()
     }
 
+    /// Says of each finding whether the edit made it, where others may have written as well since
+    /// the earlier set. `before` is the text before the edit, with what is still known of it. What
+    /// stands on a line that the edit wrote, and was not there before, is the edit's. On other lines
+    /// only what names something touched is; of the rest nobody knows.
+    #[must_use]
+    pub fn attributed(
+        mut self,
+        before: (&Lines, &[Finding]),
+        after: &Lines,
+        is_meant: impl Fn(&Finding) -> bool,
+    ) -> Self {
+        let map = LineMap::between(before.0, after);
+        let own = Self::mapped(before, (after, self.now.clone()));
+        for (finding, own) in self.now.iter_mut().zip(own.now) {
+            let fate = map.of_after(finding.range.start.line);
+            finding.state = match (fate, finding.state, own.state) {
+                (Some(Fate::Kept(_)), State::Introduced, State::Introduced) => {
+                    if is_meant(finding) { State::Introduced } else { State::Unknown }
+                }
+                (Some(Fate::Kept(_)), ..) => State::Existing,
+                (_, _, state) => state,
+            };
+        }
+        self
+    }
+
     /// The findings in one state.
     pub fn in_state(&self, state: State) -> impl Iterator<Item = &Finding> {
         self.now.iter().filter(move |finding| finding.state == state)
     }
+}
+
+/// The findings of one text that stand on lines which another text kept, at their lines there.
+#[must_use]
+pub fn carried(set: &[Finding], from: &Lines, to: &Lines) -> Vec<Finding> {
+    let map = LineMap::between(from, to);
+    let carry = |finding: &Finding| {
+        let Some(Fate::Kept(line)) = map.of_before(finding.range.start.line) else { return None };
+        let mut finding = finding.clone();
+        finding.range.start.line = line;
+        Some(finding)
+    };
+    set.iter().filter_map(carry).collect()
 }
 
 /// Two sets, and which findings of them are the same; each is in one pair at most.

@@ -43,7 +43,7 @@ pub enum State {
     Introduced,
     /// It was there before.
     Existing,
-    /// There is no verified set to compare with.
+    /// There is no verified set to compare with, or somebody else may have made it.
     #[default]
     Unknown,
 }

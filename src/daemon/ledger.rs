@@ -153,6 +153,23 @@ impl Ledger {
         is_same.is_some_and(holds)
     }
 
+    /// The epoch at which a server's set of these bytes was proven, if it was.
+    pub(super) fn proven_at(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+        hash: ContentHash,
+    ) -> Option<u64> {
+        let proof = self.proofs.get(&(root.to_path_buf(), path.clone()))?.get(sensor)?;
+        (proof.hash == hash).then_some(proof.epoch)
+    }
+
+    /// Whether any file of a root but this one changed after an epoch, as far as looks found.
+    pub(super) fn others_changed_since(&self, root: &Path, path: &RelPath, epoch: u64) -> bool {
+        self.disks.get(root).is_none_or(|disk| disk.others_changed_since(path, epoch))
+    }
+
     /// A session wrote a file.
     pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
         self.session(session).wrote(root, path);

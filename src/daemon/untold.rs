@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
 /// What a question is about, and which agent of the session asked.
@@ -29,6 +31,26 @@ pub(super) struct Baseline {
     /// The last set beside which a fault of the project was told; what the fault explains is not
     /// in it.
     pub(super) partial: Option<Vec<Finding>>,
+    /// What the edit began with, where that is known.
+    pub(super) origin: Option<Origin>,
+}
+
+impl Baseline {
+    /// One set for both, of whatever text.
+    pub(super) fn of(set: Option<Vec<Finding>>) -> Self {
+        Self { whole: set.clone(), partial: set, origin: None }
+    }
+}
+
+/// What an edit began with. The last set without a gap need not be of the same text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The text before the edit.
+    pub(super) text: Arc<str>,
+    /// The bytes that the set speaks of.
+    pub(super) measured: ContentHash,
+    /// The root's epoch at which the set was proven, if it was.
+    pub(super) epoch: Option<u64>,
 }
 
 /// See the module.
@@ -84,7 +106,7 @@ mod tests {
     }
 
     fn clean() -> Baseline {
-        Baseline { whole: Some(Vec::new()), partial: None }
+        Baseline { whole: Some(Vec::new()), ..Baseline::default() }
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub fn edit(feedback: &EditFeedback) -> Option<String> {
         parts.push(format!("introduced {introduced}"));
     }
     if !unknown.is_empty() {
-        parts.push(format!("{unknown} (first look, so which are new is not known)"));
+        parts.push(format!("{unknown} (whether new is not known)"));
     }
     let is_clean = parts.is_empty() && older == 0 && feedback.gaps.is_empty();
     if is_clean {
@@ -293,7 +293,10 @@ mod tests {
     #[test]
     fn a_first_look_does_not_blame_the_edit() {
         let text = say(None, &[(1, "x")], None).expect("something to say");
-        assert!(text.contains("1 error (first look") && !text.contains("introduced"), "{text}");
+        assert!(
+            text.contains("1 error (whether new is not known)") && !text.contains("introduced"),
+            "{text}"
+        );
     }
 
     #[test]

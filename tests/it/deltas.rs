@@ -56,6 +56,48 @@ fn an_old_error_that_moved_is_not_news_and_an_equal_one_is() {
 }
 
 #[test]
+fn an_error_that_an_edit_puts_back_is_introduced_whoever_removed_it() {
+    let sandbox = project(json!({}));
+    let right = "a = 1\nc = 3\n";
+    let wrong = "a = 1\nb = 'BAD'\nc = 3\n";
+    sandbox.tool_write("app.py", right);
+    let edited = |text: &str| sandbox.tool_write("app.py", text).context();
+    assert!(edited(wrong).contains("introduced 1 error"));
+    // Nobody tells of this write; the last verified set is that of the wrong text.
+    sandbox.write("app.py", right);
+    let told = edited(wrong);
+    assert!(told.contains("introduced 1 error") && told.contains("app.py:2:6"), "{told}");
+    sandbox.write("app.py", right);
+    sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash"));
+    let told = edited(wrong);
+    assert!(told.contains("introduced 1 error") && told.contains("app.py:2:6"), "{told}");
+    // What others wrote, too, is not the edit's.
+    sandbox.write("app.py", &format!("{wrong}d = 'WORSE'\n"));
+    let told = edited(&format!("z = 0\n{wrong}d = 'WORSE'\n"));
+    assert!(told.contains("1 error (whether new is not known); 1 older remain"), "{told}");
+}
+
+#[test]
+fn an_edit_is_not_blamed_for_what_another_file_does() {
+    let sandbox = Sandbox::new();
+    let unless = json!({"file": "prices.py", "has": "def half(number):"});
+    let errors = json!([
+        {"needle": "half(1)", "message": "argument missing", "code": "args", "unless": unless},
+    ]);
+    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+    sandbox.write("prices.py", "def half(number):\n    return number\n");
+    let cart = "total = half(1)\n";
+    sandbox.write("cart.py", cart);
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 0);
+    sandbox.write("prices.py", "def half(number, by):\n    return number\n");
+    let told = sandbox.tool_write("cart.py", &format!("{cart}other = 2\n")).context();
+    assert!(told.contains("cart.py: 1 error (whether new is not known)"), "{told}");
+    // What the edit itself wrote is its own.
+    let told = sandbox.tool_write("cart.py", &format!("{cart}other = 2\nmore = half(1)\n"));
+    assert!(told.context().contains("introduced 1 error; 1 older remain"), "{told:#?}");
+}
+
+#[test]
 fn of_a_storm_of_edits_only_the_newest_is_told_and_once() {
     let sandbox = project(json!({"delay_ms": 300}));
     sandbox.tool_write("app.py", "word = 'good'\n");

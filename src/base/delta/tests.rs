@@ -187,3 +187,36 @@ proptest! {
         prop_assert_eq!(counts(&delta), (0, 0, count));
     }
 }
+
+/// As [`counts`], and how many are of unknown origin; the set is of `measured`, the edit began with
+/// `before`, and findings with a code of `x` name something touched.
+fn check_origin(
+    measured: &str,
+    before: &str,
+    after: &str,
+    expected: ((usize, usize, usize), usize),
+) {
+    let (from, to) = (Lines::of(measured), Lines::of(before));
+    let known = carried(&wrong(measured), &from, &to);
+    let is_meant = |finding: &Finding| finding.code == "x";
+    let delta = mapped(measured, after).attributed((&to, &known), &Lines::of(after), is_meant);
+    let unknown = delta.in_state(State::Unknown).count();
+    assert_eq!((counts(&delta), unknown), expected, "{measured:?} -> {before:?} -> {after:?}");
+}
+
+#[test]
+fn what_an_edit_wrote_is_its_own_although_it_was_wrong_before_somebody_else_mended_it() {
+    check_origin("a\nb !y\nc", "a\nc", "a\nb !y\nc", ((1, 0, 0), 0));
+    // Nobody wrote between.
+    check_origin("a\nb !y\nc", "a\nb !y\nc", "a\nb2 !y\nc", ((0, 0, 1), 0));
+    // Another line was written between.
+    check_origin("a\nb !y\nc", "a\nb !y\nd\nc", "a\nb2 !y\nd\nc", ((0, 0, 1), 0));
+    check_origin("a\nb !y\nc", "d\nb !y\nc", "d\nb !y\nc\ne !y", ((1, 0, 1), 0));
+}
+
+#[test]
+fn what_stands_on_lines_that_an_edit_left_alone_is_blamed_on_it_only_when_it_is_meant() {
+    check_origin("a\nb", "a\nb !y", "c\na\nb !y", ((0, 0, 0), 1));
+    check_origin("a\nb", "a\nb !x", "c\na\nb !x", ((1, 0, 0), 0));
+    check_origin("a !y\nb !x", "a !y\nb !x", "c\na !y\nb !x", ((0, 0, 2), 0));
+}

@@ -1,6 +1,8 @@
 //! What the sensors say of one written file: the scan's delta, and each language server's, as far as
 //! they are there in time. What comes later is kept for the session's next hook.
 
+use std::cell::LazyCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,18 +13,21 @@ use tokio::time::timeout_at;
 use super::hook::HookCall;
 use super::late_answers::Pending;
 use super::post_tool_use;
-use crate::base::delta::Delta;
+use crate::base::delta::{Delta, carried};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::MEASURE_RETRIES_MAX;
 use crate::base::lines::Lines;
+use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{self, Word, partly};
+use crate::daemon::ledger::Ledger;
 use crate::daemon::look::{self, Look};
 use crate::daemon::project::Project;
-use crate::daemon::untold::{Baseline, Topic};
+use crate::daemon::untold::{Baseline, Origin, Topic};
 use crate::files::Snapshot;
+use crate::lsp::blast::Sought;
 use crate::report::agent::EditFeedback;
 use crate::scan::{RuleSet, scan};
 use crate::servers::Chosen;
@@ -176,16 +181,17 @@ fn ask(
     let (now, budget) = (Instant::now(), project.config.inline_budget);
     let mut ledger = engine.ledger();
     let set = |sensor: &str| ledger.verified(root, path, sensor).map(|(_, findings)| findings);
+    let origin = origin(&ledger, &topic, before);
     let whole = set(&topic.sensor);
     let was_measured = whole.is_some();
-    let verified = Baseline { whole, partial: set(&partly(&topic.sensor)) };
+    let verified = Baseline { whole, partial: set(&partly(&topic.sensor)), origin };
     let late = ledger.take_late_of(&call.reader(), root, path, &topic.sensor);
     let is_new_file = *before == Before::Absent;
     let baseline = match late.into_iter().next() {
         // A file that did not exist had nothing wrong, whatever an earlier one of its name had.
-        _ if is_new_file => Baseline { whole: Some(Vec::new()), partial: Some(Vec::new()) },
+        _ if is_new_file => Baseline::of(Some(Vec::new())),
         // A late verdict that this edit overtakes was never told: its findings are still news.
-        Some(late) => Baseline { whole: late.baseline.clone(), partial: late.baseline },
+        Some(late) => Baseline::of(late.baseline),
         None => verified,
     };
     let latency = ledger.latency(root, &topic.sensor);
@@ -198,6 +204,15 @@ fn ask(
     drop(ledger);
     let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
     Asked { topic, number, was_measured, wait, answer: tokio::spawn(question) }
+}
+
+/// What the edit began with, where the host says it and there is a set to compare with.
+fn origin(ledger: &Ledger, topic: &Topic, before: &Before) -> Option<Origin> {
+    let Before::Text(text) = before else { return None };
+    let Topic { root, path, sensor, .. } = topic;
+    let (measured, _) = ledger.verified(root, path, sensor)?;
+    let epoch = ledger.proven_at(root, path, sensor, measured);
+    Some(Origin { text: text.as_str().into(), measured, epoch })
 }
 
 impl Asked {
@@ -229,7 +244,7 @@ impl Asked {
             // A newer edit of the file is told in its stead.
             let Some(baseline) = told else { return said };
             let gap = word.gap.clone();
-            said.push(Ok(delta_of(engine, baseline, word, &snapshot.text)));
+            said.push(Ok(delta_of(engine, &topic.root, baseline, word, &snapshot.text)));
             gap
         } else if is_newest() {
             word.gap
@@ -310,14 +325,53 @@ pub(super) fn is_partial(word: &Word) -> bool {
 }
 
 /// What an answer did to its baseline. Where the project is at fault, nothing found is no merit.
-pub(super) fn delta_of(engine: &Engine, baseline: Baseline, word: Word, text: &str) -> Delta {
+pub(super) fn delta_of(
+    engine: &Engine,
+    root: &Path,
+    baseline: Baseline,
+    word: Word,
+    text: &str,
+) -> Delta {
     let is_partial = is_partial(&word);
     let earlier = if is_partial { baseline.partial } else { baseline.whole };
     let mut delta = compared(engine, earlier.as_deref(), word.found, text);
     if is_partial && delta.now.is_empty() {
         delta.fixed = 0;
     }
-    delta
+    match (earlier, baseline.origin) {
+        (Some(set), Some(origin)) if !is_partial => {
+            attributed(engine, root, (&origin, &set), delta, (&word.path, text))
+        }
+        _ => delta,
+    }
+}
+
+/// Leaves to an edit what it made itself. The earlier set may be of another text than the edit
+/// began with, because a command wrote between, and other files may have changed since.
+fn attributed(
+    engine: &Engine,
+    root: &Path,
+    (origin, set): (&Origin, &[Finding]),
+    delta: Delta,
+    (path, text): (&RelPath, &str),
+) -> Delta {
+    let ledger = engine.ledger();
+    let is_same_text = origin.measured == ContentHash::of(origin.text.as_bytes());
+    let others_changed = |epoch| ledger.others_changed_since(root, path, epoch);
+    if is_same_text && !origin.epoch.is_none_or(others_changed) {
+        return delta;
+    }
+    let lines = ledger.lines.of(origin.measured);
+    drop(ledger);
+    let before = Lines::of(&origin.text);
+    let known = match lines {
+        _ if is_same_text => set.to_vec(),
+        Some(lines) => carried(set, &lines, &before),
+        None => Vec::new(),
+    };
+    let sought = LazyCell::new(|| Sought::of(path, Some(&origin.text), Some(text)));
+    let is_meant = |finding: &Finding| sought.is_meant_by(finding, text);
+    delta.attributed((&before, &known), &Lines::of(text), is_meant)
 }
 
 fn pending_gap(waited: Duration) -> Gap {

@@ -55,7 +55,7 @@ impl Pending {
         let Some(baseline) = told else { return };
         let earlier = if is_partial(&word) { &baseline.partial } else { &baseline.whole };
         let earlier = earlier.clone();
-        let delta = delta_of(&self.engine, baseline, word, &snapshot.text);
+        let delta = delta_of(&self.engine, &self.topic.root, baseline, word, &snapshot.text);
         self.deliver(snapshot.hash, delta, gap, earlier);
     }
 
