@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::dice::Dice;
-use super::package::{Package, mended, planted};
+use super::package::{Package, kind_of, mended, planted};
 
 /// Errors of our own in the tree at most: a Stop names twenty findings.
 const PLANTED_MAX: usize = 4;
@@ -143,9 +143,16 @@ impl Board {
         let (path, number, line) = self.dice.one_of(&all)?.clone();
         let mut after = mended(&self.texts[&path], number);
         if kind == Kind::Swap {
+            let at = usize::try_from(line).ok()?;
+            let wrong = self.texts[&path].lines().nth(at).unwrap_or_default();
+            let error = kind_of(self.package, wrong, number)?;
+            let other = self.dice.one_of(&self.package.places(&after)).copied();
             self.planted += 1;
-            let error = self.dice.below(self.package.errors.len());
-            after = self.package.plant(&after, usize::try_from(line).ok()?, self.planted, error);
+            // The same error elsewhere is another one; in its place it would be the same.
+            after = match other.filter(|other| *other != at && self.dice.below(2) == 0) {
+                Some(other) => self.package.plant(&after, other, self.planted, error),
+                None => self.package.plant(&after, at, self.planted, error + 1),
+            };
         }
         Some(self.edit(kind, path, after))
     }

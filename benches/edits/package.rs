@@ -33,8 +33,14 @@ pub(crate) struct Package {
     pub(crate) moves: &'static [(&'static str, &'static str)],
     /// Whether a statement may stand below this line.
     pub(crate) is_head: fn(&str) -> bool,
-    /// Statements that are errors; `#` stands for a number.
+    /// Statements that are errors, each with another message; `#` stands for a number.
     pub(crate) errors: &'static [&'static str],
+}
+
+/// Which of a package's errors a line is, when its number is this.
+pub(crate) fn kind_of(package: &Package, line: &str, number: usize) -> Option<usize> {
+    let number = number.to_string();
+    package.errors.iter().position(|error| line.trim() == error.replace('#', &number).trim())
 }
 
 /// The mark of a statement that was put in.

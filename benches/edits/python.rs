@@ -81,7 +81,12 @@ pub(crate) const PACKAGE: Package = Package {
         let is_function = line.trim_start().starts_with("def ");
         is_function && line.ends_with(':')
     },
-    errors: &["    bench_#_: int = \"#\"", "    bench_#_ = nowhere_#"],
+    errors: &[
+        "    bench_#_: int = \"#\"",
+        "    bench_#_ = nowhere_#",
+        "    bench_#_: int = \"\"",
+        "    bench_#_ = nowhere",
+    ],
 };
 
 fn lay(stage: &Stage<'_>) {

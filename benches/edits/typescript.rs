@@ -62,7 +62,12 @@ pub(crate) const PACKAGE: Package = Package {
         let line = line.strip_prefix("async ").unwrap_or(line);
         line.starts_with("function ") && line.contains(')') && line.ends_with('{')
     },
-    errors: &["  const bench_#_: # = \"no\";", "  const bench_#_ = nowhere_#;"],
+    errors: &[
+        "  const bench_#_: # = \"no\";",
+        "  const bench_#_ = nowhere_#;",
+        "  const bench_#_: number = \"no\";",
+        "  const bench_#_ = nowhere;",
+    ],
 };
 
 fn lay(stage: &Stage<'_>) {

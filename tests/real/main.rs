@@ -18,7 +18,6 @@ mod php;
 mod play;
 mod python;
 #[path = "../../benches/hook_round_trip/raw_client.rs"]
-#[expect(dead_code, reason = "shared with the benches, which use the rest")]
 mod raw_client;
 mod rename;
 mod rust;
@@ -26,4 +25,10 @@ mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
+#[path = "../../benches/edits/table.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod table;
+#[path = "../../benches/edits/timing.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod timing;
 mod typescript;
