@@ -77,6 +77,9 @@ pub struct ServerSpec {
     /// files. What it knows of files that are not open is incomplete before that.
     #[serde(default)]
     pub lists_files: Vec<String>,
+    /// It passes on to other files what a change says, and not what a file says when it is opened.
+    #[serde(default)]
+    pub change_after_open: bool,
     /// `initializationOptions` of the handshake.
     #[serde(default)]
     pub initialization_options: Value,

@@ -97,6 +97,8 @@ impl Catalogue {
                 .replace("${CLAUDE_PROJECT_DIR}", "${root}")
         };
         let spec = ServerSpec {
+            // By whatever id it goes, it must not hide what an edit broke in other files.
+            change_after_open: spec.change_after_open || server.command.contains("pyright"),
             command: to_root(server.command),
             args: server.args.into_iter().map(to_root).collect(),
             env: server.env.into_iter().map(|(name, value)| (name, to_root(value))).collect(),
@@ -135,6 +137,7 @@ fn unknown_server() -> ServerSpec {
         diagnostics: Method::Pull,
         ready: Ready::default(),
         lists_files: Vec::new(),
+        change_after_open: false,
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),

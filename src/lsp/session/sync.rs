@@ -83,7 +83,7 @@ impl Session {
             self.jobs.values().map(|job| job.question.path.clone()).collect();
         let is_clangd = self.method == Method::Clangd;
         let is_forced = is_clangd && self.documents.is_suspect(question);
-        let opening = if self.method == Method::Pull { Opening::Changed } else { Opening::Plain };
+        let opening = if self.spec.change_after_open { Opening::Changed } else { Opening::Plain };
         let (version, syncs) = self.documents.bring_up_to_date(question, (resend, opening), &busy);
         if !syncs.is_empty() {
             self.habits.sent(&question.path);

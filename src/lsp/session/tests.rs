@@ -137,10 +137,7 @@ fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
     assert_eq!(play.sent(), [""; 0]);
     // A place in an open file is known all the same.
     play.query(2, "textDocument/prepareRename", "renameProvider.prepareProvider");
-    assert_eq!(
-        play.sent(),
-        ["textDocument/didOpen v1", "textDocument/didChange v2", "textDocument/prepareRename#1"]
-    );
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/prepareRename#1"]);
     let log =
         |message: &str| json!({"method": "window/logMessage", "params": {"message": message}});
     play.receive(log("Auto-excluding node_modules"));
@@ -169,7 +166,6 @@ fn a_question_waits_for_the_handshake_and_then_opens_the_document() {
             "workspace/didChangeConfiguration",
             "ready",
             "textDocument/didOpen v1",
-            "textDocument/didChange v2",
             "textDocument/diagnostic#1",
         ]
     );
@@ -178,13 +174,23 @@ fn a_question_waits_for_the_handshake_and_then_opens_the_document() {
 }
 
 #[test]
+fn where_opening_is_no_news_to_other_files_a_change_follows() {
+    let mut play = Play::ready("pull");
+    play.session.spec.change_after_open = true;
+    play.ask(1, "a.py", "x");
+    let opened = ["textDocument/didOpen v1", "textDocument/didChange v2"];
+    assert_eq!(play.sent()[..2], opened);
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    play.sent();
+    play.ask(2, "a.py", "x");
+    assert_eq!(play.sent(), ["textDocument/diagnostic#2"]);
+}
+
+#[test]
 fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "old");
-    assert_eq!(
-        play.sent(),
-        ["textDocument/didOpen v1", "textDocument/didChange v2", "textDocument/diagnostic#1"]
-    );
+    assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/diagnostic#1"]);
     play.at_ms = STORM_MS;
     play.ask(2, "a.py", "new");
     assert_eq!(
@@ -192,7 +198,7 @@ fn newer_bytes_supersede_the_question_and_its_late_answer_is_not_taken() {
         [
             "$/cancelRequest",
             "ticket 1: Superseded",
-            "textDocument/didChange v3",
+            "textDocument/didChange v2",
             "textDocument/didSave",
             "textDocument/diagnostic#2",
         ]
@@ -232,18 +238,18 @@ fn a_server_without_pull_is_believed_by_version_from_then_on() {
     play.sent();
     // Published while nobody listened, and never again for this version.
     play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
-        {"uri": "file:///r/a.py", "version": 2, "diagnostics": []}}));
+        {"uri": "file:///r/a.py", "version": 1, "diagnostics": []}}));
     play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
-    assert_eq!(play.sent(), ["textDocument/didChange v3", "textDocument/documentSymbol#2"]);
+    assert_eq!(play.sent(), ["textDocument/didChange v2", "textDocument/documentSymbol#2"]);
     play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
-        {"uri": "file:///r/%61.py", "version": 3, "diagnostics": []}}));
+        {"uri": "file:///r/%61.py", "version": 2, "diagnostics": []}}));
     play.receive(json!({"id": 2, "result": null}));
     play.at_ms = 1_000;
     let now = play.now();
     play.session.tick(now);
     assert_eq!(play.sent(), ["ticket 1: 0 found"]);
     play.ask(2, "a.py", "x");
-    assert_eq!(play.sent()[0], "textDocument/didChange v4");
+    assert_eq!(play.sent()[0], "textDocument/didChange v3");
 }
 
 #[test]
@@ -289,8 +295,7 @@ fn a_file_changed_behind_us_is_closed_and_announced() {
     play.session.files_changed(&[(PathBuf::from("/r/a.txt"), FileChange::Created)], &[]);
     assert_eq!(play.sent(), [""; 0], "not asked for");
     play.ask(2, "a.py", "x");
-    // pyright passes on to importers what a change says, and not what a file says when it is opened.
-    assert_eq!(play.sent()[..2], ["textDocument/didOpen v3", "textDocument/didChange v4"]);
+    assert_eq!(play.sent()[0], "textDocument/didOpen v2");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_text_whose_lines_are_disputed_is_opened_anew() {
     play.receive(json!({"id": 1, "result": report(0, 0)}));
     play.sent();
     play.ask(2, "a.py", "a\nb");
-    assert_eq!(play.sent()[..2], ["textDocument/didClose", "textDocument/didOpen v3"]);
+    assert_eq!(play.sent()[..2], ["textDocument/didClose", "textDocument/didOpen v2"]);
 }
 
 #[test]
