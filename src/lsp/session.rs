@@ -15,6 +15,7 @@ mod registrations;
 mod restart;
 mod server_requests;
 mod sync;
+mod version;
 mod waiting;
 
 use std::collections::{BTreeMap, HashMap};
@@ -335,7 +336,7 @@ impl Session {
             let params = json!({"settings": self.settings});
             self.notify("workspace/didChangeConfiguration", params);
         }
-        let version = result["serverInfo"]["version"].as_str().map(str::to_owned);
+        let version = result["serverInfo"]["version"].as_str().map(version::short);
         self.effects.push(Effect::Ready(version));
         self.begin_waiting(now);
         self.begin_queries();
