@@ -72,6 +72,10 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     sandbox.write("src/a.rs", RIGHT);
     check(&sandbox, &["--all"], 0);
 
+    // A new server finds everything compiled, and cargo says nothing.
+    sandbox.run(&["server", "restart", SERVER]);
+    check(&sandbox, &["--all"], 0);
+
     let told = sandbox.tool_write("src/a.rs", MOVED).context();
     assert!(told.contains("introduced 1 error") && told.contains("E0382"), "{told}");
     let told = sandbox.tool_write("src/a.rs", RIGHT).context();
@@ -105,4 +109,6 @@ fn what_cargo_cannot_check_is_a_gap() {
     sandbox.write("Cargo.toml", "[package\n");
     let broken = check(&sandbox, &["src/a.rs"], 4);
     assert!(sensor(&broken, SERVER)["reason"].to_string().contains("cargo project"), "{broken:#}");
+    sandbox.write("Cargo.toml", &manifest);
+    check(&sandbox, &["src/a.rs"], 0);
 }

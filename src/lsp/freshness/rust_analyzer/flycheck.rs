@@ -10,7 +10,7 @@
 //!
 //! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`, the items of a file are
 //! published whole, before the next request is answered; failures are told by
-//! `experimental/serverStatus` after the end.
+//! `experimental/serverStatus` after the end; of crates that need no compiling nothing is said.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -34,8 +34,6 @@ pub struct Flycheck {
     tokens: HashSet<String>,
     /// The newest ticket that the last whole run speaks of.
     covered: Option<u64>,
-    /// Whether that run said a word about any crate.
-    saw_crate: bool,
     /// Whether the last run said nothing and is to be run once more.
     was_silent: bool,
     /// What is published now, per file that has anything.
@@ -121,13 +119,12 @@ impl Flycheck {
                     && self.tokens.is_empty()
                 {
                     self.phase = Phase::Idle;
-                    // A project that is loaded anew ends a run without a word: once more, then.
+                    // A run is silent when every crate was compiled before without an error, or
+                    // when the project is loaded anew and ends it. The second one in a row is whole.
                     self.was_silent = !saw_crate && !self.was_silent;
-                    if self.was_silent {
-                        return;
+                    if !self.was_silent {
+                        self.covered = Some(ticket);
                     }
-                    self.covered = Some(ticket);
-                    self.saw_crate = saw_crate;
                 }
             }
             (_, Phase::Running { ticket, .. }) => {
@@ -188,18 +185,15 @@ impl Flycheck {
             items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
         };
         let mut broken = self.published.iter().filter(|(_, items)| has_error(items));
-        if let Some((file, _)) = broken.next() {
-            let file = file.strip_prefix(root).unwrap_or(file).display();
-            let others = match broken.count() {
-                0 => String::new(),
-                count => format!(" and {count} more"),
-            };
-            // Errors in one file or crate keep the compiler from others.
-            let detail = format!("cargo check stops at errors in {file}{others}");
-            return Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"));
-        }
-        let silent = || Gap::new(Cause::Silent, "cargo check ended without a word about any crate");
-        (!self.saw_crate).then(silent)
+        let (file, _) = broken.next()?;
+        let file = file.strip_prefix(root).unwrap_or(file).display();
+        let others = match broken.count() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        // Errors in one file or crate keep the compiler from others.
+        let detail = format!("cargo check stops at errors in {file}{others}");
+        Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"))
     }
 
     /// What the server says is wrong with the project, as a gap.
