@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use moai_ralph::lsp::registry::Catalogue;
+use moai_ralph::lsp::registry::{Catalogue, ServerSpec};
 use serde_json::{Value, json};
 
-use super::package::Package;
+use super::package::{Package, outside_path};
 use super::stage::Stage;
 use super::truth::Truth;
 use super::{c, go, java, php, python, rust, typescript};
@@ -30,15 +30,13 @@ pub(crate) struct Server {
     pub(crate) name: &'static str,
     pub(crate) language: &'static str,
     pub(crate) package: &'static Package,
+    /// Its program's name.
     pub(crate) command: &'static str,
-    pub(crate) args: &'static [&'static str],
     /// LSP's id of the played language.
     pub(crate) language_id: &'static str,
     pub(crate) natural: Natural,
     /// `initializationOptions` of the comparing client.
     pub(crate) initialization: &'static str,
-    /// Completion protocol for a catalogue that does not have the server.
-    pub(crate) protocol: &'static str,
     /// Whether the project must say that it wants this server and not the language's first.
     pub(crate) is_chosen: bool,
     /// Files that the project needs for this server, with their texts.
@@ -51,11 +49,9 @@ const PYTHON: Server = Server {
     language: "python",
     package: &python::PACKAGE,
     command: "pyright-langserver",
-    args: &["--stdio"],
     language_id: "python",
     natural: Natural::Pull,
     initialization: "null",
-    protocol: "pull",
     is_chosen: false,
     files: &[],
     truth: python::truth,
@@ -66,11 +62,9 @@ const TYPESCRIPT: Server = Server {
     language: "typescript",
     package: &typescript::PACKAGE,
     command: "typescript-language-server",
-    args: &["--stdio"],
     language_id: "typescript",
     natural: Natural::Publish,
     initialization: "{\"disableAutomaticTypingAcquisition\": true}",
-    protocol: "tsserver",
     is_chosen: false,
     files: &[],
     truth: typescript::truth,
@@ -84,10 +78,8 @@ pub(crate) const SERVERS: &[Server] = &[
     Server {
         name: "typescript-native",
         command: "tsc",
-        args: &["--lsp", "--stdio"],
         natural: Natural::Pull,
         initialization: "null",
-        protocol: "pull",
         files: &[("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n")],
         ..TYPESCRIPT
     },
@@ -96,11 +88,9 @@ pub(crate) const SERVERS: &[Server] = &[
         language: "go",
         package: &go::PACKAGE,
         command: "gopls",
-        args: &[],
         language_id: "go",
         natural: Natural::Publish,
         initialization: "{\"diagnosticsDelay\": \"0s\"}",
-        protocol: "push",
         is_chosen: false,
         files: &[],
         truth: go::truth,
@@ -110,11 +100,9 @@ pub(crate) const SERVERS: &[Server] = &[
         language: "rust",
         package: &rust::PACKAGE,
         command: "rust-analyzer",
-        args: &[],
         language_id: "rust",
         natural: Natural::SaveAndPublish,
         initialization: "null",
-        protocol: "push",
         is_chosen: false,
         files: &[],
         truth: rust::truth,
@@ -124,11 +112,9 @@ pub(crate) const SERVERS: &[Server] = &[
         language: "cpp",
         package: &c::PACKAGE,
         command: "clangd",
-        args: &["--background-index"],
         language_id: "c",
         natural: Natural::Publish,
         initialization: "null",
-        protocol: "push",
         is_chosen: false,
         files: &[],
         truth: c::truth,
@@ -137,12 +123,10 @@ pub(crate) const SERVERS: &[Server] = &[
         name: "jdtls",
         language: "java",
         package: &java::PACKAGE,
-        command: "jdtls",
-        args: &[],
+        command: "java",
         language_id: "java",
         natural: Natural::Publish,
         initialization: "null",
-        protocol: "push",
         is_chosen: false,
         files: &[],
         truth: java::truth,
@@ -152,11 +136,9 @@ pub(crate) const SERVERS: &[Server] = &[
         language: "php",
         package: &php::PACKAGE,
         command: "intelephense",
-        args: &["--stdio"],
         language_id: "php",
         natural: Natural::Publish,
         initialization: "null",
-        protocol: "push",
         is_chosen: false,
         files: &[],
         truth: php::truth,
@@ -170,22 +152,13 @@ impl Server {
         for (path, text) in self.files {
             stage.write(path, text);
         }
-        let is_known = Catalogue::built_in().server(self.name).is_some();
-        let mut own = json!({});
-        if !is_known {
-            own["servers"][self.name] = json!({
-                "command": self.command, "args": self.args, "diagnostics": self.protocol,
-                "initialization_options": self.initialization_options(),
-            });
-        }
-        if self.is_chosen || !is_known {
+        if self.is_chosen {
             let endings = self.package.endings.iter();
             let ids: Value =
                 endings.map(|it| (it[1..].to_owned(), json!(self.language_id))).collect();
-            own["languages"][self.language] =
+            let language =
                 json!({"name": self.language, "extensions": ids, "servers": [self.name]});
-        }
-        if own != json!({}) {
+            let own = json!({"languages": {self.language: language}});
             stage.write(".moai/config/lsp.json", &own.to_string());
         }
         stage.commit();
@@ -201,9 +174,6 @@ impl Server {
         if self.program().is_some() {
             return Ok(());
         }
-        if Catalogue::built_in().server(self.name).is_none() {
-            return Err(format!("{} is not on PATH", self.command));
-        }
         let output = sandbox.run(&["server", "install", self.name]);
         if output.code == 0 { Ok(()) } else { Err(output.stderr.trim().to_owned()) }
     }
@@ -211,19 +181,35 @@ impl Server {
     /// Its process for a client that is not the engine.
     pub(crate) fn command(&self, stage: &Stage<'_>) -> Option<Command> {
         let mut command = stage.command(self.program()?);
-        command.args(self.args);
+        let storage = outside_path(stage, "storage").display().to_string();
+        let server = self.installed().map(|it| it.display().to_string()).unwrap_or_default();
+        for argument in &self.spec().args {
+            let argument = argument.replace("${server}", &server).replace("${os}", "linux");
+            command.arg(argument.replace("${storage}", &storage));
+        }
         Some(command)
     }
 
     /// Its program: what `server install` put into the downloads, else the first on PATH.
     pub(crate) fn program(&self) -> Option<PathBuf> {
-        let installed = test_cache().join("data/servers").read_dir().ok()?.flatten();
-        let prefix = format!("{}@", self.name);
-        let own = installed.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
-        let bins = ["node_modules/.bin", "bin", "venv/bin"];
+        let bins = ["node_modules/.bin", "bin", "venv/bin", "jre/bin"];
+        let installed = self.installed();
         let mut programs =
-            own.flat_map(|it| bins.map(|bin| it.path().join(bin).join(self.command)));
-        programs.find(|program| program.is_file()).or_else(|| on_path(self.command))
+            installed.iter().flat_map(|it| bins.map(|bin| it.join(bin).join(self.command)));
+        let comes_along = self.spec().command.starts_with("${server}");
+        let elsewhere = || on_path(self.command).filter(|_| !comes_along);
+        programs.find(|program| program.is_file()).or_else(elsewhere)
+    }
+
+    fn spec(&self) -> &'static ServerSpec {
+        Catalogue::built_in().server(self.name).expect("every row is in the catalogue")
+    }
+
+    fn installed(&self) -> Option<PathBuf> {
+        let prefix = format!("{}@", self.name);
+        let mut folders = test_cache().join("data/servers").read_dir().ok()?.flatten();
+        let own = folders.find(|it| it.file_name().to_string_lossy().starts_with(&prefix))?;
+        Some(own.path())
     }
 
     /// A program that comes with the server.

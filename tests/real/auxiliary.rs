@@ -1,6 +1,6 @@
-//! Bash, YAML, JSON and TOML: what is broken is found, what is mended is clean.
+//! Bash, YAML, JSON, TOML, CSS and HTML: what is broken is found, what is mended is clean.
 
-use crate::servers::{check, project_in};
+use crate::servers::{check, findings, project_in, report};
 
 /// Broken and mended texts in turn, other clean ones, and the same text twice.
 fn check_each(language: &str, file: &str, right: &str, wrong: &str) {
@@ -31,4 +31,36 @@ fn json() {
 #[test]
 fn toml() {
     check_each("toml", "a.toml", "a = 1\n", "a = \n");
+}
+
+#[test]
+fn css() {
+    check_each("css", "a.css", "a { color: red; }\n", "a { color: \n");
+}
+
+#[test]
+fn html() {
+    let page = |style: &str| format!("<!doctype html>\n<style>{style}</style>\n");
+    check_each("html", "a.html", &page("a { color: red; }"), &page("a { color: "));
+}
+
+#[test]
+fn several_shell_files_at_once_get_a_verdict_each_also_by_a_new_server() {
+    let sandbox = project_in(&["bash"]);
+    let files = ["a.sh", "b.sh", "c.sh", "d.sh", "e.sh"];
+    let wrong = |file: &str| matches!(file, "b.sh" | "d.sh");
+    for file in files {
+        let text =
+            if wrong(file) { "#!/bin/sh\nif true; then\n" } else { "#!/bin/sh\necho good\n" };
+        sandbox.write(file, text);
+    }
+    // The first time the server keeps only the last of what is opened before it is set up.
+    for _ in 0..2 {
+        let report = report(&sandbox.run(&["check", "--no-scan", "--json", "--all"]), 1);
+        assert_eq!(report["files_checked"], 5, "{report:#}");
+        let found = findings(&report, "bash-language-server");
+        for file in files {
+            assert_eq!(found.iter().any(|it| it.0 == file), wrong(file), "{file}: {report:#}");
+        }
+    }
 }
