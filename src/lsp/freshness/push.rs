@@ -1,7 +1,8 @@
 //! Published diagnostics. A publish with our version is about our bytes. Without versions only
 //! findings are believed, and only from a publish that came after a barrier request was answered
-//! and after a quiet time. An unversioned empty list counts only from a server that was seen to
-//! publish after every change; silence is never clean.
+//! and after a quiet time, which a second barrier ends: a busy server is quiet, too. An unversioned
+//! empty list counts only from a server that was seen to publish after every change; silence is
+//! never clean.
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,20 @@ pub struct Push {
     /// When silence is taken for an answer that proves nothing.
     silent_at: Option<Instant>,
     last: Option<Publish>,
+    confirmation: Confirmation,
     has_resent: bool,
     has_reopened: bool,
+}
+
+/// How far the second barrier is, behind a publish without a version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Confirmation {
+    #[default]
+    Missing,
+    Asked,
+    /// Asked, and another publish came: its answer confirms nothing.
+    Outdated,
+    Passed,
 }
 
 #[derive(Debug)]
@@ -66,6 +79,10 @@ impl Push {
     }
 
     pub(super) fn answered_by(&mut self, subject: &Subject<'_>, rules: Rules) -> Step {
+        self.confirmation = match self.confirmation {
+            Confirmation::Asked | Confirmation::Passed => Confirmation::Passed,
+            Confirmation::Missing | Confirmation::Outdated => Confirmation::Missing,
+        };
         self.barrier_passed = true;
         self.silent_at = Some(subject.now + Duration::from_millis(PUSH_SILENT_MS_MAX));
         self.settle(subject, rules)
@@ -99,6 +116,10 @@ impl Push {
                 "the server's published diagnostics could not be read",
             )));
         };
+        self.confirmation = match self.confirmation {
+            Confirmation::Asked | Confirmation::Outdated => Confirmation::Outdated,
+            Confirmation::Missing | Confirmation::Passed => Confirmation::Missing,
+        };
         self.last = Some(Publish {
             found,
             has_our_version: version.is_some(),
@@ -124,7 +145,8 @@ impl Push {
             return Step::WakeAt(quiet_at);
         }
         if !last.found.is_empty() {
-            return Step::Done(Ok(last.found.clone()));
+            let (found, is_sure) = (last.found.clone(), last.has_our_version);
+            return self.confirm(subject, is_sure, found);
         }
         if subject.is_loading {
             return Step::Wait;
@@ -136,12 +158,26 @@ impl Push {
             return self.again(Step::Resend);
         }
         if last.has_our_version || rules.clean_without_version {
-            return Step::Done(Ok(Vec::new()));
+            let is_sure = last.has_our_version;
+            return self.confirm(subject, is_sure, Vec::new());
         }
         Step::Done(Err(Gap::new(
             Cause::Silent,
             "the server sends no document version, so an empty list proves nothing",
         )))
+    }
+
+    /// Holds a verdict without a version back until the second barrier.
+    fn confirm(&mut self, subject: &Subject<'_>, is_sure: bool, found: Vec<Finding>) -> Step {
+        match self.confirmation {
+            Confirmation::Passed => Step::Done(Ok(found)),
+            _ if is_sure => Step::Done(Ok(found)),
+            Confirmation::Missing => {
+                self.confirmation = Confirmation::Asked;
+                barrier(subject)
+            }
+            Confirmation::Asked | Confirmation::Outdated => Step::Wait,
+        }
     }
 
     /// Nothing was published yet. A server that is loading gets its time; one that is not is made
@@ -170,6 +206,7 @@ impl Push {
     /// Forgets what was heard, because the text is sent once more.
     pub(super) fn again(&mut self, step: Step) -> Step {
         (self.barrier_passed, self.silent_at, self.last) = (false, None, None);
+        self.confirmation = Confirmation::Missing;
         step
     }
 }
@@ -239,8 +276,14 @@ mod tests {
     #[test]
     fn without_a_version_only_findings_after_the_barrier_are_believed() {
         check(
-            &[(0, Publish(None, 4)), (1, Barrier), (2, Publish(None, 1)), (260, Wake)],
-            &["wait", "wake", "wake", "1 found"],
+            &[
+                (0, Publish(None, 4)),
+                (1, Barrier),
+                (2, Publish(None, 1)),
+                (260, Wake),
+                (261, Barrier),
+            ],
+            &["wait", "wake", "wake", "ask textDocument/documentSymbol", "1 found"],
         );
         check(&[(1, Barrier), (2, Publish(None, 0)), (260, Wake)], &["wake", "wake", "Silent"]);
     }
@@ -248,11 +291,35 @@ mod tests {
     #[test]
     fn an_unversioned_empty_list_counts_from_a_server_seen_to_publish_always() {
         let seen = r#", "publishes": {"clean": true, "quiet_ms": 500}"#;
-        let acts = [(0, Publish(None, 0)), (1, Barrier), (200, Publish(None, 0)), (700, Wake)];
-        check_of(seen, false, &acts, &["wait", "wake", "wake", "clean"]);
+        let ask = "ask textDocument/documentSymbol";
+        let acts = [
+            (0, Publish(None, 0)),
+            (1, Barrier),
+            (200, Publish(None, 0)),
+            (700, Wake),
+            (701, Barrier),
+        ];
+        check_of(seen, false, &acts, &["wait", "wake", "wake", ask, "clean"]);
         // Two steps of one analysis: the second one counts.
-        let acts = [(1, Barrier), (200, Publish(None, 0)), (600, Publish(None, 1)), (1_100, Wake)];
-        check_of(seen, false, &acts, &["wake", "wake", "wake", "1 found"]);
+        let acts = [
+            (1, Barrier),
+            (200, Publish(None, 0)),
+            (600, Publish(None, 1)),
+            (1_100, Wake),
+            (1_101, Barrier),
+        ];
+        check_of(seen, false, &acts, &["wake", "wake", "wake", ask, "1 found"]);
+        // It was busy, and not done.
+        let acts = [
+            (1, Barrier),
+            (200, Publish(None, 0)),
+            (700, Wake),
+            (900, Publish(None, 1)),
+            (901, Barrier),
+            (1_400, Wake),
+            (1_401, Barrier),
+        ];
+        check_of(seen, false, &acts, &["wake", "wake", ask, "wake", "wake", ask, "1 found"]);
         check_of(seen, false, &[(1, Barrier), (5_001, Wake)], &["wake", "reopen"]);
     }
 
