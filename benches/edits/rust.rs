@@ -44,7 +44,8 @@ pub(crate) const PACKAGE: Package = Package {
     is_head: |line| {
         let line = line.trim_start();
         let line = line.strip_prefix("pub ").unwrap_or(line);
-        line.starts_with("fn ") && line.ends_with('{')
+        // What is wrong in a macro is wrong at each of its uses, and the compiler names one.
+        line.starts_with("fn ") && line.ends_with('{') && !line.contains('$')
     },
     errors: &["    let _bench_#_: [u8; #] = ();", "    let _bench_#_ = nowhere_#;"],
 };

@@ -174,7 +174,8 @@ impl Protocol {
             Self::Clangd(state) => state.heard(subject, heard),
             Self::RustAnalyzer(state) => state.heard(subject, heard),
             Self::Jdtls(state) => state.heard(subject, heard),
-            Self::Pull(_) | Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => Step::Wait,
+            Self::Pull(state) => state.heard(subject, heard),
+            Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => Step::Wait,
         }
     }
 

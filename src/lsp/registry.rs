@@ -80,6 +80,9 @@ pub struct ServerSpec {
     /// It passes on to other files what a change says, and not what a file says when it is opened.
     #[serde(default)]
     pub change_after_open: bool,
+    /// Whether it answers with nothing when it fails, and says so only by a logged error.
+    #[serde(default)]
+    pub logs_failures: bool,
     /// `initializationOptions` of the handshake.
     #[serde(default)]
     pub initialization_options: Value,

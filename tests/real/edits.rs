@@ -6,24 +6,31 @@ use std::io::Write as _;
 use crate::play::play;
 use crate::play::servers::{SERVERS, environment};
 use crate::play::stage::Stage;
-use crate::servers::project_in;
+use crate::servers::{project, project_in};
+use crate::support::Sandbox;
 use crate::table::Table;
 
 /// Steps of one play.
 const STEPS: usize = 30;
+/// The same of a server that takes its time.
+const STEPS_OF_SLOW: usize = 25;
 /// The seed, unless the environment names another one.
 const SEED: u64 = 1;
 
 fn check(name: &str) {
+    check_in(project(), name, STEPS);
+}
+
+/// In a project where the server is installed.
+fn check_in(mut sandbox: Sandbox, name: &str, steps: usize) {
     let named = std::env::var("MOAI_RALPH_EDITS_SEED").ok();
     let seed = named.map_or(SEED, |it| it.parse().expect("MOAI_RALPH_EDITS_SEED is a number"));
     let _ = writeln!(std::io::stderr(), "MOAI_RALPH_EDITS_SEED={seed}");
-    let mut sandbox = project_in(&["python", "typescript", name]);
     environment(&mut sandbox);
     let stage = Stage::new(&sandbox, name);
     let server = SERVERS.iter().find(|server| server.name == name).expect("it has a row");
     server.lay(&stage);
-    let score = play(&stage, server, STEPS, seed);
+    let score = play(&stage, server, steps, seed);
     let (complaints, journal) = (score.complaints(), &score.journal);
     let mut table = Table::default();
     table.add(server.name, score.clone(), Err("the bench measures it".to_owned()));
@@ -38,7 +45,7 @@ fn pyright_after_random_edits() {
 
 #[test]
 fn basedpyright_after_random_edits() {
-    check("basedpyright");
+    check_in(project_in(&["python", "basedpyright"]), "basedpyright", STEPS);
 }
 
 #[test]
@@ -49,4 +56,29 @@ fn typescript_after_random_edits() {
 #[test]
 fn typescript_7_after_random_edits() {
     check("typescript-native");
+}
+
+#[test]
+fn gopls_after_random_edits() {
+    check("gopls");
+}
+
+#[test]
+fn clangd_after_random_edits() {
+    check_in(project_in(&["clangd"]), "clangd", STEPS);
+}
+
+#[test]
+fn rust_analyzer_after_random_edits() {
+    check_in(project(), "rust-analyzer", STEPS_OF_SLOW);
+}
+
+#[test]
+fn intelephense_after_random_edits() {
+    check_in(project_in(&["intelephense"]), "intelephense", STEPS_OF_SLOW);
+}
+
+#[test]
+fn jdtls_after_random_edits() {
+    check_in(project_in(&["jdtls"]), "jdtls", STEPS_OF_SLOW);
 }

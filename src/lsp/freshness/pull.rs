@@ -1,12 +1,13 @@
 //! Pull diagnostics (LSP 3.17): the answer is for the version the server has when it answers, and
 //! a newer change of ours ends this measurement, so an answer that arrives is for these bytes.
-//! An empty answer while the server is loading proves nothing and is asked again.
+//! An empty answer while the server is loading proves nothing and is asked again; one behind a
+//! logged error proves nothing where the server is known to fail like that.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{CONTENT_MODIFIED, SERVER_CANCELLED, Step, Subject};
+use super::{CONTENT_MODIFIED, Heard, SERVER_CANCELLED, Step, Subject};
 use crate::base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
@@ -14,12 +15,16 @@ use crate::wire::lsp::findings;
 
 /// JSON-RPC's `MethodNotFound`.
 const METHOD_NOT_FOUND: i64 = -32601;
+/// LSP's `MessageType.Error`.
+const ERROR: u64 = 1;
 
 /// State of one pull.
 #[derive(Debug, Default)]
 pub struct Pull {
     retry_count: u32,
     asks_again: bool,
+    /// The first line of an error logged since the question.
+    failure: Option<String>,
 }
 
 /// The request for a document's diagnostics. No `previousResultId` is sent: the answer is whole.
@@ -40,7 +45,13 @@ impl Pull {
                         self.asks_again = true;
                         Step::Wait
                     }
-                    (Some("full"), Some(found)) => Step::Done(Ok(found)),
+                    (Some("full"), Some(found)) => {
+                        let failure = self.failure.take().filter(|_| found.is_empty());
+                        let gap = |failure| {
+                            Gap::new(Cause::Crashed, format!("the server failed: {failure}"))
+                        };
+                        Step::Done(failure.map_or(Ok(found), |failure| Err(gap(failure))))
+                    }
                     _ => Step::Done(Err(Gap::new(
                         Cause::Crashed,
                         "the server's diagnostic report could not be read",
@@ -56,6 +67,17 @@ impl Pull {
                 Step::Done(Err(Gap::new(Cause::Crashed, detail)))
             }
         }
+    }
+
+    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+        if subject.spec.logs_failures
+            && let Heard::Notified("window/logMessage", params) = heard
+            && params["type"].as_u64() == Some(ERROR)
+        {
+            let words = params["message"].as_str().and_then(|words| words.lines().next());
+            self.failure = Some(words.unwrap_or("it does not say why").to_owned());
+        }
+        Step::Wait
     }
 
     pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
@@ -78,8 +100,9 @@ impl Pull {
 mod tests {
     use std::time::Instant;
 
-    use super::super::tests::{with_subject, word};
+    use super::super::tests::{spec, with_subject, word};
     use super::*;
+    use crate::lsp::registry::ServerSpec;
 
     fn full(count: usize) -> Value {
         let place = json!({"line": 0, "character": 0});
@@ -139,5 +162,23 @@ mod tests {
         assert_eq!(word(&with_subject(start, 5, true, |subject| pull.woke(subject))), "wait");
         let step = with_subject(start, 9, false, |subject| pull.woke(subject));
         assert_eq!(word(&step), "ask textDocument/diagnostic");
+    }
+
+    #[test]
+    fn an_empty_answer_behind_a_logged_error_is_a_failure_of_some_servers() {
+        let (failing, quiet) = (spec(r#", "logs_failures": true"#), spec(""));
+        let log = |kind: u64| json!({"type": kind, "message": "No such thing\n at a.js:1"});
+        let after = |spec: &ServerSpec, kind: u64, count: usize| {
+            with_subject(Instant::now(), 0, false, |subject| {
+                let (mut pull, log) = (Pull::default(), log(kind));
+                let subject = &Subject { spec, ..*subject };
+                pull.heard(subject, Heard::Notified("window/logMessage", &log));
+                word(&pull.answered(subject, Ok(&full(count))))
+            })
+        };
+        assert_eq!(after(&failing, ERROR, 0), "Crashed");
+        assert_eq!(after(&failing, ERROR, 2), "2 found");
+        assert_eq!(after(&failing, ERROR + 1, 0), "clean", "a warning");
+        assert_eq!(after(&quiet, ERROR, 0), "clean");
     }
 }
