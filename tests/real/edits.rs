@@ -13,7 +13,7 @@ use crate::table::Table;
 /// Steps of one play.
 const STEPS: usize = 30;
 /// The same of a server that takes its time.
-const STEPS_OF_SLOW: usize = 25;
+const STEPS_OF_SLOW: usize = 10;
 /// The seed, unless the environment names another one.
 const SEED: u64 = 1;
 
