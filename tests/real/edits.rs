@@ -14,6 +14,8 @@ use crate::table::Table;
 const STEPS: usize = 30;
 /// The same of a server that takes its time.
 const STEPS_OF_SLOW: usize = 10;
+/// The same of jdtls, whose every answer takes a build.
+const STEPS_OF_JAVA: usize = 6;
 /// The seed, unless the environment names another one.
 const SEED: u64 = 1;
 
@@ -80,5 +82,5 @@ fn intelephense_after_random_edits() {
 
 #[test]
 fn jdtls_after_random_edits() {
-    check_in(project_in(&["jdtls"]), "jdtls", STEPS_OF_SLOW);
+    check_in(project_in(&["jdtls"]), "jdtls", STEPS_OF_JAVA);
 }
