@@ -1,4 +1,5 @@
-//! LSP diagnostics as findings; answers to other requests are below. Parsed field by field, so that one odd item costs itself only.
+//! LSP diagnostics as findings; answers to other requests are below. Parsed field by field, so that
+//! an odd item costs its own odd fields only and is never dropped: without it a file could be clean.
 //! Field names and defaults: LSP 3.17, `Diagnostic`.
 
 pub mod answers;
@@ -9,6 +10,9 @@ use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::{Position, Range};
+
+/// Stands for a message that is none.
+const UNREADABLE: &str = "a diagnostic that cannot be read";
 
 /// The file and the bytes that diagnostics speak of, and who speaks.
 #[derive(Clone, Copy, Debug)]
@@ -22,18 +26,18 @@ pub struct About<'a> {
 }
 
 /// The findings of a list of LSP diagnostics. `None` for something that is no list: an answer that
-/// cannot be read is not an empty one.
+/// cannot be read is not an empty one. An item without a usable range is about the file's beginning.
 #[must_use]
 pub fn findings(about: About<'_>, diagnostics: &Value) -> Option<Vec<Finding>> {
-    Some(diagnostics.as_array()?.iter().filter_map(|item| finding(about, item)).collect())
+    Some(diagnostics.as_array()?.iter().map(|item| finding(about, item)).collect())
 }
 
-fn finding(about: About<'_>, item: &Value) -> Option<Finding> {
-    let range = range(&item["range"])?;
+fn finding(about: About<'_>, item: &Value) -> Finding {
+    let range = range(&item["range"]).unwrap_or_default();
     let message = match &item["message"] {
         Value::String(text) => text.as_str(),
         // LSP 3.18 allows MarkupContent.
-        other => other["value"].as_str()?,
+        other => other["value"].as_str().unwrap_or(UNREADABLE),
     };
     let severity = match item["severity"].as_u64() {
         Some(2) => Severity::Warning,
@@ -45,7 +49,7 @@ fn finding(about: About<'_>, item: &Value) -> Option<Finding> {
     let place = (about.path.clone(), range, about.hash);
     let mut finding = Finding::new(about.sensor, &code(&item["code"]), severity, place, message);
     finding.url = item["codeDescription"]["href"].as_str().map(str::to_owned);
-    Some(finding)
+    finding
 }
 
 /// The findings of tsserver's own diagnostic list (`semanticDiagnosticsSync` with
@@ -57,7 +61,8 @@ pub fn tsserver_findings(about: About<'_>, body: &Value) -> Option<Vec<Finding>>
         Some(Position { line: one_based("line")?, character: one_based("offset")? })
     };
     let one = |item: &Value| {
-        let range = Range { start: position(&item["start"])?, end: position(&item["end"])? };
+        let range = position(&item["start"]).zip(position(&item["end"]));
+        let range = range.map(|(start, end)| Range { start, end }).unwrap_or_default();
         let severity = match item["category"].as_str() {
             Some("warning") => Severity::Warning,
             Some("suggestion") => Severity::Hint,
@@ -65,10 +70,10 @@ pub fn tsserver_findings(about: About<'_>, body: &Value) -> Option<Vec<Finding>>
             _ => Severity::Error,
         };
         let place = (about.path.clone(), range, about.hash);
-        let text = item["text"].as_str()?;
-        Some(Finding::new(about.sensor, &code(&item["code"]), severity, place, text))
+        let text = item["text"].as_str().unwrap_or(UNREADABLE);
+        Finding::new(about.sensor, &code(&item["code"]), severity, place, text)
     };
-    Some(body.as_array()?.iter().filter_map(one).collect())
+    Some(body.as_array()?.iter().map(one).collect())
 }
 
 fn code(code: &Value) -> String {
@@ -123,17 +128,31 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_item_costs_itself_and_never_the_list() {
+    fn an_odd_item_costs_its_odd_fields_and_is_never_lost() {
         let range =
             json!({"start": {"line": 1, "character": 2}, "end": {"line": 1, "character": 3}});
         let list = json!([
             {"range": range, "message": "a\n b", "severity": 1, "code": "x"},
             {"message": "no range"},
+            {"range": {"start": {"line": -1, "character": 0}, "end": {}}, "message": "whole file"},
+            {"range": range, "message": {"text": "no string"}, "severity": 3},
+            null,
             {"range": range, "message": {"kind": "markdown", "value": "m"}, "code": 7},
             {"range": range, "message": "w", "severity": 2, "code": {"value": "v"}},
         ]);
-        let expected = ["error 1:2 x: a b", "error 1:2 7: m", "warning 1:2 v: w"];
+        let expected = [
+            "error 1:2 x: a b",
+            "error 0:0 : no range",
+            "error 0:0 : whole file",
+            "info 1:2 : a diagnostic that cannot be read",
+            "error 0:0 : a diagnostic that cannot be read",
+            "error 1:2 7: m",
+            "warning 1:2 v: w",
+        ];
         assert_eq!(check(findings, &list).as_deref(), Some(&expected.map(str::to_owned)[..]));
+        let list = json!([{"code": 6053, "category": "error"}]);
+        let expected = ["error 0:0 6053: a diagnostic that cannot be read".to_owned()];
+        assert_eq!(check(tsserver_findings, &list).as_deref(), Some(&expected[..]));
     }
 
     #[test]
