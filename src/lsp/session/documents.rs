@@ -22,8 +22,10 @@ pub(super) enum Sync {
     Change(i32, Value),
     /// `didSave`.
     Save,
-    /// `didClose` of this document or another.
-    Close(RelPath),
+    /// `didClose` of this document, which is opened again.
+    Close,
+    /// Another document is closed for good: there are too many.
+    Evict(RelPath),
 }
 
 /// Which texts are sent once more although the server has them.
@@ -129,8 +131,8 @@ impl Documents {
     }
 
     /// What must be sent so that the question's text is the server's, and the version that then
-    /// stands for it. Of too many documents the one not used for longest is closed, but none of
-    /// the `busy` ones.
+    /// stands for it. Of too many documents the one not used for longest is to be closed, but none
+    /// of the `busy` ones.
     pub(super) fn bring_up_to_date(
         &mut self,
         question: &Question,
@@ -147,7 +149,7 @@ impl Documents {
                     || self.wants_ranges && has_disputed_lines(&document.text) =>
             {
                 version += 1;
-                syncs.extend([Sync::Close(question.path.clone()), Sync::Open(version)]);
+                syncs.extend([Sync::Close, Sync::Open(version)]);
             }
             Some(document) => {
                 version += 1;
@@ -168,7 +170,7 @@ impl Documents {
         }
         self.versions.insert(question.path.clone(), version);
         self.keep(question);
-        syncs.extend(self.one_too_many(busy).map(Sync::Close));
+        syncs.extend(self.one_too_many(busy).map(Sync::Evict));
         (version, syncs)
     }
 

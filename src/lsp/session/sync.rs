@@ -115,7 +115,8 @@ impl Session {
                     is_saved = true;
                     self.notify_saved(&uri, &question.text);
                 }
-                Sync::Close(path) => self.notify_closed(&path),
+                Sync::Close => self.notify_closed(&question.path),
+                Sync::Evict(path) => self.close(&path),
             }
         }
         let is_header_saved = is_clangd && is_saved && clangd::is_header(&question.path);

@@ -325,6 +325,12 @@ fn only_so_many_documents_stay_open() {
     }
     let sent = play.sent();
     assert_eq!(sent.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+    // The one that was closed is opened again before anything is asked about it.
+    play.ask(100, "0.py", "x");
+    assert_eq!(
+        play.sent()[..3],
+        ["textDocument/didOpen v3", "textDocument/didChange v4", "textDocument/didClose"]
+    );
 }
 
 #[test]
