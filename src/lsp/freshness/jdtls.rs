@@ -180,7 +180,9 @@ impl Jdtls {
     }
 
     fn verdict(&mut self) -> Result<Vec<Finding>, Gap> {
-        let found = self.last.take().unwrap_or_default();
+        let Some(found) = self.last.take() else {
+            return Err(Gap::new(Cause::Silent, "the server published nothing about the file"));
+        };
         if found.iter().any(|finding| finding.message.contains(OUTSIDE)) {
             return Err(Gap::new(Cause::ProjectFault, "the file is in no source folder")
                 .with_remedy("name its folder in the build file"));
