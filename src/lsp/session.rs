@@ -409,10 +409,13 @@ impl Session {
 
     /// Sends the question's text and begins its measurement.
     fn begin(&mut self, waiting: Waiting, now: Instant) {
-        let Waiting { question, deadline, .. } = waiting;
+        let Waiting { question, deadline, is_behind, .. } = waiting;
         let resend = self.resend();
         let earlier = if resend == Resend::Never { Vec::new() } else { self.take_over(&question) };
         let (version, is_header_saved) = self.send_text(&question, resend);
+        if is_behind {
+            self.documents.close_later(question.path.clone());
+        }
         let id = self.next_job;
         self.next_job += 1;
         let mut protocol = Protocol::new(self.method);
@@ -522,9 +525,7 @@ impl Session {
         for ticket in job.into_tickets() {
             self.effects.push(Effect::Answer(ticket, outcome.clone()));
         }
-        if !self.is_measured(&path) && self.documents.is_to_close(&path) {
-            self.close(&path);
-        }
+        self.close_if_due(&path);
     }
 
     fn deadline_gap(&self) -> Gap {

@@ -112,7 +112,7 @@ impl Documents {
         self.to_close.insert(path);
     }
 
-    /// Whether it was marked, and not asked about since.
+    /// Whether it was marked, and other bytes of it were not asked about since.
     pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
         self.to_close.contains(path)
     }
@@ -139,7 +139,10 @@ impl Documents {
         (resend, opening): (Resend, Opening),
         busy: &HashSet<RelPath>,
     ) -> (i32, Vec<Sync>) {
-        self.to_close.remove(&question.path);
+        // The same bytes, sent once more, are still not the disk's.
+        if self.open.get(&question.path).is_none_or(|document| document.hash != question.hash) {
+            self.to_close.remove(&question.path);
+        }
         let mut syncs = Vec::new();
         let mut version = self.versions.get(&question.path).copied().unwrap_or(0);
         match self.open.get(&question.path) {

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::documents::Resend;
+use super::waiting::{is_older, superseded};
 use super::{Asker, Effect, Question, Session};
 use crate::base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
-use crate::base::path::to_uri;
+use crate::base::path::{RelPath, to_uri};
 use crate::base::text::{Encoding, LineIndex, Position};
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::freshness::{CONTENT_MODIFIED, SERVER_CANCELLED};
@@ -56,15 +57,29 @@ pub(super) struct Pending {
     version: i32,
     request: Option<i64>,
     retry_count: u32,
+    /// Whether the server was told a newer text of its document: this one is not sent again.
+    is_superseded: bool,
+    /// Whether its document changed on disk before it was sent.
+    is_behind: bool,
 }
 
 impl Session {
-    /// Asks a query. It waits while the server is loading.
+    /// Asks a query. It waits while the server is loading, and supersedes questions about other
+    /// bytes of its document: the server knows one text of a file.
     pub fn query(&mut self, query: Query, now: Instant) {
+        self.supersede(&query.document, now);
         let id = self.next_job;
         self.next_job += 1;
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
-        let pending = Pending { query, deadline, version: 0, request: None, retry_count: 0 };
+        let pending = Pending {
+            query,
+            deadline,
+            version: 0,
+            request: None,
+            retry_count: 0,
+            is_superseded: false,
+            is_behind: false,
+        };
         self.queries.insert(id, pending);
         self.begin_queries();
     }
@@ -85,7 +100,7 @@ impl Session {
 
     fn begin_query(&mut self, id: u64) {
         let Some(pending) = self.queries.get(&id) else { return };
-        let query = pending.query.clone();
+        let (query, is_behind) = (pending.query.clone(), pending.is_behind);
         let announced = self.announced(&query.capability);
         if matches!(announced, Value::Null | Value::Bool(false)) {
             let detail = format!("the server does not offer {}", query.method);
@@ -93,6 +108,9 @@ impl Session {
             return;
         }
         let (version, _) = self.send_text(&query.document, Resend::Never);
+        if is_behind {
+            self.documents.close_later(query.document.path.clone());
+        }
         let mut params = query.params;
         if query.names_document {
             let uri = to_uri(&query.document.path.under(&self.root));
@@ -130,6 +148,10 @@ impl Session {
             }),
             Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
                 pending.retry_count += 1;
+                if pending.is_superseded {
+                    self.reply(id, Err(superseded()));
+                    return;
+                }
                 if pending.retry_count <= QUERY_RETRIES_MAX {
                     self.begin_queries();
                     return;
@@ -159,6 +181,29 @@ impl Session {
         }
     }
 
+    /// Ends what has not been sent and is about other bytes of the file: it would make the server's
+    /// text the older one again.
+    pub(super) fn supersede_queries(&mut self, newer: &Question) {
+        let mut unsent = Vec::new();
+        for (id, pending) in &mut self.queries {
+            if is_older(&pending.query.document, newer) {
+                pending.is_superseded = true;
+                unsent.extend(pending.request.is_none().then_some(*id));
+            }
+        }
+        for id in unsent {
+            self.reply(id, Err(superseded()));
+        }
+    }
+
+    /// The file changed on disk: queries about it that have not been sent hold an older text.
+    pub(super) fn mark_queries_behind(&mut self, path: &RelPath) {
+        let unsent = self.queries.values_mut().filter(|pending| pending.request.is_none());
+        for pending in unsent.filter(|pending| pending.query.document.path == *path) {
+            pending.is_behind = true;
+        }
+    }
+
     pub(super) fn next_query_deadline(&self) -> Option<Instant> {
         self.queries.values().map(|pending| pending.deadline).min()
     }
@@ -170,6 +215,7 @@ impl Session {
         {
             self.notify("$/cancelRequest", json!({"id": request}));
         }
+        self.close_if_due(&pending.query.document.path);
         self.effects.push(Effect::Replied(pending.query.document.ticket, outcome));
     }
 }

@@ -17,19 +17,28 @@ impl Session {
     /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
     /// asked about again; those in `asked` are about to be, and stay open. One that is being
     /// measured is closed afterwards: some servers call a closed file clean. The server hears of
-    /// those it asked to hear of.
+    /// those it asked to hear of; before the handshake is done, as soon as it asks.
     pub fn files_changed(&mut self, changes: &[(PathBuf, FileChange)], asked: &[RelPath]) {
-        if self.phase != Phase::Ready || changes.is_empty() {
+        if self.phase == Phase::Stopping || changes.is_empty() {
             return;
         }
         self.documents.surroundings_changed();
         for (path, _) in changes {
             let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
-            match path {
-                Some(path) if self.is_measured(&path) => self.documents.close_later(path),
-                Some(path) => self.close(&path),
-                None => {}
+            let Some(path) = path else { continue };
+            // Texts that have not been sent become open documents later.
+            self.mark_queries_behind(&path);
+            for waiting in self.waiting.iter_mut().filter(|one| one.question.path == path) {
+                waiting.is_behind = true;
             }
+            if self.is_measured(&path) {
+                self.documents.close_later(path);
+            } else {
+                self.close(&path);
+            }
+        }
+        if self.phase == Phase::Starting {
+            return self.keep_unheard(changes.to_vec());
         }
         // What an open document says comes with `didChange`, and some servers analyse twice when
         // the disk speaks, too.
@@ -37,8 +46,12 @@ impl Session {
         let is_new = |(path, change): &&(PathBuf, FileChange)| {
             *change != FileChange::Changed || !is_asked(path)
         };
-        self.tell_changes(changes.iter().filter(is_new).cloned().collect());
-        self.is_behind_disk |= !self.unheard.is_empty();
+        let new: Vec<(PathBuf, FileChange)> = changes.iter().filter(is_new).cloned().collect();
+        let is_unheard = |(path, change): &(PathBuf, FileChange)| {
+            !self.registrations.watches(&self.workspace, path, *change)
+        };
+        self.is_behind_disk |= new.iter().any(is_unheard);
+        self.tell_changes(new);
         self.look_for_a_project(changes);
     }
 
@@ -55,7 +68,7 @@ impl Session {
     /// Tells the server of changes, older ones first, as far as it asked to hear of them; the rest
     /// is kept until it does.
     pub(super) fn tell_changes(&mut self, changes: Vec<(PathBuf, FileChange)>) {
-        self.unheard.extend(changes);
+        self.keep_unheard(changes);
         let is_told = |(path, change): &mut (PathBuf, FileChange)| {
             self.registrations.watches(&self.workspace, path, *change)
         };
@@ -68,11 +81,15 @@ impl Session {
             json!({"uri": to_uri(&path), "type": kind})
         };
         let events: Vec<Value> = self.unheard.extract_if(.., is_told).map(event).collect();
-        let too_many = self.unheard.len().saturating_sub(UNHEARD_CHANGES_MAX);
-        self.unheard.drain(..too_many);
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }
+    }
+
+    fn keep_unheard(&mut self, changes: Vec<(PathBuf, FileChange)>) {
+        self.unheard.extend(changes);
+        let too_many = self.unheard.len().saturating_sub(UNHEARD_CHANGES_MAX);
+        self.unheard.drain(..too_many);
     }
 
     /// Sends what makes the question's text the document's text. Yields its version, and whether a
@@ -142,6 +159,13 @@ impl Session {
     pub(super) fn close(&mut self, path: &RelPath) {
         if self.documents.close(path) {
             self.notify_closed(path);
+        }
+    }
+
+    /// Closes a document that was to stay open only as long as it was asked about.
+    pub(super) fn close_if_due(&mut self, path: &RelPath) {
+        if !self.is_measured(path) && self.documents.is_to_close(path) {
+            self.close(path);
         }
     }
 

@@ -75,8 +75,17 @@ impl Play {
     }
 
     fn query_about(&mut self, ticket: u64, method: &str, capability: &str, all_files: bool) {
+        self.query_text(ticket, (method, capability), "x = 'é𝄞'; y", all_files);
+    }
+
+    fn query_text(
+        &mut self,
+        ticket: u64,
+        (method, capability): (&str, &str),
+        text: &str,
+        all_files: bool,
+    ) {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
-        let text = "x = 'é𝄞'; y";
         let hash = ContentHash::of(text.as_bytes());
         let language_id = "python".to_owned();
         let document = Question { ticket, path, language_id, text: text.into(), hash };

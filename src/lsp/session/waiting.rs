@@ -15,10 +15,21 @@ pub(super) struct Waiting {
     pub(super) deadline: Instant,
     /// In a storm of edits: when the first one waited, and when this one may begin.
     storm: Option<Storm>,
+    /// Whether the file changed on disk since it waits.
+    pub(super) is_behind: bool,
+}
+
+/// Whether a question is about the same file as a newer one, and about other bytes.
+pub(super) fn is_older(other: &Question, newer: &Question) -> bool {
+    other.path == newer.path && other.hash != newer.hash
+}
+
+pub(super) fn superseded() -> Gap {
+    Gap::new(Cause::Superseded, "the file changed while it was measured")
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Storm {
+pub(super) struct Storm {
     since: Instant,
     begins_at: Instant,
 }
@@ -31,15 +42,15 @@ impl Session {
         let storm = self.supersede(&question, now);
         self.newest_ticket = self.newest_ticket.max(question.ticket);
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
-        self.waiting.push(Waiting { question, deadline, storm });
+        self.waiting.push(Waiting { question, deadline, storm, is_behind: false });
         self.begin_waiting(now);
     }
 
-    fn supersede(&mut self, question: &Question, now: Instant) -> Option<Storm> {
-        let is_older =
-            |other: &Question| other.path == question.path && other.hash != question.hash;
-        let gap = Gap::new(Cause::Superseded, "the file changed while it was measured");
-        let jobs = self.jobs.iter().filter(|(_, job)| is_older(&job.question));
+    /// Ends what is about other bytes of the file. Yields how long the newer question is to wait.
+    pub(super) fn supersede(&mut self, question: &Question, now: Instant) -> Option<Storm> {
+        let gap = superseded();
+        self.supersede_queries(question);
+        let jobs = self.jobs.iter().filter(|(_, job)| is_older(&job.question, question));
         let jobs: Vec<(u64, Instant)> = jobs.map(|(id, job)| (*id, job.begun)).collect();
         let mut since = None;
         for (job, begun) in jobs {
@@ -48,7 +59,7 @@ impl Session {
             }
             self.finish(job, Err(gap.clone()));
         }
-        for older in self.waiting.extract_if(.., |other| is_older(&other.question)) {
+        for older in self.waiting.extract_if(.., |other| is_older(&other.question, question)) {
             since = older.storm.map(|storm| storm.since).or(since);
             self.effects.push(Effect::Answer(older.question.ticket, Err(gap.clone())));
         }

@@ -269,3 +269,98 @@ fn a_java_server_gets_an_object_where_there_are_no_settings() {
         [{"scopeUri": "file:///r", "section": "java"}, {"section": "python"}]}}));
     assert_eq!(play.sent(), [r#"answer [{},{"pythonPath":"/v/python"}]"#]);
 }
+
+#[test]
+fn a_query_about_an_older_text_does_not_become_the_text_that_is_measured() {
+    let hover = ("textDocument/hover", "hoverProvider");
+    let capabilities = json!({"textDocumentSync": 2, "hoverProvider": true});
+    let mut play = Play::able("pull", &capabilities);
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.query_text(1, hover, "old", false);
+    play.ask(2, "a.py", "new");
+    assert_eq!(play.sent()[0], "ticket 1: Superseded");
+    play.receive(progress("end"));
+    assert!(!play.sent().iter().any(|word| word.contains("didChange v3")));
+    play.receive(json!({"id": 1, "result": report(0, 1)}));
+    assert_eq!(play.sent(), ["ticket 2: 1 found"]);
+    // One on its way is not sent once more with its text either.
+    play.query_text(3, hover, "new", false);
+    assert_eq!(play.sent(), ["textDocument/hover#2"]);
+    play.ask(4, "a.py", "newer");
+    play.sent();
+    play.receive(json!({"id": 2, "error": {"code": -32801, "message": "modified"}}));
+    assert_eq!(play.sent(), ["ticket 3: Superseded"]);
+    // And a newer one ends a measurement of an older text.
+    play.query_text(5, hover, "newest", false);
+    assert!(play.sent().contains(&"ticket 4: Superseded".to_owned()));
+}
+
+#[test]
+fn a_document_behind_the_disk_is_closed_though_its_measurement_begins_again() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    play.receive(json!({"id": 90, "method": "workspace/diagnostic/refresh"}));
+    play.sent();
+    play.receive(json!({"id": 2, "result": report(0, 0)}));
+    assert_eq!(play.sent(), ["ticket 1: 0 found", "textDocument/didClose"]);
+}
+
+#[test]
+fn a_text_that_waited_while_its_file_changed_does_not_stay_open() {
+    let changed = [(PathBuf::from("/r/a.py"), FileChange::Changed)];
+    let mut play = Play::new("pull");
+    play.ask(1, "a.py", "x");
+    play.session.files_changed(&changed, &[]);
+    play.receive(json!({"id": 0, "result": {"capabilities": {"hoverProvider": true}}}));
+    assert!(play.sent().contains(&"textDocument/didOpen v1".to_owned()));
+    play.receive(json!({"id": 1, "result": report(0, 0)}));
+    assert_eq!(play.sent(), ["ticket 1: 0 found", "textDocument/didClose"]);
+    let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
+    play.receive(progress("begin"));
+    play.query(2, "textDocument/hover", "hoverProvider");
+    play.session.files_changed(&changed, &[]);
+    play.receive(progress("end"));
+    assert!(play.sent().contains(&"textDocument/hover#2".to_owned()));
+    play.receive(json!({"id": 2, "result": null}));
+    assert_eq!(play.sent(), ["textDocument/didClose", "ticket 2: null"]);
+}
+
+#[test]
+fn what_changed_during_the_handshake_is_told_when_the_server_asks() {
+    let mut play = Play::new("pull");
+    play.session.files_changed(&[(PathBuf::from("/r/lib.py"), FileChange::Created)], &[]);
+    play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
+    play.receive(
+        json!({"id": 1, "method": "client/registerCapability", "params": {"registrations":
+        [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}),
+    );
+    let told = play.params_of("workspace/didChangeWatchedFiles");
+    assert_eq!(told, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 1}]})]);
+}
+
+#[test]
+fn tsserver_reloads_once_for_a_change_that_it_does_not_hear_of() {
+    let mut play = Play::ready("tsserver");
+    let first_command = |play: &mut Play| {
+        play.session.take_effects().into_iter().find_map(|effect| match effect {
+            Effect::Send(Message::Request { params, .. }) => {
+                params["arguments"][0].as_str().map(str::to_owned)
+            }
+            _ => None,
+        })
+    };
+    play.receive(
+        json!({"id": 1, "method": "client/registerCapability", "params": {"registrations":
+        [{"id": "1", "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": {"watchers": [{"globPattern": "**/*.ts"}]}}]}}),
+    );
+    play.session.files_changed(&[(PathBuf::from("/r/x.vue"), FileChange::Changed)], &[]);
+    play.ask(1, "a.ts", "x");
+    assert_eq!(first_command(&mut play).as_deref(), Some("reloadProjects"));
+    play.session.files_changed(&[(PathBuf::from("/r/b.ts"), FileChange::Changed)], &[]);
+    play.ask(2, "c.ts", "x");
+    assert_eq!(first_command(&mut play).as_deref(), Some("projectInfo"));
+}
