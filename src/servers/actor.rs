@@ -185,6 +185,14 @@ impl Actor {
                 if let Some(running) = &mut self.running {
                     running.session.files_changed(&changes, &asked);
                 }
+                // What waits holds texts from before the change; it is told in its turn, and has
+                // no deadline of its own: alone it would not be worth a process.
+                if let Some((deadline, _)) = self.wanted.back()
+                    && self.wanted.len() < SERVER_QUEUE_MAX
+                {
+                    let order = Box::new(Order::FilesChanged { changes, asked });
+                    self.wanted.push_back((*deadline, Wanted::Question(order)));
+                }
             }
             question => match self.breaker.refuses(Instant::now()) {
                 Some(gap) => question.refuse(gap.clone()),
@@ -230,6 +238,7 @@ impl Actor {
         }
     }
 
+    /// Hands an order to the session; a question gets a ticket.
     fn ask(&mut self, order: Order) -> Option<u64> {
         let now = Instant::now();
         let session = &mut self.running.as_mut()?.session;
@@ -245,7 +254,10 @@ impl Actor {
                 query.document.ticket = ticket;
                 session.query(query, now);
             }
-            Order::FilesChanged { .. } => return None,
+            Order::FilesChanged { changes, asked } => {
+                session.files_changed(&changes, &asked);
+                return None;
+            }
         }
         Some(ticket)
     }
