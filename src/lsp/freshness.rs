@@ -50,7 +50,9 @@ pub struct Subject<'a> {
     pub flycheck: &'a Flycheck,
 }
 
-/// LSP error codes (specification 3.17): the server gave a request up, or the document changed.
+/// LSP error codes (specification 3.17): nobody knows the method, the server gave a request up, or
+/// the document changed.
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const SERVER_CANCELLED: i64 = -32802;
 pub(super) const CONTENT_MODIFIED: i64 = -32801;
 

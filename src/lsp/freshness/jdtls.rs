@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::push::barrier;
 use super::{Heard, Step, Subject};
 use crate::base::finding::Finding;
 use crate::base::limits::{JAVA_BUILDS_MAX, JAVA_PUBLISH_MS_MAX, JAVA_RETRY_MS, JAVA_SETTLE_MS};
@@ -63,10 +64,6 @@ pub fn want_progress(options: &mut Value) {
             extended["progressReportProvider"] = true.into();
         }
     }
-}
-
-fn barrier(subject: &Subject<'_>) -> Step {
-    Step::Ask("textDocument/documentSymbol", json!({"textDocument": {"uri": subject.uri}}))
 }
 
 impl Jdtls {

@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{CONTENT_MODIFIED, Heard, SERVER_CANCELLED, Step, Subject};
+use super::{CONTENT_MODIFIED, Heard, METHOD_NOT_FOUND, SERVER_CANCELLED, Step, Subject};
 use crate::base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::findings;
 
-/// JSON-RPC's `MethodNotFound`.
-const METHOD_NOT_FOUND: i64 = -32601;
 /// LSP's `MessageType.Error`.
 const ERROR: u64 = 1;
 

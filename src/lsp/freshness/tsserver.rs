@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Step, Subject};
+use super::{METHOD_NOT_FOUND, Step, Subject};
 use crate::base::finding::{Finding, Severity};
 use crate::base::text::Range;
 use crate::base::verdict::{Cause, Gap};
@@ -54,7 +54,7 @@ impl Tsserver {
         let body = match answer {
             Ok(result) if result["success"] == json!(true) => &result["body"],
             Ok(result) => return refused(result["message"].as_str().unwrap_or("no reason given")),
-            Err(error) if error.code == -32601 => return Step::FallBack,
+            Err(error) if error.code == METHOD_NOT_FOUND => return Step::FallBack,
             Err(error) => return refused(&error.message),
         };
         match self.stage {

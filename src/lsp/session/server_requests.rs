@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Effect, Session};
 use crate::base::path::to_uri;
+use crate::lsp::freshness::METHOD_NOT_FOUND;
 use crate::lsp::registry::{Method, ServerSpec};
 use crate::wire::jsonrpc::{Id, Message, RpcError};
 
@@ -79,7 +80,7 @@ impl Session {
             | "workspace/inlayHint/refresh"
             | "workspace/codeLens/refresh" => Ok(Value::Null),
             _ => Err(RpcError {
-                code: -32601,
+                code: METHOD_NOT_FOUND,
                 message: format!("{method} is not supported"),
                 data: Value::Null,
             }),
