@@ -237,6 +237,8 @@ fn take_back(root: &Path, journal: &Journal, record: &Record) -> Result<Vec<RelP
     let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
         ApplyError::HalfDone(format!("{path}: {error}"))
     };
+    // A mark whose sync failed may be there, and would make half of what follows count as all.
+    journal.unmark(Mark::Committed).map_err(|error| ApplyError::HalfDone(error.to_string()))?;
     let was_staged = journal.has(Mark::Staged);
     let mut left = Vec::new();
     for (number, entry) in record.entries.iter().enumerate().rev() {
@@ -268,7 +270,12 @@ fn take_one_back(
     if spot::remove(&entry.temporary.under(root))? || !was_staged {
         return Ok(true);
     }
-    let Ok(spot) = Spot::look(root, &entry.path) else { return Ok(false) };
+    let spot = match Spot::look(root, &entry.path) {
+        Ok(spot) => spot,
+        // Not somebody else's bytes: who holds it is not known, so it is tried again.
+        Err(ApplyError::Failed { error, .. }) => return Err(error),
+        Err(_) => return Ok(false),
+    };
     let now = spot.found.hash().map(|hash| hash.to_string());
     let file = entry.path.under(root);
     match &entry.before {

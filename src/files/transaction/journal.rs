@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spot::{Found, Owner, Spot, sync_folder};
+use super::spot::{Found, Owner, Spot, remove, sync_folder};
 use crate::base::change::ChangeSet;
 use crate::base::limits::CHANGES_KEPT_MAX;
 use crate::base::path::RelPath;
@@ -159,6 +159,11 @@ impl Journal {
     pub(super) fn mark(&self, mark: Mark) -> io::Result<()> {
         write_private(&self.folder.join(mark.name()), b"")?;
         sync_folder(&self.folder)
+    }
+
+    /// Takes a mark away, if it is there; durable when it returns.
+    pub(super) fn unmark(&self, mark: Mark) -> io::Result<()> {
+        if remove(&self.folder.join(mark.name()))? { sync_folder(&self.folder) } else { Ok(()) }
     }
 
     pub(super) fn old_bytes(&self, number: usize) -> io::Result<Vec<u8>> {

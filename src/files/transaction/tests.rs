@@ -279,6 +279,32 @@ fn what_others_wrote_since_is_not_taken_back() {
 }
 
 #[test]
+fn what_cannot_be_looked_at_is_not_taken_for_somebody_elses() {
+    let (project, set) = three();
+    killed(&project, &set, 2, &[Mark::Staged]);
+    // A file name in a path that is too long for the system fails for the superuser as well.
+    let long = format!("{}/b", "n".repeat(300));
+    let (journal, mut record) = Journal::unfinished(&project.records()).unwrap().remove(0);
+    record.entries[1].path = rel(&long);
+    let error = take_back(&project.root(), &journal, &record).unwrap_err();
+    assert!(matches!(&error, ApplyError::HalfDone(text) if text.starts_with(&long)), "{error}");
+    assert_eq!(recover(&project.records()).unwrap()[0].left, []);
+    project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
+}
+
+#[test]
+fn a_set_that_is_being_taken_back_is_not_committed() {
+    let (project, set) = three();
+    killed(&project, &set, 3, &[Mark::Staged, Mark::Committed]);
+    let (journal, mut record) = Journal::unfinished(&project.records()).unwrap().remove(0);
+    // The mark could not be made durable, and the take-back ends after one file.
+    record.entries[1].path = rel(&format!("{}/b", "n".repeat(300)));
+    take_back(&project.root(), &journal, &record).unwrap_err();
+    assert!(!recover(&project.records()).unwrap()[0].was_complete);
+    project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
+}
+
+#[test]
 fn the_next_set_first_takes_the_unfinished_one_back() {
     let (project, set) = three();
     killed(&project, &set, 1, &[Mark::Staged]);
