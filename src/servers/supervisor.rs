@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_current_process_group,
-    kill_process, kill_process_group, setpgid, wait,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, kill_process_group,
+    setpgid, wait,
 };
 
 use super::tree;
@@ -139,7 +139,10 @@ fn end_with(owner: Option<Pid>) {
         tree::kill(&it);
     }
     thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
-    let _ = kill_current_process_group(Signal::KILL);
+    // Named, not "the current one": the main thread may have moved into the owner's group.
+    let own = getpid();
+    let _ = kill_process_group(own, Signal::KILL);
+    let _ = kill_process(own, Signal::KILL);
 }
 
 /// Ends what the server left behind: its process group, then whoever left that.
