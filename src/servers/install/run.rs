@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use super::super::tree;
 use super::InstallError;
 use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
 
@@ -47,24 +48,31 @@ impl Tool<'_> {
             .stderr(words.try_clone().map_err(io)?)
             .spawn()
             .map_err(io)?;
-        let deadline = Instant::now() + Duration::from_millis(INSTALL_MS_MAX);
-        let status = loop {
-            match child.try_wait().map_err(io)? {
-                Some(status) => break Some(status),
-                None if Instant::now() >= deadline => break None,
-                None => std::thread::sleep(Duration::from_millis(INSTALL_POLL_MS)),
-            }
-        };
-        match status {
+        match wait(&mut child, Duration::from_millis(INSTALL_MS_MAX)).map_err(io)? {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(failed(last_words(&mut words, status))),
-            None => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(failed(format!("no end within {} s", INSTALL_MS_MAX / 1000)))
-            }
+            None => Err(failed(format!("no end within {} s", INSTALL_MS_MAX / 1000))),
         }
     }
+}
+
+/// Waits for its end; after the bound it is ended with all that it started. No group of its own: a
+/// terminal's interrupt ends it with us.
+fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + bound;
+    while Instant::now() < deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(INSTALL_POLL_MS));
+    }
+    // Looked at before it ends: then they have other parents.
+    let id = i32::try_from(child.id()).unwrap_or_default();
+    let below = tree::below(&tree::all(), id);
+    child.kill()?;
+    below.iter().for_each(tree::kill);
+    child.wait()?;
+    Ok(None)
 }
 
 fn last_words(words: &mut std::fs::File, status: ExitStatus) -> String {
@@ -77,4 +85,24 @@ fn last_words(words: &mut std::fs::File, status: ExitStatus) -> String {
         return status.to_string();
     }
     lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_that_it_started() {
+        let script = "sh -c 'sleep 1000 & echo; wait' & wait";
+        let mut command = Command::new("sh");
+        let mut child = command.args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut words = BufReader::new(child.stdout.take().unwrap());
+        words.read_line(&mut String::new()).unwrap();
+        assert_eq!(wait(&mut child, Duration::ZERO).unwrap(), None);
+        // The end of the pipe: nobody holds it any more.
+        assert_eq!(words.read_line(&mut String::new()).unwrap(), 0);
+    }
 }
