@@ -48,6 +48,7 @@ pub(super) struct Actor {
     /// The one question that is asked after a crash until it is answered.
     trial: Option<u64>,
     diary: Diary,
+    orders: mpsc::Receiver<Order>,
     answered: u64,
     starts: u64,
 }
@@ -71,7 +72,7 @@ impl Actor {
         id: ActorId,
         around: Surroundings,
         choice: Choice,
-        gauge: Arc<Gauge>,
+        (orders, gauge): (mpsc::Receiver<Order>, Arc<Gauge>),
         notes: mpsc::UnboundedSender<Note>,
     ) -> Self {
         Self {
@@ -90,17 +91,14 @@ impl Actor {
             breaker: Breaker::default(),
             trial: None,
             diary: Diary::default(),
+            orders,
             answered: 0,
             starts: 0,
         }
     }
 
     /// Works until the pool drops its ends; the place is given back when the process is gone.
-    pub(super) async fn run(
-        mut self,
-        mut orders: mpsc::Receiver<Order>,
-        mut controls: mpsc::Receiver<Control>,
-    ) {
+    pub(super) async fn run(mut self, mut controls: mpsc::Receiver<Control>) {
         loop {
             let wake = self.next_wake();
             tokio::select! {
@@ -108,7 +106,7 @@ impl Actor {
                     Some(control) => self.control(control),
                     None => break,
                 },
-                order = orders.recv() => match order {
+                order = self.orders.recv() => match order {
                     Some(order) => self.obey(order),
                     None => break,
                 },
@@ -121,6 +119,10 @@ impl Actor {
                 () = sleep_until(wake) => self.tick(),
             }
             self.settle();
+        }
+        // Nobody may be left without an answer.
+        while let Ok(order) = self.orders.try_recv() {
+            order.refuse(stopped());
         }
         self.refuse_wanted(&stopped());
         if let Some(process) = self.leave() {
@@ -347,6 +349,7 @@ impl Actor {
         for line in &lines {
             self.diary.note("stderr", line);
         }
+        tracing::warn!(server = self.choice.id, %end, "a language server ended by itself");
         let words = match self.diary.last_of_stderr() {
             Some(line) => format!("it ended: {end}, {line}"),
             None => format!("it ended: {end}"),
@@ -357,8 +360,10 @@ impl Actor {
     /// Ends the process at once and leaves the server alone for a while.
     fn give_up(&mut self, gap: Gap) {
         let Some(mut running) = self.running.take() else { return };
-        let server = &self.choice.id;
-        tracing::warn!(server, root = %self.around.root.display(), %gap, "gave up a process");
+        // The cause alone: the words may be the server's, and those may be source text.
+        let (server, cause) = (&self.choice.id, gap.cause);
+        let root = self.around.root.display();
+        tracing::warn!(server, %root, ?cause, "gave up a process");
         self.diary.note("engine", &format!("gave it up: {gap}"));
         running.session.fail(&gap);
         let effects = running.session.take_effects();
@@ -416,7 +421,9 @@ impl Actor {
             running.session.is_busy()
                 || running.loading_since.is_some_and(|since| since.elapsed() < bound)
         });
-        is_at_work || !self.wanted.is_empty() || !self.starting.is_empty()
+        // An order that was not taken yet counts: the pool has said that the server is needed.
+        let is_asked = !self.wanted.is_empty() || !self.orders.is_empty();
+        is_at_work || is_asked || !self.starting.is_empty()
     }
 
     fn show(&mut self) {

@@ -258,8 +258,9 @@ impl Pool {
             let gauge = Arc::new(Gauge::default());
             let actor = *next_actor;
             *next_actor += 1;
-            let it = Actor::new(actor, around, choice, Arc::clone(&gauge), notes.clone());
-            tokio::spawn(it.run(received, controlled));
+            let ends = (received, Arc::clone(&gauge));
+            let it = Actor::new(actor, around, choice, ends, notes.clone());
+            tokio::spawn(it.run(controlled));
             Entry {
                 actor,
                 orders,
