@@ -4,6 +4,7 @@
 //!
 //! [`ChangeSet`]: crate::base::change::ChangeSet
 
+mod new_name;
 mod parse;
 mod plan;
 mod protected;
@@ -18,6 +19,7 @@ use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::Range;
 
+pub use new_name::{misshapen, never_a_name};
 pub use plan::{EditPlan, plan};
 pub use refusal::Refusal;
 

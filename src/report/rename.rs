@@ -9,6 +9,7 @@ use super::agent::bounded;
 use super::answers::{Asked, CUT_FOR_TOOL, head};
 use super::{count, counts, json as documents, line, plain, shown};
 use crate::base::delta::Delta;
+use crate::base::evidence::Skipped;
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::limits::{
     DIFF_CONTEXT_LINES, DIFF_MS_MAX, FEEDBACK_FINDINGS_MAX, TOOL_DIFF_CHARS_MAX,
@@ -50,6 +51,8 @@ pub struct Outcome {
     pub delta: Delta,
     /// What could not be measured.
     pub gaps: Vec<(String, Gap)>,
+    /// Changed files that nobody looked at.
+    pub skipped: Vec<Skipped>,
 }
 
 impl Outcome {
@@ -61,6 +64,12 @@ impl Outcome {
     /// Findings of sensors that could not say what was there before; hints left out.
     pub fn unknown(&self) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(State::Unknown).filter(|it| it.severity > Severity::Hint)
+    }
+
+    /// Whether every changed file was measured by everybody who should.
+    #[must_use]
+    pub fn is_all_measured(&self) -> bool {
+        self.gaps.is_empty() && self.skipped.is_empty()
     }
 }
 
@@ -125,6 +134,13 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
     for (sensor, gap) in &outcome.gaps {
         let _ = writeln!(text, "  not measured: {sensor} ({gap})");
     }
+    for Skipped { path, reason } in outcome.skipped.iter().take(FEEDBACK_FINDINGS_MAX) {
+        let _ = writeln!(text, "  not measured: {} ({reason})", shown(path));
+    }
+    let more = outcome.skipped.len().saturating_sub(FEEDBACK_FINDINGS_MAX);
+    if more > 0 {
+        let _ = writeln!(text, "  not measured: {}", count(more, "more file"));
+    }
     text
 }
 
@@ -148,7 +164,7 @@ fn told(outcome: &Outcome) -> String {
     let mut parts = Vec::new();
     if !introduced.is_empty() {
         parts.push(format!("introduced {introduced}"));
-    } else if unknown.is_empty() && outcome.gaps.is_empty() {
+    } else if unknown.is_empty() && outcome.is_all_measured() {
         parts.push("nothing introduced".to_owned());
     } else {
         parts.push("nothing known to be introduced".to_owned());
@@ -177,6 +193,7 @@ pub fn json(asked: &Asked, renamed: &Renamed) -> Value {
     let check = renamed.outcome.as_ref().map(|outcome| {
         let gap =
             |(sensor, gap): &(String, Gap)| json!({"sensor": sensor, "reason": gap.to_string()});
+        let skipped = |one: &Skipped| json!({"path": one.path, "reason": one.reason});
         let older = outcome.delta.in_state(State::Existing).count();
         json!({
             "introduced": outcome.introduced().map(documents::finding).collect::<Vec<_>>(),
@@ -184,6 +201,7 @@ pub fn json(asked: &Asked, renamed: &Renamed) -> Value {
             "fixed": outcome.delta.fixed,
             "remaining": older,
             "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),
+            "files_skipped": outcome.skipped.iter().map(skipped).collect::<Vec<_>>(),
         })
     });
     let mut document = head("moai-ralph/rename@1", asked, status);
@@ -254,7 +272,7 @@ mod tests {
         old.state = State::Existing;
         let gaps = vec![("ruff".to_owned(), Gap::new(Cause::TimedOut, "no answer"))];
         let delta = Delta { now: vec![new, old], fixed: 1 };
-        let (asked, renamed) = renamed(Some(Outcome { delta, gaps }));
+        let (asked, renamed) = renamed(Some(Outcome { delta, gaps, skipped: Vec::new() }));
         insta::assert_snapshot!(text(&asked, &renamed), @r"
         edit   a.py
         move   n.py (was o.py)
@@ -269,9 +287,23 @@ mod tests {
     }
 
     #[test]
+    fn of_a_file_that_nobody_looked_at_nothing_is_known() {
+        let delta = Delta { now: Vec::new(), fixed: 0 };
+        let (path, reason) = ("big.py".to_owned(), "larger than 1 MiB".to_owned());
+        let outcome = Outcome { delta, gaps: Vec::new(), skipped: vec![Skipped { path, reason }] };
+        let (asked, renamed) = renamed(Some(outcome));
+        let text = text(&asked, &renamed);
+        assert!(text.contains("(pyright); nothing known to be introduced\n"), "{text}");
+        assert!(text.ends_with("  not measured: big.py (larger than 1 MiB)\n"), "{text}");
+        let document = json(&asked, &renamed);
+        assert_eq!(document["check"]["files_skipped"][0]["path"], "big.py");
+    }
+
+    #[test]
     fn what_was_not_measured_before_is_not_blamed_on_the_rename() {
         let delta = Delta { now: vec![finding("a.py", 2, "x")], fixed: 0 };
-        let (asked, renamed) = renamed(Some(Outcome { delta, gaps: Vec::new() }));
+        let (asked, renamed) =
+            renamed(Some(Outcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
         let text = text(&asked, &renamed);
         assert!(text.contains("nothing known to be introduced; 1 error (not measured"), "{text}");
         let document = json(&asked, &renamed);

@@ -122,6 +122,31 @@ fn what_the_rename_introduced_is_told_and_what_only_changed_its_name_is_not() {
 }
 
 #[test]
+fn a_file_that_is_too_large_to_measure_is_not_called_unharmed() {
+    let sandbox = project(&changes());
+    sandbox.write("b.py", &format!("{}{}", FILES[1].1, "# a long line\n".repeat(100_000)));
+    let output = apply(&sandbox);
+    assert_eq!(output.code, 4, "{output:#?}");
+    assert!(sandbox.read("b.py").contains("lib.summed(2)"));
+    assert!(output.stdout.contains("nothing known to be introduced"), "{output:#?}");
+    assert!(output.stdout.contains("not measured: b.py (larger than 1 MiB)"), "{output:#?}");
+    assert!(output.stdout.lines().all(|line| !line.contains("nothing introduced")));
+}
+
+#[test]
+fn what_is_no_name_is_refused_before_the_server_is_asked() {
+    let sandbox = project(&changes());
+    for (name, code) in [("a b", 1), ("a;b", 1), ("1x", 1), ("a\nb", 3), ("", 3)] {
+        let output = sandbox.run(&["rename", "lib.py:1:5", name, "--apply"]);
+        assert_eq!(output.code, code, "{name:?}: {output:#?}");
+        assert_untouched(&sandbox);
+    }
+    let document = sandbox.run(&["rename", "lib.py:1:5", "a b", "--json"]).json();
+    assert_eq!(document["kind"], "invalid_name");
+    assert_eq!(document["reason"], "\"a b\" is no name: it holds ' '");
+}
+
+#[test]
 fn files_move_with_the_edits_in_them() {
     let sandbox = project(&json!({"documentChanges": [
         {"textDocument": {"uri": "file://{{ROOT}}/a.py", "version": null},

@@ -22,7 +22,7 @@ use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Target, Wanted};
 use crate::files::{self, Stamp};
-use crate::lsp::edits::{EditPlan, Refusal, Tree, WorkspaceEdit, plan};
+use crate::lsp::edits::{EditPlan, Refusal, Tree, WorkspaceEdit, misshapen, never_a_name, plan};
 use crate::lsp::session::Replied;
 use crate::report::answers::{Asked, No};
 use crate::report::rename::{self as report, ChangedFile, Renamed};
@@ -53,7 +53,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
     };
     let code = match &renamed.outcome {
         Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
-        Some(it) if !it.gaps.is_empty() || it.unknown().next().is_some() => UNMEASURED,
+        Some(it) if !it.is_all_measured() || it.unknown().next().is_some() => UNMEASURED,
         _ => 0,
     };
     let document = caller.is_tool.then(|| tools::rename(&asked, &renamed).into());
@@ -74,10 +74,8 @@ async fn rename(
     wish: &Rename,
     (asked, deadline): (&mut Asked, Instant),
 ) -> Result<Renamed, No> {
-    // A server asked for no name at all would delete the symbol everywhere.
-    if wish.new_name.trim().is_empty() || wish.new_name.contains(char::is_control) {
-        let reason = "the new name is empty or has control characters";
-        return Err(No::Invalid(reason.to_owned()));
+    if let Some(reason) = never_a_name(&wish.new_name) {
+        return Err(No::Invalid(reason));
     }
     let mut tries = 0;
     let planned = loop {
@@ -130,6 +128,10 @@ async fn propose(
         return Err(No::Refused { kind: "partial_knowledge", reason });
     }
     let old_name = prepare(engine, project, target, deadline).await?;
+    let (new_name, language_id) = (&wish.new_name, &target.choice.language_id);
+    if let Some(reason) = misshapen(new_name, old_name.as_deref(), language_id) {
+        return Err(No::Refused { kind: "invalid_name", reason });
+    }
     let params = json!({"newName": wish.new_name});
     let wanted = Wanted::at("textDocument/rename", "renameProvider", params);
     // What cannot be read is refused below; it names no files.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::base::change::ChangeSet;
 use crate::base::delta::Delta;
-use crate::base::evidence::Evidence;
+use crate::base::evidence::{Evidence, Skipped};
 use crate::base::finding::{Severity, State, fingerprint};
 use crate::base::path::RelPath;
 use crate::base::text::replace_name;
@@ -22,6 +22,8 @@ use crate::report::rename::{Outcome, Renamed};
 pub(super) struct Before {
     evidence: Evidence,
     after: Vec<RelPath>,
+    /// Files of the change that no sensor speaks about.
+    foreign: Vec<Skipped>,
 }
 
 impl Before {
@@ -35,9 +37,12 @@ impl Before {
         let before = set.changes.iter().filter(|change| change.before.is_some());
         let after = set.changes.iter().filter(|change| change.after.is_some());
         let before: Vec<RelPath> = before.map(|it| &it.path).filter(is_wanted).cloned().collect();
-        let after = after.map(|it| &it.path).filter(is_wanted).cloned().collect();
+        let (after, foreign): (Vec<_>, Vec<_>) = after.map(|it| &it.path).partition(is_wanted);
+        let after = after.into_iter().cloned().collect();
+        let foreign = foreign.into_iter().map(|path| unmeasured(path, "in no known language"));
+        let foreign = foreign.collect();
         let evidence = gather(engine, project, asked(project, before, deadline)).await;
-        Self { evidence, after }
+        Self { evidence, after, foreign }
     }
 
     /// Tells the servers what was written and measures again.
@@ -50,6 +55,13 @@ impl Before {
     ) -> Outcome {
         sync(engine, project, &[]).await;
         let after = gather(engine, project, asked(project, self.after, deadline)).await;
+        let mut skipped = self.foreign;
+        skipped.extend(after.skipped);
+        if after.readings.is_empty() {
+            let files = after.files.iter();
+            skipped
+                .extend(files.map(|path| unmeasured(path, "nothing that measures is switched on")));
+        }
         let moved: BTreeMap<&str, &str> = renamed
             .files
             .iter()
@@ -66,11 +78,16 @@ impl Before {
         }
         fingerprint(&mut before);
         let mut delta = Delta::between(Some(&before), after.findings);
-        // Of a sensor that could not say all before, it is not known what is new.
+        let of_now = |path: &str| moved.get(path).copied().unwrap_or(path).to_owned();
+        let unread: BTreeSet<String> =
+            self.evidence.skipped.iter().map(|one| of_now(&one.path)).collect();
+        // Of a sensor or a file that could not say all before, it is not known what is new.
         let readings = self.evidence.readings.iter().filter(|reading| reading.gap.is_some());
         let unknown: BTreeSet<&str> = readings.map(|reading| reading.sensor.as_str()).collect();
         for finding in &mut delta.now {
-            if finding.state == State::Introduced && unknown.contains(finding.sensor.as_str()) {
+            let was_unknown =
+                unknown.contains(finding.sensor.as_str()) || unread.contains(finding.path.as_str());
+            if finding.state == State::Introduced && was_unknown {
                 finding.state = State::Unknown;
             }
         }
@@ -79,8 +96,12 @@ impl Before {
             .into_iter()
             .filter_map(|reading| Some((reading.sensor, reading.gap?)))
             .collect();
-        Outcome { delta, gaps }
+        Outcome { delta, gaps, skipped }
     }
+}
+
+fn unmeasured(path: &RelPath, reason: &str) -> Skipped {
+    Skipped { path: path.to_string(), reason: reason.to_owned() }
 }
 
 fn asked(project: &Project, files: Vec<RelPath>, deadline: Instant) -> Asked {

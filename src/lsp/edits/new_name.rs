@@ -1,0 +1,95 @@
+//! Whether a text can be the new name of a symbol: its shape only. Language servers check little,
+//! and some write whatever they are given. Keywords are not known here.
+
+/// Why no symbol can have this name, whatever stands at the place: control characters, line breaks
+/// among them, and characters that cannot be seen. `None` when some symbol may.
+#[must_use]
+pub fn never_a_name(name: &str) -> Option<String> {
+    let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
+    match hidden {
+        _ if name.is_empty() => Some("the new name is empty".to_owned()),
+        Some(found) => Some(format!("the new name holds a character U+{:04X}", u32::from(found))),
+        None => None,
+    }
+}
+
+/// Why the name has not the shape of an identifier. Punctuation and spaces are allowed where the
+/// language server's own text of the old name has them, or the file's LSP language does.
+#[must_use]
+pub fn misshapen(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
+    let old = old.unwrap_or_default();
+    let is_known = |it: char| "_$".contains(it) || of_language(language_id).contains(it);
+    let is_allowed = |it: char| it.is_alphanumeric() || is_known(it) || old.contains(it);
+    // Marks of many scripts are no letters; what else is beyond ASCII is left to the server.
+    let is_foreign = |it: char| !it.is_ascii() && !it.is_whitespace();
+    if let Some(odd) = name.chars().find(|it| !is_allowed(*it) && !is_foreign(*it)) {
+        return Some(format!("{name:?} is no name: it holds {odd:?}"));
+    }
+    let begins_with_digit = |text: &str| text.starts_with(|it: char| it.is_ascii_digit());
+    if begins_with_digit(name) && !begins_with_digit(old) {
+        return Some(format!("{name:?} is no name: it begins with a digit"));
+    }
+    None
+}
+
+/// Punctuation inside the names of a language.
+fn of_language(language_id: &str) -> &'static str {
+    match language_id {
+        "css" | "scss" | "less" | "html" | "yaml" | "toml" | "shellscript" => "-",
+        "ruby" | "elixir" => "!?",
+        "r" => ".",
+        _ => "",
+    }
+}
+
+/// Beyond the control characters: what changes the direction or the width of a text unseen. The
+/// two joiners are part of words in some scripts.
+fn is_hidden(it: char) -> bool {
+    matches!(it, '\u{200B}' | '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
+        || matches!(it, '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_never_a_name() {
+        for name in ["", "a\nb", "a\tb", "a\0", "a\u{202E}b", "\u{FEFF}a", "a\u{2028}"] {
+            assert!(never_a_name(name).is_some(), "{name:?}");
+        }
+        for name in ["a", "a b", "नमस्ते", "می\u{200C}خواهم", "größe", "名前"]
+        {
+            assert_eq!(never_a_name(name), None);
+        }
+    }
+
+    #[test]
+    fn a_name_has_the_shape_of_an_identifier() {
+        for name in ["a b", "a;b", "1x", "a-b", "a.b", "a()", "a\u{A0}b", "'a", "a!"] {
+            let reason = misshapen(name, Some("total"), "python").expect(name);
+            assert!(reason.contains("is no name"), "{reason}");
+        }
+        for name in ["_", "$x", "x1", "größe", "名前", "नमस्ते", "__init__", "été"]
+        {
+            assert_eq!(misshapen(name, Some("total"), "python"), None);
+            assert_eq!(misshapen(name, None, "python"), None);
+        }
+    }
+
+    #[test]
+    fn punctuation_is_allowed_where_the_old_name_or_the_language_has_it() {
+        let cases = [
+            ("'b", "'a", "rust"),
+            ("a title", "the title", "markdown"),
+            ("b(c:)", "a(b:)", "swift"),
+            ("2nd", "1st", "yaml"),
+            ("a-b", "a", "css"),
+            ("empty?", "full", "ruby"),
+        ];
+        for (name, old, language_id) in cases {
+            assert_eq!(misshapen(name, Some(old), language_id), None, "{name}");
+        }
+        assert!(misshapen("empty?", Some("full"), "rust").is_some());
+    }
+}
