@@ -154,8 +154,9 @@ fn in_background(
 /// the session's Stop from now on.
 async fn search(change: Arc<Change>) -> Vec<RelPath> {
     let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
+    let searched = Arc::clone(&change);
     let found = blocking(move || {
-        let Change { engine, project, reader, changed, apart, sought, .. } = &*change;
+        let Change { engine, project, reader, changed, apart, sought, .. } = &*searched;
         let root = &project.root;
         let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
         let languages: HashSet<&str> =
@@ -177,7 +178,12 @@ async fn search(change: Arc<Change>) -> Vec<RelPath> {
         engine.ledger().affects(&reader.session, root, &files, sought, is_cut);
         files
     });
-    found.await.unwrap_or_default()
+    found.await.unwrap_or_else(|| {
+        // What was not found is not nothing: the Stop says that there may be more.
+        let Change { engine, project, reader, sought, .. } = &*change;
+        engine.ledger().affects(&reader.session, &project.root, &[], sought, true);
+        Vec::new()
+    })
 }
 
 /// What the change did to one file, by each language server that has a verdict.
@@ -199,7 +205,8 @@ async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Op
     let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
     let before = engine.ledger().verified(root, path, &sensor);
     // What was found before and not told yet is compared with the same as then.
-    let untold = engine.ledger().take_late_of(reader, root, path, &sensor);
+    let of_bytes = (path, snapshot.hash);
+    let untold = engine.ledger().take_effects_of(reader, root, of_bytes, &sensor);
     let mut words = [gather::measure(engine, project, snapshot, chosen).await];
     gather::void_what_changed(project, &mut words).await;
     // A verdict from before a newer change is no set to compare with: what it found first would

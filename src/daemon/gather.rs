@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 
 use super::engine::{Engine, blocking};
 use super::ledger::{Affected, Proof};
-use super::look::sync;
+use super::look::{Look, sync};
 use super::project::Project;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity, fingerprint};
@@ -56,11 +56,8 @@ impl Merely {
     /// nothing is known, neither it nor its line names what was touched. An edit elsewhere changes
     /// nothing for the scan.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
-        match self.affected.files.get(&finding.path) {
-            _ if kind == SensorKind::Scan => true,
-            Some(Some(known)) => known.contains(&finding.id),
-            _ => !self.affected.sought.is_meant_by(finding, text),
-        }
+        let is_unrelated = || !self.affected.sought.is_meant_by(finding, text);
+        kind == SensorKind::Scan || self.affected.was_there(finding).unwrap_or_else(is_unrelated)
     }
 
     /// Takes what does not count out of the words, and yields how much of it is that bad.
@@ -99,7 +96,7 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     let (snapshots, unreadable) = read_all(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
-    let epoch = if lsp { Some(sync(engine, project, &snapshots).await.epoch) } else { None };
+    let look = if lsp { Some(sync(engine, project, &snapshots).await) } else { None };
     let scanning = async { if scan { scan_all(&snapshots).await } else { Vec::new() } };
     let measuring = async {
         if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
@@ -107,11 +104,11 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     let (mut words, measured) = tokio::join!(scanning, measuring);
     words.extend(measured);
     void_what_changed(project, &mut words).await;
-    remember(engine, project, &words);
-    keep_lines(engine, &snapshots, &words);
-    if let Some(epoch) = epoch {
-        prove(engine, project, &words, epoch);
+    match look {
+        Some(look) => judge(engine, project, &mut words, look),
+        None => remember(engine, project, &words),
     }
+    keep_lines(engine, &snapshots, &words);
     let older = merely.set_aside(&mut words, &snapshots, threshold);
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
     let (files, unseen) = split_unseen(paths, &words);
@@ -164,6 +161,11 @@ async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
 /// What went wrong inside is a gap like any other, and never nothing.
 const INTERNAL: &str = "internal error; the daemon's log says more";
 
+/// The gap of a sensor whose word was lost inside.
+pub(super) fn lost() -> Gap {
+    Gap::new(Cause::Crashed, INTERNAL)
+}
+
 pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
     Word {
         sensor: "scan".to_owned(),
@@ -173,7 +175,7 @@ pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
         path: snapshot.path.clone(),
         hash: snapshot.hash,
         found: Vec::new(),
-        gap: Some(Gap::new(Cause::Crashed, INTERNAL)),
+        gap: Some(lost()),
         elapsed: Duration::ZERO,
     }
 }
@@ -367,9 +369,24 @@ pub(super) fn partly(sensor: &str) -> String {
     format!("{sensor} (partly)")
 }
 
+/// Remembers and proves what holds after a look. Where the look was lost nobody knows of what files
+/// a language server spoke.
+pub(super) fn judge(engine: &Engine, project: &Project, words: &mut [Word], look: Look) {
+    if look.epoch.is_none() {
+        for word in words.iter_mut().filter(|word| word.kind == SensorKind::Lsp) {
+            word.found.clear();
+            word.gap.get_or_insert_with(lost);
+        }
+    }
+    remember(engine, project, words);
+    if let Some(epoch) = look.epoch {
+        prove(engine, project, words, epoch);
+    }
+}
+
 /// Keeps when the verdicts of language servers hold: they were told everything that the look of
 /// this epoch found.
-pub(super) fn prove(engine: &Engine, project: &Project, words: &[Word], epoch: u64) {
+fn prove(engine: &Engine, project: &Project, words: &[Word], epoch: u64) {
     let mut ledger = engine.ledger();
     for word in words.iter().filter(|word| word.gap.is_none()) {
         if let Some(server) = word.server {

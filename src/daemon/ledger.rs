@@ -5,7 +5,7 @@ mod disk;
 mod session;
 mod texts;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -203,8 +203,7 @@ impl Ledger {
     ) {
         let known = |path: &RelPath| {
             let sets = self.verified.get(&(root.to_path_buf(), path.clone()))?;
-            let ids = sets.values().flat_map(|(_, found)| found).map(|finding| finding.id.clone());
-            Some(ids.collect::<HashSet<String>>())
+            Some(sets.values().flat_map(|(_, found)| found).cloned().collect())
         };
         let files = files.iter().map(|path| (path.clone(), known(path))).collect();
         self.session(session).affects(root, files, sought, is_cut);
@@ -254,6 +253,21 @@ impl Ledger {
     ) -> Vec<Late> {
         self.take_late_if(reader, |late| {
             late.root == root && late.path == *path && late.sensor == sensor
+        })
+    }
+
+    /// Takes a sensor's late words about these bytes of a file that edits of other files brought. An
+    /// edit's own compare with other bytes, and stay.
+    pub(super) fn take_effects_of(
+        &mut self,
+        reader: &Reader,
+        root: &Path,
+        (path, hash): (&RelPath, ContentHash),
+        sensor: &str,
+    ) -> Vec<Late> {
+        self.take_late_if(reader, |late| {
+            let is_effect = !late.because.is_empty() && late.hash == hash;
+            is_effect && late.root == root && late.path == *path && late.sensor == sensor
         })
     }
 
@@ -320,6 +334,18 @@ impl Ledger {
         self.disks.get(root).map_or(0, |disk| disk.epoch)
     }
 
+    /// Language servers heard of everything that the looks at a root found.
+    pub(super) fn announce(&mut self, root: &Path) {
+        let disk = self.disk(root);
+        disk.announced = disk.epoch;
+    }
+
+    /// The epoch of a root whose changes language servers heard of: what is asked now is answered
+    /// with these in view, while those of a later epoch may still be on their way.
+    pub(super) fn announced(&self, root: &Path) -> u64 {
+        self.disks.get(root).map_or(0, |disk| disk.announced)
+    }
+
     /// The files of a root that the last look found and that are meant.
     pub(super) fn files(&self, root: &Path, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
         let files = self.disks.get(root).into_iter().flat_map(Disk::files);
@@ -334,6 +360,11 @@ impl Ledger {
     /// Whether a session has looked at a root.
     pub(super) fn has_looked(&mut self, session: &str, root: &Path) -> bool {
         self.session(session).has_looked(root)
+    }
+
+    /// Sets up to where a session has seen a root: what it was given it was not told.
+    pub(super) fn set_seen(&mut self, session: &str, root: &Path, seen: Option<Seen>) {
+        self.session(session).set_seen(root, seen);
     }
 
     /// The files that changed since the session last asked, vanished ones too, and the commit of

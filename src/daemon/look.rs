@@ -3,7 +3,7 @@
 //! not seen. It must not know what is done about it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::engine::{Engine, blocking};
@@ -18,35 +18,30 @@ use crate::lsp::session::FileChange;
 /// What a look found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
-    /// More was written than what is asked about.
-    pub(super) has_others: bool,
-    /// The root's epoch after the look.
-    pub(super) epoch: u64,
+    /// The root's epoch after the look; `None` when the look was lost, so that nobody knows what
+    /// changed.
+    pub(super) epoch: Option<u64>,
 }
 
 /// Tells the language servers of the project what was written on disk since the last look. One
 /// look at a time: two that overlap would tell the servers an older state last.
 pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> Look {
     let _turn = engine.look_turn.acquire().await;
-    let changes = look(engine, project).await;
-    let asked: Vec<RelPath> = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
-    let is_asked = |file: &Path| asked.iter().any(|path| path.under(&project.root) == file);
-    let has_others = changes.iter().any(|(file, _)| !is_asked(file));
-    let look = Look { has_others, epoch: engine.ledger().epoch(&project.root) };
+    let Some(changes) = look(engine, project).await else { return Look { epoch: None } };
+    let asked = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
     announce(engine, project, changes, asked).await;
-    look
+    Look { epoch: Some(engine.ledger().epoch(&project.root)) }
 }
 
-async fn look(engine: &Arc<Engine>, project: &Project) -> Vec<(PathBuf, FileChange)> {
+/// What changed since the last look; `None` when it was lost.
+async fn look(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, FileChange)>> {
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
         files::stamps(&root, &files::walk_watched(&root, &is_watched))
     });
-    match stamps.await {
-        Some(stamps) => engine.ledger().changes(&project.root, stamps),
-        None => Vec::new(),
-    }
+    let stamps = stamps.await?;
+    Some(engine.ledger().changes(&project.root, stamps))
 }
 
 async fn announce(
@@ -58,6 +53,7 @@ async fn announce(
     if !changes.is_empty() {
         engine.servers.files_changed(project.root.clone(), changes, asked).await;
     }
+    engine.ledger().announce(&project.root);
 }
 
 /// What a session has not seen yet of what others wrote.
@@ -87,15 +83,20 @@ pub(super) async fn unseen(
     since_ns: Option<i128>,
 ) -> Unseen {
     let _turn = engine.look_turn.acquire().await;
-    let changes = look(engine, project).await;
+    // A session has not seen what is lost: its next look tells it.
+    let Some(changes) = look(engine, project).await else { return Unseen::default() };
     let root = project.root.clone();
     let head = blocking(move || git::head(&root)).await.flatten();
     let seen = engine.ledger().unseen(session, &project.root, head.clone(), since_ns);
     let Changed { files, created, before } = seen;
-    let mut unseen = if files.is_empty() {
-        Unseen::default()
-    } else {
-        sorted_out(engine, project, session, files).await
+    let sorted = match files.as_slice() {
+        [] => Some(Unseen::default()),
+        _ => sorted_out(engine, project, session, files).await,
+    };
+    let Some(mut unseen) = sorted else {
+        engine.ledger().set_seen(session, &project.root, before);
+        announce(engine, project, changes, Vec::new()).await;
+        return Unseen::default();
     };
     unseen.created = created;
     unseen.epoch = engine.ledger().epoch(&project.root);
@@ -111,7 +112,7 @@ async fn sorted_out(
     project: &Project,
     session: &str,
     files: Vec<RelPath>,
-) -> Unseen {
+) -> Option<Unseen> {
     let (engine, project, session) = (Arc::clone(engine), project.clone(), session.to_owned());
     let sorted = blocking(move || {
         let root = &project.root;
@@ -143,5 +144,5 @@ async fn sorted_out(
         }
         Unseen { fresh, gone, changed, ..Unseen::default() }
     });
-    sorted.await.unwrap_or_default()
+    sorted.await
 }

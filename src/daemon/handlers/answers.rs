@@ -236,7 +236,10 @@ impl Asked {
             Pending { engine, reader, topic, number }.follow(answer, snapshot.hash);
             return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
         };
-        let Ok((snapshot, word)) = joined else { return Vec::new() };
+        let Ok((snapshot, word)) = joined else {
+            let gap = gather::lost();
+            return vec![Err(Unmeasured { sensor: topic.sensor, gap, is_news: true })];
+        };
         let is_partial = is_partial(&word);
         let mut said = Vec::new();
         let gap = if word.gap.is_none() || is_partial {
@@ -272,12 +275,15 @@ async fn measure(
 ) -> (Snapshot, Word) {
     // In a large tree the look for other changes takes as long as an answer, and it seldom finds
     // any; so the server is asked meanwhile, and asked again when it did not know of everything.
-    let knew_all = look.initialized();
+    let asked_at = engine.ledger().announced(&project.root);
     let looking = look
         .get_or_init(async || look::sync(&engine, &project, std::slice::from_ref(&snapshot)).await);
     let first = gather::measure(&engine, &project, &snapshot, chosen.clone());
     let (look, mut word) = tokio::join!(looking, first);
-    let (mut is_behind, mut is_current) = (look.has_others && !knew_all, false);
+    // Another hook's look may have found them, too.
+    let (root, path) = (&project.root, snapshot.path.clone());
+    let mut is_behind = engine.ledger().others_changed_since(root, &path, asked_at);
+    let mut is_current = false;
     for _ in 0..MEASURE_RETRIES_MAX {
         // Superseded by older bytes that were asked about later: hooks overtake each other.
         let is_superseded = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::Superseded);
@@ -296,8 +302,7 @@ async fn measure(
     if !is_current {
         gather::void_what_changed(&project, &mut words).await;
     }
-    gather::remember(&engine, &project, &words);
-    gather::prove(&engine, &project, &words, look.epoch);
+    gather::judge(&engine, &project, &mut words, *look);
     let [word] = words;
     keep_lines(&engine, &snapshot, &word.found);
     (snapshot, word)

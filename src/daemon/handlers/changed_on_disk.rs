@@ -59,7 +59,7 @@ async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<S
     let change = change(call, unseen).await;
     let befores: Vec<Before> = unseen.fresh.iter().map(|it| before(call, unseen, it)).collect();
     // The look is behind us, and what it found was announced.
-    let look = Look { has_others: false, epoch: unseen.epoch };
+    let look = Look { epoch: Some(unseen.epoch) };
     let look: SharedLook = Arc::new(OnceCell::new_with(Some(look)));
     let ask = |(snapshot, before): (&Snapshot, &Before)| ask_all(call, snapshot, before, &look);
     let asked: Vec<_> = unseen.fresh.iter().zip(&befores).map(ask).collect();

@@ -11,7 +11,7 @@ use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::Engine;
-use crate::daemon::gather::Word;
+use crate::daemon::gather::{self, Word};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::untold::Topic;
 use crate::files::Snapshot;
@@ -35,7 +35,7 @@ impl Pending {
             let _job = job;
             match timeout(patience, answer).await {
                 Ok(Ok((snapshot, word))) => self.keep(&snapshot, word),
-                Ok(Err(_)) => {}
+                Ok(Err(_)) => self.keep_gap(asked, gather::lost()),
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
                     self.keep_gap(asked, Gap::new(Cause::TimedOut, detail));

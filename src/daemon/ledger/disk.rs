@@ -21,6 +21,8 @@ pub(super) struct Disk {
     created_at: BTreeMap<RelPath, u64>,
     /// The number of the last look that found something changed; 0 before the first.
     pub(super) epoch: u64,
+    /// The epoch whose changes language servers heard of.
+    pub(super) announced: u64,
     /// A file of the newest change, and when.
     newest: Option<(RelPath, u64)>,
     /// When any other file was last changed.

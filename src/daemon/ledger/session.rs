@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::Late;
+use crate::base::finding::Finding;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use crate::base::path::RelPath;
 use crate::daemon::untold::Untold;
@@ -41,13 +42,28 @@ pub(in crate::daemon) struct Seen {
 /// The files that the edits of a session concern.
 #[derive(Clone, Debug, Default)]
 pub(in crate::daemon) struct Affected {
-    /// The files, and the fingerprints of what was wrong with each before; `None` for a file that
-    /// had not been measured.
-    pub(in crate::daemon) files: BTreeMap<RelPath, Option<HashSet<String>>>,
+    /// The files, and what was wrong with each before; `None` for a file that had not been measured.
+    pub(in crate::daemon) files: BTreeMap<RelPath, Option<Vec<Finding>>>,
     /// All that the session touched.
     pub(in crate::daemon) sought: Sought,
     /// Whether there may be more files than are remembered.
     pub(in crate::daemon) is_cut: bool,
+}
+
+impl Affected {
+    /// Whether this was wrong before; `None` where nobody knows. In the same bytes it stands at the
+    /// same place: fingerprints tell equal errors of one text apart by their order alone.
+    pub(in crate::daemon) fn was_there(&self, now: &Finding) -> Option<bool> {
+        let known = self.files.get(&now.path)?.as_ref()?;
+        let what = |it: &Finding| (it.range, it.code.clone(), it.message.clone());
+        let is_same = |old: &Finding| {
+            if old.content_hash == now.content_hash {
+                return old.sensor == now.sensor && what(old) == what(now);
+            }
+            old.id == now.id
+        };
+        Some(known.iter().any(is_same))
+    }
 }
 
 impl Session {
@@ -69,7 +85,7 @@ impl Session {
     pub(super) fn affects(
         &mut self,
         root: &Path,
-        files: Vec<(RelPath, Option<HashSet<String>>)>,
+        files: Vec<(RelPath, Option<Vec<Finding>>)>,
         sought: &Sought,
         is_cut: bool,
     ) {
@@ -94,6 +110,10 @@ impl Session {
     /// Replaces up to where the session has seen a root, and yields what it was.
     pub(super) fn sees(&mut self, root: &Path, now: Seen) -> Option<Seen> {
         self.of(root).seen.replace(now)
+    }
+
+    pub(super) fn set_seen(&mut self, root: &Path, seen: Option<Seen>) {
+        self.of(root).seen = seen;
     }
 
     pub(super) fn has_looked(&self, root: &Path) -> bool {

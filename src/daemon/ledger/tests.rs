@@ -66,6 +66,40 @@ fn memory_is_bounded_and_the_least_recent_goes_first() {
     assert!(ledger.project_key(Path::new("/1")).is_some());
 }
 
+#[test]
+fn an_effect_replaces_late_effects_on_the_same_bytes_and_no_edits_own_word() {
+    let (mut ledger, own) = (Ledger::default(), reader("s", None));
+    let because = vec![(path("b.py"), None)];
+    let old = Late { hash: ContentHash::of(b"old"), ..late("of other bytes") };
+    ledger.deliver_later(&own, late("the edit's own"));
+    ledger.deliver_later(&own, Late { because: because.clone(), ..late("effect") });
+    ledger.deliver_later(&own, Late { because, ..old });
+    let of_bytes = (&path("a.py"), ContentHash::of(b""));
+    let taken = ledger.take_effects_of(&own, Path::new("/r"), of_bytes, "s");
+    assert_eq!(texts(&taken), ["effect"]);
+    assert_eq!(texts(&ledger.take_late(&own)), ["the edit's own", "of other bytes"]);
+}
+
+#[test]
+fn what_servers_did_not_hear_of_yet_is_newer_than_what_was_announced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, mut ledger) = (folder.path(), Ledger::default());
+    let files = ["a", "b"].map(|name| RelPath::below(root, &root.join(name)).expect("relative"));
+    let look = |ledger: &mut Ledger, name: &str, text: &str| {
+        std::fs::write(root.join(name), text).expect("the folder is ours");
+        ledger.changes(root, crate::files::stamps(root, &files));
+    };
+    look(&mut ledger, "a", "1");
+    ledger.announce(root);
+    let asked_at = ledger.announced(root);
+    assert!(!ledger.others_changed_since(root, &files[0], asked_at));
+    look(&mut ledger, "b", "1");
+    assert_eq!(ledger.announced(root), asked_at, "found, and nobody heard of it");
+    assert!(ledger.others_changed_since(root, &files[0], asked_at));
+    ledger.announce(root);
+    assert!(!ledger.others_changed_since(root, &files[0], ledger.announced(root)));
+}
+
 fn path(name: &str) -> RelPath {
     let root = Path::new("/r");
     RelPath::below(root, &root.join(name)).expect("relative")
@@ -98,15 +132,34 @@ fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
     let file = path("b.py");
     let mut found = vec![crate::base::finding::tests::finding("b.py", 1, "old")];
     crate::base::finding::fingerprint(&mut found);
-    let id = found[0].id.clone();
-    ledger.set_verified(root, &file, "s", (ContentHash::of(b"1"), found));
+    ledger.set_verified(root, &file, "s", (ContentHash::of(b"1"), found.clone()));
     let affected = |ledger: &mut Ledger| {
         ledger.affects("s", root, std::slice::from_ref(&file), &Sought::default(), false);
         ledger.affected("s", root).files[&file].clone()
     };
-    assert_eq!(affected(&mut ledger), Some(HashSet::from([id.clone()])));
+    assert_eq!(affected(&mut ledger), Some(found.clone()));
     ledger.set_verified(root, &file, "s", (ContentHash::of(b"1"), Vec::new()));
-    assert_eq!(affected(&mut ledger), Some(HashSet::from([id])));
+    assert_eq!(affected(&mut ledger), Some(found));
+}
+
+#[test]
+fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_place_is_older() {
+    let finding = crate::base::finding::tests::finding;
+    let (mut ledger, root) = (Ledger::default(), Path::new("/r"));
+    let file = path("b.py");
+    let fingerprinted = |line: u32, bytes: &[u8]| {
+        let mut found = vec![finding("b.py", line, "undefined")];
+        crate::base::finding::fingerprint(&mut found);
+        found[0].content_hash = ContentHash::of(bytes);
+        found
+    };
+    ledger.set_verified(root, &file, "pyright", (ContentHash::of(b"1"), fingerprinted(10, b"1")));
+    ledger.affects("s", root, &[file, path("c.py")], &Sought::default(), false);
+    let affected = ledger.affected("s", root);
+    assert_eq!(affected.was_there(&fingerprinted(10, b"1")[0]), Some(true));
+    assert_eq!(affected.was_there(&fingerprinted(30, b"1")[0]), Some(false));
+    assert_eq!(affected.was_there(&fingerprinted(30, b"2")[0]), Some(true), "it may have moved");
+    assert_eq!(affected.was_there(&finding("c.py", 1, "undefined")), None);
 }
 
 #[test]
