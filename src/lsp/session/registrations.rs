@@ -19,7 +19,7 @@ struct Registration {
 #[derive(Debug)]
 struct Watcher {
     glob: Glob,
-    /// Folder of a `RelativePattern`; otherwise the workspace folder.
+    /// Folder of a `RelativePattern`.
     base: Option<PathBuf>,
     /// Sum of 1 for created, 2 for changed, 4 for deleted.
     kinds: u64,
@@ -58,8 +58,10 @@ impl Registrations {
         self.by_id.values().any(|registration| registration.method == method)
     }
 
-    /// Whether the server asked to hear of this change.
-    pub(super) fn watches(&self, workspace: &Path, file: &Path, change: FileChange) -> bool {
+    /// Whether the server asked to hear of this change. A pattern without a folder of its own is
+    /// meant from any of `places`: a server that works in one folder of the project (a Go module, a
+    /// crate) depends on files of the others as well, and names only what is below its own.
+    pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: FileChange) -> bool {
         let kind = match change {
             FileChange::Created => 1,
             FileChange::Changed => 2,
@@ -68,9 +70,11 @@ impl Registrations {
         let Some(absolute) = file.to_str() else { return false };
         let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
         watchers.filter(|watcher| watcher.kinds & kind != 0).any(|watcher| {
-            let base = watcher.base.as_deref().unwrap_or(workspace);
-            let below = file.strip_prefix(base).ok().and_then(Path::to_str);
-            watcher.glob.matches(absolute, below)
+            let bases = watcher.base.as_deref().map_or(places, |base| [base; 2]);
+            bases.into_iter().any(|base| {
+                let below = file.strip_prefix(base).ok().and_then(Path::to_str);
+                watcher.glob.matches(absolute, below)
+            })
         })
     }
 }
@@ -99,13 +103,14 @@ mod tests {
         let mut registrations = Registrations::default();
         registrations.register(&json!({"registrations": [{"id": "1",
             "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}}]}));
-        registrations.watches(Path::new("/r"), Path::new(file), change)
+        registrations.watches([Path::new("/r/x"), Path::new("/r")], Path::new(file), change)
     }
 
     #[test]
     fn a_server_hears_only_of_the_files_and_kinds_it_asked_for() {
         let go = json!([{"globPattern": "**/*.go"}]);
         assert!(watches(&go, "/r/x/a.go", FileChange::Deleted));
+        assert!(watches(&go, "/r/y/a.go", FileChange::Changed), "another folder of the project");
         assert!(!watches(&go, "/r/a.py", FileChange::Changed));
         assert!(!watches(&go, "/other/a.go", FileChange::Changed));
         let created = json!([{"globPattern": "**/*.go", "kind": 1}]);

@@ -31,6 +31,9 @@ impl Session {
             for waiting in self.waiting.iter_mut().filter(|one| one.question.path == path) {
                 waiting.is_behind = true;
             }
+            // tsserver may go on with the text of a document that is closed because the disk has
+            // another one; it reads all files anew when it is told to.
+            self.is_behind_disk |= self.method == Method::Tsserver && self.documents.is_open(&path);
             if self.is_measured(&path) {
                 self.documents.close_later(path);
             } else {
@@ -48,7 +51,7 @@ impl Session {
         };
         let new: Vec<(PathBuf, FileChange)> = changes.iter().filter(is_new).cloned().collect();
         let is_unheard = |(path, change): &(PathBuf, FileChange)| {
-            !self.registrations.watches(&self.workspace, path, *change)
+            !self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
         self.is_behind_disk |= new.iter().any(is_unheard);
         self.tell_changes(new);
@@ -70,7 +73,7 @@ impl Session {
     pub(super) fn tell_changes(&mut self, changes: Vec<(PathBuf, FileChange)>) {
         self.keep_unheard(changes);
         let is_told = |(path, change): &mut (PathBuf, FileChange)| {
-            self.registrations.watches(&self.workspace, path, *change)
+            self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
         let event = |(path, change): (PathBuf, FileChange)| {
             let kind = match change {
