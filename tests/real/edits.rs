@@ -67,7 +67,7 @@ fn gopls_after_random_edits() {
 
 #[test]
 fn clangd_after_random_edits() {
-    check_in(project_in(&["clangd"]), "clangd", STEPS);
+    check_in(project_in(&["clangd"]), "clangd", STEPS_OF_SLOW);
 }
 
 #[test]
