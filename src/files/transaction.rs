@@ -8,7 +8,9 @@
 //!
 //! Before "staged" nothing but our own temporary files exists; between the two marks a set that was
 //! not finished is taken back, file by file; after "committed" it is only tidied up. What somebody
-//! else wrote meanwhile is never overwritten: a file is taken back only while it holds our bytes.
+//! else wrote meanwhile is not overwritten: the old file is taken out, looked at, and only then lost
+//! (on a file system that cannot exchange two files it is looked at a moment before), and a file is
+//! taken back only while it holds our bytes.
 
 mod journal;
 mod spot;
@@ -22,7 +24,7 @@ use std::time::{Duration, Instant};
 use self::journal::{Entry, Journal, Mark, Record};
 use self::spot::Spot;
 use super::private_dir;
-use crate::base::change::ChangeSet;
+use crate::base::change::{Change, ChangeSet};
 use crate::base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
 use crate::base::path::RelPath;
 
@@ -189,16 +191,50 @@ fn write_all(
         if Spot::look(root, &change.path)?.found.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));
         }
-        let (file, temporary) = (change.path.under(root), entry.temporary.under(root));
-        let done = match (&change.before, &change.after) {
-            (Some(_), Some(_)) => fs::rename(&temporary, &file),
-            (None, Some(_)) => spot::move_to_free(&temporary, &file),
-            (_, None) => fs::remove_file(&file),
-        };
-        done.map_err(|error| failed(&change.path, error))?;
+        make_one(root, entry, change)?;
     }
     sync_folders(root, record).map_err(failed_journal)?;
     journal.mark(Mark::Committed).map_err(failed_journal)
+}
+
+/// Makes one change of a staged set. The last look may be older than somebody's write, so what the
+/// change replaces is looked at once more when nobody can reach it by its name.
+fn make_one(root: &Path, entry: &Entry, change: &Change) -> Result<(), ApplyError> {
+    let path = change.path.to_string();
+    let failed = |error| ApplyError::Failed { path: path.clone(), error };
+    let (file, temporary) = (change.path.under(root), entry.temporary.under(root));
+    if change.before.is_none() {
+        return spot::move_to_free(&temporary, &file).map_err(failed);
+    }
+    let is_deletion = change.after.is_none();
+    let taken_out = if is_deletion {
+        spot::move_to_free(&file, &temporary).map(|()| true)
+    } else {
+        spot::exchange(&temporary, &file)
+    };
+    match taken_out {
+        Ok(true) => {}
+        Ok(false) => return fs::rename(&temporary, &file).map_err(failed),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound => return Err(ApplyError::Changed(path)),
+            // No room for a longer name beside it.
+            io::ErrorKind::InvalidFilename if is_deletion => {
+                return fs::remove_file(&file).map_err(failed);
+            }
+            _ => return Err(failed(error)),
+        },
+    }
+    let out = Spot::look(root, &entry.temporary).ok().and_then(|spot| spot.found.hash());
+    if out == change.before {
+        return spot::remove(&temporary).map(drop).map_err(failed);
+    }
+    let put_back = if is_deletion {
+        spot::move_to_free(&temporary, &file)
+    } else {
+        spot::exchange(&temporary, &file).map(drop)
+    };
+    put_back.map_err(failed)?;
+    Err(ApplyError::Changed(path))
 }
 
 /// Makes the names durable: a rename is in the folder, not in the file.
@@ -266,20 +302,33 @@ fn take_one_back(
 ) -> io::Result<bool> {
     let waiting = entry.restored.under(root);
     spot::remove(&waiting)?;
-    // As long as the new bytes lie there, they were not renamed into place.
-    if spot::remove(&entry.temporary.under(root))? || !was_staged {
-        return Ok(true);
+    let (file, temporary) = (entry.path.under(root), entry.temporary.under(root));
+    if !was_staged {
+        return spot::remove(&temporary).map(|_| true);
     }
-    let spot = match Spot::look(root, &entry.path) {
-        Ok(spot) => spot,
-        // Not somebody else's bytes: who holds it is not known, so it is tried again.
-        Err(ApplyError::Failed { error, .. }) => return Err(error),
-        Err(_) => return Ok(false),
+    let aside = match found_at(root, &entry.temporary) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidFilename => None,
+        found => found?.flatten(),
     };
-    let now = spot.found.hash().map(|hash| hash.to_string());
-    let file = entry.path.under(root);
+    // As long as the new bytes lie there, they were not put into place.
+    if aside.is_some() && aside == entry.after {
+        return spot::remove(&temporary).map(|_| true);
+    }
+    let Some(now) = found_at(root, &entry.path)? else { return Ok(false) };
+    let before = entry.before.as_ref().map(|it| &it.hash);
+    if aside.is_some() && now == entry.after {
+        // What was taken out of the file's place, whosever it is.
+        match now {
+            Some(_) => fs::rename(&temporary, &file)?,
+            None => spot::move_to_free(&temporary, &file)?,
+        }
+        return Ok(aside.as_ref() == before);
+    }
+    if aside.as_ref() == before {
+        spot::remove(&temporary)?;
+    }
     match &entry.before {
-        before if before.as_ref().map(|it| &it.hash) == now.as_ref() => Ok(true),
+        _ if before == now.as_ref() => Ok(true),
         _ if now != entry.after => Ok(false),
         Some(before) => {
             if let Some(parent) = file.parent() {
@@ -290,6 +339,16 @@ fn take_one_back(
             Ok(true)
         }
         None => fs::remove_file(&file).map(|()| true),
+    }
+}
+
+/// Hash of what stands there, `Some(None)` for nothing; `None` when it is no file. An error is not
+/// somebody else's bytes: what stands there is not known, so it is tried again.
+fn found_at(root: &Path, path: &RelPath) -> io::Result<Option<Option<String>>> {
+    match Spot::look(root, path) {
+        Ok(spot) => Ok(Some(spot.found.hash().map(|hash| hash.to_string()))),
+        Err(ApplyError::Failed { error, .. }) => Err(error),
+        Err(_) => Ok(None),
     }
 }
 

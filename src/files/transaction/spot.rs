@@ -139,6 +139,16 @@ pub(super) fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Exchanges two files, or says that this file system cannot.
+pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+    use rustix::io::Errno;
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Removes a file; whether it was there.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {

@@ -304,6 +304,51 @@ fn a_set_that_is_being_taken_back_is_not_committed() {
     project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
 }
 
+/// A change of `a` that is staged, and what somebody did since.
+fn staged(after: Option<&str>) -> (Project, ChangeSet, Journal, Record) {
+    let project = Project::new(&[("a", "a")]);
+    let set = ChangeSet { changes: vec![change("a", Some("a"), after)], emptied: Vec::new() };
+    private_dir(&project.records()).unwrap();
+    let spots = look(&project.root(), &set).unwrap();
+    let (journal, record) =
+        Journal::begin(&project.records(), &project.root(), &set, &spots).unwrap();
+    if let Some(after) = after {
+        let temporary = record.entries[0].temporary.under(&project.root());
+        spot::write_new(&temporary, after.as_bytes(), None).unwrap();
+    }
+    journal.mark(Mark::Staged).unwrap();
+    (project, set, journal, record)
+}
+
+#[test]
+fn what_was_written_after_the_last_look_is_not_lost() {
+    for after in [Some("A"), None] {
+        let (project, set, journal, record) = staged(after);
+        project.write("a", "theirs");
+        let error = make_one(&project.root(), &record.entries[0], &set.changes[0]).unwrap_err();
+        assert!(matches!(&error, ApplyError::Changed(path) if path == "a"), "{error}");
+        take_back(&project.root(), &journal, &record).unwrap();
+        assert_eq!(project_files(&project), [("a".to_owned(), "theirs".to_owned())]);
+    }
+}
+
+#[test]
+fn a_process_killed_with_a_file_taken_out_of_its_place_loses_nobodys_bytes() {
+    for (after, out) in [(Some("A"), "a"), (None, "a"), (Some("A"), "theirs"), (None, "theirs")] {
+        let (project, _, _, record) = staged(after);
+        project.write("a", out);
+        let temporary = record.entries[0].temporary.under(&project.root());
+        let file = project.root().join("a");
+        match after {
+            Some(_) => assert!(spot::exchange(&temporary, &file).unwrap()),
+            None => fs::rename(&file, &temporary).unwrap(),
+        }
+        let left = recover(&project.records()).unwrap().remove(0).left;
+        assert_eq!(left.is_empty(), out == "a", "{after:?}, {out}");
+        assert_eq!(project_files(&project), [("a".to_owned(), out.to_owned())]);
+    }
+}
+
 #[test]
 fn the_next_set_first_takes_the_unfinished_one_back() {
     let (project, set) = three();
