@@ -17,8 +17,8 @@ mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -41,6 +41,21 @@ pub struct Surroundings {
     pub env: Arc<BTreeMap<String, String>>,
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
+    /// When packages were last installed, looked at once: the look reads whole folders, and every
+    /// file of a request needs the answer.
+    installed: Arc<OnceLock<Vec<Option<SystemTime>>>>,
+}
+
+impl Surroundings {
+    /// What a request finds; a later request makes its own.
+    #[must_use]
+    pub fn new(
+        root: PathBuf,
+        env: Arc<BTreeMap<String, String>>,
+        catalogue: Arc<Catalogue>,
+    ) -> Self {
+        Self { root, env, catalogue, installed: Arc::default() }
+    }
 }
 
 /// A server that can be asked, or the sensor's name and why it cannot.

@@ -68,7 +68,7 @@ impl Project {
         });
         let env = Arc::new(caller.env.clone());
         let catalogue = catalogue.configured(&config.overrides());
-        let mut around = Surroundings { root: root.clone(), env, catalogue: Arc::new(catalogue) };
+        let mut around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
         // What nobody speaks about is not asked for: a missing YAML server spoils no project.
         let unserved = engine.servers.unserved(&around);
         let catalogue = Arc::unwrap_or_clone(around.catalogue).without(&unserved);

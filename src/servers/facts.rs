@@ -138,11 +138,8 @@ mod tests {
             std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
             std::fs::write(&file, text).expect("a file");
         }
-        let around = Surroundings {
-            root: root.clone(),
-            env: BTreeMap::new().into(),
-            catalogue: Catalogue::built_in().clone().into(),
-        };
+        let catalogue = Catalogue::built_in().clone().into();
+        let around = Surroundings::new(root.clone(), BTreeMap::new().into(), catalogue);
         let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
         let subject = Subject { path, text: "".into(), hash: ContentHash::of(b"") };
         let mut wanted = faults::wanted("typescript", &[]).expect("always");

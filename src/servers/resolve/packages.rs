@@ -12,7 +12,7 @@ use crate::servers::Surroundings;
 /// or answers from an old configuration for a moment after a change.
 pub(super) fn changed(spec: &ServerSpec, around: &Surroundings) -> Vec<Option<SystemTime>> {
     let times = |name: &String| match name.as_str() {
-        "${python}" => site_packages(around),
+        "${python}" => around.installed.get_or_init(|| site_packages(around)).clone(),
         name => vec![modified(&around.root.join(name))],
     };
     spec.restart_on.iter().flat_map(times).collect()

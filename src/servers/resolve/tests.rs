@@ -41,11 +41,8 @@ impl Project {
             ("PATH".to_owned(), text("path/bin")),
             ("HOME".to_owned(), text("home")),
         ]);
-        let around = Surroundings {
-            root: self.root.clone(),
-            env: env.into(),
-            catalogue: Catalogue::built_in().clone().configured(&self.options).into(),
-        };
+        let catalogue = Catalogue::built_in().clone().configured(&self.options).into();
+        let around = Surroundings::new(self.root.clone(), env.into(), catalogue);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
         choose(&around, &self.root.join("data"), &path)
     }
