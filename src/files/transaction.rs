@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use self::journal::{Entry, Journal, Mark, Record};
-use self::spot::Spot;
+use self::spot::{Found, Spot};
 use super::private_dir;
 use crate::base::change::{Change, ChangeSet};
 use crate::base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
@@ -306,15 +306,17 @@ fn take_one_back(
     if !was_staged {
         return spot::remove(&temporary).map(|_| true);
     }
+    let hash_of = |found: &Found| found.hash().map(|hash| hash.to_string());
     let aside = match found_at(root, &entry.temporary) {
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => None,
-        found => found?.flatten(),
+        found => found?.as_ref().and_then(hash_of),
     };
     // As long as the new bytes lie there, they were not put into place.
     if aside.is_some() && aside == entry.after {
         return spot::remove(&temporary).map(|_| true);
     }
     let Some(now) = found_at(root, &entry.path)? else { return Ok(false) };
+    let now = hash_of(&now);
     let before = entry.before.as_ref().map(|it| &it.hash);
     if aside.is_some() && now == entry.after {
         // What was taken out of the file's place, whosever it is.
@@ -342,11 +344,11 @@ fn take_one_back(
     }
 }
 
-/// Hash of what stands there, `Some(None)` for nothing; `None` when it is no file. An error is not
-/// somebody else's bytes: what stands there is not known, so it is tried again.
-fn found_at(root: &Path, path: &RelPath) -> io::Result<Option<Option<String>>> {
+/// What stands there; `None` when it is no file. An error is not somebody else's bytes: what stands
+/// there is not known, so it is tried again.
+fn found_at(root: &Path, path: &RelPath) -> io::Result<Option<Found>> {
     match Spot::look(root, path) {
-        Ok(spot) => Ok(Some(spot.found.hash().map(|hash| hash.to_string()))),
+        Ok(spot) => Ok(Some(spot.found)),
         Err(ApplyError::Failed { error, .. }) => Err(error),
         Err(_) => Ok(None),
     }

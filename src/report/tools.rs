@@ -137,12 +137,14 @@ fn check(outcome: &Outcome) -> Value {
     let omitted = |findings: &[&Finding]| findings.len().saturating_sub(TOOL_FINDINGS_MAX);
     let gaps = outcome.gaps.iter();
     let gaps = gaps.map(|(sensor, gap)| json!({"what": sensor, "reason": gap.to_string()}));
+    let skipped = outcome.skipped.iter().take(TOOL_FINDINGS_MAX);
+    let skipped = skipped.map(|one| json!({"what": one.path, "reason": one.reason}));
     json!({
         "introduced": list(&introduced),
         "unknown": list(&unknown),
         "findings_omitted": omitted(&introduced) + omitted(&unknown),
         "fixed": outcome.delta.fixed,
-        "not_measured": gaps.collect::<Vec<_>>(),
+        "not_measured": gaps.chain(skipped).collect::<Vec<_>>(),
     })
 }
 

@@ -124,7 +124,7 @@ async fn probe_one(
     let options = Overrides { choose, ..Overrides::default() };
     let catalogue = project.around.catalogue.as_ref().clone().configured(&options);
     let env = Arc::clone(&project.around.env);
-    let around = Surroundings { root: root.clone(), env, catalogue: Arc::new(catalogue) };
+    let around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
     let Some(path) = RelPath::below(&root, &root.join(&probe.file)) else { return Ok(None) };
     let Some(Ok(choice)) = engine.servers.choose(&around, &path).pop() else { return Ok(None) };
     let stage = Stage { engine, around, choice, path };
