@@ -28,6 +28,8 @@ pub struct GitError {
 pub struct Changed {
     /// Relative to the root; sorted, each once.
     pub files: Vec<RelPath>,
+    /// Files of HEAD or the index that are not there any more, relative to the root.
+    pub deleted: Vec<RelPath>,
     /// Changed files that cannot be named, because their path is not UTF-8; they may be of any
     /// kind, and the path shows replacement characters.
     pub skipped: Vec<Skipped>,
@@ -49,8 +51,8 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
 }
 
 /// Files below the root that differ from HEAD: staged, unstaged, untracked and not ignored, and
-/// the new names of renamed ones; without commits, all of them. Deleted files, folders and
-/// submodules are left out, and so are untracked files in [`NEVER_WALKED`] folders.
+/// the new names of renamed ones; without commits, all of them. Deleted files are a list of their
+/// own; folders and submodules are left out, and so are untracked files in [`NEVER_WALKED`] folders.
 ///
 /// `Ok(None)` when the root lies in no work tree or is a folder that its work tree ignores. The
 /// root may be a subfolder; then only the files below it are returned.
@@ -81,8 +83,12 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
             changed.skipped.push(Skipped { path, reason: "a repository of its own".to_owned() });
             continue;
         }
-        if is_there(&work_tree.join(path), entry.status()) && !is_generated(path, entry.status()) {
-            changed.add(&root, &work_tree.join(path));
+        if is_there(&absolute, entry.status()) {
+            if !is_generated(path, entry.status()) {
+                changed.add(&root, &absolute);
+            }
+        } else if !absolute.exists() {
+            changed.deleted.extend(RelPath::below(&root, &absolute));
         }
     }
     changed.files.sort();

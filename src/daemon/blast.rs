@@ -174,7 +174,7 @@ async fn search(change: Arc<Change>) -> Vec<RelPath> {
         files.truncate(AFFECTED_FILES_MAX);
         // Where git's data cannot be used, more is measured.
         let ignored = git::ignored(root, &files).unwrap_or_default();
-        files.retain(|path| !ignored.contains(path));
+        files.retain(|path| !ignored.contains(path) && files::is_own(root, path));
         engine.ledger().affects(&reader.session, root, &files, sought, is_cut);
         files
     });

@@ -38,7 +38,9 @@ async fn look(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, F
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
-        files::stamps(&root, &files::walk_watched(&root, &is_watched))
+        let mut names = files::walk_watched(&root, &is_watched);
+        names.extend(files::walk_linked(&root, &is_watched));
+        files::stamps(&root, &names)
     });
     let stamps = stamps.await?;
     Some(engine.ledger().changes(&project.root, stamps))
@@ -91,7 +93,7 @@ pub(super) async fn unseen(
     let Changed { files, created, before } = seen;
     let sorted = match files.as_slice() {
         [] => Some(Unseen::default()),
-        _ => sorted_out(engine, project, session, files).await,
+        _ => sorted_out(engine, project, session, files, created.clone()).await,
     };
     let Some(mut unseen) = sorted else {
         engine.ledger().set_seen(session, &project.root, before);
@@ -112,12 +114,13 @@ async fn sorted_out(
     project: &Project,
     session: &str,
     files: Vec<RelPath>,
+    created: BTreeSet<RelPath>,
 ) -> Option<Unseen> {
     let (engine, project, session) = (Arc::clone(engine), project.clone(), session.to_owned());
     let sorted = blocking(move || {
         let root = &project.root;
-        let wanted: Vec<RelPath> =
-            files.into_iter().filter(|path| project.is_wanted(path)).collect();
+        let is_meant = |path: &RelPath| project.is_wanted(path) && files::is_own(root, path);
+        let wanted: Vec<RelPath> = files.into_iter().filter(is_meant).collect();
         // Where git's data cannot be used, more is told.
         let ignored = git::ignored(root, &wanted).unwrap_or_default();
         let wanted = wanted.into_iter().filter(|path| !ignored.contains(path));
@@ -133,8 +136,10 @@ async fn sorted_out(
                 // What cannot be read is still a change; the Stop says why it is not measured.
                 let Ok(snapshot) = files::read(root, &path.under(root)) else { return true };
                 let ledger = engine.ledger();
+                // A file that was put back as it was concerns those that mention it.
+                let is_verified = || ledger.is_verified(root, path, snapshot.hash);
                 let is_known = ledger.has_writer(root, path, snapshot.hash)
-                    || ledger.is_verified(root, path, snapshot.hash);
+                    || (!created.contains(path) && is_verified());
                 drop(ledger);
                 if !is_known && fresh.len() < CHANGED_INLINE_FILES_MAX {
                     fresh.push(snapshot);

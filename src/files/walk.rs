@@ -44,19 +44,63 @@ pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool 
 #[must_use]
 pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
+    let files = seen_below(&root, &root).filter(is_file);
+    let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
+    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+}
+
+/// The names below the root that lead to such files through a symbolic link: links to files, and
+/// the files in a folder of the root under the name of a link to it. Links are followed once, so
+/// that nothing loops. Where a link leads somewhere else, other files stand under these names.
+#[must_use]
+pub fn walk_linked(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
+    let root = canonical(root);
+    let links = seen_below(&root, &root)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_symlink()));
+    let names = links.flat_map(|link| {
+        let link = link.path().to_path_buf();
+        let Ok(target) = link.canonicalize() else { return Vec::new() };
+        if !target.is_dir() {
+            return vec![link];
+        }
+        let is_loop = link.starts_with(&target);
+        let is_never = RelPath::below(&root, &target)
+            .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
+        if is_loop || is_never {
+            return Vec::new();
+        }
+        let files = seen_below(&root, &target).filter(is_file);
+        let below = |file: DirEntry| Some(link.join(file.path().strip_prefix(&target).ok()?));
+        files.filter_map(below).collect()
+    });
+    let paths = names.filter_map(|name| RelPath::below(&root, &name));
+    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+}
+
+/// Whether a name below the root is a file's own, not one that leads through a symbolic link; of
+/// one that is not there, whether its folder's is.
+#[must_use]
+pub fn is_own(root: &Path, path: &RelPath) -> bool {
+    let root = canonical(root);
+    let file = path.under(&root);
+    let leads_elsewhere = |folder: &Path| folder.canonicalize().is_ok_and(|it| it != folder);
+    !file.is_symlink() && !file.parent().is_some_and(leads_elsewhere)
+}
+
+fn is_file(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_file())
+}
+
+/// What stands below a folder of the root and a language server may look at.
+fn seen_below(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
-    let mut builder = WalkBuilder::new(&root);
+    let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).hidden(true).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_never = is_dir && entry.file_name().to_str().is_some_and(is_never_walked);
         !is_never && is_built.as_deref() != Some(entry.path())
     });
-    let files = builder
-        .build()
-        .flatten()
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
-    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+    builder.build().flatten()
 }
 
 fn walk_up_to(
@@ -322,6 +366,35 @@ mod tests {
         symlink("../../out.py", tree.root().join("src/out.py")).unwrap();
         tree.finds(&["."], &["src/a.py"]);
         tree.finds(&["src/alias.py"], &["src/a.py"]);
+    }
+
+    #[test]
+    fn names_that_lead_through_a_link_are_found_once_and_change_when_it_leads_elsewhere() {
+        let tree = Tree::new(&[("one/a.py", "1"), ("two/a.py", "2"), ("one/deep/b.py", "")]);
+        symlink("..", tree.root().join("one/up")).unwrap();
+        symlink("one/a.py", tree.root().join("alias.py")).unwrap();
+        symlink("gone.py", tree.root().join("broken.py")).unwrap();
+        symlink("one", tree.root().join("now")).unwrap();
+        let root = tree.root();
+        let look = || {
+            let python = |path: &RelPath| path.extension().as_deref() == Some("py");
+            crate::files::stamps(&root, &walk_linked(&root, &python))
+        };
+        let names = |look: &std::collections::BTreeMap<RelPath, _>| -> Vec<String> {
+            look.keys().map(ToString::to_string).collect()
+        };
+        let before = look();
+        assert_eq!(names(&before), ["alias.py", "now/a.py", "now/deep/b.py"]);
+        for (link, target) in [("alias.py", "two/a.py"), ("now", "two")] {
+            fs::remove_file(root.join(link)).unwrap();
+            symlink(target, root.join(link)).unwrap();
+        }
+        let after = look();
+        assert_eq!(names(&after), ["alias.py", "now/a.py"]);
+        assert!(after.iter().all(|(path, stamp)| before[path] != *stamp));
+        let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
+        let own = ["alias.py", "now/a.py", "two/a.py"].map(|name| is_own(&root, &path(name)));
+        assert_eq!(own, [false, false, true]);
     }
 
     #[test]

@@ -311,3 +311,46 @@ fn what_was_wrong_before_in_a_file_nobody_touched_holds_no_stop() {
     let ended = stop(&sandbox).expect("what is wrong is older");
     assert!(ended.contains("1 older error in files that were not touched"), "{ended}");
 }
+
+#[test]
+fn a_check_of_what_changed_sees_what_a_deletion_broke() {
+    let needle = json!({"file": "prices.py", "has": "def half(number):"});
+    let sandbox = Sandbox::new();
+    let errors = json!([
+        {"needle": "prices", "message": "prices is not there", "code": "import", "unless": needle},
+        {"needle": "BAD", "message": "bad word", "code": "badWord"},
+    ]);
+    sandbox.fake_server("pyright-langserver", json!({ "errors": errors }));
+    sandbox.write("prices.py", SIGNATURE);
+    sandbox.write("cart.py", "from prices import half\n\nword = 'BAD'\n");
+    sandbox.write("other.py", DIRTY);
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+    fs::remove_file(sandbox.path("prices.py")).expect("the file is there");
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    assert!(output.stderr.contains("prices.py was deleted"), "{output:#?}");
+    let report = output.json();
+    let findings = report["findings"].as_array().expect("a report lists its findings");
+    let told: Vec<&str> = findings.iter().filter_map(|it| it["message"].as_str()).collect();
+    assert_eq!(told, ["prices is not there"], "what was wrong before is not the deletion's");
+    sandbox.write("cart.py", CLEAN);
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+}
+
+#[test]
+fn a_module_that_was_put_back_mends_its_importers() {
+    let sandbox = shop();
+    assert_eq!(
+        sandbox.tool_write("cart.py", "from prices import half\n\ntotal = half(1)  #\n").context(),
+        ""
+    );
+    assert_eq!(after_shell(&sandbox), "");
+    let module = sandbox.path("prices.py");
+    fs::remove_file(&module).expect("the module is there");
+    assert!(after_shell(&sandbox).contains("argument missing"));
+    sandbox.write("prices.py", SIGNATURE);
+    let told = after_shell(&sandbox);
+    assert!(told.contains("cart.py") && told.contains("fixed 1"), "{told}");
+}

@@ -91,6 +91,7 @@ fn before(call: &HookCall<'_>, unseen: &Unseen, snapshot: &Snapshot) -> Before {
 async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (fresh, gone) = (unseen.fresh.clone(), unseen.gone.clone());
+    let created = unseen.created.clone();
     let sought = blocking(move || {
         let root = &project.root;
         let before = |path: &RelPath| {
@@ -99,7 +100,8 @@ async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
         };
         let mut sought = Sought::default();
         for Snapshot { path, text, .. } in &fresh {
-            sought.extend(Sought::of(path, before(path).as_deref(), Some(text)));
+            let before = if created.contains(path) { None } else { before(path) };
+            sought.extend(Sought::of(path, before.as_deref(), Some(text)));
         }
         for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
             let before = before(path).unwrap_or_default();

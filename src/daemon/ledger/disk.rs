@@ -74,7 +74,11 @@ impl Disk {
         for (path, change) in changes {
             match change {
                 FileChange::Created => self.created_at.insert(path.clone(), self.epoch),
-                FileChange::Deleted => self.created_at.remove(path),
+                FileChange::Deleted => {
+                    // Who puts the same bytes back is another writer.
+                    self.writers.remove(path);
+                    self.created_at.remove(path)
+                }
                 FileChange::Changed => None,
             };
         }
