@@ -168,6 +168,10 @@ pub const DAEMON_DRAIN_MS_MAX: u64 = 5_000;
 pub const CONNECTIONS_MAX: usize = 256;
 /// Late verdicts kept for one session; older ones are superseded by the next Stop anyway.
 pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
+/// Gaps of which is remembered that a session was told; then it may hear of one again.
+pub const TOLD_GAPS_MAX: usize = 2_000;
+/// Questions of a session that were not told yet; the oldest are forgotten.
+pub const UNTOLD_TOPICS_MAX: usize = 500;
 /// Sessions whose ledgers are kept in memory.
 pub const SESSIONS_MAX: usize = 256;
 /// Files measured for one Stop; more are skipped, and a skipped file is not measured.

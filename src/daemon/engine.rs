@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Semaphore;
-
 use super::changes;
 use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
@@ -26,8 +24,6 @@ pub struct Engine {
     /// Why language servers are not asked at all, where that is so.
     pub(super) lsp_gap: Option<Gap>,
     pub(super) started: Instant,
-    /// Whose turn it is to look for changes on disk.
-    pub(super) look_turn: Semaphore,
     ledger: Mutex<Ledger>,
     jobs: AtomicUsize,
 }
@@ -64,7 +60,6 @@ impl Engine {
             places,
             lsp_gap,
             started: Instant::now(),
-            look_turn: Semaphore::new(1),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
         })

@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use super::kept_lines::KeptLines;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX};
+use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
 use crate::base::path::RelPath;
 use crate::files::{Snapshot, Stamp};
 use crate::lsp::blast::Sought;
@@ -91,6 +93,8 @@ pub(super) struct Ledger {
     proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, Proof>>,
     sessions: HashMap<String, Session>,
     disks: HashMap<PathBuf, Disk>,
+    /// Whose turn it is to look for changes below a root.
+    look_turns: HashMap<PathBuf, Arc<Semaphore>>,
     texts: Texts,
     /// By root and server.
     latencies: HashMap<(PathBuf, String), Latency>,
@@ -310,7 +314,11 @@ impl Ledger {
 
     /// Whether a gap is news for this session; from now on it is not.
     pub(super) fn is_news(&mut self, session: &str, gap: &str) -> bool {
-        self.session(session).told_gaps.insert(gap.to_owned())
+        let told = &mut self.session(session).told_gaps;
+        if told.len() >= TOLD_GAPS_MAX {
+            told.clear();
+        }
+        told.insert(gap.to_owned())
     }
 
     /// Forgets a session.
@@ -332,6 +340,12 @@ impl Ledger {
     /// The epoch of a root's last look.
     pub(super) fn epoch(&self, root: &Path) -> u64 {
         self.disks.get(root).map_or(0, |disk| disk.epoch)
+    }
+
+    /// The turns to look at a root: one at a time.
+    pub(super) fn look_turn(&mut self, root: &Path) -> Arc<Semaphore> {
+        let turn = self.look_turns.entry(root.to_path_buf());
+        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
     /// Language servers heard of everything that the looks at a root found.
@@ -412,6 +426,9 @@ impl Ledger {
             self.verified.retain(|(known, _), _| *known != oldest);
             self.proofs.retain(|(known, _), _| *known != oldest);
             self.disks.remove(&oldest);
+            // A turn that somebody has or waits for stays the root's.
+            let is_used = |turn: &mut Arc<Semaphore>| Arc::strong_count(turn) > 1;
+            self.look_turns.retain(|known, turn| *known != oldest || is_used(turn));
             self.texts.forget_root(&oldest);
             self.latencies.retain(|(known, _), _| *known != oldest);
             self.keys.remove(&oldest);

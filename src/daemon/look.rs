@@ -24,9 +24,10 @@ pub(super) struct Look {
 }
 
 /// Tells the language servers of the project what was written on disk since the last look. One
-/// look at a time: two that overlap would tell the servers an older state last.
+/// look at a root at a time: two that overlap would tell the servers an older state last.
 pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snapshot]) -> Look {
-    let _turn = engine.look_turn.acquire().await;
+    let turn = engine.ledger().look_turn(&project.root);
+    let _turn = turn.acquire().await;
     let Some(changes) = look(engine, project).await else { return Look { epoch: None } };
     let asked = asked.iter().map(|snapshot| snapshot.path.clone()).collect();
     announce(engine, project, changes, asked).await;
@@ -84,7 +85,8 @@ pub(super) async fn unseen(
     session: &str,
     since_ns: Option<i128>,
 ) -> Unseen {
-    let _turn = engine.look_turn.acquire().await;
+    let turn = engine.ledger().look_turn(&project.root);
+    let _turn = turn.acquire().await;
     // A session has not seen what is lost: its next look tells it.
     let Some(changes) = look(engine, project).await else { return Unseen::default() };
     let root = project.root.clone();

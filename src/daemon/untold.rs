@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
+use crate::base::limits::UNTOLD_TOPICS_MAX;
 use crate::base::path::RelPath;
 
 /// What a question is about, and which agent of the session asked.
@@ -66,6 +67,12 @@ impl Untold {
     pub(super) fn ask(&mut self, topic: Topic, baseline: Baseline, is_new_file: bool) -> u64 {
         self.next += 1;
         let number = self.next;
+        if self.asked.len() >= UNTOLD_TOPICS_MAX && !self.asked.contains_key(&topic) {
+            let oldest = self.asked.iter().min_by_key(|(_, (number, _))| *number);
+            if let Some(oldest) = oldest.map(|(topic, _)| topic.clone()) {
+                self.asked.remove(&oldest);
+            }
+        }
         let entry = self.asked.entry(topic).or_insert_with(|| (number, baseline.clone()));
         entry.0 = number;
         if is_new_file {
@@ -119,6 +126,19 @@ mod tests {
         assert_eq!(untold.tell(&topic(), second), None, "told once");
         let third = untold.ask(topic(), Baseline::default(), false);
         assert_eq!(untold.tell(&topic(), third), Some(Baseline::default()));
+    }
+
+    #[test]
+    fn of_too_many_questions_the_oldest_is_forgotten() {
+        let mut untold = Untold::default();
+        let of = |sensor: String| Topic { sensor, ..topic() };
+        let first = untold.ask(of("0".to_owned()), clean(), false);
+        for count in 1..UNTOLD_TOPICS_MAX {
+            untold.ask(of(count.to_string()), clean(), false);
+        }
+        assert!(untold.is_newest(&of("0".to_owned()), first));
+        untold.ask(topic(), clean(), false);
+        assert_eq!(untold.tell(&of("0".to_owned()), first), None);
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
     };
     let evidence = gather(engine, &project, asked).await;
     if evidence.older > 0 {
-        note += &format!(
-            "moai-ralph: in these files {} older findings, not about it, are left out\n",
+        note = format!(
+            "{note}moai-ralph: in these files {} older findings, not about it, are left out\n",
             evidence.older
         );
     }
@@ -164,7 +164,7 @@ impl Found {
             self.skipped.push(Skipped { path: ".".to_owned(), reason });
         }
         let (what, count) = (named(deleted), concerned.len());
-        self.note += &format!(
+        self.note = format!(
             "moai-ralph: {what} deleted; files that mention it and are measured as well: {count}\n"
         );
         let affected = Affected { sought, ..Affected::default() };

@@ -85,6 +85,9 @@ impl Disk {
         if self.changed_at.len() > WALK_FILES_MAX {
             self.changed_at.retain(|_, at| *at == self.epoch);
         }
+        if self.created_at.len() > WALK_FILES_MAX {
+            self.created_at.retain(|_, at| *at == self.epoch);
+        }
     }
 
     /// Files that changed after an epoch; vanished ones are among them.

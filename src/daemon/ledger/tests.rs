@@ -81,6 +81,19 @@ fn an_effect_replaces_late_effects_on_the_same_bytes_and_no_edits_own_word() {
 }
 
 #[test]
+fn who_looks_at_a_root_holds_up_no_other_root() {
+    let mut ledger = Ledger::default();
+    let turn = ledger.look_turn(Path::new("/a"));
+    let _held = turn.try_acquire().expect("nobody looks");
+    ledger.uses(Path::new("/a"));
+    for count in 0..=PROJECTS_MAX {
+        ledger.uses(&PathBuf::from(format!("/{count}")));
+    }
+    assert!(ledger.look_turn(Path::new("/a")).try_acquire().is_err());
+    assert!(ledger.look_turn(Path::new("/b")).try_acquire().is_ok());
+}
+
+#[test]
 fn what_servers_did_not_hear_of_yet_is_newer_than_what_was_announced() {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, mut ledger) = (folder.path(), Ledger::default());
