@@ -126,3 +126,28 @@ fn typescript_7_follows_the_hosts_tools() {
         sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
     });
 }
+
+/// Replaced, as `sed -i` does it, after both files were open in the server; in projects of their
+/// own, where no folder that is watched has both.
+#[test]
+fn typescript_rereads_a_module_that_was_open() {
+    let sandbox = project();
+    let config = "{\"compilerOptions\": {\"strict\": true, \"moduleResolution\": \"node\"}, \"include\": [\"src\"]}\n";
+    for folder in ["a", "b"] {
+        sandbox.write(&format!("{folder}/tsconfig.json"), config);
+    }
+    sandbox.write("b/src/made.ts", TYPESCRIPT.right);
+    let importer =
+        "import { made } from \"../../b/src/made\";\n\nexport const it: number = made;\n";
+    sandbox.write("a/src/app.ts", importer);
+    let codes = |arguments: &[&str], code| {
+        report(&sandbox.run(&[&["check", "--json"], arguments].concat()), code);
+    };
+    for _ in 0..3 {
+        codes(&["--all"], 0);
+        sandbox.write("new.ts", TYPESCRIPT.wrong);
+        std::fs::rename(sandbox.path("new.ts"), sandbox.path("b/src/made.ts")).expect("moved");
+        codes(&["a/src/app.ts"], 1);
+        sandbox.write("b/src/made.ts", TYPESCRIPT.right);
+    }
+}

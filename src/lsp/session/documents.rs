@@ -101,6 +101,11 @@ impl Documents {
         self.saves_with_text
     }
 
+    /// Whether the document is open.
+    pub(super) fn is_open(&self, path: &RelPath) -> bool {
+        self.open.contains_key(path)
+    }
+
     /// Whether the document was open.
     pub(super) fn close(&mut self, path: &RelPath) -> bool {
         self.to_close.remove(path);
