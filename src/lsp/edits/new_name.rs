@@ -7,7 +7,7 @@
 pub fn never_a_name(name: &str) -> Option<String> {
     let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
     match hidden {
-        _ if name.is_empty() => Some("the new name is empty".to_owned()),
+        _ if name.trim().is_empty() => Some("the new name is empty".to_owned()),
         Some(found) => Some(format!("the new name holds a character U+{:04X}", u32::from(found))),
         None => None,
     }
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_never_a_name() {
-        for name in ["", "a\nb", "a\tb", "a\0", "a\u{202E}b", "\u{FEFF}a", "a\u{2028}"] {
+        for name in ["", " ", "a\nb", "a\tb", "a\0", "a\u{202E}b", "\u{FEFF}a", "a\u{2028}"] {
             assert!(never_a_name(name).is_some(), "{name:?}");
         }
         for name in ["a", "a b", "नमस्ते", "می\u{200C}خواهم", "größe", "名前"]
