@@ -158,6 +158,12 @@ impl Spot {
         let Some((rest, last)) = split(text).filter(|(rest, _)| !rest.is_empty()) else {
             return Err("expected FILE:LINE:COL, counted from 1".to_owned());
         };
+        // A number that no file has would otherwise be taken for a part of the file's name.
+        let is_number = |part: &str| part.bytes().all(|it| it.is_ascii_digit()) && !part.is_empty();
+        if rest.rsplit_once(':').is_some_and(|(_, line)| is_number(line) && number(line).is_none())
+        {
+            return Err("expected FILE:LINE:COL, counted from 1".to_owned());
+        }
         let spot = |file: String, line, column| Self { file: file.into(), line, column };
         Ok(match split(&rest).filter(|(file, _)| !file.is_empty()) {
             Some((file, line)) => spot(file, line, Some(last)),
@@ -347,7 +353,9 @@ mod tests {
         check("src/a.py:3:5", Some(("src/a.py", 3, Some(5))));
         check("src/a.py:3", Some(("src/a.py", 3, None)));
         check("odd:name.py:3:5", Some(("odd:name.py", 3, Some(5))));
-        for text in ["src/a.py", "src/a.py:0", "src/a.py:x:1x", ":3", "3", ""] {
+        for text in
+            ["src/a.py", "src/a.py:0", "a.py:0:3", "a.py:4294967296:5", "a.py:x:1x", ":3", "3", ""]
+        {
             check(text, None);
         }
     }

@@ -54,9 +54,14 @@ impl Diary {
         self.note(source, params["message"].as_str().unwrap_or_default());
     }
 
-    /// The last line that came on stderr.
+    /// Why it ended, by its own words: of what came on stderr since we did something with it, the
+    /// last line that calls itself an error (a backtrace or a version may follow), else the last.
     pub(super) fn last_of_stderr(&self) -> Option<&str> {
-        self.0.iter().rev().find(|line| line.source == "stderr").map(|line| line.text.as_str())
+        let since = self.0.iter().rev().take_while(|line| line.source != "engine");
+        let said = since.filter(|line| line.source == "stderr").map(|line| line.text.as_str());
+        let is_error =
+            |line: &&str| line.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+        said.clone().find(is_error).or_else(|| said.clone().next())
     }
 
     /// All lines, oldest first.
@@ -70,6 +75,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_line_that_names_the_error_is_told_and_an_older_process_is_not_blamed() {
+        let mut diary = Diary::default();
+        diary.note("stderr", "error: of the process before");
+        diary.note("engine", "started");
+        assert_eq!(diary.last_of_stderr(), None);
+        diary.note("stderr", "warm");
+        assert_eq!(diary.last_of_stderr(), Some("warm"));
+        diary.note("stderr", "Error: no such module\n  13: <unknown>\nv20");
+        assert_eq!(diary.last_of_stderr(), Some("Error: no such module"));
+    }
 
     #[test]
     fn lines_are_bounded_and_say_where_they_come_from() {
