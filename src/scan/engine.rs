@@ -1,5 +1,7 @@
-//! The matching engine. The only file that names the ast-grep crates; everything else speaks of
+//! The matching engine. Only this module names the ast-grep crates; everything else speaks of
 //! rules, places and gaps. It must not know where rules or texts come from.
+
+mod grammar;
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -12,10 +14,10 @@ use ast_grep_config::{
 };
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
-use ast_grep_language::SupportLang;
 use serde::Deserialize as _;
 use serde_json::Value;
 
+use self::grammar::Grammar;
 use super::language::Language;
 use super::rules::{Fault, RuleInfo, RuleSpec};
 use crate::base::finding::Severity;
@@ -24,7 +26,7 @@ use crate::base::path::RelPath;
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
-type Document = StrDoc<SupportLang>;
+type Document = StrDoc<Grammar>;
 
 /// The usable rules of one language.
 pub(super) struct Engine {
@@ -37,7 +39,7 @@ pub(super) struct Engine {
 /// collection, and one bad glob spoils the collection it is in.
 struct CompiledRule {
     id: String,
-    collection: RuleCollection<SupportLang>,
+    collection: RuleCollection<Grammar>,
 }
 
 /// One match of one rule.
@@ -86,8 +88,8 @@ impl Engine {
         !self.rules_for(path).is_empty()
     }
 
-    fn rules_for(&self, path: &RelPath) -> Vec<&RuleConfig<SupportLang>> {
-        let (path, language) = (Path::new(path.as_str()), grammar(self.language));
+    fn rules_for(&self, path: &RelPath) -> Vec<&RuleConfig<Grammar>> {
+        let (path, language) = (Path::new(path.as_str()), Grammar::from(self.language));
         let collections = self.rules.iter().map(|rule| &rule.collection);
         collections.flat_map(|rules| rules.get_rule_from_lang(path, language)).collect()
     }
@@ -96,7 +98,7 @@ impl Engine {
     /// being measured wholly.
     pub(super) fn matches(&self, path: &RelPath, text: &str) -> (Vec<Match>, Option<Gap>) {
         let rules = self.rules_for(path);
-        let Ok(document) = Document::try_new(text, grammar(self.language)) else {
+        let Ok(document) = Document::try_new(text, Grammar::from(self.language)) else {
             return (Vec::new(), Some(unparsed(self.language)));
         };
         let tree = AstGrep::doc(document);
@@ -114,25 +116,11 @@ impl Engine {
     }
 }
 
-fn grammar(language: Language) -> SupportLang {
-    match language {
-        Language::Go => SupportLang::Go,
-        Language::JavaScript => SupportLang::JavaScript,
-        Language::Python => SupportLang::Python,
-        Language::Rust => SupportLang::Rust,
-        Language::Tsx => SupportLang::Tsx,
-        Language::TypeScript => SupportLang::TypeScript,
-    }
-}
-
 /// Makes the engine's document for one language out of a rule for several.
-fn compile_rule(
-    spec: &RuleSpec,
-    language: Language,
-) -> Result<RuleCollection<SupportLang>, String> {
+fn compile_rule(spec: &RuleSpec, language: Language) -> Result<RuleCollection<Grammar>, String> {
     let mut body = spec.body.clone();
     body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));
-    let config = SerializableRuleConfig::<SupportLang>::deserialize(Value::Object(body))
+    let config = SerializableRuleConfig::<Grammar>::deserialize(Value::Object(body))
         .map_err(|error| chain(&error))?;
     let rule =
         RuleConfig::try_from(config, &GlobalRules::default()).map_err(|error| chain(&error))?;
@@ -187,7 +175,7 @@ fn is_deeper_than(tree: &AstGrep<Document>, depth_max: usize) -> bool {
     }
 }
 
-fn to_match(rule: &RuleConfig<SupportLang>, place: &NodeMatch<'_, Document>) -> Match {
+fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Match {
     let message = if rule.message.is_empty() {
         rule.id.clone()
     } else if rule.message.contains('$') {

@@ -3,61 +3,125 @@
 
 use crate::base::path::RelPath;
 
-/// A language of the scan. TypeScript and TSX are two, because their grammars differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A language of the scan. TypeScript and TSX are two, because their grammars differ, and so are C
+/// and C++.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Language {
+    Bash,
+    C,
+    Cpp,
+    CSharp,
+    Css,
+    Dart,
+    Elixir,
     Go,
+    Html,
+    Java,
     JavaScript,
+    Json,
+    Kotlin,
+    Php,
     Python,
+    R,
+    Ruby,
     Rust,
+    Scala,
+    Swift,
     Tsx,
     TypeScript,
+    Yaml,
 }
+
+/// What is known of a language.
+struct Row {
+    language: Language,
+    /// The word in messages.
+    word: &'static str,
+    /// Other words for it in rule files.
+    aliases: &'static [&'static str],
+    /// Extensions of its files, in lower case; those of the ast-grep program, and those of R.
+    extensions: &'static [&'static str],
+}
+
+const fn row(
+    language: Language,
+    word: &'static str,
+    aliases: &'static [&'static str],
+    extensions: &'static [&'static str],
+) -> Row {
+    Row { language, word, aliases, extensions }
+}
+
+/// In the order of the declaration.
+const TABLE: [Row; 23] = [
+    row(
+        Language::Bash,
+        "bash",
+        &["sh"],
+        &["bash", "bats", "cgi", "command", "env", "fcgi", "ksh", "sh", "tmux", "tool", "zsh"],
+    ),
+    row(Language::C, "c", &[], &["c", "h"]),
+    row(
+        Language::Cpp,
+        "cpp",
+        &["c++", "cc", "cxx"],
+        &["cc", "hpp", "cpp", "c++", "hh", "cxx", "cu", "ino"],
+    ),
+    row(Language::CSharp, "csharp", &["cs", "c#"], &["cs"]),
+    row(Language::Css, "css", &[], &["css", "scss"]),
+    row(Language::Dart, "dart", &[], &["dart"]),
+    row(Language::Elixir, "elixir", &["ex"], &["ex", "exs"]),
+    row(Language::Go, "go", &["golang"], &["go"]),
+    row(Language::Html, "html", &[], &["html", "htm", "xhtml"]),
+    row(Language::Java, "java", &[], &["java"]),
+    row(Language::JavaScript, "javascript", &["js", "jsx"], &["cjs", "js", "mjs", "jsx"]),
+    row(Language::Json, "json", &[], &["json"]),
+    row(Language::Kotlin, "kotlin", &["kt"], &["kt", "ktm", "kts"]),
+    row(Language::Php, "php", &[], &["php"]),
+    row(Language::Python, "python", &["py"], &["py", "py3", "pyi", "bzl", "bazel"]),
+    row(Language::R, "r", &[], &["r"]),
+    row(Language::Ruby, "ruby", &["rb"], &["rb", "rbw", "gemspec"]),
+    row(Language::Rust, "rust", &["rs"], &["rs"]),
+    row(Language::Scala, "scala", &[], &["scala", "sc", "sbt"]),
+    row(Language::Swift, "swift", &[], &["swift"]),
+    row(Language::Tsx, "tsx", &[], &["tsx"]),
+    row(Language::TypeScript, "typescript", &["ts"], &["ts", "cts", "mts"]),
+    row(Language::Yaml, "yaml", &["yml"], &["yaml", "yml"]),
+];
 
 impl Language {
     /// All, in the order of their declaration.
-    pub(super) const ALL: [Self; 6] =
-        [Self::Go, Self::JavaScript, Self::Python, Self::Rust, Self::Tsx, Self::TypeScript];
+    pub(super) const ALL: [Self; TABLE.len()] = {
+        let mut all = [Self::Bash; TABLE.len()];
+        let mut at = 0;
+        while at < TABLE.len() {
+            all[at] = TABLE[at].language;
+            assert!(all[at] as usize == at, "the table is in the order of the declaration");
+            at += 1;
+        }
+        all
+    };
 
     /// The language of a file by its extension. Minified files have none: nobody edits them.
     pub(super) fn of(path: &RelPath) -> Option<Self> {
         if path.as_str().ends_with(".min.js") {
             return None;
         }
-        Some(match path.extension()?.as_str() {
-            "go" => Self::Go,
-            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
-            "py" | "pyi" => Self::Python,
-            "rs" => Self::Rust,
-            "tsx" => Self::Tsx,
-            "ts" | "mts" | "cts" => Self::TypeScript,
-            _ => return None,
-        })
+        let extension = path.extension()?;
+        let row = TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()))?;
+        Some(row.language)
     }
 
     /// The language a rule file means by this word; upper and lower case are the same.
     pub(super) fn named(word: &str) -> Option<Self> {
-        Some(match word.to_ascii_lowercase().as_str() {
-            "go" | "golang" => Self::Go,
-            "javascript" | "js" | "jsx" => Self::JavaScript,
-            "python" | "py" => Self::Python,
-            "rust" | "rs" => Self::Rust,
-            "tsx" => Self::Tsx,
-            "typescript" | "ts" => Self::TypeScript,
-            _ => return None,
-        })
+        let word = word.to_ascii_lowercase();
+        let is_meant = |row: &&Row| row.word == word || row.aliases.contains(&word.as_str());
+        TABLE.iter().find(is_meant).map(|row| row.language)
     }
 
     /// The word in messages.
     pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Go => "go",
-            Self::JavaScript => "javascript",
-            Self::Python => "python",
-            Self::Rust => "rust",
-            Self::Tsx => "tsx",
-            Self::TypeScript => "typescript",
-        }
+        TABLE[self.index()].word
     }
 
     /// The place in an array with one entry per language.

@@ -25,12 +25,14 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("git2", &["git"]),
     ("ignore", &["files"]),
+    ("indicatif", &["cli"]),
     ("lsp_types", &["wire::lsp", "editor"]),
     ("notify", &["files"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
     ("serde_saphyr", &["config", "scan::rules"]),
     ("similar", &["report"]),
+    ("tree_sitter_r", &["scan::engine"]),
     ("tracing_subscriber", &["cli", "daemon"]),
 ];
 
