@@ -9,5 +9,6 @@ pub mod hash;
 pub mod limits;
 pub mod lines;
 pub mod path;
+pub mod sensitive;
 pub mod text;
 pub mod verdict;

@@ -8,6 +8,7 @@ mod door;
 mod hook;
 mod mcp;
 mod queries;
+mod scan;
 mod server;
 
 use std::ffi::OsString;
@@ -21,7 +22,7 @@ use args::{Args, Color, Command, LoopCommand, Output, Select};
 
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{Check, Doctor, Format, LoopSelect, LoopStart, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -82,7 +83,7 @@ fn execute(args: &Args) -> Reply {
             let request = Request::Check(Check {
                 paths: check.paths.clone(),
                 all: check.all,
-                json: wants_json(args),
+                format: if wants_json(args) { Format::Json } else { Format::Text },
                 color: has_color(args.color),
                 verbose: args.verbose,
                 fail_on: check.fail_on.word().to_owned(),
@@ -93,6 +94,7 @@ fn execute(args: &Args) -> Reply {
             });
             door::ask(args.root.as_deref(), request, check.no_daemon)
         }
+        Command::Scan(ref wish) => scan::run(args, wish),
         Command::References(_)
         | Command::Definition(_)
         | Command::Hover(_)
@@ -115,7 +117,7 @@ fn execute(args: &Args) -> Reply {
         Command::Hook { .. } => Reply::default(),
     };
     if is_quiet {
-        // JSON was asked for by name; the exit code says the rest.
+        // A document was asked for by name; the exit code says the rest.
         reply.stderr.clear();
         if !wants_json(args) {
             reply.stdout.clear();
@@ -125,8 +127,12 @@ fn execute(args: &Args) -> Reply {
 }
 
 fn wants_json(args: &Args) -> bool {
-    let by_format = matches!(&args.command, Command::Check(check) if check.format == Output::Json);
-    args.json || by_format
+    args.json
+        || match &args.command {
+            Command::Check(check) => check.format == Output::Json,
+            Command::Scan(wish) => scan::format(args, wish) != Format::Text,
+            _ => false,
+        }
 }
 
 fn looping(args: &Args, command: &LoopCommand) -> Reply {

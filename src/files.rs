@@ -17,7 +17,7 @@ use crate::base::path::{RelPath, normalize};
 
 pub use private::private_dir;
 pub use search::{Found, search};
-pub use snapshot::{Snapshot, read};
+pub use snapshot::{Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
 pub use walk::{Walk, is_own, walk, walk_linked, walk_watched};
 

@@ -161,6 +161,24 @@ impl RuleSet {
     }
 }
 
+/// The languages of the scan, as messages call them.
+pub fn languages() -> impl Iterator<Item = &'static str> {
+    Language::ALL.iter().map(|language| language.as_str())
+}
+
+/// Name of a file in a language that a rule file calls so; `None` for no language of the scan.
+#[must_use]
+pub fn file_name(stem: &str, language: &str) -> Option<String> {
+    let extension = Language::named(language)?.extension();
+    Some(format!("{stem}.{extension}"))
+}
+
+/// Whether a file is in a language that a rule file calls so.
+#[must_use]
+pub fn is_in(path: &RelPath, language: &str) -> bool {
+    Language::named(language).is_some_and(|language| Language::of(path) == Some(language))
+}
+
 /// Scans one text. A path that no rule speaks about, a text above the size limit, too deeply
 /// nested or not parsable as a whole, and broken rules leave a gap; a syntax error inside an
 /// otherwise parsable text does not, because the parser goes on behind it.

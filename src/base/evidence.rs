@@ -84,17 +84,32 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// What all sensors said. `files_checked + skipped.len() == files_total`, always.
+/// A comparison with a baseline; known findings have the state `Existing`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Findings that are in it.
+    pub known: usize,
+    /// Findings that are not.
+    pub new: usize,
+    /// What is in it and was not found again, though it was looked for.
+    pub fixed: usize,
+}
+
+/// What all sensors said. Files checked, skipped and excluded are all files asked for, always.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The files every sensor that handles them was asked about.
     pub files: Vec<RelPath>,
     /// The files that were asked for and not looked at.
     pub skipped: Vec<Skipped>,
+    /// The files that options leave out of what was asked for: counted and shown, and no gap.
+    pub excluded: Vec<Skipped>,
     /// One reading per sensor asked for, sorted by kind and name.
     pub readings: Vec<Reading>,
     /// All findings, fingerprinted and sorted by place.
     pub findings: Vec<Finding>,
+    /// What a baseline says about them, where one was given.
+    pub baseline: Option<Compared>,
     /// Findings that were left out because they are older and in files nobody touched.
     pub older: usize,
 }
@@ -132,7 +147,7 @@ impl Evidence {
     /// How many files were asked for.
     #[must_use]
     pub fn files_total(&self) -> usize {
-        self.files.len() + self.skipped.len()
+        self.files.len() + self.skipped.len() + self.excluded.len()
     }
 }
 

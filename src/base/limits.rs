@@ -312,3 +312,12 @@ pub const NEW_FILE_SECS_MAX: u64 = 60;
 pub const NEW_FILES_OPENED_MAX: usize = 16;
 /// Time for the shortest diff of one file; after it a longer one will do.
 pub const DIFF_MS_MAX: u64 = 500;
+
+/// Findings of a scan that are shown with their line of source; the others have one line each.
+pub const SCAN_EXCERPTS_MAX: usize = 200;
+/// Rule files below one folder of rules.
+pub const RULE_FILES_MAX: usize = 10_000;
+/// Time after which a long piece of work is shown as a bar, in milliseconds.
+pub const PROGRESS_SHOWN_MS_MIN: u64 = 1_000;
+/// Pause between two looks at how far the work is, in milliseconds.
+pub const PROGRESS_LOOK_MS: u64 = 100;

@@ -1,5 +1,7 @@
 //! The arguments, as clap reads them. The doc comments are the help texts.
 
+pub(super) mod scan;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -42,6 +44,8 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Measure files: language servers and structural scan
     Check(CheckArgs),
+    /// Scan files with structural rules alone
+    Scan(scan::ScanArgs),
     /// Everywhere the symbol at a place is spoken of
     References(PlaceArgs),
     /// Where the symbol at a place is defined

@@ -1,5 +1,6 @@
 //! How a command reaches a handler: the daemon, started on demand, or an engine in this process.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ use crate::ipc::door::{self, NoAnswer};
 use crate::ipc::{Places, environment};
 use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
 
+/// Without a home there is no place for anything.
+const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
+
 /// Asks for an answer and words what stands in the way of it.
 pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Reply {
     match caller(root) {
@@ -23,7 +27,7 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
 
 fn ask_as(caller: Caller, request: Request, no_daemon: bool) -> Reply {
     let Some(places) = Places::from_env(&caller.env) else {
-        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+        return Reply::failed(INVALID, NO_HOME);
     };
     if no_daemon {
         return in_process(&places, caller, request, None, "");
@@ -39,6 +43,22 @@ fn ask_as(caller: Caller, request: Request, no_daemon: bool) -> Reply {
             let note = format!("moai-ralph: {error}; working without a daemon\n");
             in_process(&places, call.caller, call.request, None, &note)
         }
+    }
+}
+
+/// Works in this process, beside something that looks at the engine until the work is done.
+pub(super) fn ask_here(
+    root: Option<&Path>,
+    request: Request,
+    beside: impl AsyncFnOnce(&Engine) -> Infallible,
+) -> Reply {
+    let caller = match caller(root) {
+        Ok(caller) => caller,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    match Places::from_env(&caller.env) {
+        Some(places) => beside_work(&places, caller, request, None, beside),
+        None => Reply::failed(INVALID, NO_HOME),
     }
 }
 
@@ -58,7 +78,7 @@ pub(super) fn ask_running(root: Option<&Path>, request: Request) -> Reply {
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
     };
     let Some(places) = Places::from_env(&caller.env) else {
-        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+        return Reply::failed(INVALID, NO_HOME);
     };
     let call = Call { protocol: PROTOCOL, caller, request };
     match door::call(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
@@ -95,23 +115,36 @@ pub(super) fn in_process(
     lsp_gap: Option<Gap>,
     note: &str,
 ) -> Reply {
+    let nothing = async |_: &Engine| std::future::pending::<Infallible>().await;
+    let mut reply = beside_work(places, caller, request, lsp_gap, nothing);
+    reply.stderr.insert_str(0, note);
+    reply
+}
+
+fn beside_work(
+    places: &Places,
+    caller: Caller,
+    request: Request,
+    lsp_gap: Option<Gap>,
+    beside: impl AsyncFnOnce(&Engine) -> Infallible,
+) -> Reply {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return Reply::failed(1, &format!("moai-ralph: {error}")),
     };
-    let mut reply = runtime.block_on(async {
+    let reply = runtime.block_on(async {
         let engine = Engine::new(places.clone(), &Config::default(), lsp_gap);
         let reply = tokio::select! {
             outcome = engine.handle(caller, request) => outcome.reply,
+            never = beside(&engine) => match never {},
             _ = tokio::signal::ctrl_c() => Reply::failed(INTERRUPTED, "moai-ralph: interrupted"),
         };
         engine.stop().await;
         reply
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
-    reply.stderr.insert_str(0, note);
     reply
 }
 

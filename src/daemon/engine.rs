@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use super::changes;
 use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
+use super::progress::Progress;
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::ipc::Places;
@@ -24,6 +25,8 @@ pub struct Engine {
     /// Why language servers are not asked at all, where that is so.
     pub(super) lsp_gap: Option<Gap>,
     pub(super) started: Instant,
+    /// How far the work of the one request of a front door is.
+    pub(super) progress: Progress,
     ledger: Mutex<Ledger>,
     jobs: AtomicUsize,
 }
@@ -60,6 +63,7 @@ impl Engine {
             places,
             lsp_gap,
             started: Instant::now(),
+            progress: Progress::default(),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
         })
@@ -79,6 +83,12 @@ impl Engine {
             }
             Reply::failed(1, "moai-ralph: internal error; the daemon's log says more").into()
         })
+    }
+
+    /// How far the work is: files done, and all of them.
+    #[must_use]
+    pub fn progress(&self) -> (usize, usize) {
+        self.progress.read()
     }
 
     /// Puts back what a front door did not read.

@@ -141,12 +141,11 @@ async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
     let scanned = blocking(move || {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = snapshots.len().div_ceil(threads).max(1);
+        let one = |snapshot: &Snapshot| scan_one(RuleSet::built_in(), snapshot);
         std::thread::scope(|scope| {
             let shares: Vec<_> = snapshots
                 .chunks(share)
-                .map(|part| {
-                    (part, scope.spawn(|| part.iter().filter_map(scan_one).collect::<Vec<_>>()))
-                })
+                .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
                 .collect();
             let join =
                 |(part, share): (&[Snapshot], std::thread::ScopedJoinHandle<'_, Vec<Word>>)| {
@@ -181,9 +180,8 @@ pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
 }
 
 /// The scan's word on one file; `None` when no rule speaks about it.
-pub(super) fn scan_one(snapshot: &Snapshot) -> Option<Word> {
+pub(super) fn scan_one(rules: &RuleSet, snapshot: &Snapshot) -> Option<Word> {
     let begun = Instant::now();
-    let rules = RuleSet::built_in();
     if !rules.handles(&snapshot.path) {
         return None;
     }
@@ -397,7 +395,7 @@ fn prove(engine: &Engine, project: &Project, words: &[Word], epoch: u64) {
 }
 
 /// A file about which no sensor had a verdict was not checked; the first gap says why.
-fn split_unseen(
+pub(super) fn split_unseen(
     paths: impl Iterator<Item = RelPath>,
     words: &[Word],
 ) -> (Vec<RelPath>, Vec<Skipped>) {
@@ -424,7 +422,8 @@ fn split_unseen(
     (files, skipped)
 }
 
-fn evidence(
+/// What the words of all sensors say together.
+pub(super) fn evidence(
     files: Vec<RelPath>,
     skipped: Vec<Skipped>,
     words: Vec<Word>,
@@ -460,7 +459,7 @@ fn evidence(
     }
     fingerprint(&mut findings);
     let readings = readings.into_values().collect();
-    Evidence { files, skipped, readings, findings, older: 0 }
+    Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
 /// One gap for one sensor: a passing one before others, and of how many files it speaks.

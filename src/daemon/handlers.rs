@@ -17,6 +17,8 @@ mod post_tool_batch;
 mod post_tool_use;
 mod references;
 mod rename;
+mod reported;
+mod scan;
 mod server_list;
 mod server_logs;
 mod server_restart;
@@ -54,6 +56,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
     match request {
         Request::Hook { event, input } => hook::handle(engine, caller, &event, &input).await,
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
+        Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
         Request::References(lookup) => references::handle(engine, &caller, lookup).await.into(),
         Request::Definition(lookup) => definition::handle(engine, &caller, lookup).await.into(),
         Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),

@@ -141,7 +141,7 @@ pub(super) fn options(
 
 /// A file's text; `None` when it is not there. A project may hold anything under this name, so
 /// devices and pipes are not opened and the size is bounded.
-fn read(path: &Path) -> Result<Option<String>, String> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     use std::io::Read as _;
     let text = |meta: std::fs::Metadata| {
         if !meta.is_file() || meta.len() > SOURCE_BYTES_MAX {

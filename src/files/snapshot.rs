@@ -38,12 +38,24 @@ pub fn read(root: &Path, path: &Path) -> Result<Snapshot, Skipped> {
     let place = place(&root, path)?;
     let bytes = bytes_of(&place.absolute).map_err(|reason| skip(&reason))?;
     let relative = place.relative.ok_or_else(|| skip("a directory"))?;
+    text_of(relative, bytes).map_err(|reason| skip(&reason))
+}
+
+/// The same for bytes that came another way, under the path they stand for.
+pub fn given(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, Skipped> {
+    let name = path.to_string();
+    let text =
+        if bytes.len() as u64 > SOURCE_BYTES_MAX { Err(too_large()) } else { text_of(path, bytes) };
+    text.map_err(|reason| Skipped { path: name, reason })
+}
+
+fn text_of(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, String> {
     let hash = ContentHash::of(&bytes);
     if bytes.contains(&0) {
-        return Err(skip("binary"));
+        return Err("binary".to_owned());
     }
-    let text = String::from_utf8(bytes).map_err(|_| skip("not UTF-8"))?;
-    Ok(Snapshot { path: relative, text: text.into(), hash })
+    let text = String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned())?;
+    Ok(Snapshot { path, text: text.into(), hash })
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{count, counts, line, shown};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
-use crate::base::finding::{Finding, Severity};
+use crate::base::finding::{Finding, Severity, State};
 use crate::base::verdict::Verdict;
 
 /// How a report is written.
@@ -16,37 +16,65 @@ pub struct Style {
     pub shows_hints: bool,
 }
 
+/// Puts colours around words, where they are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Paint(pub(super) bool);
+
+impl Paint {
+    /// The text in the colour of an ANSI code.
+    pub(super) fn with(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// The ANSI code of a severity's colour.
+pub(super) fn color_of(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "31",
+        Severity::Warning => "33",
+        Severity::Info | Severity::Hint => "36",
+    }
+}
+
 /// The report of a check as text.
 #[must_use]
 pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
-    let paint = |code: &str, text: &str| {
-        if style.has_color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    };
+    let paint = Paint(style.has_color);
     let mut text = String::new();
-    let is_shown = |finding: &&Finding| style.shows_hints || finding.severity > Severity::Hint;
-    for finding in evidence.findings.iter().filter(is_shown) {
-        let code = match finding.severity {
-            Severity::Error => "31",
-            Severity::Warning => "33",
-            Severity::Info | Severity::Hint => "36",
-        };
+    for finding in evidence.findings.iter().filter(|finding| is_listed(evidence, finding, style)) {
         let line = line(finding);
         let word = finding.severity.as_str();
         let rest = line.strip_prefix(word).unwrap_or(&line);
-        let _ = writeln!(text, "{}{rest}", paint(code, word));
+        let known = if is_known(evidence, finding) { " [in the baseline]" } else { "" };
+        let _ = writeln!(text, "{}{rest}{known}", paint.with(color_of(finding.severity), word));
     }
-    for skipped in &evidence.skipped {
-        let _ = writeln!(
-            text,
-            "{} {} ({})",
-            paint("35", "skipped:"),
-            shown(&skipped.path),
-            skipped.reason
-        );
+    text + &after_findings(evidence, elapsed_ms, style)
+}
+
+/// Whether a finding is in the baseline that was given.
+pub(super) fn is_known(evidence: &Evidence, finding: &Finding) -> bool {
+    evidence.baseline.is_some() && finding.state == State::Existing
+}
+
+/// Whether a finding is listed: hints and what is known from before are noise.
+pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: Style) -> bool {
+    style.shows_hints || finding.severity > Severity::Hint && !is_known(evidence, finding)
+}
+
+/// What stands behind the findings: what was skipped or not measured, and the verdict.
+pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
+    let paint = Paint(style.has_color);
+    let mut text = String::new();
+    for (word, list) in [("skipped:", &evidence.skipped), ("left out:", &evidence.excluded)] {
+        for one in list {
+            let (word, path) = (paint.with("35", word), shown(&one.path));
+            let _ = writeln!(text, "{word} {path} ({})", one.reason);
+        }
     }
     for reading in &evidence.readings {
         if let Some(gap) = &reading.gap {
-            let _ = writeln!(text, "{} {} ({gap})", paint("35", "not measured:"), reading.sensor);
+            let word = paint.with("35", "not measured:");
+            let _ = writeln!(text, "{word} {} ({gap})", reading.sensor);
         }
     }
     let (code, word) = match evidence.verdict() {
@@ -54,7 +82,7 @@ pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
         Verdict::Dirty => ("31", "dirty"),
         Verdict::Unmeasured(_) => ("35", "unmeasured"),
     };
-    let _ = writeln!(text, "{}: {}", paint(code, word), summary(evidence, elapsed_ms));
+    let _ = writeln!(text, "{}: {}", paint.with(code, word), summary(evidence, elapsed_ms));
     text
 }
 
@@ -63,8 +91,14 @@ fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     if evidence.files_total() == 0 {
         return "there was nothing to measure".to_owned();
     }
-    let found = counts(evidence.findings.iter());
-    let found = if found.is_empty() { "nothing found".to_owned() } else { found };
+    let (known, new): (Vec<&Finding>, Vec<&Finding>) =
+        evidence.findings.iter().partition(|finding| is_known(evidence, finding));
+    let found = counts(new.into_iter());
+    let mut found = if found.is_empty() { "nothing found".to_owned() } else { found };
+    if let Some(baseline) = &evidence.baseline {
+        let (known, fixed) = (known.len(), baseline.fixed);
+        let _ = write!(found, " ; {known} in the baseline; {fixed} of it fixed");
+    }
     let sensors: Vec<String> = evidence.readings.iter().map(sensor).collect();
     let sensors =
         if sensors.is_empty() { String::new() } else { format!(" [{}]", sensors.join("; ")) };

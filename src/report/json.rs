@@ -14,8 +14,8 @@ use crate::looping::state::LoopState;
 /// `moai-ralph/report@1`.
 #[must_use]
 pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
-    let skipped =
-        evidence.skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason}));
+    let skipped = evidence.skipped.iter().chain(&evidence.excluded);
+    let skipped = skipped.map(|one| json!({"path": one.path, "reason": one.reason}));
     let mut summary = serde_json::Map::new();
     for severity in Severity::ALL {
         summary.insert(severity.as_str().to_owned(), json!(evidence.count(severity)));

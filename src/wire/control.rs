@@ -47,6 +47,8 @@ pub enum Request {
     },
     /// `check`.
     Check(Check),
+    /// `scan`.
+    Scan(Scan),
     /// `references`.
     References(Lookup),
     /// `definition`.
@@ -94,6 +96,23 @@ pub enum Request {
     DaemonStop,
 }
 
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// One document, `moai-ralph/report@1`.
+    Json,
+    /// One finding a line.
+    Jsonl,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// Workflow commands of GitHub.
+    Github,
+}
+
 /// Arguments of `check`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Check {
@@ -101,8 +120,9 @@ pub struct Check {
     pub paths: Vec<PathBuf>,
     /// The whole project.
     pub all: bool,
-    /// JSON instead of text.
-    pub json: bool,
+    /// How the report is written.
+    #[serde(default)]
+    pub format: Format,
     /// Colours in the text.
     pub color: bool,
     /// Hints in the text.
@@ -117,6 +137,44 @@ pub struct Check {
     pub no_scan: bool,
     /// Overall deadline in seconds.
     pub timeout_secs: u64,
+}
+
+/// Arguments of `scan`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Scan {
+    /// Files and folders, as typed; none means the project.
+    pub paths: Vec<PathBuf>,
+    /// Only files that differ from HEAD.
+    pub changed: bool,
+    /// A text in place of files.
+    pub stdin: Option<GivenText>,
+    /// Folders of rules beside the others, as typed.
+    pub rules: Vec<PathBuf>,
+    /// Folders of rules in place of all others, as typed.
+    pub only_rules: Vec<PathBuf>,
+    /// Files that usually hold secrets, too.
+    pub include_sensitive: bool,
+    /// How the report is written.
+    pub format: Format,
+    /// Colours in the text.
+    pub color: bool,
+    /// Hints in the text.
+    pub verbose: bool,
+    /// Lowest severity that fails: `error`, `warning` or `never`.
+    pub fail_on: String,
+    /// A gap does not fail.
+    pub allow_unmeasured: bool,
+}
+
+/// A text that is no file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GivenText {
+    /// Its bytes; more than a file may have are cut behind the first one too many.
+    pub bytes: Vec<u8>,
+    /// Its language, as a rule file names it.
+    pub language: Option<String>,
+    /// The path it stands for, relative to the root.
+    pub path: Option<PathBuf>,
 }
 
 /// A place in a file, as people count: lines and columns from 1, columns in UTF-16 units.

@@ -112,7 +112,10 @@ async fn scan_delta(
             }
             Before::Unknown => known.map(|(_, findings)| findings),
         };
-        (gather::scan_one(&now).unwrap_or_else(|| gather::scan_lost(&now)), before)
+        (
+            gather::scan_one(RuleSet::built_in(), &now).unwrap_or_else(|| gather::scan_lost(&now)),
+            before,
+        )
     });
     let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
     gather::remember(engine, project, std::slice::from_ref(&word));

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{REFUSED, UNMEASURED, load};
+use super::reported::{Measured, Wish, reply};
+use super::{REFUSED, load};
 use crate::base::evidence::Skipped;
-use crate::base::finding::Severity;
 use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX};
 use crate::base::path::RelPath;
-use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{Asked, Merely, gather};
 use crate::daemon::ledger::Affected;
 use crate::daemon::project::Project;
 use crate::lsp::blast::{Sought, ranked};
-use crate::report::{human, json, tools};
+use crate::report::human;
 use crate::wire::control::{Caller, Check, Reply};
 use crate::{files, git};
 
@@ -35,12 +34,19 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Some(Err(error)) => return Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
         None => return Reply::failed(REFUSED, "moai-ralph: the files could not be listed"),
     };
+    let wish = Wish {
+        format: check.format,
+        style: human::Style { has_color: check.color, shows_hints: check.verbose },
+        fail_on: check.fail_on.clone(),
+        allow_unmeasured: check.allow_unmeasured,
+        is_tool: caller.is_tool,
+    };
     let asked = Asked {
         files,
         skipped,
         lsp: project.config.lsp_enabled && !check.no_lsp,
         scan: project.config.scan_enabled && !check.no_scan,
-        threshold: if check.fail_on == "warning" { Severity::Warning } else { Severity::Error },
+        threshold: wish.threshold(),
         deadline: begun + Duration::from_secs(check.timeout_secs),
         merely,
     };
@@ -51,25 +57,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
             evidence.older
         );
     }
-    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let stdout = if check.json {
-        format!("{:#}\n", json::report(&project.root, &evidence, elapsed_ms))
-    } else {
-        let style = human::Style { has_color: check.color, shows_hints: check.verbose };
-        human::check(&evidence, elapsed_ms, style)
-    };
-    let code = match evidence.verdict() {
-        Verdict::Clean => 0,
-        // The verdict stays dirty; what fails is the user's to say.
-        Verdict::Dirty if check.fail_on == "never" => 0,
-        Verdict::Dirty => REFUSED,
-        Verdict::Unmeasured(_) if check.allow_unmeasured => 0,
-        // Nothing changed, so nothing that was asked for is left unmeasured.
-        Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
-        Verdict::Unmeasured(_) => UNMEASURED,
-    };
-    let document = caller.is_tool.then(|| tools::diagnostics(&evidence, &note).into());
-    Reply { stdout, document, stderr: note, code }
+    let measured = Measured { evidence, excerpts: None, note, may_be_empty };
+    reply(&project.root, &wish, measured, begun)
 }
 
 /// The files asked for.

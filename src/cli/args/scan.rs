@@ -1,0 +1,59 @@
+//! The arguments of `scan`.
+
+use std::path::PathBuf;
+
+use super::FailOn;
+use crate::wire::control::Format;
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ScanArgs {
+    /// Files and folders [default: the project]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+    /// The files that differ from HEAD, untracked ones too
+    #[arg(long, conflicts_with = "paths")]
+    pub(in crate::cli) changed: bool,
+    /// A text on stdin in place of files
+    #[arg(long, conflicts_with_all = ["paths", "changed"])]
+    pub(in crate::cli) stdin: bool,
+    /// The language of the text on stdin
+    #[arg(long, value_name = "LANG", requires = "stdin")]
+    pub(in crate::cli) lang: Option<String>,
+    /// The file that the text on stdin stands for, relative to the root
+    #[arg(long, value_name = "NAME", requires = "stdin")]
+    pub(in crate::cli) stdin_path: Option<PathBuf>,
+    /// A folder of rules beside the others; may be given several times
+    #[arg(long, value_name = "DIR", conflicts_with = "only_rules")]
+    pub(in crate::cli) rules: Vec<PathBuf>,
+    /// A folder of rules in place of all others; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) only_rules: Vec<PathBuf>,
+    /// Scan files that usually hold secrets, too
+    #[arg(long)]
+    pub(in crate::cli) include_sensitive: bool,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = ScanOutput::Text)]
+    pub(in crate::cli) format: ScanOutput,
+    /// Lowest severity that makes the verdict dirty
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub(in crate::cli) fail_on: FailOn,
+    /// Exit with 0 instead of 4 when something could not be measured
+    #[arg(long)]
+    pub(in crate::cli) allow_unmeasured: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum ScanOutput {
+    Text,
+    Json,
+    Jsonl,
+}
+
+impl ScanOutput {
+    pub(in crate::cli) fn format(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Json => Format::Json,
+            Self::Jsonl => Format::Jsonl,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The reply of `check` and `scan`: how evidence is written and which exit code it has.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::{REFUSED, UNMEASURED, ended};
+use crate::base::evidence::Evidence;
+use crate::base::finding::Severity;
+use crate::base::verdict::Verdict;
+use crate::report::excerpt::{self, Excerpts};
+use crate::report::{human, json, jsonl, tools};
+use crate::wire::control::{Format, Reply};
+
+/// How a report is wanted.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) format: Format,
+    pub(super) style: human::Style,
+    /// Lowest severity that fails: `error`, `warning` or `never`.
+    pub(super) fail_on: String,
+    /// A gap does not fail.
+    pub(super) allow_unmeasured: bool,
+    /// The answer is for a tool of an agent.
+    pub(super) is_tool: bool,
+}
+
+impl Wish {
+    /// The lowest severity that counts as dirty.
+    pub(super) fn threshold(&self) -> Severity {
+        if self.fail_on == "warning" { Severity::Warning } else { Severity::Error }
+    }
+}
+
+/// What was measured.
+pub(super) struct Measured {
+    pub(super) evidence: Evidence,
+    /// Lines of source; `None` writes findings without any.
+    pub(super) excerpts: Option<Excerpts>,
+    /// For the user, on stderr.
+    pub(super) note: String,
+    /// Whether no file at all is a fair answer: what changed may be nothing.
+    pub(super) may_be_empty: bool,
+}
+
+/// The reply about what was measured since `begun`.
+pub(super) fn reply(root: &Path, wish: &Wish, measured: Measured, begun: Instant) -> Reply {
+    let Measured { evidence, excerpts, note, may_be_empty } = measured;
+    let elapsed_ms = ended(begun);
+    let stdout = match (wish.format, &excerpts) {
+        (Format::Text, Some(excerpts)) => {
+            excerpt::scan(&evidence, excerpts, elapsed_ms, wish.style)
+        }
+        (Format::Text, None) => human::check(&evidence, elapsed_ms, wish.style),
+        (Format::Jsonl, _) => jsonl::findings(&evidence.findings),
+        (Format::Json | Format::Sarif | Format::Github, _) => {
+            format!("{:#}\n", json::report(root, &evidence, elapsed_ms))
+        }
+    };
+    let code = match evidence.verdict() {
+        Verdict::Clean => 0,
+        // The verdict stays dirty; what fails is the user's to say.
+        Verdict::Dirty if wish.fail_on == "never" => 0,
+        Verdict::Dirty => REFUSED,
+        Verdict::Unmeasured(_) if wish.allow_unmeasured => 0,
+        // Nothing changed, so nothing that was asked for is left unmeasured.
+        Verdict::Unmeasured(_) if may_be_empty && evidence.files_total() == 0 => 0,
+        Verdict::Unmeasured(_) => UNMEASURED,
+    };
+    let document = wish.is_tool.then(|| tools::diagnostics(&evidence, &note).into());
+    Reply { stdout, document, stderr: note, code }
+}
