@@ -1,6 +1,7 @@
 //! The words everything else is written in: text positions, paths, findings, verdicts, limits.
 //! Pure data and arithmetic. It must not know files, processes, protocols or clocks.
 
+pub mod baseline;
 pub mod change;
 pub mod delta;
 pub mod evidence;

@@ -83,7 +83,7 @@ fn execute(args: &Args) -> Reply {
             let request = Request::Check(Check {
                 paths: check.paths.clone(),
                 all: check.all,
-                format: if wants_json(args) { Format::Json } else { Format::Text },
+                format: if args.json { Format::Json } else { check.format.format() },
                 color: has_color(args.color),
                 verbose: args.verbose,
                 fail_on: check.fail_on.word().to_owned(),
@@ -91,6 +91,8 @@ fn execute(args: &Args) -> Reply {
                 no_lsp: check.no_lsp,
                 no_scan: check.no_scan,
                 timeout_secs: check.timeout,
+                baseline: check.baseline.clone(),
+                write_baseline: check.write_baseline.clone(),
             });
             door::ask(args.root.as_deref(), request, check.no_daemon)
         }
@@ -119,17 +121,17 @@ fn execute(args: &Args) -> Reply {
     if is_quiet {
         // A document was asked for by name; the exit code says the rest.
         reply.stderr.clear();
-        if !wants_json(args) {
+        if !wants_document(args) {
             reply.stdout.clear();
         }
     }
     reply
 }
 
-fn wants_json(args: &Args) -> bool {
+fn wants_document(args: &Args) -> bool {
     args.json
         || match &args.command {
-            Command::Check(check) => check.format == Output::Json,
+            Command::Check(check) => check.format != Output::Text,
             Command::Scan(wish) => scan::format(args, wish) != Format::Text,
             _ => false,
         }

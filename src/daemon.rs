@@ -1,6 +1,7 @@
 //! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
 //! daemon, and one handler per request.
 
+mod baselines;
 mod blast;
 mod changes;
 mod edit_tree;

@@ -3,6 +3,7 @@
 //! languages, sensors and git's index are none of its business.
 
 mod private;
+mod replace;
 mod search;
 mod snapshot;
 mod stamps;
@@ -16,6 +17,7 @@ use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
 pub use private::private_dir;
+pub use replace::replace;
 pub use search::{Found, search};
 pub use snapshot::{Snapshot, given, read};
 pub use stamps::{Stamp, stamps};

@@ -6,12 +6,14 @@ pub mod answers;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;
+pub mod github;
 pub mod human;
 pub mod json;
 pub mod jsonl;
 pub mod loops;
 pub mod notice;
 pub mod rename;
+pub mod sarif;
 pub mod servers;
 pub mod tools;
 

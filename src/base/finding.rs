@@ -112,8 +112,17 @@ impl Finding {
     /// without the line numbers that a message quotes.
     #[must_use]
     pub fn identity(&self) -> String {
-        let anchor = without_lines(&one_line(&self.anchor, MESSAGE_CHARS_MAX));
-        [&self.sensor, &self.code, self.path.as_str(), &anchor].join("\0")
+        [&self.sensor, &self.code, self.path.as_str(), &self.plain_anchor()].join("\0")
+    }
+
+    /// Hash of the anchor as the identity takes it: 16 hex digits.
+    #[must_use]
+    pub fn anchor_hash(&self) -> String {
+        ContentHash::of(self.plain_anchor().as_bytes()).short()
+    }
+
+    fn plain_anchor(&self) -> String {
+        without_lines(&one_line(&self.anchor, MESSAGE_CHARS_MAX))
     }
 }
 

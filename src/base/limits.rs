@@ -321,3 +321,5 @@ pub const RULE_FILES_MAX: usize = 10_000;
 pub const PROGRESS_SHOWN_MS_MIN: u64 = 1_000;
 /// Pause between two looks at how far the work is, in milliseconds.
 pub const PROGRESS_LOOK_MS: u64 = 100;
+/// A baseline's file, in bytes.
+pub const BASELINE_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::wire::control::Format;
+
 /// Makes a coding agent's work verifiable while it works: fresh diagnostics, structural scan, and
 /// a Stop that means done.
 ///
@@ -95,6 +97,12 @@ pub(super) struct CheckArgs {
     /// Exit with 0 instead of 4 when something could not be measured
     #[arg(long)]
     pub(super) allow_unmeasured: bool,
+    /// Known findings, which do not fail
+    #[arg(long, value_name = "FILE")]
+    pub(super) baseline: Option<PathBuf>,
+    /// Write what is found as known findings
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_baseline: Option<PathBuf>,
     /// Do not ask language servers
     #[arg(long)]
     pub(super) no_lsp: bool,
@@ -180,6 +188,19 @@ impl Spot {
 pub(super) enum Output {
     Text,
     Json,
+    Sarif,
+    Github,
+}
+
+impl Output {
+    pub(super) fn format(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Json => Format::Json,
+            Self::Sarif => Format::Sarif,
+            Self::Github => Format::Github,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

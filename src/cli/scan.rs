@@ -30,6 +30,8 @@ pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
         verbose: args.verbose,
         fail_on: scan.fail_on.word().to_owned(),
         allow_unmeasured: scan.allow_unmeasured,
+        baseline: scan.baseline.clone(),
+        write_baseline: scan.write_baseline.clone(),
     });
     let is_shown = std::io::stderr().is_terminal() && !args.quiet;
     door::ask_here(args.root.as_deref(), request, async |engine| {

@@ -87,7 +87,7 @@ pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Style)
 }
 
 /// What was found in how many files, and each sensor's share.
-fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
+pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     if evidence.files_total() == 0 {
         return "there was nothing to measure".to_owned();
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::evidence::{Compared, Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::text::Position;
 use crate::base::verdict::Verdict;
@@ -20,7 +20,7 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
     for severity in Severity::ALL {
         summary.insert(severity.as_str().to_owned(), json!(evidence.count(severity)));
     }
-    json!({
+    let mut report = json!({
         "schema": "moai-ralph/report@1",
         "root": root.to_string_lossy(),
         "verdict": word(&evidence.verdict()),
@@ -31,7 +31,11 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
         "sensors": evidence.readings.iter().map(sensor).collect::<Vec<_>>(),
         "findings": evidence.findings.iter().map(finding).collect::<Vec<_>>(),
         "summary": summary,
-    })
+    });
+    if let Some(Compared { known, new, fixed }) = evidence.baseline {
+        report["baseline"] = json!({"known": known, "new": new, "fixed": fixed});
+    }
+    report
 }
 
 fn sensor(reading: &Reading) -> Value {

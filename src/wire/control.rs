@@ -137,6 +137,12 @@ pub struct Check {
     pub no_scan: bool,
     /// Overall deadline in seconds.
     pub timeout_secs: u64,
+    /// Known findings, as a file named in the working directory.
+    #[serde(default)]
+    pub baseline: Option<PathBuf>,
+    /// Where the findings are written as known.
+    #[serde(default)]
+    pub write_baseline: Option<PathBuf>,
 }
 
 /// Arguments of `scan`.
@@ -164,6 +170,12 @@ pub struct Scan {
     pub fail_on: String,
     /// A gap does not fail.
     pub allow_unmeasured: bool,
+    /// Known findings, as a file named in the working directory.
+    #[serde(default)]
+    pub baseline: Option<PathBuf>,
+    /// Where the findings are written as known.
+    #[serde(default)]
+    pub write_baseline: Option<PathBuf>,
 }
 
 /// A text that is no file.

@@ -20,6 +20,7 @@ mod plugin;
 mod queries;
 mod rename;
 mod sandbox;
+mod scan;
 mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;

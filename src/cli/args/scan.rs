@@ -36,6 +36,12 @@ pub(in crate::cli) struct ScanArgs {
     /// Lowest severity that makes the verdict dirty
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,
+    /// Known findings, which do not fail
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) baseline: Option<PathBuf>,
+    /// Write what is found as known findings
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) write_baseline: Option<PathBuf>,
     /// Exit with 0 instead of 4 when something could not be measured
     #[arg(long)]
     pub(in crate::cli) allow_unmeasured: bool,
@@ -46,6 +52,8 @@ pub(in crate::cli) enum ScanOutput {
     Text,
     Json,
     Jsonl,
+    Sarif,
+    Github,
 }
 
 impl ScanOutput {
@@ -54,6 +62,8 @@ impl ScanOutput {
             Self::Text => Format::Text,
             Self::Json => Format::Json,
             Self::Jsonl => Format::Jsonl,
+            Self::Sarif => Format::Sarif,
+            Self::Github => Format::Github,
         }
     }
 }

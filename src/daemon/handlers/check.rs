@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::reported::{Measured, Wish, reply};
+use super::reported::{Measured, Wish, baselines, reply};
 use super::{REFUSED, load};
 use crate::base::evidence::Skipped;
 use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX};
@@ -25,6 +25,10 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    let baselines = match baselines(caller, &check.baseline, &check.write_baseline) {
+        Ok(baselines) => baselines,
+        Err(reply) => return reply,
+    };
     let found = {
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         blocking(move || find(&project, &caller, &check)).await
@@ -39,6 +43,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         style: human::Style { has_color: check.color, shows_hints: check.verbose },
         fail_on: check.fail_on.clone(),
         allow_unmeasured: check.allow_unmeasured,
+        baselines,
         is_tool: caller.is_tool,
     };
     let asked = Asked {

@@ -1,15 +1,17 @@
 //! The reply of `check` and `scan`: how evidence is written and which exit code it has.
 
-use std::path::Path;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{REFUSED, UNMEASURED, ended};
+use super::{INVALID, REFUSED, UNMEASURED, ended};
 use crate::base::evidence::Evidence;
 use crate::base::finding::Severity;
 use crate::base::verdict::Verdict;
+use crate::daemon::baselines::Baselines;
 use crate::report::excerpt::{self, Excerpts};
-use crate::report::{human, json, jsonl, tools};
-use crate::wire::control::{Format, Reply};
+use crate::report::{github, human, json, jsonl, sarif, tools};
+use crate::wire::control::{Caller, Format, Reply};
 
 /// How a report is wanted.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Wish {
     pub(super) fail_on: String,
     /// A gap does not fail.
     pub(super) allow_unmeasured: bool,
+    /// What findings are compared with, and where they are kept.
+    pub(super) baselines: Baselines,
     /// The answer is for a tool of an agent.
     pub(super) is_tool: bool,
 }
@@ -42,9 +46,30 @@ pub(super) struct Measured {
     pub(super) may_be_empty: bool,
 }
 
+/// The baselines that a caller names, read before anything is measured; the error is the reply that
+/// says which file cannot be used.
+pub(super) fn baselines(
+    caller: &Caller,
+    known: &Option<PathBuf>,
+    write: &Option<PathBuf>,
+) -> Result<Baselines, Reply> {
+    Baselines::read(&caller.cwd, known.as_deref(), write.as_deref())
+        .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
+}
+
 /// The reply about what was measured since `begun`.
 pub(super) fn reply(root: &Path, wish: &Wish, measured: Measured, begun: Instant) -> Reply {
-    let Measured { evidence, excerpts, note, may_be_empty } = measured;
+    let Measured { mut evidence, excerpts, mut note, may_be_empty } = measured;
+    let is_written = match wish.baselines.apply(root, &mut evidence, wish.threshold()) {
+        Ok(told) => {
+            note.push_str(&told);
+            true
+        }
+        Err(error) => {
+            let _ = writeln!(note, "moai-ralph: {error}");
+            false
+        }
+    };
     let elapsed_ms = ended(begun);
     let stdout = match (wish.format, &excerpts) {
         (Format::Text, Some(excerpts)) => {
@@ -52,11 +77,12 @@ pub(super) fn reply(root: &Path, wish: &Wish, measured: Measured, begun: Instant
         }
         (Format::Text, None) => human::check(&evidence, elapsed_ms, wish.style),
         (Format::Jsonl, _) => jsonl::findings(&evidence.findings),
-        (Format::Json | Format::Sarif | Format::Github, _) => {
-            format!("{:#}\n", json::report(root, &evidence, elapsed_ms))
-        }
+        (Format::Json, _) => format!("{:#}\n", json::report(root, &evidence, elapsed_ms)),
+        (Format::Sarif, _) => format!("{:#}\n", sarif::log(root, &evidence)),
+        (Format::Github, _) => github::commands(&evidence, elapsed_ms),
     };
     let code = match evidence.verdict() {
+        _ if !is_written => REFUSED,
         Verdict::Clean => 0,
         // The verdict stays dirty; what fails is the user's to say.
         Verdict::Dirty if wish.fail_on == "never" => 0,

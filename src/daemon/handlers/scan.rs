@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::reported::{Measured, Wish, reply};
+use super::reported::{Measured, Wish, baselines, reply};
 use super::{INVALID, REFUSED, load};
 use crate::base::evidence::Skipped;
 use crate::base::finding::Severity;
@@ -32,11 +32,16 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    let baselines = match baselines(caller, &wished.baseline, &wished.write_baseline) {
+        Ok(baselines) => baselines,
+        Err(reply) => return reply,
+    };
     let wish = Wish {
         format: wished.format,
         style: Style { has_color: wished.color, shows_hints: wished.verbose },
         fail_on: wished.fail_on.clone(),
         allow_unmeasured: wished.allow_unmeasured,
+        baselines,
         is_tool: caller.is_tool,
     };
     let measured = {

@@ -1,0 +1,245 @@
+//! A baseline: the findings that are known and accepted, with how often each occurs. No line number
+//! is in it, so it outlives moved lines; and what is missing under the name of a file that is gone
+//! may be found under another name. It must not know how it is stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evidence::{Compared, Evidence};
+use super::finding::{Finding, Severity, State};
+
+/// What makes two findings of different runs the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Who said so.
+    pub sensor: String,
+    /// The sensor's code; may be empty.
+    pub code: String,
+    /// Hash of the anchor: 16 hex digits. The anchor itself may hold a secret that was found.
+    pub anchor: String,
+}
+
+impl Known {
+    fn of(finding: &Finding) -> Self {
+        Self {
+            path: finding.path.to_string(),
+            sensor: finding.sensor.clone(),
+            code: finding.code.clone(),
+            anchor: finding.anchor_hash(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// Whether both are the same but for the file.
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.sensor, &self.code, &self.anchor) == (&other.sensor, &other.code, &other.anchor)
+    }
+}
+
+/// Known findings with their numbers of occurrences, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline(BTreeMap<Known, usize>);
+
+impl Baseline {
+    /// The baseline of these findings.
+    #[must_use]
+    pub fn of(findings: &[Finding]) -> Self {
+        let mut baseline = Self::default();
+        for finding in findings {
+            baseline.add(Known::of(finding), 1);
+        }
+        baseline
+    }
+
+    /// Adds occurrences.
+    pub fn add(&mut self, known: Known, count: usize) {
+        *self.0.entry(known).or_default() += count;
+    }
+
+    /// What is in it, sorted.
+    pub fn entries(&self) -> impl Iterator<Item = (&Known, usize)> {
+        self.0.iter().map(|(known, count)| (known, *count))
+    }
+
+    /// Takes over what this run cannot say anything about: entries of files that are there and were
+    /// not measured by their sensor.
+    pub fn keep_unmeasured(&mut self, old: &Self, evidence: &Evidence, is_there: &IsThere<'_>) {
+        let looked = Looked::of(evidence);
+        for (known, count) in old.entries() {
+            if !looked.at(known) && is_there(&known.path) {
+                self.0.entry(known.clone()).or_insert(count);
+            }
+        }
+    }
+
+    /// Marks every finding as existing or introduced. What is at or above the threshold and known
+    /// makes its sensor dirty no more.
+    pub fn apply(&self, evidence: &mut Evidence, threshold: Severity, is_there: &IsThere<'_>) {
+        let mut left = self.clone();
+        for finding in &mut evidence.findings {
+            let is_known = left.take(&Known::of(finding));
+            finding.state = if is_known { State::Existing } else { State::Introduced };
+        }
+        self.follow_renamed(&mut left, &mut evidence.findings, is_there);
+        let looked = Looked::of(evidence);
+        let is_fixed =
+            |known: &Known| looked.at(known) || looked.spoke(known) && !is_there(&known.path);
+        let fixed = left.entries().filter(|(known, _)| is_fixed(known)).map(|(_, count)| count);
+        let fixed = fixed.sum();
+        let is_new = |finding: &&Finding| finding.state == State::Introduced;
+        let new = evidence.findings.iter().filter(is_new).count();
+        let known = evidence.findings.len() - new;
+        evidence.baseline = Some(Compared { known, new, fixed });
+        for reading in &mut evidence.readings {
+            let counts = |finding: &&Finding| {
+                finding.sensor == reading.sensor && finding.severity >= threshold
+            };
+            let mut own = evidence.findings.iter().filter(counts).peekable();
+            // What is dirty without a finding, such as a failed check, stays so.
+            if own.peek().is_some() {
+                reading.dirty = own.any(|finding| finding.state == State::Introduced);
+            }
+        }
+    }
+
+    /// A file that the baseline does not know may be one that it knows under a name that is gone.
+    /// One with the same last name is taken first.
+    fn follow_renamed(&self, left: &mut Self, findings: &mut [Finding], is_there: &IsThere<'_>) {
+        let known_files: BTreeSet<&str> = self.0.keys().map(|known| known.path.as_str()).collect();
+        let gone: BTreeSet<String> = known_files
+            .iter()
+            .filter(|path| !is_there(path))
+            .map(|path| (*path).to_owned())
+            .collect();
+        if gone.is_empty() {
+            return;
+        }
+        for is_name_kept in [true, false] {
+            let unknown = findings.iter_mut().filter(|finding| {
+                finding.state == State::Introduced && !known_files.contains(finding.path.as_str())
+            });
+            for finding in unknown {
+                let sought = Known::of(finding);
+                let fits = |known: &&Known| {
+                    gone.contains(&known.path)
+                        && known.is_like(&sought)
+                        && (!is_name_kept || known.name() == sought.name())
+                };
+                let Some(old) = left.0.keys().find(fits).cloned() else { continue };
+                left.take(&old);
+                finding.state = State::Existing;
+            }
+        }
+    }
+
+    /// Takes one occurrence out, when there is one.
+    fn take(&mut self, known: &Known) -> bool {
+        let Some(count) = self.0.get_mut(known) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.0.remove(known);
+        }
+        true
+    }
+}
+
+/// Whether a file, named relative to the root, is there.
+pub type IsThere<'f> = dyn Fn(&str) -> bool + 'f;
+
+/// What a run looked at.
+struct Looked<'e> {
+    files: BTreeSet<&'e str>,
+    sensors: BTreeSet<&'e str>,
+}
+
+impl<'e> Looked<'e> {
+    fn of(evidence: &'e Evidence) -> Self {
+        let whole = evidence.readings.iter().filter(|reading| reading.gap.is_none());
+        Self {
+            files: evidence.files.iter().map(super::path::RelPath::as_str).collect(),
+            sensors: whole.map(|reading| reading.sensor.as_str()).collect(),
+        }
+    }
+
+    /// Whether its sensor spoke wholly.
+    fn spoke(&self, known: &Known) -> bool {
+        self.sensors.contains(known.sensor.as_str())
+    }
+
+    /// Whether its sensor spoke wholly, also about its file.
+    fn at(&self, known: &Known) -> bool {
+        self.spoke(known) && self.files.contains(known.path.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::evidence::{Reading, SensorKind};
+    use crate::base::finding::tests::finding;
+    use crate::base::verdict::{Cause, Gap, Verdict};
+
+    fn evidence(findings: Vec<Finding>) -> Evidence {
+        let mut files: Vec<_> = findings.iter().map(|finding| finding.path.clone()).collect();
+        files.dedup();
+        let reading = Reading { dirty: true, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
+        Evidence { files, findings, readings: vec![reading], ..Evidence::default() }
+    }
+
+    fn compared(old: &[Finding], now: Vec<Finding>, there: &[&str]) -> (Compared, Verdict) {
+        let mut evidence = evidence(now);
+        let is_there = |path: &str| there.contains(&path);
+        Baseline::of(old).apply(&mut evidence, Severity::Error, &is_there);
+        (evidence.baseline.expect("it was compared"), evidence.verdict())
+    }
+
+    #[test]
+    fn moved_lines_are_known_and_one_occurrence_more_is_new() {
+        let old = [finding("a.py", 3, "x"), finding("a.py", 9, "x"), finding("a.py", 1, "y")];
+        let now = vec![finding("a.py", 30, "x"), finding("a.py", 90, "x")];
+        let (counts, verdict) = compared(&old, now.clone(), &["a.py"]);
+        assert_eq!(counts, Compared { known: 2, new: 0, fixed: 1 });
+        assert_eq!(verdict, Verdict::Clean);
+        let more = [now, vec![finding("a.py", 95, "x")]].concat();
+        let (counts, verdict) = compared(&old, more, &["a.py"]);
+        assert_eq!(counts, Compared { known: 2, new: 1, fixed: 1 });
+        assert_eq!(verdict, Verdict::Dirty);
+    }
+
+    #[test]
+    fn a_renamed_file_keeps_what_is_known_of_it_and_a_copy_does_not() {
+        let old = [finding("old/a.py", 3, "x"), finding("old/b.py", 3, "x")];
+        let moved = || vec![finding("new/a.py", 3, "x")];
+        let (counts, _) = compared(&old, moved(), &["new/a.py", "old/b.py"]);
+        assert_eq!(counts, Compared { known: 1, new: 0, fixed: 0 });
+        let (counts, _) = compared(&old, moved(), &["new/a.py", "old/a.py", "old/b.py"]);
+        assert_eq!(counts, Compared { known: 0, new: 1, fixed: 0 });
+        // Each occurrence stands for one finding, whatever the new names are.
+        let twice = vec![finding("c.py", 3, "x"), finding("d.py", 3, "x"), finding("e.py", 1, "x")];
+        let (counts, _) = compared(&old, twice, &["c.py", "d.py", "e.py"]);
+        assert_eq!(counts, Compared { known: 2, new: 1, fixed: 0 });
+    }
+
+    #[test]
+    fn what_was_not_measured_is_neither_fixed_nor_forgotten() {
+        let old = Baseline::of(&[finding("a.py", 3, "x"), finding("b.py", 3, "x")]);
+        let is_there = |path: &str| path != "gone.py";
+        let mut now = evidence(vec![finding("b.py", 3, "z")]);
+        old.apply(&mut now, Severity::Error, &is_there);
+        assert_eq!(now.baseline, Some(Compared { known: 0, new: 1, fixed: 1 }));
+        let written = |now: &Evidence| {
+            let mut new = Baseline::of(&now.findings);
+            new.keep_unmeasured(&old, now, &is_there);
+            new.entries().map(|(known, _)| format!("{} {}", known.path, known.code)).collect()
+        };
+        let kept: Vec<String> = written(&now);
+        assert_eq!(kept, ["a.py x", "b.py z"]);
+        now.readings[0].gap = Some(Gap::new(Cause::Crashed, "it ended"));
+        let kept: Vec<String> = written(&now);
+        assert_eq!(kept, ["a.py x", "b.py x", "b.py z"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Baselines on disk: read before anything is measured, applied to what was found, written whole.
+//! It must not know how a finding is made.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::base::baseline::Baseline;
+use crate::base::evidence::Evidence;
+use crate::base::finding::Severity;
+use crate::base::limits::BASELINE_BYTES_MAX;
+use crate::files;
+use crate::wire::baseline;
+
+/// The baselines of one run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Baselines {
+    /// What findings are compared with.
+    known: Option<Baseline>,
+    /// Where the new one goes, and what is there now.
+    write: Option<(PathBuf, Baseline)>,
+}
+
+impl Baselines {
+    /// Reads the file to compare with and the one that will be written over, both as typed in a
+    /// folder. The error is one line: a file that is not there, or is no baseline. That no other
+    /// file is overwritten by mistake is worth the look.
+    pub(super) fn read(
+        folder: &Path,
+        known: Option<&Path>,
+        write: Option<&Path>,
+    ) -> Result<Self, String> {
+        let text = |path: &Path| bounded(path).transpose();
+        let parsed = |path: &Path, text: Result<String, String>| {
+            let baseline = text.and_then(|text| baseline::parse(&text));
+            baseline.map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let known = match known.map(|path| folder.join(path)) {
+            None => None,
+            Some(path) => Some(match text(&path) {
+                Some(text) => parsed(&path, text)?,
+                None => {
+                    let hint = "does not exist; --write-baseline makes one";
+                    return Err(format!("{}: {hint}", path.display()));
+                }
+            }),
+        };
+        let write = match write.map(|path| folder.join(path)) {
+            None => None,
+            Some(path) => {
+                let old = text(&path).map(|text| parsed(&path, text)).transpose()?;
+                Some((path, old.unwrap_or_default()))
+            }
+        };
+        Ok(Self { known, write })
+    }
+
+    /// Compares, and writes the new baseline; what is in it then is known. Yields what to tell the
+    /// user; the error is a file that could not be written.
+    pub(super) fn apply(
+        &self,
+        root: &Path,
+        evidence: &mut Evidence,
+        threshold: Severity,
+    ) -> Result<String, String> {
+        let is_there = |path: &str| root.join(path).symlink_metadata().is_ok();
+        let Some((path, old)) = &self.write else {
+            if let Some(known) = &self.known {
+                known.apply(evidence, threshold, &is_there);
+            }
+            return Ok(String::new());
+        };
+        let mut new = Baseline::of(&evidence.findings);
+        new.keep_unmeasured(old, evidence, &is_there);
+        let count: usize = new.entries().map(|(_, count)| count).sum();
+        files::replace(path, baseline::text(&new).as_bytes())
+            .map_err(|error| format!("{}: not written: {error}", path.display()))?;
+        let fixed = self.known.as_ref().map(|known| {
+            known.apply(evidence, threshold, &is_there);
+            evidence.baseline.map_or(0, |compared| compared.fixed)
+        });
+        new.apply(evidence, threshold, &is_there);
+        if let (Some(compared), Some(fixed)) = (&mut evidence.baseline, fixed) {
+            compared.fixed = fixed;
+        }
+        Ok(format!("moai-ralph: {}: {count} findings written\n", path.display()))
+    }
+}
+
+/// A file's text; `None` when it is not there.
+fn bounded(path: &Path) -> Result<Option<String>, String> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+    };
+    let is_file = file.metadata().is_ok_and(|it| it.is_file() && it.len() <= BASELINE_BYTES_MAX);
+    if !is_file {
+        return Err(format!("not a regular file of at most {BASELINE_BYTES_MAX} bytes"));
+    }
+    let mut text = String::new();
+    let read = file.take(BASELINE_BYTES_MAX).read_to_string(&mut text);
+    read.map(|_| Some(text)).map_err(|error| error.to_string())
+}
