@@ -171,9 +171,10 @@ fn main() {
 }
 
 fn print(counts: &BTreeMap<(String, String), Count>) {
-    let share = |part: usize, whole: usize| match whole {
-        0 => "-".to_owned(),
-        _ => {
+    let share = |part: usize, whole: usize| {
+        if whole == 0 {
+            "-".to_owned()
+        } else {
             let hundredths = (part * 100 + whole / 2) / whole;
             format!("{}.{:02}", hundredths / 100, hundredths % 100)
         }
