@@ -172,12 +172,8 @@ fn main() {
 
 fn print(counts: &BTreeMap<(String, String), Count>) {
     let share = |part: usize, whole: usize| {
-        if whole == 0 {
-            "-".to_owned()
-        } else {
-            let hundredths = (part * 100 + whole / 2) / whole;
-            format!("{}.{:02}", hundredths / 100, hundredths % 100)
-        }
+        let hundredths = (part * 100 + whole / 2).checked_div(whole);
+        hundredths.map_or("-".to_owned(), |it| format!("{}.{:02}", it / 100, it % 100))
     };
     println!(
         "{:<12} {:<9} {:>6} {:>6} {:>6} {:>6} {:>10} {:>7}",
