@@ -8,6 +8,7 @@ pub mod engine;
 mod gather;
 mod handlers;
 mod kept_lines;
+mod kept_scans;
 mod ledger;
 pub mod lifecycle;
 mod log;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
-pub use private::private_dir;
+pub use private::{private_dir, read_private, write_private};
 pub use search::{Found, search};
 pub use snapshot::{Snapshot, read};
 pub use stamps::{Stamp, stamps};

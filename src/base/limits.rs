@@ -312,3 +312,10 @@ pub const NEW_FILE_SECS_MAX: u64 = 60;
 pub const NEW_FILES_OPENED_MAX: usize = 16;
 /// Time for the shortest diff of one file; after it a longer one will do.
 pub const DIFF_MS_MAX: u64 = 500;
+/// Bytes of kept scan results of one project and one set of rules; what was not asked for lately
+/// goes first.
+pub const KEPT_SCANS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Sets of rules whose scan results are kept of one project; the oldest file goes first.
+pub const KEPT_SCANS_SETS_MAX: usize = 4;
+/// Rule files that are read of one project; more are said to be unread.
+pub const RULE_FILES_MAX: usize = 2_000;

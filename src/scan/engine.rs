@@ -2,18 +2,23 @@
 //! rules, places and gaps. It must not know where rules or texts come from.
 
 mod compile;
+mod globs;
 mod grammar;
+mod inject;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ast_grep_config::{CombinedScan, RuleConfig, Severity as EngineSeverity};
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
-use self::compile::CompiledRule;
+pub(super) use self::compile::{Rule, Utils};
+pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
+pub(super) use self::inject::Injector;
 use super::language::Language;
-use super::rules::{Fault, RuleInfo, RuleSpec};
+use super::rules::RuleInfo;
 use crate::base::finding::Severity;
 use crate::base::limits::TREE_DEPTH_MAX;
 use crate::base::path::RelPath;
@@ -21,10 +26,10 @@ use crate::base::verdict::{Cause, Gap};
 
 type Document = StrDoc<Grammar>;
 
-/// The usable rules of one language.
+/// The rules of one language.
 pub(super) struct Engine {
     language: Language,
-    rules: Vec<CompiledRule>,
+    pub(super) rules: Vec<Arc<Rule>>,
 }
 
 /// One match of one rule.
@@ -37,31 +42,25 @@ pub(super) struct Match {
 }
 
 impl Engine {
-    /// Compiles the rules of a language; those that cannot be compiled are faults.
-    pub(super) fn compile(language: Language, specs: &[RuleSpec]) -> (Self, Vec<Fault>) {
-        let (rules, faults) = compile::compile(language, specs);
-        (Self { language, rules }, faults)
-    }
-
-    /// The ids of the usable rules.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.rules.iter().map(|rule| rule.id.as_str())
+    pub(super) fn new(language: Language, rules: Vec<Arc<Rule>>) -> Self {
+        Self { language, rules }
     }
 
     /// What the findings of a rule carry.
     pub(super) fn info(&self, id: &str) -> RuleInfo {
-        let rule = self.rules.iter().find(|rule| rule.id == id);
-        rule.map(|rule| rule.info.clone()).unwrap_or_default()
+        let rule = self.rules.iter().find(|rule| rule.spec.id == id);
+        rule.map(|rule| rule.spec.info.clone()).unwrap_or_default()
     }
 
     /// Whether a rule speaks about this path.
     pub(super) fn handles(&self, path: &RelPath) -> bool {
-        !self.rules_for(path).is_empty()
+        self.rules.iter().any(|rule| rule.admits(path))
     }
 
+    /// The rules that speak about this path and work; the others know what is wrong with them.
     fn rules_for(&self, path: &RelPath) -> Vec<&RuleConfig<Grammar>> {
-        let grammar = Grammar::from(self.language);
-        self.rules.iter().filter_map(|rule| rule.for_path(path, grammar)).collect()
+        let admitting = self.rules.iter().filter(|rule| rule.admits(path));
+        admitting.filter_map(|rule| rule.config().ok()).collect()
     }
 
     /// All matches that no comment suppresses, in no particular order, and what kept the text from

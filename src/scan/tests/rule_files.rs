@@ -78,7 +78,8 @@ fn failed_snippets(
 
 #[test]
 fn every_rule_finds_its_invalid_snippets_and_spares_its_valid_ones() {
-    let wrong: Vec<String> = FILES.iter().flat_map(|(name, text)| complaints(name, text)).collect();
+    let wrong: Vec<String> =
+        FILES.iter().flat_map(|file| complaints(file.name, file.text)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -87,6 +88,22 @@ fn no_built_in_rule_is_broken_and_no_id_is_taken_twice() {
     let rules = RuleSet::built_in();
     assert_eq!(rules.broken(), []);
     assert_eq!(rules.rule_count(), FILES.len());
+}
+
+/// What is known of a file before it is read decides whether it is read at all.
+#[test]
+fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
+    for (index, file) in FILES.iter().enumerate() {
+        let [spec] = builtin::parsed(index).specs.as_slice() else { panic!("{}", file.name) };
+        let spoken: Vec<Language> =
+            Language::ALL.into_iter().filter(|language| file.speaks(*language)).collect();
+        let mut languages = spec.languages.clone();
+        languages.sort_unstable();
+        assert!(!file.languages.is_empty(), "{}: `languages` is not on one line", file.name);
+        assert_eq!(spoken, languages, "{}", file.name);
+        assert_eq!(file.has_globs, spec.has_globs(), "{}", file.name);
+        assert_eq!(file.id(), spec.id, "{}", file.name);
+    }
 }
 
 /// A rule with missing parts or wrong snippets is complained about, so the test above can fail.
