@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut table = String::from("&[\n");
     for name in names(&root.join(FOLDER))? {
-        if !Path::new(&name).extension().is_some_and(|extension| extension == "yml") {
+        if Path::new(&name).extension().is_none_or(|extension| extension != "yml") {
             continue;
         }
         let text = fs::read_to_string(root.join(FOLDER).join(&name))?;

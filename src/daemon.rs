@@ -14,5 +14,6 @@ pub mod lifecycle;
 mod log;
 mod look;
 mod project;
+mod project_rules;
 mod queries;
 mod untold;

@@ -315,6 +315,8 @@ pub const DIFF_MS_MAX: u64 = 500;
 /// Bytes of kept scan results of one project and one set of rules; what was not asked for lately
 /// goes first.
 pub const KEPT_SCANS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Files of one question from which on kept scan results are read.
+pub const KEPT_SCANS_FILES_MIN: usize = 50;
 /// Sets of rules whose scan results are kept of one project; the oldest file goes first.
 pub const KEPT_SCANS_SETS_MAX: usize = 4;
 /// Rule files that are read of one project; more are said to be unread.

@@ -42,14 +42,14 @@ impl KeptScans {
     }
 
     /// Adds what was scanned and writes all of it, when there is something new.
-    pub(super) fn save<'a>(
+    pub(super) fn save(
         mut self,
         rules: &RuleSet,
-        scanned: impl IntoIterator<Item = (&'a RelPath, ContentHash, &'a ScanOutcome)>,
+        scanned: impl IntoIterator<Item = (RelPath, ContentHash, ScanOutcome)>,
     ) {
         for (path, hash, outcome) in scanned {
-            if let Some(key) = rules.key(path, hash) {
-                self.kept.add(key, outcome);
+            if let Some(key) = rules.key(&path, hash) {
+                self.kept.add(key, &outcome);
             }
         }
         if !self.kept.has_news() {
@@ -107,7 +107,7 @@ mod tests {
         let outcome = scan(&rules, &path, TEXT, hash);
         for _ in 0..2 {
             assert_eq!(load().get(&rules, &path, hash), None);
-            load().save(&rules, [(&path, hash, &outcome)]);
+            load().save(&rules, [(path.clone(), hash, outcome.clone())]);
             assert_eq!(load().get(&rules, &path, hash), Some(outcome.clone()));
             fs::write(&load().file, "damaged").expect("written");
         }
@@ -122,7 +122,7 @@ mod tests {
         for number in 0..KEPT_SCANS_SETS_MAX + 2 {
             let rules = set(number);
             let kept = KeptScans::load(state.path(), &project, &rules);
-            kept.save(&rules, [(&path, hash, &ScanOutcome::default())]);
+            kept.save(&rules, [(path.clone(), hash, ScanOutcome::default())]);
         }
         let files = project.folder(state.path()).read_dir().expect("a folder");
         assert_eq!(files.count(), KEPT_SCANS_SETS_MAX);

@@ -48,13 +48,12 @@ impl Kept {
     /// The outcome of a key, for the file of this path and hash.
     #[must_use]
     pub fn get(&self, key: ContentHash, path: &RelPath, hash: ContentHash) -> Option<ScanOutcome> {
-        let kept = match self.added.get(&key) {
-            Some(added) => added,
-            None => {
-                let place = self.known.get(&key)?;
-                place.is_used.store(true, Ordering::Relaxed);
-                self.bytes.get(place.range.clone())?
-            }
+        let kept = if let Some(added) = self.added.get(&key) {
+            added
+        } else {
+            let place = self.known.get(&key)?;
+            place.is_used.store(true, Ordering::Relaxed);
+            self.bytes.get(place.range.clone())?
         };
         if kept.is_empty() {
             return Some(ScanOutcome::default());

@@ -2,6 +2,7 @@
 //! used. Files are texts here; it must not know where they are read.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::Value;
@@ -67,6 +68,12 @@ pub struct BrokenRule {
     pub source: String,
     /// What is wrong, with rule id and line when they are known.
     pub reason: String,
+}
+
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RuleSet({})", self.identity.short())
+    }
 }
 
 impl RuleSet {
@@ -145,7 +152,9 @@ impl RuleSet {
             shelves: Default::default(),
             broken: OnceLock::new(),
         };
+        let ids: HashSet<String> = own.iter().map(|spec| spec.id.clone()).collect();
         set.admit(own);
+        set.miss_ids(&ids);
         set
     }
 
@@ -171,6 +180,22 @@ impl RuleSet {
         }
     }
 
+    /// Says which ids of the options no rule has. Nothing is unmeasured for it.
+    fn miss_ids(&mut self, own: &HashSet<String>) {
+        let built_in = builtin::ids();
+        let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
+        let named = disabled.chain(self.severities.keys().map(|id| ("scan.severity", id)));
+        let unknown = |(_, id): &(&str, &String)| {
+            self.has_built_in && !built_in.contains(id.as_str()) && !own.contains(*id)
+        };
+        let fault = |(option, id): (&str, &String)| {
+            let reason = format!("no rule has the id `{id}`");
+            Fault { languages: Vec::new(), ..Fault::of_file(option, &reason) }
+        };
+        let faults: Vec<Fault> = named.filter(unknown).map(fault).collect();
+        self.faults.extend(faults);
+    }
+
     /// The rule with the severity that the options give it.
     pub(super) fn with_severity(&self, spec: &Arc<RuleSpec>) -> Arc<RuleSpec> {
         let Some(severity) = self.severities.get(&spec.id) else { return Arc::clone(spec) };
@@ -192,12 +217,12 @@ impl RuleSet {
         self.broken.get_or_init(|| {
             let mut merged: Vec<Fault> = Vec::new();
             for language in Language::ALL {
-                let shelf = self.shelf(language);
-                let compiled = shelf.engine.rules.iter().filter_map(|rule| rule.fault());
+                let of_language = self.shelf(language);
+                let compiled = of_language.engine.rules.iter().filter_map(|rule| rule.fault());
                 let own = self.faults.iter().filter(|fault| {
                     fault.languages.is_empty() || fault.languages.contains(&language)
                 });
-                for fault in own.chain(&shelf.faults).chain(compiled) {
+                for fault in own.chain(&of_language.faults).chain(compiled) {
                     merge(&mut merged, fault);
                 }
             }
@@ -316,9 +341,9 @@ impl RuleSet {
     /// What is known to be wrong with the rules of a language.
     fn faults_of(&self, language: Language) -> impl Iterator<Item = &Fault> {
         let here = self.faults.iter().filter(move |fault| fault.languages.contains(&language));
-        let shelf = self.shelf(language);
-        let rules = shelf.engine.rules.iter().filter_map(|rule| rule.known_fault());
-        here.chain(&shelf.faults).chain(rules)
+        let of_language = self.shelf(language);
+        let rules = of_language.engine.rules.iter().filter_map(|rule| rule.known_fault());
+        here.chain(&of_language.faults).chain(rules)
     }
 
     /// The gap that broken rules leave in files of a language.

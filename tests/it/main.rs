@@ -19,6 +19,7 @@ mod payload_files;
 mod plugin;
 mod queries;
 mod rename;
+mod rules;
 mod sandbox;
 mod servers;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
