@@ -44,6 +44,11 @@ impl BuiltInFile {
         name.strip_suffix(".yml").unwrap_or(name)
     }
 
+    /// The text without the snippets at its end, which are half of it and no part of the rule.
+    pub(super) fn rule(&self) -> &'static str {
+        self.text.split_once("\ntests:").map_or(self.text, |(rule, _)| rule)
+    }
+
     /// Whether it may speak about a language.
     pub(super) fn speaks(&self, language: Language) -> bool {
         let mut words = self.languages.iter();
@@ -63,8 +68,8 @@ pub(super) fn identity() -> ContentHash {
 
 /// What is in one file, read once.
 pub(super) fn parsed(index: usize) -> &'static Parsed {
-    let read = || rules::parse(&source(FILES[index].name), FILES[index].text);
-    PARSED[index].get_or_init(read)
+    let file = &FILES[index];
+    PARSED[index].get_or_init(|| rules::parse(&source(file.name), file.rule()))
 }
 
 /// The name in messages.

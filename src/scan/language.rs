@@ -124,6 +124,11 @@ impl Language {
         TABLE[self.index()].word
     }
 
+    /// The commonest extension of its files.
+    pub(super) fn extension(self) -> &'static str {
+        TABLE[self.index()].extensions[0]
+    }
+
     /// The place in an array with one entry per language.
     pub(super) fn index(self) -> usize {
         self as usize

@@ -1,6 +1,7 @@
 //! Behaviour of the scan as its users see it: findings, gaps and quarantined rules. The rules
 //! themselves are tested in `tests/rule_files.rs`.
 
+mod projects;
 mod rule_files;
 
 use std::path::Path;
@@ -211,6 +212,27 @@ fn deeply_nested_text_is_refused_and_not_died_of() {
     // Unclosed brackets do not nest: the parser gives up on them, quickly.
     for open in ["(", "[", "{", "f(", "if a:\n "] {
         outcome(rules, "a.py", &open.repeat(count));
+    }
+}
+
+#[test]
+fn brackets_without_end_end_in_every_language() {
+    let count = 100_000;
+    for language in Language::ALL {
+        let word = language.as_str();
+        let rule = format!("id: broken\nlanguages: [{word}]\nrule: {{ kind: ERROR }}\n");
+        let rules = rules(&[("r.yml", &rule)]);
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}")] {
+            let t = std::time::Instant::now();
+            let name = format!("a.{}", language.extension());
+            let outcome = outcome(&rules, &name, &(open.repeat(count) + &close.repeat(count)));
+            eprintln!(
+                "{word} {open} {:?} {} {:?}",
+                t.elapsed(),
+                outcome.findings.len(),
+                outcome.gap.map(|g| g.detail)
+            );
+        }
     }
 }
 
