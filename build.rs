@@ -1,43 +1,90 @@
 //! Lists the rule files below `rules/` for `src/scan/builtin.rs`, so that the program carries them
-//! and adding a rule means adding one file. It looks at names only and must not judge content:
-//! broken rules are found by the tests.
+//! and adding a rule means adding one file, with the languages each speaks about, so that a file's
+//! text is read only when one of them is scanned. It must not judge content: broken rules are found
+//! by the tests. And it sums up what decides over findings, for results that are kept on disk.
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const FOLDER: &str = "rules";
+/// Sources that decide which findings a text has, beside the rules.
+const ENGINE: &[&str] = &["build.rs", "Cargo.lock", "src/base", "src/scan", "src/scan.rs"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("no manifest folder")?);
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no output folder")?);
     // Cargo looks at everything below a folder, so changed, new and removed files all count.
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={FOLDER}");
-    let mut names = Vec::new();
-    collect(&root.join(FOLDER), "", &mut names)?;
-    names.sort();
+    for watched in ENGINE.iter().chain(&[FOLDER]) {
+        println!("cargo::rerun-if-changed={watched}");
+    }
     let mut table = String::from("&[\n");
-    for name in &names {
+    for name in names(&root.join(FOLDER))? {
+        if Path::new(&name).extension().is_none_or(|extension| extension != "yml") {
+            continue;
+        }
+        let text = fs::read_to_string(root.join(FOLDER).join(&name))?;
+        let (languages, has_globs) = (languages(&text), has_globs(&text));
         writeln!(
             table,
-            "    ({name:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{FOLDER}/{name}\"))),"
+            "    BuiltInFile {{ name: {name:?}, languages: &{languages:?}, has_globs: {has_globs}, \
+             text: include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{FOLDER}/{name}\")) }},"
         )?;
     }
     table.push_str("]\n");
     fs::write(out.join("built_in_rules.rs"), table)?;
+    fs::write(out.join("engine_identity"), identity(&root)?)?;
     Ok(())
 }
 
-/// Adds the names of all rule files below `folder`, relative to the rules' root and with `/`.
+/// The words behind `languages` where they stand on one line; none when they do not.
+fn languages(text: &str) -> Vec<&str> {
+    let list = text.lines().find_map(|line| line.strip_prefix("languages:"));
+    let inner = list.and_then(|list| list.trim().strip_prefix('[')?.strip_suffix(']'));
+    inner.into_iter().flat_map(|inner| inner.split(',')).map(str::trim).collect()
+}
+
+/// Whether the rule speaks about some files of its languages only.
+fn has_globs(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("files:") || line.starts_with("ignores:"))
+}
+
+/// One number for everything that decides over findings. Any change is a new number.
+fn identity(root: &Path) -> io::Result<String> {
+    let mut hasher = DefaultHasher::new();
+    for part in ENGINE {
+        let path = root.join(part);
+        let files = if path.is_dir() { names(&path)? } else { vec![String::new()] };
+        for file in files {
+            let path = if file.is_empty() { path.clone() } else { path.join(&file) };
+            // A package without a lock file is one more variant.
+            let bytes = fs::read(&path).unwrap_or_default();
+            hasher.write(part.as_bytes());
+            hasher.write(file.as_bytes());
+            hasher.write_usize(bytes.len());
+            hasher.write(&bytes);
+        }
+    }
+    Ok(format!("{:016x}", hasher.finish()))
+}
+
+/// The names of all files below a folder, relative to it, with `/` and sorted.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    collect(folder, "", &mut names)?;
+    names.sort();
+    Ok(names)
+}
+
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), names)?;
-        } else if Path::new(&name).extension().is_some_and(|extension| extension == "yml") {
+        } else {
             names.push(name);
         }
     }

@@ -34,6 +34,12 @@ pub struct Config {
     pub memory_hard_bytes: u64,
     /// Whether the structural scan runs.
     pub scan_enabled: bool,
+    /// More folders of rules, relative to the root.
+    pub rule_dirs: Vec<String>,
+    /// Rules that are left out, by id.
+    pub disabled_rules: Vec<String>,
+    /// Severities that differ from the rules' own, by id: a word of rule files, `off` too.
+    pub rule_severities: BTreeMap<String, String>,
     /// Iterations of a loop that does not say how many.
     pub max_iterations: u32,
     /// Longest wait of a Stop for language servers.
@@ -122,6 +128,9 @@ enum All {
 #[serde(deny_unknown_fields, default)]
 struct Scan {
     enabled: Option<bool>,
+    rule_dirs: Option<Vec<String>>,
+    disable: Option<Vec<String>>,
+    severity: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -154,8 +163,11 @@ enum Tools {
 /// Tools that an agent can be offered.
 const TOOLS: [&str; 5] = ["diagnostics", "references", "definition", "hover", "rename"];
 
+/// Severities of rules.
+const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
+
 /// All keys, for the environment's variables.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 19] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -167,6 +179,9 @@ const KEYS: [&str; 16] = [
     "lsp.memory_soft_mb",
     "lsp.memory_hard_mb",
     "scan.enabled",
+    "scan.rule_dirs",
+    "scan.disable",
+    "scan.severity",
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
@@ -190,6 +205,9 @@ impl Default for Config {
             memory_soft_bytes: 3_072 * MIB,
             memory_hard_bytes: 6_144 * MIB,
             scan_enabled: true,
+            rule_dirs: Vec::new(),
+            disabled_rules: Vec::new(),
+            rule_severities: BTreeMap::new(),
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
@@ -251,7 +269,7 @@ impl Config {
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
         let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
-        set(&mut self.scan_enabled, scan.enabled);
+        self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;
         let millis = Duration::from_millis;
@@ -280,6 +298,20 @@ impl Config {
             secs,
         )?;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
+    }
+
+    fn lay_scan_over(&mut self, scan: Scan) -> Result<(), Refusal> {
+        set(&mut self.scan_enabled, scan.enabled);
+        set(&mut self.rule_dirs, scan.rule_dirs);
+        set(&mut self.disabled_rules, scan.disable);
+        for (id, severity) in scan.severity {
+            if !SEVERITIES.contains(&severity.as_str()) {
+                let reason = format!("{severity} is none of {}", SEVERITIES.join(", "));
+                return Err((format!("scan.severity.{id}"), reason));
+            }
+            self.rule_severities.insert(id, severity);
+        }
+        Ok(())
     }
 
     fn lay_over_lsp(&mut self, lsp: Lsp, catalogue: &Catalogue) -> Result<(), Refusal> {
@@ -503,6 +535,26 @@ mod tests {
     }
 
     #[test]
+    fn rules_are_added_switched_off_and_weighed_layer_by_layer() {
+        let user = "ralph: {scan: {disable: [a], severity: {b: off, c: error}}}";
+        let project = "ralph: {scan: {rule_dirs: [lint], disable: [d], severity: {c: hint}}}";
+        let config = load(&[user, project], &[]).expect("valid");
+        assert_eq!(
+            (config.rule_dirs, config.disabled_rules),
+            (vec!["lint".into()], vec!["d".into()])
+        );
+        let severities: Vec<_> = config.rule_severities.into_iter().collect();
+        assert_eq!(severities, [("b".into(), "off".into()), ("c".into(), "hint".into())]);
+        let env =
+            [("MOAI_RALPH_SCAN_SEVERITY", "{b: info}"), ("MOAI_RALPH_SCAN_DISABLE", "[x, y]")];
+        let config = load(&[user], &env).expect("valid");
+        assert_eq!(
+            (config.rule_severities["b"].as_str(), config.disabled_rules.len()),
+            ("info", 2)
+        );
+    }
+
+    #[test]
     fn memory_limits_are_read_in_mib_within_their_range() {
         let text = "ralph:\n  lsp:\n    memory_soft_mb: 64\n    memory_hard_mb: 1048576\n";
         let config = load(&[text], &[]).expect("both bounds are allowed");
@@ -531,6 +583,8 @@ mod tests {
         check_error(&["ralph: {mcp: {tools: [renam]}}"], &[], &["renam", "diagnostics"]);
         let foreign = "ralph: {lsp: {choose: {python: [gopls]}}}";
         check_error(&[foreign], &[], &["gopls", "other languages"]);
+        let severity = "ralph:\n  scan:\n    severity:\n      py-eval: fatal\n";
+        check_error(&[severity], &[], &["ralph.yaml:4", "scan.severity.py-eval", "warning"]);
         check_error(&["ralph: [\n"], &[], &["ralph.yaml"]);
         check_error(&[], &[("MOAI_RALPH_SCAN_ENABLED", "maybe")], &["MOAI_RALPH_SCAN_ENABLED"]);
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
-pub use private::private_dir;
+pub use private::{private_dir, read_private, write_private};
 pub use replace::replace;
 pub use search::{Found, search};
 pub use snapshot::{Snapshot, given, read};

@@ -6,17 +6,24 @@
 
 mod builtin;
 mod engine;
+mod facts;
+mod kept;
 mod language;
+mod project;
 mod rules;
+mod set;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
-use std::sync::{LazyLock, OnceLock};
+use std::borrow::Cow;
+use std::ops::Range;
 
-use self::engine::{Engine, Match};
+use self::engine::Match;
+pub use self::facts::RuleFacts;
+pub use self::kept::Kept;
 use self::language::Language;
-use self::rules::{Fault, RuleSpec};
+pub use self::project::{ScanConfig, TestDir};
+pub use self::set::{BrokenRule, RuleSet, Sources};
 use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;
@@ -27,32 +34,6 @@ use crate::base::verdict::{Cause, Gap};
 /// The sensor's name in findings.
 const SENSOR: &str = "scan";
 
-static BUILT_IN: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::load(RuleSet::built_in_sources()));
-
-/// A set of rules, immutable and shared by threads. Its files are read when it is made; the rules
-/// of a language are compiled when the first file of that language comes.
-pub struct RuleSet {
-    specs: Vec<RuleSpec>,
-    faults: Vec<Fault>,
-    shelves: [OnceLock<Shelf>; Language::ALL.len()],
-    broken: OnceLock<Vec<BrokenRule>>,
-}
-
-/// The rules of one language: those that work and those that do not.
-struct Shelf {
-    engine: Engine,
-    faults: Vec<Fault>,
-}
-
-/// A rule, or a whole rule file, that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BrokenRule {
-    /// The rule file.
-    pub source: String,
-    /// What is wrong, with rule id and line when they are known.
-    pub reason: String,
-}
-
 /// What a scan of one text says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanOutcome {
@@ -60,105 +41,6 @@ pub struct ScanOutcome {
     pub findings: Vec<Finding>,
     /// What kept the text from being measured wholly; findings may stand beside it.
     pub gap: Option<Gap>,
-}
-
-impl RuleSet {
-    /// The rules built into the program, read once per process.
-    #[must_use]
-    pub fn built_in() -> &'static Self {
-        &BUILT_IN
-    }
-
-    /// Name and text of the built-in rule files, for a set that adds a project's own to them.
-    pub fn built_in_sources() -> impl Iterator<Item = (String, String)> {
-        builtin::FILES.iter().map(|(name, text)| (format!("rules/{name}"), (*text).to_owned()))
-    }
-
-    /// Rules from pairs of source name and YAML text. A broken file, document or rule goes to
-    /// [`RuleSet::broken`] and the others go on; so does a rule whose id is already taken. Rules
-    /// of severity `off` are left out.
-    pub fn load(sources: impl IntoIterator<Item = (String, String)>) -> Self {
-        let (mut specs, mut faults) = (Vec::new(), Vec::new());
-        let mut ids = HashSet::new();
-        for (source, text) in sources {
-            let (parsed, broken) = rules::parse(&source, &text);
-            faults.extend(broken);
-            for spec in parsed {
-                if ids.insert(spec.id.clone()) {
-                    specs.push(spec);
-                } else {
-                    let reason = "the id is already taken by another rule".to_owned();
-                    let RuleSpec { source, id, languages, .. } = spec;
-                    faults.push(Fault { source, id: Some(id), reason, languages });
-                }
-            }
-        }
-        specs.retain(|spec| !spec.is_off());
-        Self { specs, faults, shelves: Default::default(), broken: OnceLock::new() }
-    }
-
-    /// What cannot be used, by source. Compiles the rules of all languages.
-    #[must_use]
-    pub fn broken(&self) -> &[BrokenRule] {
-        self.broken.get_or_init(|| {
-            let mut merged: Vec<Fault> = Vec::new();
-            let of_shelves =
-                Language::ALL.iter().flat_map(|language| &self.shelf(*language).faults);
-            for fault in self.faults.iter().chain(of_shelves) {
-                let same = merged.iter_mut().find(|known| {
-                    (&known.source, &known.id, &known.reason)
-                        == (&fault.source, &fault.id, &fault.reason)
-                });
-                match same {
-                    Some(known) => known.languages.extend(&fault.languages),
-                    None => merged.push(fault.clone()),
-                }
-            }
-            let named =
-                |fault: Fault| BrokenRule { reason: fault.describe(), source: fault.source };
-            let mut broken: Vec<BrokenRule> = merged.into_iter().map(named).collect();
-            broken.sort_by(|a, b| (&a.source, &a.reason).cmp(&(&b.source, &b.reason)));
-            broken
-        })
-    }
-
-    /// Whether any rule speaks about files with this path: by the language of its extension and by
-    /// the rules' globs. A broken rule of that language counts, because its gap must be reported.
-    #[must_use]
-    pub fn handles(&self, path: &RelPath) -> bool {
-        Language::of(path).is_some_and(|language| {
-            self.shelf(language).engine.handles(path) || self.faults_of(language).next().is_some()
-        })
-    }
-
-    /// How many rules are usable in at least one language. Compiles the rules of all languages.
-    #[must_use]
-    pub fn rule_count(&self) -> usize {
-        let shelves = Language::ALL.iter().map(|language| self.shelf(*language));
-        shelves.flat_map(|shelf| shelf.engine.ids()).collect::<HashSet<_>>().len()
-    }
-
-    fn shelf(&self, language: Language) -> &Shelf {
-        self.shelves[language.index()].get_or_init(|| {
-            let (engine, faults) = Engine::compile(language, &self.specs);
-            Shelf { engine, faults }
-        })
-    }
-
-    fn faults_of(&self, language: Language) -> impl Iterator<Item = &Fault> {
-        let here = self.faults.iter().filter(move |fault| fault.languages.contains(&language));
-        here.chain(&self.shelf(language).faults)
-    }
-
-    /// The gap that broken rules leave in files of a language.
-    fn rule_gap(&self, language: Language) -> Option<Gap> {
-        let first = self.faults_of(language).next()?;
-        let count = self.faults_of(language).count();
-        let rules = if count == 1 { "rule" } else { "rules" };
-        let what = format!("{}: {}", first.source, first.describe());
-        let detail = format!("{count} {rules} could not be used ({what})");
-        Some(Gap::new(Cause::BrokenRule, detail).with_remedy(format!("mend {}", first.source)))
-    }
 }
 
 /// The languages of the scan, as messages call them.
@@ -175,40 +57,74 @@ pub fn file_name(stem: &str, language: &str) -> Option<String> {
 
 /// Whether a file is in a language that a rule file calls so.
 #[must_use]
-pub fn is_in(path: &RelPath, language: &str) -> bool {
-    Language::named(language).is_some_and(|language| Language::of(path) == Some(language))
+pub fn is_in(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
+    Language::named(language).is_some_and(|language| rules.language_of(path) == Some(language))
 }
 
-/// Scans one text. A path that no rule speaks about, a text above the size limit, too deeply
-/// nested or not parsable as a whole, and broken rules leave a gap; a syntax error inside an
-/// otherwise parsable text does not, because the parser goes on behind it.
+/// Scans one text, with what in it is in other languages. A path that no rule speaks about, a text
+/// above the size limit, too deeply nested or not parsable as a whole, and broken rules leave a
+/// gap; a syntax error inside an otherwise parsable text does not, because the parser goes on
+/// behind it.
 #[must_use]
 pub fn scan(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
-    let language = match Language::of(path) {
-        Some(language) if rules.handles(path) => language,
-        _ => return only_gap(Cause::NoTool, "no rule speaks about this file"),
-    };
-    if text.len() as u64 > SOURCE_BYTES_MAX {
+    if text.len() as u64 > SOURCE_BYTES_MAX && rules.handles(path) {
         return only_gap(Cause::Skipped, &format!("larger than {SOURCE_BYTES_MAX} bytes"));
     }
-    let engine = &rules.shelf(language).engine;
-    let (matches, gap) = engine.matches(path, text);
-    let lines = LineIndex::new(text);
-    let to_finding = |found: Match| {
-        let bytes = found.bytes.clone();
-        let place = (path.clone(), lines.range(bytes.start, bytes.end), hash);
-        let info = engine.info(&found.id);
-        Finding {
-            cwe: info.cwe,
-            url: info.url,
-            fix: info.fix,
-            anchor: text[bytes].to_owned(),
-            ..Finding::new(SENSOR, &found.id, found.severity, place, &found.message)
+    let language = match rules.language_of(path) {
+        Some(language) if rules.handles(path) => language,
+        _ => {
+            let why = rules.foreign_reason(path).unwrap_or("no rule speaks about this file");
+            return only_gap(Cause::NoTool, why);
         }
     };
-    let mut findings: Vec<Finding> = matches.into_iter().map(to_finding).collect();
+    let file = Scanned { rules, path, text, hash, lines: LineIndex::new(text) };
+    let (mut findings, mut gap) = file.part(language, 0..text.len());
+    gap = gap.or_else(|| rules.rule_gap(language));
+    for part in rules.config.injector.parts(language, text) {
+        let (more, part_gap) = file.part(part.language, part.bytes);
+        findings.extend(more);
+        gap = gap.or(part_gap).or_else(|| rules.rule_gap(part.language));
+    }
     fingerprint(&mut findings);
-    ScanOutcome { findings, gap: gap.or_else(|| rules.rule_gap(language)) }
+    ScanOutcome { findings, gap }
+}
+
+/// One file that is scanned.
+struct Scanned<'a> {
+    rules: &'a RuleSet,
+    path: &'a RelPath,
+    text: &'a str,
+    hash: ContentHash,
+    lines: LineIndex<'a>,
+}
+
+impl Scanned<'_> {
+    /// What the rules of one language say about a part of the text.
+    fn part(&self, language: Language, bytes: Range<usize>) -> (Vec<Finding>, Option<Gap>) {
+        let engine = &self.rules.shelf(language).engine;
+        // Suppressions speak of lines, so the part keeps its line in the file.
+        let above = self.text[..bytes.start].bytes().filter(|byte| *byte == b'\n').count();
+        let padded = match above {
+            0 => Cow::Borrowed(&self.text[bytes.clone()]),
+            _ => Cow::Owned("\n".repeat(above) + &self.text[bytes.clone()]),
+        };
+        let (matches, gap) = engine.matches(self.path, &padded);
+        let to_finding = |found: Match| {
+            let offset = |at: usize| at.max(above) - above + bytes.start;
+            let place = offset(found.bytes.start)..offset(found.bytes.end);
+            let range = self.lines.range(place.start, place.end);
+            let info = engine.info(&found.id);
+            let at = (self.path.clone(), range, self.hash);
+            Finding {
+                cwe: info.cwe,
+                url: info.url,
+                fix: info.fix,
+                anchor: self.text[place].to_owned(),
+                ..Finding::new(SENSOR, &found.id, found.severity, at, &found.message)
+            }
+        };
+        (matches.into_iter().map(to_finding).collect(), gap)
+    }
 }
 
 fn only_gap(cause: Cause, detail: &str) -> ScanOutcome {

@@ -312,14 +312,20 @@ pub const NEW_FILE_SECS_MAX: u64 = 60;
 pub const NEW_FILES_OPENED_MAX: usize = 16;
 /// Time for the shortest diff of one file; after it a longer one will do.
 pub const DIFF_MS_MAX: u64 = 500;
-
 /// Findings of a scan that are shown with their line of source; the others have one line each.
 pub const SCAN_EXCERPTS_MAX: usize = 200;
-/// Rule files below one folder of rules.
-pub const RULE_FILES_MAX: usize = 10_000;
 /// Time after which a long piece of work is shown as a bar, in milliseconds.
 pub const PROGRESS_SHOWN_MS_MIN: u64 = 1_000;
 /// Pause between two looks at how far the work is, in milliseconds.
 pub const PROGRESS_LOOK_MS: u64 = 100;
 /// A baseline's file, in bytes.
 pub const BASELINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Bytes of kept scan results of one project and one set of rules; what was not asked for lately
+/// goes first.
+pub const KEPT_SCANS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Files of one question from which on kept scan results are read.
+pub const KEPT_SCANS_FILES_MIN: usize = 50;
+/// Sets of rules whose scan results are kept of one project; the oldest file goes first.
+pub const KEPT_SCANS_SETS_MAX: usize = 4;
+/// Rule files that are read of one project; more are said to be unread.
+pub const RULE_FILES_MAX: usize = 2_000;

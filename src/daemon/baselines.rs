@@ -30,28 +30,14 @@ impl Baselines {
         known: Option<&Path>,
         write: Option<&Path>,
     ) -> Result<Self, String> {
-        let text = |path: &Path| bounded(path).transpose();
-        let parsed = |path: &Path, text: Result<String, String>| {
-            let baseline = text.and_then(|text| baseline::parse(&text));
-            baseline.map_err(|error| format!("{}: {error}", path.display()))
+        let absent = |path: PathBuf| {
+            format!("{}: does not exist; --write-baseline makes one", path.display())
         };
-        let known = match known.map(|path| folder.join(path)) {
-            None => None,
-            Some(path) => Some(match text(&path) {
-                Some(text) => parsed(&path, text)?,
-                None => {
-                    let hint = "does not exist; --write-baseline makes one";
-                    return Err(format!("{}: {hint}", path.display()));
-                }
-            }),
-        };
-        let write = match write.map(|path| folder.join(path)) {
-            None => None,
-            Some(path) => {
-                let old = text(&path).map(|text| parsed(&path, text)).transpose()?;
-                Some((path, old.unwrap_or_default()))
-            }
-        };
+        let known = known.map(|path| folder.join(path));
+        let known = known.map(|path| load(&path)?.ok_or_else(|| absent(path))).transpose()?;
+        let write = write.map(|path| folder.join(path));
+        let write = write.map(|path| Ok::<_, String>((load(&path)?.unwrap_or_default(), path)));
+        let write = write.transpose()?.map(|(old, path)| (path, old));
         Ok(Self { known, write })
     }
 
@@ -85,6 +71,12 @@ impl Baselines {
         }
         Ok(format!("moai-ralph: {}: {count} findings written\n", path.display()))
     }
+}
+
+/// The baseline of a file; `None` when it is not there.
+fn load(path: &Path) -> Result<Option<Baseline>, String> {
+    let parsed = bounded(path).and_then(|text| text.map(|it| baseline::parse(&it)).transpose());
+    parsed.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// A file's text; `None` when it is not there.

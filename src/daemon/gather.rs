@@ -10,17 +10,20 @@ use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
 use super::engine::{Engine, blocking};
+use super::kept_scans::KeptScans;
 use super::ledger::{Affected, Proof};
 use super::look::{Look, sync};
 use super::project::Project;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::hash::ContentHash;
-use crate::base::limits::{MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, QUESTIONS_AT_ONCE_MAX};
+use crate::base::limits::{
+    KEPT_SCANS_FILES_MIN, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, QUESTIONS_AT_ONCE_MAX,
+};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
-use crate::scan::{RuleSet, scan};
+use crate::scan::{RuleSet, ScanOutcome, scan};
 use crate::servers::{Chosen, Subject};
 
 /// What is asked.
@@ -97,7 +100,8 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
     let look = if lsp { Some(sync(engine, project, &snapshots).await) } else { None };
-    let scanning = async { if scan { scan_all(&snapshots).await } else { Vec::new() } };
+    let scanning =
+        async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
     let measuring = async {
         if lsp { measure_all(engine, project, &snapshots, deadline).await } else { Vec::new() }
     };
@@ -136,25 +140,50 @@ async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec
     })
 }
 
-async fn scan_all(snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
+async fn scan_all(engine: &Engine, project: &Project, snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
     let (lost, snapshots) = (Arc::clone(snapshots), Arc::clone(snapshots));
+    let (state, key) = (engine.places.state.clone(), project.key.clone());
+    let rules = Arc::clone(&project.rules);
     let scanned = blocking(move || {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let share = snapshots.len().div_ceil(threads).max(1);
-        let one = |snapshot: &Snapshot| scan_one(RuleSet::built_in(), snapshot);
-        std::thread::scope(|scope| {
-            let shares: Vec<_> = snapshots
-                .chunks(share)
-                .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
-                .collect();
-            let join =
-                |(part, share): (&[Snapshot], std::thread::ScopedJoinHandle<'_, Vec<Word>>)| {
-                    share.join().unwrap_or_else(|_| part.iter().map(scan_lost).collect())
-                };
-            shares.into_iter().flat_map(join).collect()
-        })
+        // A few files are scanned before what is known of all files is read.
+        let is_worth_it = snapshots.len() >= KEPT_SCANS_FILES_MIN;
+        let kept = is_worth_it.then(|| KeptScans::load(&state, &key, &rules));
+        let words = scan_shares(&snapshots, &|snapshot| match &kept {
+            Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
+                || Some((scan_one(&rules, snapshot)?, true)),
+                |outcome| Some((scan_word(snapshot, outcome, Instant::now()), false)),
+            ),
+            None => Some((scan_one(&rules, snapshot)?, false)),
+        });
+        if let Some(kept) = kept {
+            let news = words.iter().filter(|(_, is_new)| *is_new).map(|(word, _)| {
+                let outcome = ScanOutcome { findings: word.found.clone(), gap: word.gap.clone() };
+                (word.path.clone(), word.hash, outcome)
+            });
+            kept.save(&rules, news);
+        }
+        words.into_iter().map(|(word, _)| word).collect()
     });
     scanned.await.unwrap_or_else(|| lost.iter().map(scan_lost).collect())
+}
+
+/// Scans on all cores. What goes wrong inside costs the files of one share.
+fn scan_shares(
+    snapshots: &[Snapshot],
+    one: &(dyn Fn(&Snapshot) -> Option<(Word, bool)> + Sync),
+) -> Vec<(Word, bool)> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let share = snapshots.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = snapshots
+            .chunks(share)
+            .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
+            .collect();
+        let lost = |part: &[Snapshot]| part.iter().map(|it| (scan_lost(it), false)).collect();
+        let joined =
+            shares.into_iter().map(|(part, share)| share.join().unwrap_or_else(|_| lost(part)));
+        joined.flatten().collect()
+    })
 }
 
 /// What went wrong inside is a gap like any other, and never nothing.
@@ -185,18 +214,22 @@ pub(super) fn scan_one(rules: &RuleSet, snapshot: &Snapshot) -> Option<Word> {
     if !rules.handles(&snapshot.path) {
         return None;
     }
-    let found = scan(rules, &snapshot.path, &snapshot.text, snapshot.hash);
-    Some(Word {
+    Some(scan_word(snapshot, scan(rules, &snapshot.path, &snapshot.text, snapshot.hash), begun))
+}
+
+/// The scan's word on one file, from its outcome.
+pub(super) fn scan_word(snapshot: &Snapshot, outcome: ScanOutcome, begun: Instant) -> Word {
+    Word {
         sensor: "scan".to_owned(),
         kind: SensorKind::Scan,
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
-        found: found.findings,
-        gap: found.gap,
+        found: outcome.findings,
+        gap: outcome.gap,
         elapsed: begun.elapsed(),
-    })
+    }
 }
 
 async fn measure_all(

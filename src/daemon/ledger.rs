@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::kept_lines::KeptLines;
+use super::project_rules::KnownRules;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -99,6 +100,8 @@ pub(super) struct Ledger {
     /// By root and server.
     latencies: HashMap<(PathBuf, String), Latency>,
     keys: HashMap<PathBuf, ProjectKey>,
+    /// The rules of roots that have some of their own.
+    rules: HashMap<PathBuf, Arc<KnownRules>>,
     /// Roots, the least recently used first.
     roots: VecDeque<PathBuf>,
     use_count: u64,
@@ -413,6 +416,16 @@ impl Ledger {
         self.keys.insert(root.to_path_buf(), key);
     }
 
+    /// The rules of a root as they were last read.
+    pub(super) fn rules(&self, root: &Path) -> Option<Arc<KnownRules>> {
+        self.rules.get(root).cloned()
+    }
+
+    /// Replaces them.
+    pub(super) fn set_rules(&mut self, root: &Path, rules: Arc<KnownRules>) {
+        self.rules.insert(root.to_path_buf(), rules);
+    }
+
     /// A request is about this root; of too many the one not used for longest is forgotten.
     pub(super) fn uses(&mut self, root: &Path) {
         if self.roots.back().is_some_and(|last| last == root) {
@@ -432,6 +445,7 @@ impl Ledger {
             self.texts.forget_root(&oldest);
             self.latencies.retain(|(known, _), _| *known != oldest);
             self.keys.remove(&oldest);
+            self.rules.remove(&oldest);
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
+use super::project_rules;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
@@ -30,6 +31,8 @@ pub(super) struct Project {
     pub(super) config: Config,
     pub(super) around: Surroundings,
     pub(super) key: ProjectKey,
+    /// The rules of the scan: built-in ones and the project's own.
+    pub(super) rules: Arc<RuleSet>,
 }
 
 impl Project {
@@ -73,7 +76,8 @@ impl Project {
         let unserved = engine.servers.unserved(&around);
         let catalogue = Arc::unwrap_or_clone(around.catalogue).without(&unserved);
         around.catalogue = Arc::new(catalogue);
-        Self { root, config, around, key }
+        let rules = project_rules::rules(engine, &root, &config);
+        Self { root, config, around, key, rules }
     }
 
     /// A path as it was named: people type it from their working directory, an agent's tool means
@@ -85,7 +89,7 @@ impl Project {
 
     /// Whether any sensor speaks about a file.
     pub(super) fn is_wanted(&self, path: &RelPath) -> bool {
-        self.around.catalogue.language_of(path).is_some() || RuleSet::built_in().handles(path)
+        self.around.catalogue.language_of(path).is_some() || self.rules.handles(path)
     }
 
     /// Whether a change of this file on disk can change what a language server says.

@@ -1,7 +1,7 @@
-//! Folders that only their owner can enter. It must not know what they are for.
+//! Folders that only their owner can enter, and files that only their owner can read. It must not know what they are for.
 
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -28,6 +28,30 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     if metadata.mode() & 0o077 != 0 {
         directory.set_permissions(Permissions::from_mode(metadata.mode() & 0o700))?;
     }
+    Ok(())
+}
+
+/// The bytes of a file of at most this many; `None` when there is none, or none that can be read.
+#[must_use]
+pub fn read_private(path: &Path, bytes_max: usize) -> Option<Vec<u8>> {
+    let bytes_max = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > bytes_max {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    File::open(path).ok()?.take(bytes_max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Puts a file that only its owner can read (0600) into a private folder, or in the place of
+/// another: whoever reads sees the old bytes or all of the new ones.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    private_dir(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -64,5 +88,19 @@ mod tests {
             let refusal = private_dir(&foreign).unwrap_err();
             assert!(refusal.to_string().ends_with("belongs to another user"), "{refusal}");
         }
+    }
+
+    #[test]
+    fn a_private_file_is_replaced_wholly_and_read_by_its_owner_alone() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("a/kept");
+        assert_eq!(read_private(&path, 100), None);
+        for bytes in [b"one".as_slice(), b"another"] {
+            write_private(&path, bytes).unwrap();
+            assert_eq!(read_private(&path, 100).as_deref(), Some(bytes));
+        }
+        assert_eq!((mode(&path), read_private(&path, 6)), (0o600, None));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(read_private(temp.path(), 100), None);
     }
 }

@@ -1,45 +1,35 @@
 //! The matching engine. Only this module names the ast-grep crates; everything else speaks of
 //! rules, places and gaps. It must not know where rules or texts come from.
 
+mod compile;
+mod globs;
 mod grammar;
+mod inject;
 
-use std::collections::HashMap;
-use std::error::Error;
 use std::ops::Range;
-use std::path::Path;
+use std::sync::Arc;
 
-use ast_grep_config::{
-    CombinedScan, GlobalRules, RuleCollection, RuleConfig, SerializableRuleConfig,
-    Severity as EngineSeverity,
-};
+use ast_grep_config::{CombinedScan, RuleConfig, Severity as EngineSeverity};
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
-use serde::Deserialize as _;
-use serde_json::Value;
 
+pub(super) use self::compile::{Rule, Utils};
+pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
+pub(super) use self::inject::Injector;
 use super::language::Language;
-use super::rules::{Fault, RuleInfo, RuleSpec};
+use super::rules::RuleInfo;
 use crate::base::finding::Severity;
-use crate::base::limits::{MESSAGE_CHARS_MAX, TREE_DEPTH_MAX};
+use crate::base::limits::TREE_DEPTH_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
 type Document = StrDoc<Grammar>;
 
-/// The usable rules of one language.
+/// The rules of one language.
 pub(super) struct Engine {
     language: Language,
-    rules: Vec<CompiledRule>,
-    infos: HashMap<String, RuleInfo>,
-}
-
-/// One rule. A collection of its own, because the engine matches a rule's globs only inside a
-/// collection, and one bad glob spoils the collection it is in.
-struct CompiledRule {
-    id: String,
-    collection: RuleCollection<Grammar>,
+    pub(super) rules: Vec<Arc<Rule>>,
 }
 
 /// One match of one rule.
@@ -52,46 +42,25 @@ pub(super) struct Match {
 }
 
 impl Engine {
-    /// Compiles the rules of a language; those that cannot be compiled are faults.
-    pub(super) fn compile(language: Language, specs: &[RuleSpec]) -> (Self, Vec<Fault>) {
-        let mut engine = Self { language, rules: Vec::new(), infos: HashMap::new() };
-        let mut faults = Vec::new();
-        for spec in specs.iter().filter(|spec| spec.languages.contains(&language)) {
-            match compile_rule(spec, language) {
-                Ok(collection) => {
-                    engine.rules.push(CompiledRule { id: spec.id.clone(), collection });
-                    engine.infos.insert(spec.id.clone(), spec.info.clone());
-                }
-                Err(reason) => faults.push(Fault {
-                    source: spec.source.clone(),
-                    id: Some(spec.id.clone()),
-                    reason: one_line(&reason, MESSAGE_CHARS_MAX),
-                    languages: vec![language],
-                }),
-            }
-        }
-        (engine, faults)
-    }
-
-    /// The ids of the usable rules.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.rules.iter().map(|rule| rule.id.as_str())
+    pub(super) fn new(language: Language, rules: Vec<Arc<Rule>>) -> Self {
+        Self { language, rules }
     }
 
     /// What the findings of a rule carry.
     pub(super) fn info(&self, id: &str) -> RuleInfo {
-        self.infos.get(id).cloned().unwrap_or_default()
+        let rule = self.rules.iter().find(|rule| rule.spec.id == id);
+        rule.map(|rule| rule.spec.info.clone()).unwrap_or_default()
     }
 
     /// Whether a rule speaks about this path.
     pub(super) fn handles(&self, path: &RelPath) -> bool {
-        !self.rules_for(path).is_empty()
+        self.rules.iter().any(|rule| rule.admits(path))
     }
 
+    /// The rules that speak about this path and work; the others know what is wrong with them.
     fn rules_for(&self, path: &RelPath) -> Vec<&RuleConfig<Grammar>> {
-        let (path, language) = (Path::new(path.as_str()), Grammar::from(self.language));
-        let collections = self.rules.iter().map(|rule| &rule.collection);
-        collections.flat_map(|rules| rules.get_rule_from_lang(path, language)).collect()
+        let admitting = self.rules.iter().filter(|rule| rule.admits(path));
+        admitting.filter_map(|rule| rule.config().ok()).collect()
     }
 
     /// All matches that no comment suppresses, in no particular order, and what kept the text from
@@ -114,29 +83,6 @@ impl Engine {
         }
         (matches, gap)
     }
-}
-
-/// Makes the engine's document for one language out of a rule for several.
-fn compile_rule(spec: &RuleSpec, language: Language) -> Result<RuleCollection<Grammar>, String> {
-    let mut body = spec.body.clone();
-    body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));
-    let config = SerializableRuleConfig::<Grammar>::deserialize(Value::Object(body))
-        .map_err(|error| chain(&error))?;
-    let rule =
-        RuleConfig::try_from(config, &GlobalRules::default()).map_err(|error| chain(&error))?;
-    RuleCollection::try_new(vec![rule]).map_err(|error| chain(&error))
-}
-
-/// An error with its causes: the engine's outermost text alone names no key and no pattern.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 fn unparsed(language: Language) -> Gap {

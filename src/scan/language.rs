@@ -134,3 +134,34 @@ impl Language {
         self as usize
     }
 }
+
+/// A language that rule files of others name and nothing here can parse: its files are not measured.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    pub(super) word: &'static str,
+    aliases: &'static [&'static str],
+    pub(super) extensions: &'static [&'static str],
+}
+
+/// The languages of the ast-grep program that are not in [`TABLE`].
+const FOREIGN: [Foreign; 7] = [
+    Foreign { word: "haskell", aliases: &["hs"], extensions: &["hs"] },
+    Foreign {
+        word: "hcl",
+        aliases: &[],
+        extensions: &["hcl", "nomad", "tf", "tfvars", "workflow"],
+    },
+    Foreign { word: "lua", aliases: &[], extensions: &["lua"] },
+    Foreign { word: "markdown", aliases: &["md"], extensions: &["markdown", "md"] },
+    Foreign { word: "nix", aliases: &[], extensions: &["nix"] },
+    Foreign { word: "solidity", aliases: &["sol"], extensions: &["sol"] },
+    Foreign { word: "zig", aliases: &[], extensions: &["zig"] },
+];
+
+impl Foreign {
+    /// The one a rule file means by this word.
+    pub(super) fn named(word: &str) -> Option<&'static Self> {
+        let word = word.to_ascii_lowercase();
+        FOREIGN.iter().find(|it| it.word == word || it.aliases.contains(&word.as_str()))
+    }
+}

@@ -2,17 +2,21 @@
 //! `tests`, the parts of `metadata` that findings carry) are taken out here; what remains is a
 //! document of the engine. It must not know what the engine makes of a document.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
-use super::language::Language;
+use super::language::{Foreign, Language};
 use crate::base::limits::MESSAGE_CHARS_MAX;
 use crate::base::text::one_line;
 
-/// One rule as it was written, valid for several languages.
-#[derive(Debug)]
+/// One rule as it was written, valid for several languages; a utility rule, too.
+#[derive(Clone, Debug)]
 pub(super) struct RuleSpec {
     /// The file it comes from.
     pub(super) source: String,
+    /// The 1-based line of the document's first words, and of each of its keys.
+    pub(super) lines: KeyLines,
     /// Its public id, one for all languages.
     pub(super) id: String,
     /// The languages it is expanded to.
@@ -23,10 +27,74 @@ pub(super) struct RuleSpec {
     pub(super) body: Map<String, Value>,
 }
 
+/// The content of one file. A document that cannot be used is a fault and does not spoil the others.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) specs: Vec<Arc<RuleSpec>>,
+    pub(super) faults: Vec<Fault>,
+    /// Rules of languages that nothing here can parse.
+    pub(super) foreign: Vec<ForeignRule>,
+}
+
+/// A rule of a language that nothing here can parse.
+#[derive(Clone, Debug)]
+pub(super) struct ForeignRule {
+    pub(super) source: String,
+    pub(super) id: String,
+    pub(super) language: &'static Foreign,
+}
+
 impl RuleSpec {
     /// Whether its author switched it off.
     pub(super) fn is_off(&self) -> bool {
-        self.body.get("severity").and_then(Value::as_str) == Some("off")
+        self.text("severity") == Some("off")
+    }
+
+    /// Whether it speaks about some files of its languages only.
+    pub(super) fn has_globs(&self) -> bool {
+        ["files", "ignores"].iter().any(|key| self.body.get(*key).is_some_and(|it| !it.is_null()))
+    }
+
+    /// The text of a key.
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.body.get(key).and_then(Value::as_str)
+    }
+
+    /// A fault of it, at the line of the first of its keys that the reason quotes.
+    pub(super) fn fault(&self, reason: &str, languages: Vec<Language>) -> Fault {
+        Fault {
+            source: self.source.clone(),
+            line: Some(self.lines.of_reason(reason)),
+            id: Some(self.id.clone()),
+            reason: one_line(reason, MESSAGE_CHARS_MAX),
+            languages,
+        }
+    }
+}
+
+/// At which 1-based lines of its file a document and its keys stand.
+#[derive(Clone, Debug)]
+pub(super) struct KeyLines {
+    first: usize,
+    keys: Vec<(String, usize)>,
+}
+
+impl KeyLines {
+    fn of(document: &str) -> Self {
+        let is_word = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let first = document.lines().position(|line| is_word(&line)).unwrap_or_default() + 1;
+        let key = |(index, line): (usize, &str)| {
+            let key = line.split_once(':')?.0.trim_end();
+            let is_top = key.starts_with(|c: char| c.is_ascii_alphabetic());
+            is_top.then(|| (key.to_owned(), index + 1))
+        };
+        Self { first, keys: document.lines().enumerate().filter_map(key).collect() }
+    }
+
+    fn of_reason(&self, reason: &str) -> usize {
+        let quoted =
+            |(key, line): &(String, usize)| Some((reason.find(&format!("`{key}`"))?, *line));
+        self.keys.iter().filter_map(quoted).min().map_or(self.first, |(_, line)| line)
     }
 }
 
@@ -35,6 +103,7 @@ impl RuleSpec {
 pub(super) struct RuleInfo {
     pub(super) cwe: Vec<String>,
     pub(super) url: Option<String>,
+    /// The note, on one line.
     pub(super) fix: Option<String>,
 }
 
@@ -43,6 +112,8 @@ pub(super) struct RuleInfo {
 pub(super) struct Fault {
     /// The file.
     pub(super) source: String,
+    /// The 1-based line, when the reason does not name it.
+    pub(super) line: Option<usize>,
     /// The rule, when the text could be read that far.
     pub(super) id: Option<String>,
     /// What is wrong, on one line.
@@ -52,6 +123,25 @@ pub(super) struct Fault {
 }
 
 impl Fault {
+    /// A fault of a whole file, for all languages.
+    pub(super) fn of_file(source: &str, reason: &str) -> Self {
+        Self {
+            source: source.to_owned(),
+            line: None,
+            id: None,
+            reason: one_line(reason, MESSAGE_CHARS_MAX),
+            languages: Language::ALL.to_vec(),
+        }
+    }
+
+    /// The file, with the line when it is known and the reason does not name one.
+    pub(super) fn place(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.source),
+            None => self.source.clone(),
+        }
+    }
+
     /// The reason with the rule's id in front of it, and the languages when not all are meant.
     pub(super) fn describe(&self) -> String {
         let Some(id) = &self.id else { return self.reason.clone() };
@@ -63,100 +153,120 @@ impl Fault {
     }
 }
 
-/// The rules of one file. A document that cannot be used is a fault and does not spoil the others.
-pub(super) fn parse(source: &str, text: &str) -> (Vec<RuleSpec>, Vec<Fault>) {
-    let (mut specs, mut faults) = (Vec::new(), Vec::new());
+/// The rules of one file.
+pub(super) fn parse(source: &str, text: &str) -> Parsed {
+    let mut parsed = Parsed::default();
     let documents = documents(text);
-    let only = documents.len() == 1;
-    for (line, document) in documents {
-        match parse_document(source, &document) {
-            Ok(Some(spec)) => specs.push(spec),
-            Ok(None) => {}
-            Err(mut fault) => {
-                if !only && !fault.reason.contains("line ") {
-                    fault.reason = format!("document at line {line}: {}", fault.reason);
-                }
-                faults.push(fault);
-            }
+    let is_only = documents.len() == 1;
+    for (index, document) in documents.into_iter().enumerate() {
+        let stem = source.rsplit('/').next().unwrap_or(source);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let name = if is_only { stem.to_owned() } else { format!("{stem}-{index}") };
+        match parse_document(source, &name, &document) {
+            Ok(Document::Rule(spec)) => parsed.specs.push(Arc::new(spec)),
+            Ok(Document::Foreign(rule)) => parsed.foreign.push(rule),
+            Ok(Document::Empty) => {}
+            Err(fault) => parsed.faults.push(fault),
         }
     }
-    (specs, faults)
+    parsed
 }
 
-/// Splits a stream at its `---` lines and says at which 1-based line each document starts. One
-/// broken document would otherwise take the whole stream with it. The lines before a document are
-/// kept as blank ones, so that the parser counts lines as the reader of the file does.
-fn documents(text: &str) -> Vec<(usize, String)> {
-    let mut documents = vec![(1, String::new())];
+/// What a document turns out to be.
+enum Document {
+    Rule(RuleSpec),
+    Foreign(ForeignRule),
+    Empty,
+}
+
+/// Splits a stream at its `---` lines. One broken document would otherwise take the whole stream
+/// with it. The lines before a document are kept as blank ones, so that the parser counts lines as
+/// the reader of the file does.
+fn documents(text: &str) -> Vec<String> {
+    let mut documents = vec![String::new()];
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let marker = line.strip_prefix("---");
         let content = match marker.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])) {
             Some(rest) => {
-                documents.push((index + 1, "\n".repeat(index)));
+                documents.push("\n".repeat(index));
                 format!("   {rest}")
             }
             None => line.to_owned(),
         };
-        if let Some((_, document)) = documents.last_mut() {
+        if let Some(document) = documents.last_mut() {
             document.push_str(&content);
             document.push('\n');
         }
     }
-    documents.retain(|(_, document)| !document.trim().is_empty());
+    documents.retain(|document| !document.trim().is_empty());
     documents
 }
 
-fn parse_document(source: &str, text: &str) -> Result<Option<RuleSpec>, Fault> {
-    let mut fault = Fault {
-        source: source.to_owned(),
-        id: None,
-        reason: String::new(),
-        languages: Language::ALL.to_vec(),
-    };
+/// Reads one document; `name` is its id when it gives none.
+fn parse_document(source: &str, name: &str, text: &str) -> Result<Document, Fault> {
+    let lines = KeyLines::of(text);
+    let mut fault = Fault { line: Some(lines.first), ..Fault::of_file(source, "") };
     let mut body = match read_yaml(text) {
         Ok(Value::Object(body)) => body,
-        Ok(Value::Null) => return Ok(None),
+        Ok(Value::Null) => return Ok(Document::Empty),
         Ok(_) => return Err(Fault { reason: "a rule must be a mapping".to_owned(), ..fault }),
-        Err(reason) => return Err(Fault { reason, ..fault }),
+        // The parser names the line itself.
+        Err(reason) => return Err(Fault { line: None, reason, ..fault }),
     };
-    let id = match take_id(&body) {
+    let id = match take_id(&mut body, name) {
         Ok(id) => id,
         Err(reason) => return Err(Fault { reason, ..fault }),
     };
     fault.id = Some(id.clone());
     let languages = match take_languages(&mut body) {
-        Ok(languages) => languages,
+        Ok(Languages::Known(languages)) => languages,
+        Ok(Languages::Foreign(language)) => {
+            let source = source.to_owned();
+            return Ok(Document::Foreign(ForeignRule { source, id, language }));
+        }
         Err(reason) => return Err(Fault { reason, ..fault }),
     };
     body.remove("tests");
-    let info = rule_info(&body);
-    Ok(Some(RuleSpec { source: source.to_owned(), id, languages, info, body }))
+    let (source, info) = (source.to_owned(), rule_info(&body));
+    Ok(Document::Rule(RuleSpec { source, lines, id, languages, info, body }))
 }
 
 /// Reads YAML 1.2 (`on`, `off`, `yes` and `no` are words) into a value.
 pub(super) fn read_yaml(text: &str) -> Result<Value, String> {
     let mut options = serde_saphyr::Options::default();
     options.strict_booleans = true;
+    options.merge_keys = serde_saphyr::MergeKeyPolicy::AsOrdinary;
+    options.reject_unsupported_tags = true;
     options.with_snippet = false;
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| one_line(&error.to_string(), MESSAGE_CHARS_MAX))
 }
 
-/// The rule's id. Only characters that a suppression comment can name are accepted.
-fn take_id(body: &Map<String, Value>) -> Result<String, String> {
-    let id = body.get("id").and_then(Value::as_str).unwrap_or_default();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if id.is_empty() {
-        Err("a rule needs an `id`".to_owned())
-    } else if id.chars().all(is_plain) {
-        Ok(id.to_owned())
-    } else {
-        Err(format!("the id `{id}` may hold only letters, digits, `-`, `_` and `.`"))
+/// The rule's id, else its file's name. Any words on one line are one.
+fn take_id(body: &mut Map<String, Value>, name: &str) -> Result<String, String> {
+    let id = match body.get("id") {
+        None | Some(Value::Null) => name.to_owned(),
+        Some(Value::String(id)) if id.is_empty() => name.to_owned(),
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        Some(_) => return Err("the `id` must be text".to_owned()),
+    };
+    if id.trim().is_empty() || id.chars().any(char::is_control) {
+        return Err("the `id` must be words on one line".to_owned());
     }
+    body.insert("id".to_owned(), Value::String(id.clone()));
+    Ok(id)
+}
+
+/// What a rule says of its languages.
+enum Languages {
+    Known(Vec<Language>),
+    /// A single one that nothing here can parse.
+    Foreign(&'static Foreign),
 }
 
 /// Takes out `languages` (ours) or `language` (the engine's own key for a single one).
-fn take_languages(body: &mut Map<String, Value>) -> Result<Vec<Language>, String> {
+fn take_languages(body: &mut Map<String, Value>) -> Result<Languages, String> {
     let words = match (body.remove("languages"), body.remove("language")) {
         (Some(_), Some(_)) => return Err("give `languages` or `language`, not both".to_owned()),
         (Some(Value::Array(words)), None) => words,
@@ -165,16 +275,18 @@ fn take_languages(body: &mut Map<String, Value>) -> Result<Vec<Language>, String
     };
     let mut languages = Vec::new();
     for word in &words {
-        let named = word.as_str().and_then(Language::named);
-        let Some(language) = named else { return Err(format!("unknown language {word}")) };
-        if !languages.contains(&language) {
-            languages.push(language);
+        let text = word.as_str().unwrap_or_default();
+        match (Language::named(text), Foreign::named(text)) {
+            (Some(language), _) if languages.contains(&language) => {}
+            (Some(language), _) => languages.push(language),
+            (None, Some(foreign)) if words.len() == 1 => return Ok(Languages::Foreign(foreign)),
+            (None, _) => return Err(format!("unknown language {word}")),
         }
     }
     if languages.is_empty() {
         return Err("`languages` is empty".to_owned());
     }
-    Ok(languages)
+    Ok(Languages::Known(languages))
 }
 
 fn rule_info(body: &Map<String, Value>) -> RuleInfo {
@@ -190,7 +302,7 @@ fn rule_info(body: &Map<String, Value>) -> RuleInfo {
 }
 
 /// The strings of a list; a single string counts as a list of one.
-fn strings(value: Option<&Value>) -> Vec<String> {
+pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(one)) => vec![one.clone()],
         Some(Value::Array(many)) => {

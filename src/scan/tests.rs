@@ -1,6 +1,7 @@
 //! Behaviour of the scan as its users see it: findings, gaps and quarantined rules. The rules
 //! themselves are tested in `tests/rule_files.rs`.
 
+mod projects;
 mod rule_files;
 
 use std::path::Path;
@@ -143,25 +144,25 @@ fn a_broken_rule_is_named_and_the_others_go_on() {
         ("c.yml", bad_pattern),
         ("d.yml", &bad_glob),
         ("e.yml", "languages: [go]\n"),
-        ("f.yml", "id: a b\nlanguages: [go]\n"),
+        ("f.yml", "id: [a]\nlanguages: [go]\n"),
         ("g.yml", CALL),
     ];
     let expected = [
-        "a.yml: rule `first`: document at line 1: unknown language \"cobol\"",
         "a.yml: unclosed bracket '[' at line 12",
-        "b.yml: rule `second` (python): unknown field `rules`",
-        "c.yml: rule `third` (python): ",
-        "d.yml: rule `fourth` (python): ",
-        "e.yml: a rule needs an `id`",
-        "f.yml: the id `a b` may hold only",
-        "g.yml: rule `call` (python): the id is already taken",
+        "a.yml:1: rule `first`: unknown language \"cobol\"",
+        "b.yml:8: rule `second` (python): unknown field `rules`",
+        "c.yml:3: rule `third` (python): ",
+        "d.yml:8: rule `fourth` (python): ",
+        "e.yml:1: rule `e` (go): missing field `rule`",
+        "f.yml:1: the `id` must be text",
+        "g.yml:1: rule `call` (python): the id is already taken",
     ];
     let rules = check_broken(&files, &expected);
     assert_eq!(rules.rule_count(), 2);
     let outcome = check(&rules, "a.py", "bad(1)\n", &["0:0-0:6 call"]);
     let gap = outcome.gap.expect("broken rules leave a gap");
     assert_eq!(gap.cause, Cause::BrokenRule);
-    assert!(gap.detail.starts_with("8 rules could not be used (a.yml: "), "{}", gap.detail);
+    assert!(gap.detail.starts_with("7 rules could not be used (a.yml"), "{}", gap.detail);
 }
 
 #[test]
@@ -211,6 +212,27 @@ fn deeply_nested_text_is_refused_and_not_died_of() {
     // Unclosed brackets do not nest: the parser gives up on them, quickly.
     for open in ["(", "[", "{", "f(", "if a:\n "] {
         outcome(rules, "a.py", &open.repeat(count));
+    }
+}
+
+#[test]
+fn brackets_without_end_end_in_every_language() {
+    let count = 100_000;
+    for language in Language::ALL {
+        let word = language.as_str();
+        let rule = format!("id: broken\nlanguages: [{word}]\nrule: {{ kind: ERROR }}\n");
+        let rules = rules(&[("r.yml", &rule)]);
+        for (open, close) in [("(", ")"), ("[", "]"), ("{", "}")] {
+            let t = std::time::Instant::now();
+            let name = format!("a.{}", language.extension());
+            let outcome = outcome(&rules, &name, &(open.repeat(count) + &close.repeat(count)));
+            eprintln!(
+                "{word} {open} {:?} {} {:?}",
+                t.elapsed(),
+                outcome.findings.len(),
+                outcome.gap.map(|g| g.detail)
+            );
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod payload_files;
 mod plugin;
 mod queries;
 mod rename;
+mod rules;
 mod sandbox;
 mod scan;
 mod servers;

@@ -29,7 +29,7 @@ use crate::daemon::untold::{Baseline, Origin, Topic};
 use crate::files::Snapshot;
 use crate::lsp::blast::Sought;
 use crate::report::agent::EditFeedback;
-use crate::scan::{RuleSet, scan};
+use crate::scan::scan;
 use crate::servers::Chosen;
 use crate::wire::hook::Before;
 
@@ -87,11 +87,11 @@ async fn scan_delta(
     snapshot: &Snapshot,
     before: Before,
 ) -> Option<Result<Delta, Unmeasured>> {
-    if !project.config.scan_enabled || !RuleSet::built_in().handles(&snapshot.path) {
+    if !project.config.scan_enabled || !project.rules.handles(&snapshot.path) {
         return None;
     }
     let known = engine.ledger().verified(&project.root, &snapshot.path, "scan");
-    let (shared, now) = (Arc::clone(engine), snapshot.clone());
+    let (shared, now, rules) = (Arc::clone(engine), snapshot.clone(), Arc::clone(&project.rules));
     let scanned = blocking(move || {
         let before = match before {
             Before::Absent => Some(Vec::new()),
@@ -100,7 +100,7 @@ async fn scan_delta(
                 let before = match known {
                     Some((of, findings)) if of == hash => Some(findings),
                     _ => {
-                        let before = scan(RuleSet::built_in(), &now.path, &text, hash);
+                        let before = scan(&rules, &now.path, &text, hash);
                         // What was only partly seen is no set to compare with.
                         before.gap.is_none().then_some(before.findings)
                     }
@@ -112,10 +112,7 @@ async fn scan_delta(
             }
             Before::Unknown => known.map(|(_, findings)| findings),
         };
-        (
-            gather::scan_one(RuleSet::built_in(), &now).unwrap_or_else(|| gather::scan_lost(&now)),
-            before,
-        )
+        (gather::scan_one(&rules, &now).unwrap_or_else(|| gather::scan_lost(&now)), before)
     });
     let (word, before) = scanned.await.unwrap_or_else(|| (gather::scan_lost(snapshot), None));
     gather::remember(engine, project, std::slice::from_ref(&word));

@@ -25,10 +25,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let baselines = match baselines(caller, &check.baseline, &check.write_baseline) {
-        Ok(baselines) => baselines,
-        Err(reply) => return reply,
-    };
+    let baselines =
+        match baselines(caller, check.baseline.as_deref(), check.write_baseline.as_deref()) {
+            Ok(baselines) => baselines,
+            Err(reply) => return reply,
+        };
     let found = {
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         blocking(move || find(&project, &caller, &check)).await

@@ -1,7 +1,7 @@
 //! The reply of `check` and `scan`: how evidence is written and which exit code it has.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::{INVALID, REFUSED, UNMEASURED, ended};
@@ -50,10 +50,10 @@ pub(super) struct Measured {
 /// says which file cannot be used.
 pub(super) fn baselines(
     caller: &Caller,
-    known: &Option<PathBuf>,
-    write: &Option<PathBuf>,
+    known: Option<&Path>,
+    write: Option<&Path>,
 ) -> Result<Baselines, Reply> {
-    Baselines::read(&caller.cwd, known.as_deref(), write.as_deref())
+    Baselines::read(&caller.cwd, known, write)
         .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
 }
 

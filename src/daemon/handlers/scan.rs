@@ -9,12 +9,15 @@ use super::reported::{Measured, Wish, baselines, reply};
 use super::{INVALID, REFUSED, load};
 use crate::base::evidence::Skipped;
 use crate::base::finding::Severity;
+use crate::base::limits::KEPT_SCANS_FILES_MIN;
 use crate::base::path::RelPath;
 use crate::base::sensitive::is_sensitive;
+use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{evidence, split_unseen};
+use crate::daemon::kept_scans::KeptScans;
 use crate::daemon::project::Project;
-use crate::daemon::rule_folders::rule_files;
+use crate::daemon::project_rules::{self, Named};
 use crate::daemon::scanning::{Scanned, Work, scan_files};
 use crate::report::human::Style;
 use crate::scan::RuleSet;
@@ -32,10 +35,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let baselines = match baselines(caller, &wished.baseline, &wished.write_baseline) {
-        Ok(baselines) => baselines,
-        Err(reply) => return reply,
-    };
+    let baselines =
+        match baselines(caller, wished.baseline.as_deref(), wished.write_baseline.as_deref()) {
+            Ok(baselines) => baselines,
+            Err(reply) => return reply,
+        };
     let wish = Wish {
         format: wished.format,
         style: Style { has_color: wished.color, shows_hints: wished.verbose },
@@ -66,22 +70,23 @@ fn measure(
     wished: &Scan,
     wish: &Wish,
 ) -> Result<Measured, No> {
-    let own = own_rules(caller, wished).map_err(|error| No(INVALID, error))?;
-    let rules = own.as_ref().unwrap_or(RuleSet::built_in());
+    let named = named_rules(project, caller, wished).map_err(|error| No(INVALID, error))?;
+    let rules = named.as_ref().unwrap_or(&*project.rules);
     let lowest = if wished.verbose { Severity::Hint } else { Severity::Info };
     let excerpts = (wished.format == Format::Text).then_some(lowest);
-    let work = Work { root: &project.root, rules, excerpts, progress: &engine.progress };
+    let root = &project.root;
+    let work = Work { root, rules, kept: None, excerpts, progress: &engine.progress };
     let mut found = Found::default();
-    let scanned = match &wished.stdin {
-        Some(text) => given(work, text).map_err(|error| No(INVALID, error))?,
-        None => {
-            found = find(project, caller, rules, wished).map_err(|error| No(REFUSED, error))?;
-            scan_files(work, &found.files)
-        }
+    let scanned = if let Some(text) = &wished.stdin {
+        given(work, text).map_err(|error| No(INVALID, error))?
+    } else {
+        found = find(project, caller, rules, wished).map_err(|error| No(REFUSED, error))?;
+        scan_remembering(engine, project, work, &found.files)
     };
-    let Scanned { words, skipped, excerpts } = scanned;
+    let Scanned { words, skipped, excerpts, .. } = scanned;
     found.skipped.extend(skipped);
-    let is_short = words.iter().any(|word| word.gap.is_some());
+    let is_broken = |gap: &Gap| gap.cause == Cause::BrokenRule;
+    let is_short = words.iter().any(|word| word.gap.as_ref().is_some_and(is_broken));
     let paths = words.iter().map(|word| word.path.clone());
     let (files, unseen) = split_unseen(paths, &words);
     found.skipped.extend(unseen);
@@ -92,19 +97,35 @@ fn measure(
     Ok(Measured { evidence, excerpts: Some(excerpts), note, may_be_empty })
 }
 
-/// The rules of the folders that were named; `None` when none was.
-fn own_rules(caller: &Caller, wished: &Scan) -> Result<Option<RuleSet>, String> {
-    if wished.rules.is_empty() && wished.only_rules.is_empty() {
+/// Scans many files with what is known of them from an earlier scan.
+fn scan_remembering(
+    engine: &Engine,
+    project: &Project,
+    work: Work<'_>,
+    files: &[RelPath],
+) -> Scanned {
+    if files.len() < KEPT_SCANS_FILES_MIN {
+        return scan_files(work, files);
+    }
+    let kept = KeptScans::load(&engine.places.state, &project.key, work.rules);
+    let scanned = scan_files(Work { kept: Some(&kept), ..work }, files);
+    kept.save(work.rules, scanned.news());
+    scanned
+}
+
+/// The rules with those of the folders that were named; `None` when none was.
+fn named_rules(
+    project: &Project,
+    caller: &Caller,
+    wished: &Scan,
+) -> Result<Option<RuleSet>, String> {
+    let folders = wished.only_rules.iter().chain(&wished.rules);
+    let folders: Vec<PathBuf> = folders.map(|folder| project.named(caller, folder)).collect();
+    if folders.is_empty() {
         return Ok(None);
     }
-    let mut sources = Vec::new();
-    if wished.only_rules.is_empty() {
-        sources.extend(RuleSet::built_in_sources());
-    }
-    for folder in wished.only_rules.iter().chain(&wished.rules) {
-        sources.extend(rule_files(&caller.cwd.join(folder))?);
-    }
-    Ok(Some(RuleSet::load(sources)))
+    let named = Named { folders, is_alone: !wished.only_rules.is_empty() };
+    project_rules::with_named(&project.root, &project.config, &named).map(Some)
 }
 
 /// The rules that cannot be used, a line each.
@@ -198,20 +219,20 @@ fn skip(path: &RelPath, reason: &str) -> Skipped {
 }
 
 /// Scans a text that is no file.
-fn given(work: Work<'_>, text: &GivenText) -> Result<Scanned, String> {
-    let path = given_path(work.root, text)?;
+fn given(task: Work<'_>, text: &GivenText) -> Result<Scanned, String> {
+    let path = given_path(task, text)?;
     let mut scanned = Scanned::default();
     match files::given(path, text.bytes.clone()) {
-        Ok(snapshot) => scanned.add(work, &snapshot),
+        Ok(snapshot) => scanned.add(task, &snapshot),
         Err(skipped) => scanned.skipped.push(skipped),
     }
     Ok(scanned)
 }
 
 /// The path a given text stands for; it decides about language and globs.
-fn given_path(root: &Path, text: &GivenText) -> Result<RelPath, String> {
+fn given_path(task: Work<'_>, text: &GivenText) -> Result<RelPath, String> {
     let path = text.path.as_ref().map(|path| {
-        let below = RelPath::below(root, &root.join(path));
+        let below = RelPath::below(task.root, &task.root.join(path));
         below.ok_or_else(|| format!("--stdin-path {}: outside the root", path.display()))
     });
     let Some(word) = &text.language else {
@@ -224,7 +245,7 @@ fn given_path(root: &Path, text: &GivenText) -> Result<RelPath, String> {
     let Some(path) = path.transpose()? else {
         return RelPath::parse(&name).ok_or_else(|| format!("--lang {word}: no file name"));
     };
-    if scan::is_in(&path, word) {
+    if scan::is_in(task.rules, &path, word) {
         Ok(path)
     } else {
         Err(format!("--stdin-path {path}: not the name of a {word} file"))

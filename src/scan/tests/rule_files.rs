@@ -34,13 +34,55 @@ fn complaints(name: &str, text: &str) -> Vec<String> {
     must(["security", "quality"].contains(&category), "no category");
     let is_quality = category == "quality";
     let cwe = rule["metadata"]["cwe"].as_array().cloned().unwrap_or_default();
-    let is_cwe = |id: &Value| id.as_str().is_some_and(|id| id.starts_with("CWE-"));
-    must((is_quality || !cwe.is_empty()) && cwe.iter().all(is_cwe), "no weakness id");
+    must(is_quality || !cwe.is_empty(), "no weakness id");
+    for id in &cwe {
+        must(
+            id.as_str().is_some_and(is_cwe),
+            &format!("{id} is no weakness id that is known here"),
+        );
+    }
+    let owasp = rule["metadata"]["owasp"].as_array().cloned().unwrap_or_default();
+    must(is_quality || !owasp.is_empty(), "no place in the OWASP Top Ten");
+    for place in &owasp {
+        must(place.as_str().is_some_and(is_owasp), &format!("{place} is no place like A03:2021"));
+    }
+    let references = rule["metadata"]["references"].as_array().cloned().unwrap_or_default();
+    let is_url = |url: &Value| url.as_str().is_some_and(|url| url.starts_with("https://"));
+    must(is_quality || !references.is_empty(), "no reference");
+    must(references.iter().all(is_url), "a reference that is no https address");
+    let is_safe = rule["metadata"]["fix"].as_str();
+    must(is_safe.is_none() || !rule["fix"].is_null(), "a kind of fix without a fix");
+    must(is_safe.is_none_or(|it| it == "safe"), "another kind of fix than safe");
     let (valid, invalid) = (texts(&rule, "valid"), texts(&rule, "invalid"));
     must(valid.len() >= 3 && invalid.len() >= 3, "fewer than three snippets of a kind");
     wrong.extend(failed_snippets(&rule, &rules(&[(name, text)]), &valid, false));
     wrong.extend(failed_snippets(&rule, &rules(&[(name, text)]), &invalid, true));
     wrong
+}
+
+/// Weaknesses that a rule may name; a new one is looked up and added.
+#[rustfmt::skip]
+const CWES: &[u32] = &[
+    14, 22, 78, 79, 89, 90, 94, 95, 98, 120, 131, 134, 190, 193, 200, 208,
+    209, 242, 252, 276, 285, 295, 297, 319, 321, 322, 326, 327, 328, 329, 330, 335,
+    337, 338, 346, 347, 352, 367, 377, 379, 390, 391, 396, 400, 401, 415, 416, 434,
+    467, 470, 473, 477, 481, 489, 494, 502, 561, 562, 570, 571, 572, 584, 597, 601,
+    605, 611, 614, 617, 621, 643, 662, 663, 670, 676, 697, 732, 749, 762, 770, 772,
+    776, 778, 787, 789, 798, 806, 829, 843, 908, 915, 916, 917, 918, 942, 943, 1004,
+    1025, 1071, 1164, 1188, 1204, 1321, 1333, 1336,
+];
+
+fn is_cwe(id: &str) -> bool {
+    let number = id.strip_prefix("CWE-").and_then(|number| number.parse().ok());
+    number.is_some_and(|number| CWES.contains(&number))
+}
+
+/// A place in the lists of 2021 or 2025, such as `A03:2021`.
+fn is_owasp(place: &str) -> bool {
+    let Some((rank, year)) = place.split_once(':') else { return false };
+    let rank: Option<u32> =
+        rank.strip_prefix('A').filter(|it| it.len() == 2).and_then(|it| it.parse().ok());
+    rank.is_some_and(|rank| (1..=10).contains(&rank)) && ["2021", "2025"].contains(&year)
 }
 
 /// The snippets, in every language of the rule, that are not found exactly once or not at all.
@@ -78,7 +120,8 @@ fn failed_snippets(
 
 #[test]
 fn every_rule_finds_its_invalid_snippets_and_spares_its_valid_ones() {
-    let wrong: Vec<String> = FILES.iter().flat_map(|(name, text)| complaints(name, text)).collect();
+    let wrong: Vec<String> =
+        FILES.iter().flat_map(|file| complaints(file.name, file.text)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -87,6 +130,25 @@ fn no_built_in_rule_is_broken_and_no_id_is_taken_twice() {
     let rules = RuleSet::built_in();
     assert_eq!(rules.broken(), []);
     assert_eq!(rules.rule_count(), FILES.len());
+}
+
+/// What is known of a file before it is read decides whether it is read at all.
+#[test]
+fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
+    for (index, file) in FILES.iter().enumerate() {
+        let [spec] = builtin::parsed(index).specs.as_slice() else { panic!("{}", file.name) };
+        let spoken: Vec<Language> =
+            Language::ALL.into_iter().filter(|language| file.speaks(*language)).collect();
+        let mut languages = spec.languages.clone();
+        languages.sort_unstable();
+        assert!(!file.languages.is_empty(), "{}: `languages` is not on one line", file.name);
+        assert_eq!(spoken, languages, "{}", file.name);
+        assert_eq!(file.has_globs, spec.has_globs(), "{}", file.name);
+        assert_eq!(file.id(), spec.id, "{}", file.name);
+        // The snippets, which are cut off, stand last.
+        let whole = crate::scan::rules::parse(file.name, file.text);
+        assert_eq!(whole.specs[0].body, spec.body, "{}", file.name);
+    }
 }
 
 /// A rule with missing parts or wrong snippets is complained about, so the test above can fail.
@@ -103,6 +165,8 @@ fn an_incomplete_rule_is_noticed() {
         "no confidence",
         "no category",
         "no weakness id",
+        "no place in the OWASP",
+        "no reference",
         "fewer than three",
         "1 findings, None\nbad(1)",
         "0 findings, None\nc",

@@ -24,6 +24,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("blake3", &["base::hash"]),
     ("clap", &["cli"]),
     ("git2", &["git"]),
+    ("globset", &["scan::engine"]),
     ("ignore", &["files"]),
     ("indicatif", &["cli"]),
     ("lsp_types", &["wire::lsp", "editor"]),

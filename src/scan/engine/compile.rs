@@ -1,0 +1,190 @@
+//! Makes matchers out of rules, each on its own, so that a broken one spoils no other. It must not
+//! know texts.
+
+use std::error::Error;
+use std::sync::{Arc, OnceLock};
+
+use ast_grep_config::{
+    DeserializeEnv, GlobalRules, RuleConfig, SerializableGlobalRule, SerializableRuleConfig,
+};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+
+use super::globs::RuleGlobs;
+use super::grammar::Grammar;
+use crate::base::path::RelPath;
+use crate::scan::language::Language;
+use crate::scan::rules::{Fault, RuleSpec};
+
+/// One rule in one language. Its matcher is made when it is first needed.
+pub(in crate::scan) struct Rule {
+    pub(in crate::scan) spec: Arc<RuleSpec>,
+    language: Language,
+    globs: Result<RuleGlobs, String>,
+    utils: Utils,
+    compiled: OnceLock<Result<RuleConfig<Grammar>, Fault>>,
+}
+
+impl Rule {
+    /// A rule that may use these utility rules.
+    pub(in crate::scan) fn new(spec: Arc<RuleSpec>, language: Language, utils: &Utils) -> Self {
+        let globs = RuleGlobs::of(&spec.body);
+        Self { spec, language, globs, utils: utils.clone(), compiled: OnceLock::new() }
+    }
+
+    /// Whether it speaks about this path; one with broken globs may.
+    pub(in crate::scan) fn admits(&self, path: &RelPath) -> bool {
+        self.globs.as_ref().is_ok_and(|globs| globs.admit(path))
+    }
+
+    /// The engine's rule, compiled now at the latest.
+    pub(super) fn config(&self) -> Result<&RuleConfig<Grammar>, &Fault> {
+        let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    /// What is wrong with it; found out now at the latest.
+    pub(in crate::scan) fn fault(&self) -> Option<&Fault> {
+        self.config().err()
+    }
+
+    /// What is known to be wrong with it; nothing as long as nobody has needed it.
+    pub(in crate::scan) fn known_fault(&self) -> Option<&Fault> {
+        self.compiled.get()?.as_ref().err()
+    }
+
+    fn compile(&self) -> Result<RuleConfig<Grammar>, String> {
+        if let Err(reason) = &self.globs {
+            return Err(reason.clone());
+        }
+        let config = SerializableRuleConfig::<Grammar>::deserialize(document(
+            &self.spec.body,
+            self.language,
+        ))
+        .map_err(|error| chain(&error))?;
+        RuleConfig::try_from(config, &self.utils.0).map_err(|error| chain(&error))
+    }
+}
+
+/// Utility rules that rules of one language share.
+#[derive(Clone, Default)]
+pub(in crate::scan) struct Utils(GlobalRules);
+
+impl Utils {
+    /// Compiles utility rules; those that cannot be used are faults, and so are those that need
+    /// them.
+    pub(in crate::scan) fn compile(
+        language: Language,
+        specs: &[Arc<RuleSpec>],
+    ) -> (Self, Vec<Fault>) {
+        let (mut candidates, mut faults) = (Vec::new(), Vec::new());
+        for spec in specs.iter().filter(|spec| spec.languages.contains(&language)) {
+            match SerializableGlobalRule::<Grammar>::deserialize(document(&spec.body, language)) {
+                Ok(util) => candidates.push((spec, util)),
+                Err(error) => faults.push(spec.fault(&chain(&error), vec![language])),
+            }
+        }
+        let all = candidates.iter().map(|(_, util)| util.clone()).collect();
+        let is_defined = |reference: &str, spec: &RuleSpec| {
+            defines(&spec.body, reference) || candidates.iter().any(|(it, _)| it.id == reference)
+        };
+        let is_whole = candidates
+            .iter()
+            .all(|(spec, _)| references(&spec.body).iter().all(|it| is_defined(it, spec)));
+        if is_whole && let Ok(globals) = DeserializeEnv::parse_global_utils(all) {
+            return (Self(globals), faults);
+        }
+        let (globals, broken) = one_by_one(language, candidates);
+        faults.extend(broken);
+        (Self(globals), faults)
+    }
+}
+
+type Candidate<'a> = (&'a Arc<RuleSpec>, SerializableGlobalRule<Grammar>);
+
+/// Takes utility rules in as long as one more compiles, because the engine takes all or none.
+fn one_by_one(language: Language, mut candidates: Vec<Candidate<'_>>) -> (GlobalRules, Vec<Fault>) {
+    let (mut taken, mut globals) = (Vec::<SerializableGlobalRule<Grammar>>::new(), None);
+    loop {
+        let (mut faults, mut left) = (Vec::new(), Vec::new());
+        let count = taken.len();
+        for (spec, util) in candidates {
+            let is_known = |reference: &str| {
+                reference == util.id
+                    || defines(&spec.body, reference)
+                    || taken.iter().any(|other| other.id == reference)
+            };
+            let missing = references(&spec.body).into_iter().find(|it| !is_known(it));
+            let with = || taken.iter().cloned().chain([util.clone()]).collect();
+            let attempt = match missing {
+                Some(missing) => Err(format!("utility rule `{missing}` cannot be used")),
+                None => DeserializeEnv::parse_global_utils(with()).map_err(|error| chain(&error)),
+            };
+            match attempt {
+                Ok(more) => {
+                    globals = Some(more);
+                    taken.push(util);
+                }
+                Err(reason) => {
+                    faults.push(spec.fault(&reason, vec![language]));
+                    left.push((spec, util));
+                }
+            }
+        }
+        if taken.len() == count {
+            return (globals.unwrap_or_default(), faults);
+        }
+        candidates = left;
+    }
+}
+
+/// Whether a utility rule brings a rule of this name along: a local one, or an argument.
+fn defines(body: &Map<String, Value>, reference: &str) -> bool {
+    let is_argument = |it: &Value| it.as_str() == Some(reference);
+    body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
+        || body
+            .get("arguments")
+            .and_then(Value::as_array)
+            .is_some_and(|it| it.iter().any(is_argument))
+}
+
+/// The names behind every `matches` of a document.
+fn references(body: &Map<String, Value>) -> Vec<&str> {
+    let (mut found, mut open): (Vec<&str>, Vec<&Value>) = (Vec::new(), Vec::new());
+    let parts = ["rule", "constraints", "utils"].iter().filter_map(|key| body.get(*key));
+    open.extend(parts);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => {
+                match map.get("matches") {
+                    Some(Value::String(id)) => found.push(id),
+                    Some(Value::Object(calls)) => found.extend(calls.keys().map(String::as_str)),
+                    _ => {}
+                }
+                open.extend(map.values());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The engine's document for one language.
+pub(super) fn document(body: &Map<String, Value>, language: Language) -> Value {
+    let mut body = body.clone();
+    body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));
+    Value::Object(body)
+}
+
+/// An error with its causes: the engine's outermost text alone names no key and no pattern.
+pub(super) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
