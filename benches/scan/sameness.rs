@@ -68,7 +68,7 @@ struct Scanned {
 fn scanned(project: &Path, rules: &RuleSet) -> Scanned {
     let mut scanned = Scanned::default();
     for path in files(project) {
-        let Ok(relative) = RelPath::below(project, &path) else { continue };
+        let Some(relative) = RelPath::below(project, &path) else { continue };
         let Ok(text) = fs::read_to_string(&path) else { continue };
         if !rules.handles(&relative) {
             continue;

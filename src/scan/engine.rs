@@ -68,8 +68,14 @@ impl Engine {
 
     /// All matches that no comment suppresses, comments that suppress nothing, and what kept the
     /// text from being measured wholly. A text that holds no match whatever its syntax is not
-    /// parsed, so that nothing is said about its syntax either.
-    pub(super) fn matches(&self, path: &RelPath, text: &str) -> (Vec<Match>, Option<Gap>) {
+    /// parsed, so that nothing is said about its syntax either. `tried` is called with a rule's id
+    /// each time that the rule has been tried on a node.
+    pub(super) fn matches(
+        &self,
+        path: &RelPath,
+        text: &str,
+        tried: &mut impl FnMut(&str),
+    ) -> (Vec<Match>, Option<Gap>) {
         let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
         let hits = prefilter.read(text);
         let active = Active { rules: self.rules_for(path, prefilter, &hits), prefilter, hits };
@@ -84,7 +90,7 @@ impl Engine {
         match table.walk(&tree, &active, has_marker) {
             Ok(walk) => {
                 let gap = is_unparsed(&tree).then(|| unparsed(self.language));
-                (matches_of(table, &tree, &active, walk), gap)
+                (matches_of(table, &tree, &active, walk, tried), gap)
             }
             Err(TooDeep) => {
                 let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
@@ -121,11 +127,11 @@ fn matches_of<'t>(
     tree: &'t AstGrep<Document>,
     active: &Active<'_>,
     walk: Walk<'t>,
+    tried: &mut impl FnMut(&str),
 ) -> Vec<Match> {
     let mut matches = Vec::new();
-    let suppressions = table.try_all(tree, active, walk, |rule, place| {
-        matches.push(to_match(rule, place));
-    });
+    let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
+    let suppressions = table.try_all(tree, active, walk, found, tried);
     matches.extend(suppressions.unused().map(|bytes| Match {
         id: suppress::UNUSED.to_owned(),
         severity: Severity::Hint,

@@ -214,7 +214,7 @@ fn deeply_nested_text_is_refused_and_not_died_of() {
     }
     // Unclosed brackets do not nest: the parser gives up on them, quickly.
     for open in ["(", "[", "{", "f(", "if a:\n "] {
-        outcome(rules, "a.py", &open.repeat(count));
+        outcome(RuleSet::built_in(), "a.py", &open.repeat(count));
     }
 }
 

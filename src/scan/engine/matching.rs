@@ -93,6 +93,7 @@ impl Table {
         active: &Active<'r>,
         walk: Walk<'t>,
         mut found: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, Document>),
+        tried: &mut impl FnMut(&str),
     ) -> Suppressions<'t> {
         let mut suppressions = Suppressions::among(walk.comments, tree.source());
         if suppressions.cover_all() {
@@ -105,7 +106,9 @@ impl Table {
                 if !active.prefilter.may_match_at(*number, &active.hits, &bytes) {
                     continue;
                 }
-                let Some(place) = rule.matcher.match_node(tree.adopt(node)) else { continue };
+                let place = rule.matcher.match_node(tree.adopt(node));
+                tried(&rule.id);
+                let Some(place) = place else { continue };
                 if !suppressions.cover(&rule.id, line) {
                     found(rule, &place);
                 }

@@ -37,7 +37,7 @@ fn path(language: Language) -> RelPath {
 type Places = Vec<(String, usize, usize)>;
 
 fn places(engine: &Engine, path: &RelPath, text: &str) -> Places {
-    let (matches, _) = engine.matches(path, text);
+    let (matches, _) = engine.matches(path, text, &mut |_| {});
     let place = |found: Match| (found.id, found.bytes.start, found.bytes.end);
     let mut places: Places = matches.into_iter().map(place).collect();
     places.sort();
@@ -196,7 +196,7 @@ fn a_text_without_the_words_of_any_rule_is_not_judged() {
         &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
         Language::Python,
     );
-    let gap = |text: &str| engine.matches(&path(Language::Python), text).1;
+    let gap = |text: &str| engine.matches(&path(Language::Python), text, &mut |_| {}).1;
     assert_eq!(gap(")"), None);
     assert!(gap("bad )").is_some());
 }
