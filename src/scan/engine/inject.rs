@@ -9,10 +9,10 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use super::Document;
 use super::compile::chain;
 use super::grammar::Grammar;
-use super::{Document, is_deeper_than};
-use crate::base::limits::TREE_DEPTH_MAX;
+use super::matching::for_each_node;
 use crate::scan::language::Language;
 
 /// A part of a text that is in another language.
@@ -77,7 +77,7 @@ impl Injector {
         }
         let Ok(document) = Document::try_new(text, grammar) else { return Vec::new() };
         let tree = AstGrep::doc(document);
-        if is_deeper_than(&tree, TREE_DEPTH_MAX) {
+        if for_each_node(&tree, |_| {}).is_err() {
             return Vec::new();
         }
         let brought = grammar.extract_injections(tree.root()).into_iter();
