@@ -281,7 +281,11 @@ fn what_a_baseline_knows_does_not_fail_and_what_is_new_does() {
     assert!(written.stderr.contains("2 findings written"), "{written:#?}");
     let known = ["--baseline", "known.json"];
     let text = scan(&sandbox, &known, 0).stdout;
-    assert!(!text.contains("py-eval") && text.contains("2 in the baseline"), "{text}");
+    assert!(
+        !text.contains("py-eval")
+            && text.contains("nothing new (2 known from the baseline, 0 fixed)"),
+        "{text}"
+    );
     assert!(scan(&sandbox, &[&known[..], &["-v"]].concat(), 0).stdout.contains("py-eval"));
     // Moved lines and a renamed file change nothing; one occurrence more does.
     let text = sandbox.read("app.py");
