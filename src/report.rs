@@ -13,6 +13,7 @@ pub mod jsonl;
 pub mod loops;
 pub mod notice;
 pub mod rename;
+pub mod rule_tests;
 pub mod sarif;
 pub mod servers;
 pub mod tools;

@@ -14,6 +14,7 @@ mod rules;
 mod set;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,6 +25,7 @@ pub use self::kept::Kept;
 use self::language::Language;
 pub use self::project::{ScanConfig, TestDir};
 pub use self::set::{BrokenRule, RuleSet, Sources};
+pub use self::trials::{Failure, TestFile, Trial, hand_out, test_file, trials};
 use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;

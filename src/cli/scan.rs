@@ -7,13 +7,17 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::Args;
-use super::args::scan::ScanArgs;
+use super::args::scan::{ScanArgs, ScanCommand};
 use super::{INVALID, door, has_color};
 use crate::base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
 use crate::daemon::engine::Engine;
-use crate::wire::control::{Format, GivenText, Reply, Request, Scan};
+use crate::wire::control::{Format, GivenText, Reply, Request, Scan, ScanTest};
 
 pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
+    if let Some(ScanCommand::Test { folders }) = &scan.command {
+        let (folders, json, verbose) = (folders.clone(), args.json, args.verbose);
+        return here(args, Request::ScanTest(ScanTest { folders, json, verbose }));
+    }
     let stdin = match scan.stdin.then(|| given(scan)).transpose() {
         Ok(stdin) => stdin,
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: stdin: {error}")),
@@ -33,6 +37,11 @@ pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
         baseline: scan.baseline.clone(),
         write_baseline: scan.write_baseline.clone(),
     });
+    here(args, request)
+}
+
+/// Works in this process, with a bar on a terminal.
+fn here(args: &Args, request: Request) -> Reply {
     let is_shown = std::io::stderr().is_terminal() && !args.quiet;
     door::ask_here(args.root.as_deref(), request, async |engine| {
         if is_shown { show_progress(engine).await } else { std::future::pending().await }
@@ -55,7 +64,7 @@ fn given(scan: &ScanArgs) -> std::io::Result<GivenText> {
 async fn show_progress(engine: &Engine) -> Infallible {
     tokio::time::sleep(Duration::from_millis(PROGRESS_SHOWN_MS_MIN)).await;
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {elapsed}");
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let bar = Cleared(bar);
     loop {

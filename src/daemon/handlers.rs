@@ -19,6 +19,7 @@ mod references;
 mod rename;
 mod reported;
 mod scan;
+mod scan_test;
 mod server_list;
 mod server_logs;
 mod server_restart;
@@ -57,6 +58,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Hook { event, input } => hook::handle(engine, caller, &event, &input).await,
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
+        Request::ScanTest(wished) => scan_test::handle(engine, &caller, wished).await.into(),
         Request::References(lookup) => references::handle(engine, &caller, lookup).await.into(),
         Request::Definition(lookup) => definition::handle(engine, &caller, lookup).await.into(),
         Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),

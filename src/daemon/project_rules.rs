@@ -74,6 +74,11 @@ pub(super) struct Named {
 /// The rules of a root with folders that a caller names. The error is one line: a folder that is
 /// not there or has no rule file.
 pub(super) fn with_named(root: &Path, config: &Config, named: &Named) -> Result<RuleSet, String> {
+    sources(root, config, named).map(RuleSet::new)
+}
+
+/// What such a set is made of.
+pub(super) fn sources(root: &Path, config: &Config, named: &Named) -> Result<Sources, String> {
     if let Some(folder) = named.folders.iter().find(|folder| !folder.is_dir()) {
         return Err(format!("rules {}: not a folder", folder.display()));
     }
@@ -85,7 +90,7 @@ pub(super) fn with_named(root: &Path, config: &Config, named: &Named) -> Result<
     if let Some(folder) = named.folders.iter().find(is_empty) {
         return Err(format!("rules {}: no .yml or .yaml file is in it", folder.display()));
     }
-    Ok(RuleSet::new(Sources { built_in: !named.is_alone, ..state.sources(root) }))
+    Ok(Sources { built_in: !named.is_alone, ..state.sources(root) })
 }
 
 impl State {

@@ -94,10 +94,11 @@ pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     let (known, new): (Vec<&Finding>, Vec<&Finding>) =
         evidence.findings.iter().partition(|finding| is_known(evidence, finding));
     let found = counts(new.into_iter());
-    let mut found = if found.is_empty() { "nothing found".to_owned() } else { found };
+    let none = if evidence.baseline.is_some() { "nothing new" } else { "nothing found" };
+    let mut found = if found.is_empty() { none.to_owned() } else { found };
     if let Some(baseline) = &evidence.baseline {
         let (known, fixed) = (known.len(), baseline.fixed);
-        let _ = write!(found, " ; {known} in the baseline; {fixed} of it fixed");
+        let _ = write!(found, " ({known} known from the baseline, {fixed} fixed)");
     }
     let sensors: Vec<String> = evidence.readings.iter().map(sensor).collect();
     let sensors =

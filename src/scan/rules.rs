@@ -182,7 +182,7 @@ enum Document {
 /// Splits a stream at its `---` lines. One broken document would otherwise take the whole stream
 /// with it. The lines before a document are kept as blank ones, so that the parser counts lines as
 /// the reader of the file does.
-fn documents(text: &str) -> Vec<String> {
+pub(super) fn documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let marker = line.strip_prefix("---");

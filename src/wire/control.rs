@@ -49,6 +49,8 @@ pub enum Request {
     Check(Check),
     /// `scan`.
     Scan(Scan),
+    /// `scan test`.
+    ScanTest(ScanTest),
     /// `references`.
     References(Lookup),
     /// `definition`.
@@ -176,6 +178,17 @@ pub struct Scan {
     /// Where the findings are written as known.
     #[serde(default)]
     pub write_baseline: Option<PathBuf>,
+}
+
+/// Arguments of `scan test`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ScanTest {
+    /// Folders of rules, as typed; none means the project's and the built-in ones.
+    pub folders: Vec<PathBuf>,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Rules without tests are named.
+    pub verbose: bool,
 }
 
 /// A text that is no file.

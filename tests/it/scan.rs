@@ -281,7 +281,11 @@ fn what_a_baseline_knows_does_not_fail_and_what_is_new_does() {
     assert!(written.stderr.contains("2 findings written"), "{written:#?}");
     let known = ["--baseline", "known.json"];
     let text = scan(&sandbox, &known, 0).stdout;
-    assert!(!text.contains("py-eval") && text.contains("2 in the baseline"), "{text}");
+    assert!(
+        !text.contains("py-eval")
+            && text.contains("nothing new (2 known from the baseline, 0 fixed)"),
+        "{text}"
+    );
     assert!(scan(&sandbox, &[&known[..], &["-v"]].concat(), 0).stdout.contains("py-eval"));
     // Moved lines and a renamed file change nothing; one occurrence more does.
     let text = sandbox.read("app.py");
@@ -331,4 +335,58 @@ fn check_knows_baselines_and_formats_with_the_findings_of_language_servers() {
     sandbox.write("app.py", "word = 'BAD'\neval(word)\nother = 'BAD'\n");
     check(&["--baseline", "known.json"], 1);
     check(&["--baseline", "none.json"], 3);
+}
+
+#[test]
+fn rules_are_tried_on_their_own_snippets() {
+    let sandbox = project();
+    let test = |arguments: &[&str], code: i32| {
+        let output = sandbox.run(&[&["scan", "test"], arguments].concat());
+        assert_eq!(output.code, code, "{arguments:?}: {output:#?}");
+        output
+    };
+    let with_tests =
+        |tests: &str| format!("{}tests: {{ {tests} }}\n", rule("no-forbidden", "error"));
+    let good = with_tests("valid: [allowed()], invalid: [forbidden()]");
+    sandbox.write("mine/no-forbidden.yml", &good);
+    let output = test(&["mine"], 0);
+    assert_eq!(output.stdout, "1 rule, 2 snippets: 0 failures\n");
+    let wrong = with_tests("valid: [forbidden()], invalid: [allowed()]");
+    sandbox.write("mine/no-forbidden.yml", &wrong);
+    let output = test(&["mine"], 1);
+    let failed = "mine/no-forbidden.yml: no-forbidden in python: valid, and found 1 times\n    | forbidden()\n";
+    assert!(output.stdout.contains(failed), "{output:#?}");
+    let json = test(&["mine", "--json"], 1).json();
+    assert_eq!(json["schema"], "moai-ralph/rule-tests@1");
+    assert_eq!(json["failures"].as_array().map(Vec::len), Some(2), "{json:#}");
+    // The project's own, with test files of the ast-grep program.
+    sandbox.write("sgconfig.yml", "ruleDirs: [lint]\ntestConfigs: [{ testDir: lint-tests }]\n");
+    sandbox.write("lint/own.yml", &rule("own", "error"));
+    let tests = "id: own\nvalid: [allowed()]\ninvalid: [forbidden()]\n";
+    sandbox.write("lint-tests/own-test.yml", tests);
+    let all = test(&["--json"], 0).json();
+    assert!(all["rules"].as_u64().is_some_and(|rules| rules > 20), "built-in ones, too: {all:#}");
+    assert_eq!(all["without_tests"], json!([]), "{all:#}");
+    sandbox.write("lint-tests/own-test.yml", &tests.replace("allowed", "forbidden"));
+    assert!(test(&[], 1).stdout.contains("lint/own.yml: own in python"));
+    sandbox.write("lint-tests/own-test.yml", &tests.replace("id: own", "id: other"));
+    assert!(test(&[], 1).stdout.contains("no rule has this id"));
+    for wrong in ["none", "lib"] {
+        assert_eq!(test(&[wrong], 3).stdout, "", "{wrong}");
+    }
+}
+
+#[test]
+fn a_second_scan_of_many_files_says_the_same() {
+    let sandbox = project();
+    for number in 0..60 {
+        sandbox.write(&format!("many/m{number}.py"), &format!("x = {number}\neval(x)\n"));
+    }
+    let first = scan(&sandbox, &["--format", "jsonl"], 1).stdout;
+    assert_eq!(scan(&sandbox, &["--format", "jsonl"], 1).stdout, first);
+    assert_eq!(first.lines().count(), 62);
+    let text = scan(&sandbox, &[], 1).stdout;
+    assert!(text.contains("    61 py-eval\n"), "counted by rule: {text}");
+    sandbox.write("many/m7.py", "x = 1\n");
+    assert_eq!(scan(&sandbox, &["--format", "jsonl"], 1).stdout.lines().count(), 61);
 }

@@ -6,7 +6,10 @@ use super::FailOn;
 use crate::wire::control::Format;
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct ScanArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: Option<ScanCommand>,
     /// Files and folders [default: the project]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// The files that differ from HEAD, untracked ones too
@@ -45,6 +48,16 @@ pub(in crate::cli) struct ScanArgs {
     /// Exit with 0 instead of 4 when something could not be measured
     #[arg(long)]
     pub(in crate::cli) allow_unmeasured: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(in crate::cli) enum ScanCommand {
+    /// Try rules on their own snippets (a folder called test is named ./test)
+    Test {
+        /// Folders of rules and of their tests [default: the project's rules and the built-in ones]
+        #[arg(value_name = "DIR")]
+        folders: Vec<PathBuf>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

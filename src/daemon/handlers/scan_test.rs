@@ -1,0 +1,149 @@
+//! `scan test`: rules against their own snippets, those of the project and the built-in ones, or
+//! those of folders.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{INVALID, REFUSED, load};
+use crate::base::path::RelPath;
+use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::progress::Progress;
+use crate::daemon::project::{Project, read};
+use crate::daemon::project_rules::{self, Named};
+use crate::files;
+use crate::report::rule_tests::{self, Tried};
+use crate::scan::{
+    Failure, RuleSet, ScanConfig, Sources, TestFile, Trial, hand_out, test_file, trials,
+};
+use crate::wire::control::{Caller, Reply, ScanTest};
+
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: ScanTest) -> Reply {
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let (json, verbose) = (wished.json, wished.verbose);
+    let tried = {
+        let (engine, caller) = (Arc::clone(engine), caller.clone());
+        blocking(move || try_all(&engine.progress, &project, &caller, &wished)).await
+    };
+    let tried = match tried {
+        Some(Ok(tried)) => tried,
+        Some(Err(error)) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        None => return Reply::failed(REFUSED, "moai-ralph: internal error while testing rules"),
+    };
+    let stdout = if json {
+        format!("{:#}\n", rule_tests::json(&tried))
+    } else {
+        rule_tests::text(&tried, verbose)
+    };
+    let code = if tried.failures.is_empty() { 0 } else { REFUSED };
+    Reply { stdout, code, ..Reply::default() }
+}
+
+fn try_all(
+    progress: &Progress,
+    project: &Project,
+    caller: &Caller,
+    wished: &ScanTest,
+) -> Result<Tried, String> {
+    let folders = wished.folders.iter().map(|folder| project.named(caller, folder));
+    let folders: Vec<PathBuf> = folders.collect();
+    let is_alone = !folders.is_empty();
+    let test_folders = folders.clone();
+    let named = Named { folders, is_alone };
+    let sources = project_rules::sources(&project.root, &project.config, &named)?;
+    if let Some((name, reason)) = sources.unreadable.first() {
+        return Err(format!("{name}: {reason}"));
+    }
+    let (mut rules, mut failures) = (Vec::new(), Vec::new());
+    let built_in = RuleSet::built_in_sources().filter(|_| !is_alone);
+    let own = sources.rules.iter().filter(|(name, _)| !is_test(name)).cloned();
+    for (name, text) in own.chain(built_in) {
+        let (more, broken) = trials(&name, &text);
+        rules.extend(more);
+        failures.extend(broken);
+    }
+    let test_folders = if is_alone { test_folders } else { test_dirs(&project.root, &sources) };
+    let unknown = hand_out(&mut rules, test_files(&test_folders)?);
+    failures.extend(unknown.into_iter().map(nobodys));
+    if rules.is_empty() && failures.is_empty() {
+        return Err("there is no rule to test".to_owned());
+    }
+    let is_untested = |trial: &&Trial| trial.snippet_count() == 0;
+    let untested = rules.iter().filter(is_untested);
+    let untested = untested.map(|trial| (trial.source.clone(), trial.rule.clone())).collect();
+    let snippets = rules.iter().map(Trial::snippet_count).sum();
+    failures.extend(run(progress, &rules, &sources));
+    Ok(Tried { rules: rules.len(), snippets, untested, failures })
+}
+
+/// Whether a file is a test of the ast-grep program or a snapshot of one.
+fn is_test(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    stem.ends_with("-test") || name.split('/').any(|part| part == "__snapshots__")
+}
+
+/// The folders of tests that the project's `sgconfig.yml` names.
+fn test_dirs(root: &Path, sources: &Sources) -> Vec<PathBuf> {
+    let config = sources.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
+    let dirs = config.into_iter().flat_map(|config| config.test_dirs);
+    dirs.map(|dir| root.join(dir.tests)).collect()
+}
+
+/// The test files below some folders. Snapshots are not compared.
+fn test_files(folders: &[PathBuf]) -> Result<Vec<TestFile>, String> {
+    let mut tests = Vec::new();
+    let is_yaml = |path: &RelPath| matches!(path.extension().as_deref(), Some("yml" | "yaml"));
+    for folder in folders {
+        let walk = files::walk(folder, std::slice::from_ref(folder), &is_yaml);
+        if let Some(skipped) = walk.skipped.first() {
+            return Err(format!("{}: {}: {}", folder.display(), skipped.path, skipped.reason));
+        }
+        for file in walk.files {
+            let path = file.under(folder);
+            let is_snapshot = file.as_str().split('/').any(|part| part == "__snapshots__");
+            if is_snapshot || !is_test(file.as_str()) {
+                continue;
+            }
+            let named = |error: String| format!("{}: {error}", path.display());
+            let text = read(&path)?.unwrap_or_default();
+            tests.extend(test_file(&text).map_err(named)?);
+        }
+    }
+    Ok(tests)
+}
+
+fn nobodys(rule: String) -> Failure {
+    Failure {
+        rule,
+        source: "a test file".to_owned(),
+        language: String::new(),
+        reason: "no rule has this id".to_owned(),
+        snippet: String::new(),
+    }
+}
+
+/// Tries all rules, on all cores, and yields what failed in the order of the rules.
+fn run(progress: &Progress, rules: &[Trial], sources: &Sources) -> Vec<Failure> {
+    progress.expect(rules.len());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut failures = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(rule) = rules.get(index) else { return failures };
+            failures.push((index, rule.run(&sources.utils, sources.config.as_ref())));
+            progress.step();
+        }
+    };
+    let mut all: Vec<(usize, Vec<Failure>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores.min(rules.len())).map(|_| scope.spawn(share)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+        threads.into_iter().flat_map(|thread| join(thread).expect("a rule only fails")).collect()
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().flat_map(|(_, failures)| failures).collect()
+}
