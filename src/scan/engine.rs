@@ -2,10 +2,12 @@
 //! rules, places and gaps. It must not know where rules or texts come from.
 
 mod compile;
+pub(super) mod fix;
 mod globs;
 mod grammar;
 mod inject;
 mod matching;
+pub(super) mod pattern;
 mod prefilter;
 mod suppress;
 #[cfg(test)]
@@ -24,6 +26,7 @@ use self::grammar::Grammar;
 pub(super) use self::inject::Injector;
 use self::matching::{Active, Table, TooDeep, Walk};
 use self::prefilter::{Hits, Prefilter};
+use super::edits::Edit;
 use super::language::Language;
 use super::rules::RuleInfo;
 use crate::base::finding::Severity;
@@ -48,6 +51,8 @@ pub(super) struct Match {
     pub(super) message: String,
     /// Byte offsets in the text.
     pub(super) bytes: Range<usize>,
+    /// What the rule would put there.
+    pub(super) edit: Option<Edit>,
 }
 
 impl Engine {
@@ -137,6 +142,7 @@ fn matches_of<'t>(
         severity: Severity::Hint,
         message: UNUSED_MESSAGE.to_owned(),
         bytes,
+        edit: None,
     }));
     matches
 }
@@ -167,5 +173,6 @@ fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Matc
         EngineSeverity::Info => Severity::Info,
         EngineSeverity::Hint | EngineSeverity::Off => Severity::Hint,
     };
-    Match { id: rule.id.clone(), severity, message, bytes: place.range() }
+    let edit = fix::edit_of(rule, place);
+    Match { id: rule.id.clone(), severity, message, bytes: place.range(), edit }
 }
