@@ -19,7 +19,7 @@ pub use private::private_dir;
 pub use search::{Found, search};
 pub use snapshot::{Snapshot, read};
 pub use stamps::{Stamp, stamps};
-pub use walk::{Walk, is_own, walk, walk_linked, walk_watched};
+pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
 /// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory

@@ -62,7 +62,8 @@ fn balance<'l>(lines: impl Iterator<Item = &'l str>) -> [isize; 7] {
     let mut open = [0; 7];
     for line in lines {
         let count = |mark: &str| isize::try_from(line.matches(mark).count()).unwrap_or(0);
-        for (at, (begin, end)) in [("(", ")"), ("[", "]"), ("{", "}"), ("/*", "*/")].iter().enumerate()
+        for (at, (begin, end)) in
+            [("(", ")"), ("[", "]"), ("{", "}"), ("/*", "*/")].iter().enumerate()
         {
             open[at] += count(begin) - count(end);
         }
@@ -85,7 +86,9 @@ impl Dialect {
             }
             let indent = line.len() - code.len();
             let continues = code.starts_with([')', ']', '}', '{']);
-            while open.last().is_some_and(|it| it.indent > indent || (it.indent == indent && !continues))
+            while open
+                .last()
+                .is_some_and(|it| it.indent > indent || (it.indent == indent && !continues))
             {
                 open.pop();
             }
@@ -120,8 +123,15 @@ impl Dialect {
         match self {
             Self::C => {
                 const OTHER: [&str; 9] = [
-                    "auto", "class", "consteval", "constexpr", "enum", "namespace", "struct",
-                    "template", "union",
+                    "auto",
+                    "class",
+                    "consteval",
+                    "constexpr",
+                    "enum",
+                    "namespace",
+                    "struct",
+                    "template",
+                    "union",
                 ];
                 let is_function = header.starts_with(|first: char| first.is_ascii_alphabetic());
                 is_open && is_function && !behind.is_empty() && !has(&OTHER)

@@ -36,7 +36,10 @@ fn nobody_notices_the_body_of_a_function_whose_header_says_everything() {
         ("a.go", "func (r *Repo) Find(id int) error {\n\tif true {\n\t\treturn OLD\n\t}\n}\n"),
         ("a.rs", "impl Cart {\n    pub fn total(&self) -> u32 {\n        OLD\n    }\n}\n"),
         ("a.c", "local int\narea(int side)\n{\n    return OLD;\n}\n"),
-        ("A.java", "class A {\n    int total(int count) throws E {\n        return OLD;\n    }\n}\n"),
+        (
+            "A.java",
+            "class A {\n    int total(int count) throws E {\n        return OLD;\n    }\n}\n",
+        ),
         ("a.ts", "export function load<T>(path: T): Promise<T> {\n  return OLD;\n}\n"),
         ("b.ts", "class A {\n  load = (path: string): string => {\n    return OLD;\n  };\n}\n"),
     ];
@@ -58,7 +61,10 @@ fn a_body_that_says_more_than_its_header_is_noticed() {
         ("b.cpp", "struct Shape {\n    int OLD;\n};\n"),
         ("a.rs", "const fn total() -> usize {\n    OLD\n}\n"),
         ("b.rs", "fn all() -> impl Iterator<Item = u8> {\n    OLD\n}\n"),
-        ("c.rs", "macro_rules! make {\n    () => {\n        fn made() {\n            OLD\n        }\n    };\n}\n"),
+        (
+            "c.rs",
+            "macro_rules! make {\n    () => {\n        fn made() {\n            OLD\n        }\n    };\n}\n",
+        ),
         ("a.ts", "export function load(path: string) {\n  return OLD;\n}\n"),
         ("b.ts", "export function load(): Promise<{\n  OLD: string;\n}> {\n  return x;\n}\n"),
         ("a.js", "export function load(path) {\n  return OLD;\n}\n"),
