@@ -16,6 +16,9 @@ use serde_json::{Value, json};
 
 use crate::support::PATIENCE;
 
+/// Time between two messages of a server that has to answer: rust-analyzer's first word on a busy
+/// machine takes most of a minute.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// Bytes taken from the server at once.
 const READ_BYTES: usize = 64 * 1024;
 
@@ -202,7 +205,7 @@ impl RawClient {
         let id = Id::Number(self.last_id);
         self.send(&Message::Request { id: id.clone(), method: method.to_owned(), params });
         loop {
-            match self.messages.recv_timeout(PATIENCE).expect("the language server answers") {
+            match self.messages.recv_timeout(ANSWER_MAX).expect("the language server answers") {
                 Message::Response { id: of, result } if of == id => {
                     return result.expect("the language server does not refuse");
                 }
