@@ -118,6 +118,9 @@ impl fmt::Display for Table {
              seen, known: a client of the server alone has seen the right list, knows it is the last"
         )?;
         for row in &self.rows {
+            if let Ok(Timing { late: late @ 1.., .. }) = row.timing {
+                writeln!(f, "{}: {late} answers came late and are in no time", row.name)?;
+            }
             for (reason, times) in &row.score.gaps {
                 writeln!(f, "{}: not measured {times} ×: {reason}", row.name)?;
             }

@@ -37,6 +37,9 @@ pub(crate) struct Timing {
     pub(crate) seen: Duration,
     /// Until it knows that no other follows.
     pub(crate) known: Duration,
+    /// Hooks whose answer was left to the next one, because it took longer than usual by far; they
+    /// are in none of the times, and the hook after each is not either.
+    pub(crate) late: usize,
 }
 
 impl Timing {
@@ -58,6 +61,7 @@ struct Times {
     bare: Vec<Duration>,
     seen: Vec<Duration>,
     known: Vec<Duration>,
+    late: usize,
 }
 
 /// `Err` says why one of the clients has no answer.
@@ -65,7 +69,7 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
     let file = server.package.edited[0];
     let clean = stage.read(file);
     let mut raw = start(stage, server, file, &clean)?;
-    let (mut times, mut last) = (Times::default(), clean.clone());
+    let (mut times, mut last, mut was_late) = (Times::default(), clean.clone(), false);
     for pair in 0..WARM_UP + PAIRS {
         if pair == WARM_UP {
             times = Times::default();
@@ -79,7 +83,17 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
                 let text = if is_wrong { sample(server, &clean, number) } else { clean.clone() };
                 sleep(PAUSE);
                 if is_hook {
-                    times.hook.push(by_hook(stage, server, file, &last, &text)?);
+                    was_late = match by_hook(stage, server, file, &last, &text) {
+                        Said::Late => true,
+                        // It tells two edits in one, or none.
+                        _ if was_late => false,
+                        Said::Answer(time) => {
+                            times.hook.push(time);
+                            false
+                        }
+                        Said::Other(said) => return Err(format!("the hook said: {said:?}")),
+                    };
+                    times.late += usize::from(was_late);
                     times.bare.push(by_bare_hook(stage, pair));
                 } else {
                     let (seen, known) = by_hand(&mut raw, stage, server, file, &text)?;
@@ -92,9 +106,12 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
             }
         }
     }
-    let Times { hook, bare, seen, known } = times;
+    let Times { hook, bare, seen, known, late } = times;
+    if hook.len() < PAIRS {
+        return Err(format!("{late} answers came late"));
+    }
     let [hook, bare, seen, known] = [hook, bare, seen, known].map(middle);
-    Ok(Timing { hook, bare, seen, known })
+    Ok(Timing { hook, bare, seen, known, late })
 }
 
 fn middle(mut times: Vec<Duration>) -> Duration {
@@ -124,23 +141,28 @@ fn start(stage: &Stage<'_>, server: &Server, file: &str, text: &str) -> Result<R
     Ok(client)
 }
 
-/// From before the hook's process starts to after it has ended.
-fn by_hook(
-    stage: &Stage<'_>,
-    server: &Server,
-    file: &str,
-    before: &str,
-    after: &str,
-) -> Result<Duration, String> {
+/// What a hook said.
+enum Said {
+    /// What is right, after this time: from before its process started to after it has ended.
+    Answer(Duration),
+    /// That the answer follows.
+    Late,
+    Other(String),
+}
+
+fn by_hook(stage: &Stage<'_>, server: &Server, file: &str, before: &str, after: &str) -> Said {
     stage.write(file, after);
     let (output, elapsed) = stage.hook("post-tool-use", &stage.edited(file, before, after));
     let said = output.context();
     let wanted = if planted_lines(after).is_empty() { "fixed" } else { server.name };
-    let is_answer = said.contains(wanted) && !said.contains("not measured");
-    if is_answer { Ok(elapsed) } else { Err(format!("the hook said: {said:?}")) }
+    match () {
+        () if said.contains("it follows") => Said::Late,
+        () if said.contains(wanted) && !said.contains("not measured") => Said::Answer(elapsed),
+        () => Said::Other(said),
+    }
 }
 
-/// The same about a file that nobody measures.
+/// What a hook takes about a file that nobody measures.
 fn by_bare_hook(stage: &Stage<'_>, number: usize) -> Duration {
     let text = format!("{number}\n");
     stage.write(UNASKED, &text);
