@@ -49,20 +49,27 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
 
-/// The names of such files below the root, hidden ones too if they are wanted (some servers are
-/// configured by them): their own, and those that lead through a symbolic link, which are links to files, and the files in a folder of the root under the name of a link to it.
-/// Links are followed once, so that nothing loops. Where a link leads somewhere else, other files
-/// stand under these names.
+/// The names of such files below the root, hidden ones too if they are wanted, because some servers
+/// are configured by them: their own, and those that lead through a symbolic link, which are links
+/// to files, and the files in a folder of the root under the name of a link to it. Links are
+/// followed once, so that nothing loops. Where a link leads somewhere else, other files stand under
+/// these names.
 #[must_use]
 pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
-    let is_link = |kind: std::fs::FileType| kind.is_symlink();
-    let (links, others): (Vec<DirEntry>, Vec<DirEntry>) =
-        seen_below(&root, &root).partition(|entry| entry.file_type().is_some_and(is_link));
-    let own = others.into_iter().filter(is_file).map(DirEntry::into_path);
-    let linked = links.into_iter().flat_map(|link| names_behind(&root, link.into_path()));
-    let paths = own.chain(linked).filter_map(|name| RelPath::below(&root, &name));
-    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+    let mut links = Vec::new();
+    let relative = |name: &Path| RelPath::below(&root, name).filter(|path| wanted(path));
+    let own = seen_below(&root, &root).filter_map(|entry| {
+        if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
+            links.push(entry.into_path());
+            return None;
+        }
+        if is_file(&entry) { relative(entry.path()) } else { None }
+    });
+    let mut names: Vec<RelPath> = own.take(WALK_FILES_MAX).collect();
+    let linked = links.into_iter().flat_map(|link| names_behind(&root, link));
+    names.extend(linked.filter_map(|name| relative(&name)).take(WALK_FILES_MAX));
+    names
 }
 
 /// The names that lead through one link.
