@@ -21,7 +21,7 @@ pub use replace::replace;
 pub use search::{Found, fold, search};
 pub use snapshot::{Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
-pub use walk::{Walk, is_own, walk, walk_linked, walk_watched};
+pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
 /// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory

@@ -67,11 +67,12 @@ pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
         settings: Value::Null,
         options: server.initialization_options(),
         is_pulling: false,
+        wants_progress: false,
         language_id: server.language_id,
         file: &stage.path(&files[0]),
         text: &stage.read(&files[0]),
     });
-    client.wait_for("indexingEnded");
+    client.wait_for(|method, _| method == "indexingEnded");
     for path in &files[1..] {
         client.open(&stage.path(path), server.language_id, &stage.read(path));
     }

@@ -26,7 +26,7 @@ use std::fs;
 
 use moai_ralph::base::hash::ContentHash;
 
-use answer::Answer;
+use answer::{Answer, Told};
 use moves::{Board, Change, Kind};
 use package::planted;
 use score::Score;
@@ -53,6 +53,8 @@ struct Play<'s> {
     score: Score,
     untold: Vec<Untold>,
     known: HashMap<ContentHash, Truth>,
+    /// The words of servers that were just started, by the tree's bytes and the file.
+    afresh: HashMap<(ContentHash, String), Truth>,
     start: Truth,
     /// Files that were wrong at some time: they must not stay wrong in the program's mind.
     ever_wrong: BTreeSet<String>,
@@ -69,6 +71,7 @@ pub(crate) fn play(stage: &Stage<'_>, server: &'static Server, steps: usize, see
         score: Score { steps, ..Score::default() },
         untold: Vec::new(),
         known: HashMap::new(),
+        afresh: HashMap::new(),
         start: Truth::default(),
         ever_wrong: BTreeSet::new(),
         step: 0,
@@ -163,14 +166,32 @@ impl Play<'_> {
 
     /// What the truth is about the files as they are now.
     fn truth(&mut self) -> Truth {
-        let all: Vec<_> = self.board.texts.iter().collect();
-        let key = ContentHash::of(format!("{all:?}").as_bytes());
+        let key = self.bytes();
         if let Some(truth) = self.known.get(&key) {
             return truth.clone();
         }
         let truth = (self.server.truth)(self.stage, self.server);
         self.known.insert(key, truth.clone());
         truth
+    }
+
+    /// Stands for the bytes of all files.
+    fn bytes(&self) -> ContentHash {
+        let all: Vec<_> = self.board.texts.iter().collect();
+        ContentHash::of(format!("{all:?}").as_bytes())
+    }
+
+    /// Whether a server that never saw another text says the same. The batch tool may stop before
+    /// an error is reached that is true all the same.
+    fn is_said_afresh(&mut self, told: &Told) -> bool {
+        let Some(afresh) = self.server.afresh else { return false };
+        if !self.board.texts.contains_key(&told.path) {
+            return false;
+        }
+        let (stage, server) = (self.stage, self.server);
+        let word = self.afresh.entry((self.bytes(), told.path.clone()));
+        let word = word.or_insert_with(|| afresh(stage, server, &told.path));
+        word.has(&told.path, told.line, &told.code)
     }
 
     /// Line of an error of our own, while it is there.
@@ -230,7 +251,8 @@ impl Play<'_> {
         for told in &answer.errors {
             let text = self.board.texts.get(&told.path).map(String::as_str);
             let is_ours = text.is_some_and(|it| planted(it).iter().any(|it| it.1 == told.line));
-            if is_ours || self.truth().has(&told.path, told.line, &told.code) {
+            let is_listed = is_ours || self.truth().has(&told.path, told.line, &told.code);
+            if is_listed || self.is_said_afresh(told) {
                 continue;
             }
             let line = format!("step {}: {told:?} in {}", self.step, brief(&answer.text));

@@ -1,12 +1,13 @@
 //! Rust: the sources of `heck`, a crate that this program is built from.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::package::{Break, Package, copy, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
 use crate::download::crate_folder;
+use crate::raw_client::{RawClient, Start};
 
 const MANIFEST: &str = "[package]\nname = \"heck\"\nversion = \"0.5.0\"\nedition = \"2021\"\n";
 
@@ -76,6 +77,29 @@ pub(crate) fn truth(stage: &Stage<'_>, _: &Server) -> Truth {
                 truth.add(path, line_in(&span["line_start"]).saturating_sub(1), code);
             }
         }
+    }
+    truth
+}
+
+/// The language server's own word about one file, from a process that knows no earlier text. The
+/// compiler stops at the first kind of error, so what it does not list may still be true.
+pub(crate) fn afresh(stage: &Stage<'_>, server: &Server, path: &str) -> Truth {
+    let mut client = RawClient::start(Start {
+        command: server.command(stage).expect("a server that is not there is not played"),
+        root: &stage.root,
+        settings: Value::Null,
+        options: json!({"checkOnSave": false, "cachePriming": {"enable": false}}),
+        is_pulling: true,
+        wants_progress: true,
+        language_id: server.language_id,
+        file: &stage.path(path),
+        text: &stage.read(path),
+    });
+    assert!(client.wait_until_loaded(), "a new server loads the project");
+    let mut truth = Truth::default();
+    for item in client.report().as_array().into_iter().flatten() {
+        let code = item["code"].as_str().unwrap_or_default();
+        truth.add(path, line_in(&item["range"]["start"]["line"]), code);
     }
     truth
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use moai_ralph::base::limits::PUSH_QUIET_MS;
 use moai_ralph::lsp::registry::{Catalogue, ServerSpec};
 use serde_json::{Value, json};
 
@@ -12,15 +14,22 @@ use super::truth::Truth;
 use super::{c, go, java, php, python, rust, typescript};
 use crate::support::{Sandbox, test_cache};
 
-/// How a client of this server alone learns what is wrong after a change.
+/// How the least client of this server knows what is wrong after a change: not when the right list
+/// comes by, because only a bench knows which that is, but when no other can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Natural {
-    /// It asks with `textDocument/diagnostic`.
+    /// It asks with `textDocument/diagnostic`, and the answer is for the text sent before.
     Pull,
-    /// It waits for `textDocument/publishDiagnostics`.
+    /// A publish names the version, and there is one for each.
     Publish,
-    /// It writes the file, says so, and waits for a publish.
-    SaveAndPublish,
+    /// A publish names the version; another may follow until `textDocument/clangd.fileStatus` is
+    /// idle.
+    PublishAndIdle,
+    /// A publish names no version, and another may follow: it is the last when the server was quiet
+    /// for as long as the catalogue says, or the engine waits where it does not.
+    PublishAndQuiet,
+    /// It writes the file, says so, hears `cargo check` begin and end, and asks.
+    SaveAndCheck,
 }
 
 /// One language server.
@@ -42,6 +51,9 @@ pub(crate) struct Server {
     /// Files that the project needs for this server, with their texts.
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) truth: fn(&Stage<'_>, &Self) -> Truth,
+    /// What a server that was just started says of one file, where the batch tool does not reach
+    /// all that is true.
+    pub(crate) afresh: Option<fn(&Stage<'_>, &Self, &str) -> Truth>,
 }
 
 const PYTHON: Server = Server {
@@ -55,6 +67,7 @@ const PYTHON: Server = Server {
     is_chosen: false,
     files: &[],
     truth: python::truth,
+    afresh: None,
 };
 
 const TYPESCRIPT: Server = Server {
@@ -63,11 +76,12 @@ const TYPESCRIPT: Server = Server {
     package: &typescript::PACKAGE,
     command: "typescript-language-server",
     language_id: "typescript",
-    natural: Natural::Publish,
+    natural: Natural::PublishAndQuiet,
     initialization: "{\"disableAutomaticTypingAcquisition\": true}",
     is_chosen: false,
     files: &[],
     truth: typescript::truth,
+    afresh: None,
 };
 
 /// All rows, in the order in which they are played.
@@ -94,6 +108,7 @@ pub(crate) const SERVERS: &[Server] = &[
         is_chosen: false,
         files: &[],
         truth: go::truth,
+        afresh: None,
     },
     Server {
         name: "rust-analyzer",
@@ -101,11 +116,12 @@ pub(crate) const SERVERS: &[Server] = &[
         package: &rust::PACKAGE,
         command: "rust-analyzer",
         language_id: "rust",
-        natural: Natural::SaveAndPublish,
+        natural: Natural::SaveAndCheck,
         initialization: "null",
         is_chosen: false,
         files: &[],
         truth: rust::truth,
+        afresh: Some(rust::afresh),
     },
     Server {
         name: "clangd",
@@ -113,11 +129,12 @@ pub(crate) const SERVERS: &[Server] = &[
         package: &c::PACKAGE,
         command: "clangd",
         language_id: "c",
-        natural: Natural::Publish,
-        initialization: "null",
+        natural: Natural::PublishAndIdle,
+        initialization: "{\"clangdFileStatus\": true}",
         is_chosen: false,
         files: &[],
         truth: c::truth,
+        afresh: None,
     },
     Server {
         name: "jdtls",
@@ -125,11 +142,12 @@ pub(crate) const SERVERS: &[Server] = &[
         package: &java::PACKAGE,
         command: "java",
         language_id: "java",
-        natural: Natural::Publish,
+        natural: Natural::PublishAndQuiet,
         initialization: "null",
         is_chosen: false,
         files: &[],
         truth: java::truth,
+        afresh: None,
     },
     Server {
         name: "intelephense",
@@ -137,11 +155,12 @@ pub(crate) const SERVERS: &[Server] = &[
         package: &php::PACKAGE,
         command: "intelephense",
         language_id: "php",
-        natural: Natural::Publish,
+        natural: Natural::PublishAndQuiet,
         initialization: "null",
         is_chosen: false,
         files: &[],
         truth: php::truth,
+        afresh: None,
     },
 ];
 
@@ -167,6 +186,11 @@ impl Server {
     /// `initializationOptions` of the comparing client.
     pub(crate) fn initialization_options(&self) -> Value {
         serde_json::from_str(self.initialization).expect("the rows hold JSON")
+    }
+
+    /// How long it must be quiet after a publish without a version.
+    pub(crate) fn quiet(&self) -> Duration {
+        Duration::from_millis(self.spec().publishes.quiet_ms.unwrap_or(PUSH_QUIET_MS))
     }
 
     /// Puts what the catalogue installs into the sandbox's data folder; `Err` says what is missing.

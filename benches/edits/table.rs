@@ -12,7 +12,7 @@ const UNMEASURED: u8 = 4;
 
 /// Errors of the edited file that are found, in percent.
 const OWN_PERCENT_MIN: f64 = 100.0;
-/// How many times as long as a minimal client's an answer may take.
+/// How many times as long as the least client that knows as much an answer may take.
 const RATIO_MAX: f64 = 1.15;
 /// Resident memory of the engine beside the servers of the run, in MB (10⁶ bytes).
 const RSS_MB_MAX: f64 = 80.0;
@@ -81,7 +81,7 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:27} {:>9} {:>5} {:>7} {:>5} {:>6} {:>6} {:>13} {:>6} {:>11} {:>4} {:>9} {:>8} {:>7} {:>6}",
+            "{:27} {:>9} {:>5} {:>7} {:>5} {:>6} {:>6} {:>13} {:>6} {:>11} {:>4} {:>9} {:>7} {:>7} {:>7} {:>8} {:>6}",
             "server",
             "version",
             "steps",
@@ -95,7 +95,9 @@ impl fmt::Display for Table {
             "gaps",
             "median ms",
             "pair ms",
-            "raw ms",
+            "bare ms",
+            "seen ms",
+            "known ms",
             "ratio"
         )?;
         for row in &self.rows {
@@ -111,9 +113,14 @@ impl fmt::Display for Table {
         writeln!(
             f,
             "budgets: stale 0, false clean 0, own {OWN_PERCENT_MIN} %, dependents ≥ \
-             {DEPENDENTS_PERCENT_MIN} % by the Stop, ratio ≤ {RATIO_MAX}"
+             {DEPENDENTS_PERCENT_MIN} % by the Stop, ratio ≤ {RATIO_MAX}\n\
+             ratio: (pair - bare) / known. pair: a hook that answers; bare: one that asks nobody; \
+             seen, known: a client of the server alone has seen the right list, knows it is the last"
         )?;
         for row in &self.rows {
+            if let Ok(Timing { late: late @ 1.., .. }) = row.timing {
+                writeln!(f, "{}: {late} answers came late and are in no time", row.name)?;
+            }
             for (reason, times) in &row.score.gaps {
                 writeln!(f, "{}: not measured {times} ×: {reason}", row.name)?;
             }
@@ -134,7 +141,7 @@ impl fmt::Display for Row {
             time.map_or("-".to_owned(), |time| format!("{:.0}", time.as_secs_f64() * 1e3))
         };
         let timing = self.timing.as_ref().ok();
-        let (hook, raw) = (timing.map(|it| it.hook), timing.map(|it| it.raw));
+        let of = |time: fn(&Timing) -> std::time::Duration| ms(timing.map(time));
         let ratio = timing.map_or("-".to_owned(), |it| format!("{:.2}", it.ratio()));
         // One server says a whole document here.
         let version: String = score.version.chars().take(9).collect();
@@ -147,7 +154,7 @@ impl fmt::Display for Row {
         let gaps: usize = score.gaps.values().sum();
         writeln!(
             f,
-            "{:27} {:>9} {:>5} {:>7} {:>5} {:>6} {:>6.1} {:>13} {:>6.1} {:>11} {:>4} {:>9} {:>8} {:>7} {:>6}  {}",
+            "{:27} {:>9} {:>5} {:>7} {:>5} {:>6} {:>6.1} {:>13} {:>6.1} {:>11} {:>4} {:>9} {:>7} {:>7} {:>7} {:>8} {:>6}  {}",
             self.name,
             version,
             score.steps,
@@ -160,8 +167,10 @@ impl fmt::Display for Row {
             told,
             gaps,
             ms(score.median()),
-            ms(hook),
-            ms(raw),
+            of(|it| it.hook),
+            of(|it| it.bare),
+            of(|it| it.seen),
+            of(|it| it.known),
             ratio,
             verdict
         )

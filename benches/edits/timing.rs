@@ -1,10 +1,16 @@
-//! What an answer takes beside the least a client of the same server needs, alternately, both warm.
+//! What an answer takes beside the least that a client of the same server needs to know as much,
+//! alternately, both warm.
+//!
+//! The hook is a process, the other client is not: what a hook takes that asks no server at all
+//! (start of the process, the way to the daemon and back, the project's options) is measured in the
+//! same run and not held against the answer. Of the client there are two times: until it has seen
+//! the right list, which only a bench can recognise, and until it can know that this was the last.
 
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::play::servers::{Natural, Server, on_path};
 use crate::play::stage::Stage;
@@ -12,33 +18,62 @@ use crate::play::{planted_lines, sample};
 use crate::raw_client::{RawClient, Start};
 
 /// Pairs of edits, an error and its end, measured with each client.
-const PAIRS: usize = 6;
+const PAIRS: usize = 10;
 /// Pairs before the first that counts.
 const WARM_UP: usize = 2;
 /// Between two edits, so that what a server does after its answer is in nobody's time.
 const PAUSE: Duration = Duration::from_millis(500);
+/// A file of which no sensor speaks.
+const UNASKED: &str = "notes.txt";
 
-/// Middle times of the hook and of the raw client.
+/// Middle times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
+    /// Of the hook, from before its process starts to after it has ended.
     pub(crate) hook: Duration,
-    pub(crate) raw: Duration,
+    /// Of a hook that asks nobody.
+    pub(crate) bare: Duration,
+    /// Until the comparing client saw the right list.
+    pub(crate) seen: Duration,
+    /// Until it knows that no other follows.
+    pub(crate) known: Duration,
+    /// Hooks whose answer was left to the next one, because it took longer than usual by far; they
+    /// are in none of the times, and the hook after each is not either.
+    pub(crate) late: usize,
 }
 
 impl Timing {
-    /// How many times as long the hook takes.
+    /// What the engine takes for the answer, without what every hook takes.
+    pub(crate) fn answer(&self) -> Duration {
+        self.hook.saturating_sub(self.bare)
+    }
+
+    /// How many times as long as the least client's the engine's answer takes.
     pub(crate) fn ratio(&self) -> f64 {
-        self.hook.as_secs_f64() / self.raw.as_secs_f64()
+        self.answer().as_secs_f64() / self.known.as_secs_f64()
     }
 }
 
-/// `Err` says why one of the two has no answer.
+/// The times of each kind, in the order in which they were taken.
+#[derive(Debug, Default)]
+struct Times {
+    hook: Vec<Duration>,
+    bare: Vec<Duration>,
+    seen: Vec<Duration>,
+    known: Vec<Duration>,
+    late: usize,
+}
+
+/// `Err` says why one of the clients has no answer.
 pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timing, String> {
     let file = server.package.edited[0];
     let clean = stage.read(file);
     let mut raw = start(stage, server, file, &clean)?;
-    let (mut hooks, mut raws, mut last) = (Vec::new(), Vec::new(), clean.clone());
+    let (mut times, mut last, mut was_late) = (Times::default(), clean.clone(), false);
     for pair in 0..WARM_UP + PAIRS {
+        if pair == WARM_UP {
+            times = Times::default();
+        }
         for is_wrong in [true, false] {
             // Each has a text of its own, because a server may remember what it saw; and each is
             // the first in turn, because the other's server may still be at work.
@@ -48,21 +83,35 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
                 let text = if is_wrong { sample(server, &clean, number) } else { clean.clone() };
                 sleep(PAUSE);
                 if is_hook {
-                    hooks.push(by_hook(stage, server, file, &last, &text)?);
+                    was_late = match by_hook(stage, server, file, &last, &text) {
+                        Said::Late => true,
+                        // It tells two edits in one, or none.
+                        _ if was_late => false,
+                        Said::Answer(time) => {
+                            times.hook.push(time);
+                            false
+                        }
+                        Said::Other(said) => return Err(format!("the hook said: {said:?}")),
+                    };
+                    times.late += usize::from(was_late);
+                    times.bare.push(by_bare_hook(stage, pair));
                 } else {
-                    raws.push(by_hand(&mut raw, stage, server, file, &text)?);
+                    let (seen, known) = by_hand(&mut raw, stage, server, file, &text)?;
+                    times.seen.push(seen);
+                    times.known.push(known);
                 }
-                if is_hook || server.natural == Natural::SaveAndPublish {
+                if is_hook || server.natural == Natural::SaveAndCheck {
                     last = text;
                 }
             }
         }
-        if pair + 1 == WARM_UP {
-            hooks.clear();
-            raws.clear();
-        }
     }
-    Ok(Timing { hook: middle(hooks), raw: middle(raws) })
+    let Times { hook, bare, seen, known, late } = times;
+    if hook.len() < PAIRS {
+        return Err(format!("{late} answers came late"));
+    }
+    let [hook, bare, seen, known] = [hook, bare, seen, known].map(middle);
+    Ok(Timing { hook, bare, seen, known, late })
 }
 
 fn middle(mut times: Vec<Duration>) -> Duration {
@@ -73,65 +122,117 @@ fn middle(mut times: Vec<Duration>) -> Duration {
 fn start(stage: &Stage<'_>, server: &Server, file: &str, text: &str) -> Result<RawClient, String> {
     let command = server.command(stage).ok_or("its program is not there")?;
     let python = on_path("python3").map(|path| path.display().to_string());
+    let is_checking = server.natural == Natural::SaveAndCheck;
     let start = Start {
         command,
         root: &stage.root,
         settings: json!({"python": {"pythonPath": python}}),
         options: server.initialization_options(),
-        is_pulling: server.natural == Natural::Pull,
+        is_pulling: is_checking || server.natural == Natural::Pull,
+        wants_progress: is_checking,
         language_id: server.language_id,
         file: &stage.path(file),
         text,
     };
-    Ok(RawClient::start(start))
+    let mut client = RawClient::start(start);
+    if is_checking && !client.wait_until_loaded() {
+        return Err("the server does not load the project".to_owned());
+    }
+    Ok(client)
 }
 
-/// From before the hook's process starts to after it has ended.
-fn by_hook(
-    stage: &Stage<'_>,
-    server: &Server,
-    file: &str,
-    before: &str,
-    after: &str,
-) -> Result<Duration, String> {
+/// What a hook said.
+enum Said {
+    /// What is right, after this time: from before its process started to after it has ended.
+    Answer(Duration),
+    /// That the answer follows.
+    Late,
+    Other(String),
+}
+
+fn by_hook(stage: &Stage<'_>, server: &Server, file: &str, before: &str, after: &str) -> Said {
     stage.write(file, after);
     let (output, elapsed) = stage.hook("post-tool-use", &stage.edited(file, before, after));
     let said = output.context();
     let wanted = if planted_lines(after).is_empty() { "fixed" } else { server.name };
-    let is_answer = said.contains(wanted) && !said.contains("not measured");
-    if is_answer { Ok(elapsed) } else { Err(format!("the hook said: {said:?}")) }
+    match () {
+        () if said.contains("it follows") => Said::Late,
+        () if said.contains(wanted) && !said.contains("not measured") => Said::Answer(elapsed),
+        () => Said::Other(said),
+    }
 }
 
-/// Until the server's word about this text.
+/// What a hook takes about a file that nobody measures.
+fn by_bare_hook(stage: &Stage<'_>, number: usize) -> Duration {
+    let text = format!("{number}\n");
+    stage.write(UNASKED, &text);
+    let (output, elapsed) = stage.hook("post-tool-use", &stage.edited(UNASKED, "", &text));
+    assert!(output.stdout.trim().is_empty(), "nobody is asked: {output:#?}");
+    elapsed
+}
+
+/// Until the server's word about this text was seen, and until it is known to be the last.
 fn by_hand(
     raw: &mut RawClient,
     stage: &Stage<'_>,
     server: &Server,
     file: &str,
     text: &str,
-) -> Result<Duration, String> {
+) -> Result<(Duration, Duration), String> {
     let wrong = planted_lines(text);
     let is_right = |lines: &[u64]| {
         let is_told = wrong.iter().all(|line| lines.contains(line));
         is_told && (!wrong.is_empty() || lines.is_empty())
     };
+    let silent = || "the server publishes nothing".to_owned();
     let begun = Instant::now();
-    if server.natural == Natural::SaveAndPublish {
+    if server.natural == Natural::SaveAndCheck {
         fs::write(stage.path(file), text).expect("the stage is ours");
     }
     raw.change(text);
-    if server.natural == Natural::SaveAndPublish {
-        raw.save();
-    }
     loop {
         let lines = match server.natural {
             Natural::Pull => raw.pull(),
-            Natural::Publish | Natural::SaveAndPublish => {
-                raw.published().ok_or("the server publishes nothing")?
+            Natural::SaveAndCheck => checked(raw).ok_or("no cargo check begins and ends")?,
+            _ => raw.published().ok_or_else(silent)?,
+        };
+        if !is_right(&lines) {
+            continue;
+        }
+        let seen = begun.elapsed();
+        let last = match server.natural {
+            Natural::Pull | Natural::Publish | Natural::SaveAndCheck => lines,
+            Natural::PublishAndIdle if raw.wait_for(is_idle) => raw.last_published().to_vec(),
+            Natural::PublishAndIdle => return Err("the server is never idle".to_owned()),
+            Natural::PublishAndQuiet => {
+                let mut last = lines;
+                while let Some(lines) = raw.published_within(server.quiet()) {
+                    last = lines;
+                }
+                last
             }
         };
-        if is_right(&lines) {
-            return Ok(begun.elapsed());
+        if is_right(&last) {
+            return Ok((seen, begun.elapsed()));
         }
     }
+}
+
+fn is_idle(method: &str, params: &Value) -> bool {
+    method == "textDocument/clangd.fileStatus" && params["state"] == "idle"
+}
+
+/// Both lanes of rust-analyzer: what the compiler published in a run after the save, and its own
+/// word.
+fn checked(raw: &mut RawClient) -> Option<Vec<u64>> {
+    raw.save();
+    for kind in ["begin", "end"] {
+        let is_it = |method: &str, params: &Value| {
+            let is_check = params["token"].as_str().is_some_and(|it| it.contains("flycheck"));
+            method == "$/progress" && is_check && params["value"]["kind"] == kind
+        };
+        raw.wait_for(is_it).then_some(())?;
+    }
+    let own = raw.pull();
+    Some([raw.last_published(), &own].concat())
 }

@@ -73,6 +73,7 @@ fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> (Samples, Sam
         settings,
         options: Value::Null,
         is_pulling: true,
+        wants_progress: false,
         language_id: "python",
         file: &file,
         text: &source(0, FUNCTIONS),

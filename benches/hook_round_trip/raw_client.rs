@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use moai_ralph::base::path::{from_uri, to_uri};
 use moai_ralph::wire::framing::{Decoder, encode};
@@ -16,8 +16,13 @@ use serde_json::{Value, json};
 
 use crate::support::PATIENCE;
 
+/// Time between two messages of a server that has to answer: rust-analyzer's first word on a busy
+/// machine takes most of a minute.
+const ANSWER_MAX: Duration = Duration::from_mins(2);
 /// Bytes taken from the server at once.
 const READ_BYTES: usize = 64 * 1024;
+
+const PUBLISH: &str = "textDocument/publishDiagnostics";
 
 /// LSP's `DiagnosticSeverity.Error`.
 const ERROR: u64 = 1;
@@ -33,6 +38,8 @@ pub(crate) struct Start<'a> {
     pub(crate) options: Value,
     /// Whether it says that it can ask for diagnostics; some servers then publish none.
     pub(crate) is_pulling: bool,
+    /// Whether it wants to hear how work begins and ends.
+    pub(crate) wants_progress: bool,
     pub(crate) language_id: &'a str,
     pub(crate) file: &'a Path,
     pub(crate) text: &'a str,
@@ -47,6 +54,8 @@ pub(crate) struct RawClient {
     uri: String,
     version: i64,
     last_id: i64,
+    /// What was published last about the document: 0-based lines of the errors.
+    published: Vec<u64>,
 }
 
 impl RawClient {
@@ -58,8 +67,14 @@ impl RawClient {
         let stdin = child.stdin.take().expect("stdin is piped");
         let messages = receive(&mut child);
         let (uri, settings) = (to_uri(start.file), start.settings);
-        let mut client = Self { child, stdin, messages, settings, uri, version: 1, last_id: 0 };
+        let (version, last_id, published) = (1, 0, Vec::new());
+        let mut client =
+            Self { child, stdin, messages, settings, uri, version, last_id, published };
         let mut params = initialize_params(&to_uri(start.root), start.is_pulling);
+        if start.wants_progress {
+            params["capabilities"]["window"] = json!({"workDoneProgress": true});
+            params["capabilities"]["experimental"] = json!({"serverStatusNotification": true});
+        }
         params["initializationOptions"] = start.options;
         client.request("initialize", params);
         client.notify("initialized", json!({}));
@@ -78,9 +93,7 @@ impl RawClient {
     /// Changes the document; what the server has said before is forgotten.
     pub(crate) fn change(&mut self, text: &str) {
         while let Ok(message) = self.messages.try_recv() {
-            if let Message::Request { id, method, params } = message {
-                self.reply(id, &method, &params);
-            }
+            self.hear(message);
         }
         self.version += 1;
         let document = json!({"uri": self.uri, "version": self.version});
@@ -97,55 +110,90 @@ impl RawClient {
 
     /// Asks what is wrong; 0-based lines of the errors.
     pub(crate) fn pull(&mut self) -> Vec<u64> {
+        error_lines(&self.report())
+    }
+
+    /// Asks what is wrong; LSP's diagnostics.
+    pub(crate) fn report(&mut self) -> Value {
         let params = json!({"textDocument": {"uri": self.uri}});
-        let report = self.request("textDocument/diagnostic", params);
+        let mut report = self.request("textDocument/diagnostic", params);
         assert!(report["items"].is_array(), "the report is whole: {report}");
-        error_lines(&report["items"])
+        report["items"].take()
     }
 
     /// Waits for the next publish about the document; 0-based lines of the errors. `None` when
-    /// there is none for too long.
+    /// there is none before patience ends.
     pub(crate) fn published(&mut self) -> Option<Vec<u64>> {
+        self.published_within(PATIENCE)
+    }
+
+    /// The same, for so long.
+    pub(crate) fn published_within(&mut self, limit: Duration) -> Option<Vec<u64>> {
+        let end = Instant::now() + limit;
         loop {
-            match self.messages.recv_timeout(PATIENCE).ok()? {
-                Message::Notification { method, params }
-                    if method == "textDocument/publishDiagnostics"
-                        && params["uri"] == self.uri
-                        && params["version"].as_i64().is_none_or(|it| it == self.version) =>
-                {
-                    return Some(error_lines(&params["diagnostics"]));
-                }
-                Message::Request { id, method, params } => self.reply(id, &method, &params),
-                Message::Response { .. } | Message::Notification { .. } => {}
+            let left = end.saturating_duration_since(Instant::now());
+            let message = self.messages.recv_timeout(left).ok()?;
+            if let Some((method, params)) = self.hear(message)
+                && method == PUBLISH
+                && self.is_about_document(&params)
+            {
+                return Some(error_lines(&params["diagnostics"]));
             }
         }
     }
 
-    /// Waits for a notification; a server that never sends it is waited for until patience ends.
-    pub(crate) fn wait_for(&mut self, notification: &str) {
+    /// Waits for a notification that is this; false when it does not come before patience ends.
+    pub(crate) fn wait_for(&mut self, is_it: impl Fn(&str, &Value) -> bool) -> bool {
         while let Ok(message) = self.messages.recv_timeout(PATIENCE) {
-            match message {
-                Message::Notification { method, .. } if method == notification => return,
-                Message::Request { id, method, params } => self.reply(id, &method, &params),
-                Message::Response { .. } | Message::Notification { .. } => {}
+            if self.hear(message).is_some_and(|(method, params)| is_it(&method, &params)) {
+                return true;
             }
         }
+        false
+    }
+
+    /// Waits until rust-analyzer says that it has loaded everything.
+    pub(crate) fn wait_until_loaded(&mut self) -> bool {
+        self.wait_for(|method, params| {
+            method == "experimental/serverStatus" && params["quiescent"] == true
+        })
+    }
+
+    /// What was published last about the document; 0-based lines of the errors.
+    pub(crate) fn last_published(&self) -> &[u64] {
+        &self.published
+    }
+
+    /// Answers a request, remembers a publish, and yields a notification.
+    fn hear(&mut self, message: Message) -> Option<(String, Value)> {
+        match message {
+            Message::Request { id, method, params } => self.reply(id, &method, &params),
+            Message::Notification { method, params } => {
+                if method == PUBLISH && params["uri"] == self.uri {
+                    self.published = error_lines(&params["diagnostics"]);
+                }
+                return Some((method, params));
+            }
+            Message::Response { .. } => {}
+        }
+        None
+    }
+
+    /// Whether a publish speaks of the document, and not of an older text of it.
+    fn is_about_document(&self, params: &Value) -> bool {
+        let is_current = |version: i64| version == self.version;
+        params["uri"] == self.uri && params["version"].as_i64().is_none_or(is_current)
     }
 
     /// The last published 0-based lines of errors of each file, once nothing is published any more.
     pub(crate) fn all_published(&mut self, quiet: Duration) -> BTreeMap<PathBuf, Vec<u64>> {
         let mut files = BTreeMap::new();
         while let Ok(message) = self.messages.recv_timeout(quiet) {
-            match message {
-                Message::Notification { method, params }
-                    if method == "textDocument/publishDiagnostics" =>
-                {
-                    if let Some(file) = params["uri"].as_str().and_then(from_uri) {
-                        files.insert(file, error_lines(&params["diagnostics"]));
-                    }
-                }
-                Message::Request { id, method, params } => self.reply(id, &method, &params),
-                Message::Response { .. } | Message::Notification { .. } => {}
+            if let Some((method, params)) = self.hear(message)
+                && method == PUBLISH
+                && let Some(file) = params["uri"].as_str().and_then(from_uri)
+            {
+                files.insert(file, error_lines(&params["diagnostics"]));
             }
         }
         files
@@ -157,12 +205,11 @@ impl RawClient {
         let id = Id::Number(self.last_id);
         self.send(&Message::Request { id: id.clone(), method: method.to_owned(), params });
         loop {
-            match self.messages.recv_timeout(PATIENCE).expect("the language server answers") {
+            match self.messages.recv_timeout(ANSWER_MAX).expect("the language server answers") {
                 Message::Response { id: of, result } if of == id => {
                     return result.expect("the language server does not refuse");
                 }
-                Message::Request { id, method, params } => self.reply(id, &method, &params),
-                Message::Response { .. } | Message::Notification { .. } => {}
+                other => drop(self.hear(other)),
             }
         }
     }

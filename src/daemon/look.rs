@@ -39,9 +39,7 @@ async fn look(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, F
     let (root, watched) = (project.root.clone(), project.clone());
     let stamps = blocking(move || {
         let is_watched = |path: &RelPath| watched.is_watched(path);
-        let mut names = files::walk_watched(&root, &is_watched);
-        names.extend(files::walk_linked(&root, &is_watched));
-        files::stamps(&root, &names)
+        files::stamps(&root, &files::walk_names(&root, &is_watched))
     });
     let stamps = stamps.await?;
     Some(engine.ledger().changes(&project.root, stamps))

@@ -95,8 +95,12 @@ impl Project {
     /// Whether a change of this file on disk can change what a language server says.
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        self.around.catalogue.language_of(path).is_some()
-            || self.around.catalogue.is_marker(name)
+        let catalogue = &self.around.catalogue;
+        if name.starts_with('.') {
+            return catalogue.is_hidden_configuration(name);
+        }
+        catalogue.language_of(path).is_some()
+            || catalogue.is_marker(name)
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
     }

@@ -44,37 +44,49 @@ pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool 
 #[must_use]
 pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
-    let files = seen_below(&root, &root).filter(is_file);
+    let files = seen_below(&root, &root).filter(|entry| is_file(entry) && !is_hidden(entry.path()));
     let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
 
-/// The names below the root that lead to such files through a symbolic link: links to files, and
-/// the files in a folder of the root under the name of a link to it. Links are followed once, so
-/// that nothing loops. Where a link leads somewhere else, other files stand under these names.
+/// The names of such files below the root, hidden ones too if they are wanted, because some servers
+/// are configured by them: their own, and those that lead through a symbolic link, which are links
+/// to files, and the files in a folder of the root under the name of a link to it. Links are
+/// followed once, so that nothing loops. Where a link leads somewhere else, other files stand under
+/// these names.
 #[must_use]
-pub fn walk_linked(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
+pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
-    let links = seen_below(&root, &root)
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_symlink()));
-    let names = links.flat_map(|link| {
-        let link = link.path().to_path_buf();
-        let Ok(target) = link.canonicalize() else { return Vec::new() };
-        if !target.is_dir() {
-            return vec![link];
+    let mut links = Vec::new();
+    let relative = |name: &Path| RelPath::below(&root, name).filter(|path| wanted(path));
+    let own = seen_below(&root, &root).filter_map(|entry| {
+        if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
+            links.push(entry.into_path());
+            return None;
         }
-        let is_loop = link.starts_with(&target);
-        let is_never = RelPath::below(&root, &target)
-            .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
-        if is_loop || is_never {
-            return Vec::new();
-        }
-        let files = seen_below(&root, &target).filter(is_file);
-        let below = |file: DirEntry| Some(link.join(file.path().strip_prefix(&target).ok()?));
-        files.filter_map(below).collect()
+        if is_file(&entry) { relative(entry.path()) } else { None }
     });
-    let paths = names.filter_map(|name| RelPath::below(&root, &name));
-    paths.filter(wanted).take(WALK_FILES_MAX).collect()
+    let mut names: Vec<RelPath> = own.take(WALK_FILES_MAX).collect();
+    let linked = links.into_iter().flat_map(|link| names_behind(&root, link));
+    names.extend(linked.filter_map(|name| relative(&name)).take(WALK_FILES_MAX));
+    names
+}
+
+/// The names that lead through one link.
+fn names_behind(root: &Path, link: PathBuf) -> Vec<PathBuf> {
+    let Ok(target) = link.canonicalize() else { return Vec::new() };
+    if !target.is_dir() {
+        return vec![link];
+    }
+    let is_loop = link.starts_with(&target);
+    let is_never = RelPath::below(root, &target)
+        .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
+    if is_loop || is_never || is_hidden(&link) {
+        return Vec::new();
+    }
+    let files = seen_below(root, &target).filter(is_file);
+    let below = |file: DirEntry| Some(link.join(file.path().strip_prefix(&target).ok()?));
+    files.filter_map(below).collect()
 }
 
 /// Whether a name below the root is a file's own, not one that leads through a symbolic link; of
@@ -91,14 +103,19 @@ fn is_file(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file())
 }
 
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
 /// What stands below a folder of the root and a language server may look at.
 fn seen_below(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
     let mut builder = WalkBuilder::new(folder);
-    builder.standard_filters(false).hidden(true).follow_links(false).filter_entry(move |entry| {
+    builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let is_never = is_dir && entry.file_name().to_str().is_some_and(is_never_walked);
-        !is_never && is_built.as_deref() != Some(entry.path())
+        let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
+        let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
+        !is_left_out && is_built.as_deref() != Some(entry.path())
     });
     builder.build().flatten()
 }
@@ -378,7 +395,9 @@ mod tests {
         let root = tree.root();
         let look = || {
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-            crate::files::stamps(&root, &walk_linked(&root, &python))
+            let names = walk_names(&root, &python);
+            let links: Vec<_> = names.into_iter().filter(|it| !is_own(&root, it)).collect();
+            crate::files::stamps(&root, &links)
         };
         let names = |look: &std::collections::BTreeMap<RelPath, _>| -> Vec<String> {
             look.keys().map(ToString::to_string).collect()
@@ -395,6 +414,18 @@ mod tests {
         let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
         let own = ["alias.py", "now/a.py", "two/a.py"].map(|name| is_own(&root, &path(name)));
         assert_eq!(own, [false, false, true]);
+    }
+
+    #[test]
+    fn a_hidden_file_that_is_wanted_is_a_name_and_a_hidden_folder_is_none() {
+        let tree = Tree::new(&[("a.py", ""), (".tool", ""), (".lib/b.py", ""), ("src/.tool", "")]);
+        symlink("src", tree.root().join(".now")).unwrap();
+        let all = |_: &RelPath| true;
+        let mut names: Vec<String> =
+            walk_names(&tree.root(), &all).iter().map(RelPath::to_string).collect();
+        names.sort();
+        assert_eq!(names, [".tool", "a.py", "src/.tool"]);
+        assert_eq!(walk_watched(&tree.root(), &all).len(), 1);
     }
 
     #[test]

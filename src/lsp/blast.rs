@@ -3,6 +3,7 @@
 //! because what was removed or renamed is known to no language server any more. It must not know
 //! where texts come from or who is asked about them.
 
+mod bodies;
 mod words;
 
 use std::cmp::Reverse;
@@ -26,11 +27,27 @@ pub struct Sought {
 }
 
 impl Sought {
-    /// What one edited file's change is sought by. `None` stands for a text that did not exist, or
-    /// does not any more.
+    /// What one edited file's change is sought by, in the file itself as well. `None` stands for a
+    /// text that did not exist, or does not any more.
     #[must_use]
     pub fn of(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
-        let names = touched_names(before.unwrap_or_default(), after.unwrap_or_default());
+        Self::by(path, before, after, |_, _| Default::default())
+    }
+
+    /// The same, as far as other files can notice it: most edits of a function's body they cannot.
+    #[must_use]
+    pub fn elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
+        Self::by(path, before, after, |old, new| bodies::unnoticed(path, old, new))
+    }
+
+    fn by(
+        path: &RelPath,
+        before: Option<&str>,
+        after: Option<&str>,
+        unnoticed: impl FnOnce(Changed<'_>, Changed<'_>) -> Unnoticed,
+    ) -> Self {
+        let texts = (before.unwrap_or_default(), after.unwrap_or_default());
+        let names = touched_names(texts, unnoticed);
         let has_all = names.len() < BLAST_NAMES_MAX;
         let concerns_importers = before.is_none() != after.is_none() || !has_all;
         Self { names, modules: module_names(path), concerns_importers }
@@ -79,6 +96,12 @@ impl Sought {
     }
 }
 
+/// The lines of a text, and which of them changed, as ascending indices.
+type Changed<'t> = (&'t [&'t str], &'t [usize]);
+
+/// Changed lines of both texts that other files cannot notice.
+type Unnoticed = (BTreeSet<usize>, BTreeSet<usize>);
+
 /// How one file mentions what was touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mention {
@@ -126,10 +149,15 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
 /// The names whose meaning may have changed between two texts: what changed lines declare, the
 /// words that came or went on them, and the definitions around them, because the type of a
 /// function may follow from its body. Bounded; declarations first.
-#[must_use]
-pub fn touched_names(before: &str, after: &str) -> BTreeSet<String> {
+fn touched_names(
+    (before, after): (&str, &str),
+    unnoticed: impl FnOnce(Changed<'_>, Changed<'_>) -> Unnoticed,
+) -> BTreeSet<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let (gone, came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
+    let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
+    let (unnoticed_gone, unnoticed_came) = unnoticed((&old, &gone), (&new, &came));
+    gone.retain(|at| !unnoticed_gone.contains(at));
+    came.retain(|at| !unnoticed_came.contains(at));
     let mut names = BTreeSet::new();
     for (lines, changed) in [(&old, &gone), (&new, &came)] {
         let around = enclosing(lines, changed);

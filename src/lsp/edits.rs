@@ -4,6 +4,7 @@
 //!
 //! [`ChangeSet`]: crate::base::change::ChangeSet
 
+mod keywords;
 mod new_name;
 mod parse;
 mod plan;

@@ -17,6 +17,10 @@ use crate::base::path::RelPath;
 pub use self::host_file::HostServers;
 pub use self::layers::{Overrides, ServerOverride};
 
+/// Hidden files that tools inside servers read, alone or with an ending: `.eslintrc.json`.
+const HIDDEN_CONFIGURATION: [&str; 5] =
+    [".clang-tidy", ".eslintrc", ".flake8", ".pylintrc", ".shellcheckrc"];
+
 /// Languages and servers by id.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -285,6 +289,16 @@ impl Catalogue {
         let mut markers =
             self.servers.values().flat_map(|spec| spec.root_markers.iter().chain(&spec.restart_on));
         markers.any(|marker| marker == name)
+    }
+
+    /// Whether a hidden file of this name configures what servers say.
+    #[must_use]
+    pub fn is_hidden_configuration(&self, name: &str) -> bool {
+        let is_tools = |tool: &str| match name.strip_prefix(tool) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.'),
+            None => false,
+        };
+        self.is_marker(name) || HIDDEN_CONFIGURATION.iter().any(|tool| is_tools(tool))
     }
 
     /// A language by its id.

@@ -329,6 +329,7 @@ impl Session {
         };
         self.capabilities = result["capabilities"].clone();
         self.documents.set_capabilities(&self.capabilities);
+        self.habits.offered(&self.capabilities);
         self.phase = Phase::Ready;
         self.providers_changed(now);
         self.notify("initialized", json!({}));

@@ -101,11 +101,11 @@ async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
         let mut sought = Sought::default();
         for Snapshot { path, text, .. } in &fresh {
             let before = if created.contains(path) { None } else { before(path) };
-            sought.extend(Sought::of(path, before.as_deref(), Some(text)));
+            sought.extend(Sought::elsewhere(path, before.as_deref(), Some(text)));
         }
         for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
             let before = before(path).unwrap_or_default();
-            sought.extend(Sought::of(path, Some(&before), None));
+            sought.extend(Sought::elsewhere(path, Some(&before), None));
         }
         sought
     });

@@ -138,7 +138,7 @@ impl Found {
         let mut sought = Sought::default();
         for path in deleted.iter().take(AFFECTED_FILES_MAX) {
             let before = git::head_text(root, path).unwrap_or_default();
-            sought.extend(Sought::of(path, Some(&before), None));
+            sought.extend(Sought::elsewhere(path, Some(&before), None));
         }
         let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
         let languages: BTreeSet<&str> = deleted.iter().filter_map(language).collect();

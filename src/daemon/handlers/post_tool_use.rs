@@ -126,7 +126,7 @@ fn change(call: &HookCall<'_>, snapshot: &Snapshot, before: &Before) -> Change {
         label: path.to_string(),
         changed: vec![(path.clone(), Some(snapshot.hash))],
         apart: Vec::new(),
-        sought: Sought::of(path, before.as_deref(), Some(&snapshot.text)),
+        sought: Sought::elsewhere(path, before.as_deref(), Some(&snapshot.text)),
     }
 }
 

@@ -10,7 +10,7 @@ fn path(name: &str) -> RelPath {
 }
 
 fn check(before: &str, after: &str, expected: &[&str]) {
-    let names = touched_names(before, after);
+    let names = Sought::of(&path("a.py"), Some(before), Some(after)).names;
     assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
@@ -20,6 +20,59 @@ fn a_changed_signature_a_removed_and_a_renamed_definition_are_touched() {
     let two = "export const one = 1;\nexport const two = 2;\n";
     check(two, "export const one = 1;\n", &["two"]);
     check(two, "export const uno = 1;\nexport const two = 2;\n", &["one", "uno"]);
+}
+
+/// What an edit of `old` to `new` in a text touches for other files.
+fn elsewhere(name: &str, text: &str, old: &str, new: &str) -> Vec<String> {
+    assert!(text.contains(old), "{name}: {old}");
+    let after = text.replace(old, new);
+    Sought::elsewhere(&path(name), Some(text), Some(&after)).names.into_iter().collect()
+}
+
+#[test]
+fn nobody_notices_the_body_of_a_function_whose_header_says_everything() {
+    let texts = [
+        ("a.py", "class Cart:\n    def total(\n        self,\n    ) -> int:\n        return OLD\n"),
+        ("a.go", "func (r *Repo) Find(id int) error {\n\tif true {\n\t\treturn OLD\n\t}\n}\n"),
+        ("a.rs", "impl Cart {\n    pub fn total(&self) -> u32 {\n        OLD\n    }\n}\n"),
+        ("a.c", "local int\narea(int side)\n{\n    return OLD;\n}\n"),
+        (
+            "A.java",
+            "class A {\n    int total(int count) throws E {\n        return OLD;\n    }\n}\n",
+        ),
+        ("a.ts", "export function load<T>(path: T): Promise<T> {\n  return OLD;\n}\n"),
+        ("b.ts", "class A {\n  load = (path: string): string => {\n    return OLD;\n  };\n}\n"),
+    ];
+    for (name, text) in texts {
+        assert!(elsewhere(name, text, "OLD", "compute(price)").is_empty(), "{name}");
+        assert!(!elsewhere(name, text, "OLD", "compute({").is_empty(), "{name}: unbalanced");
+    }
+}
+
+#[test]
+fn a_body_that_says_more_than_its_header_is_noticed() {
+    let texts = [
+        ("a.py", "def total(self):\n    return OLD\n"),
+        ("b.py", "def total(\n    self,\n    OLD,\n) -> int:\n    return 1\n"),
+        ("c.py", "class Cart:\n    def fill(self) -> None:\n        self.items = OLD\n"),
+        ("d.py", "def start() -> None:\n    global count\n    count = OLD\n"),
+        ("a.h", "static inline int area(int side) {\n    return OLD;\n}\n"),
+        ("a.cpp", "template <class T> int area(T side) {\n    return OLD;\n}\n"),
+        ("b.cpp", "struct Shape {\n    int OLD;\n};\n"),
+        ("a.rs", "const fn total() -> usize {\n    OLD\n}\n"),
+        ("b.rs", "fn all() -> impl Iterator<Item = u8> {\n    OLD\n}\n"),
+        (
+            "c.rs",
+            "macro_rules! make {\n    () => {\n        fn made() {\n            OLD\n        }\n    };\n}\n",
+        ),
+        ("a.ts", "export function load(path: string) {\n  return OLD;\n}\n"),
+        ("b.ts", "export function load(): Promise<{\n  OLD: string;\n}> {\n  return x;\n}\n"),
+        ("a.js", "export function load(path) {\n  return OLD;\n}\n"),
+        ("a.go", "type T struct {\n\tOLD int\n}\n"),
+    ];
+    for (name, text) in texts {
+        assert!(!elsewhere(name, text, "OLD", "price").is_empty(), "{name}");
+    }
 }
 
 #[test]
@@ -39,7 +92,8 @@ fn moved_lines_blank_lines_and_comments_touch_nothing() {
 #[test]
 fn a_huge_edit_is_bounded() {
     let many: Vec<String> = (0..500).map(|at| format!("name_{at} = {at}")).collect();
-    assert_eq!(touched_names("", &many.join("\n")).len(), BLAST_NAMES_MAX);
+    let names = Sought::of(&path("a.py"), Some(""), Some(&many.join("\n"))).names;
+    assert_eq!(names.len(), BLAST_NAMES_MAX);
     // Then every importer counts.
     let sought = Sought::of(&path("many.py"), Some("first = 1\n"), Some(&many.join("\n")));
     assert!(sought.mentioned_in("from many import first_of_all\n").is_some());

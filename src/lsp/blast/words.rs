@@ -89,7 +89,7 @@ pub(super) fn declared(line: &str) -> Vec<&str> {
 }
 
 /// A line without its comment; `None` for a line that is one.
-fn code_of(line: &str) -> Option<&str> {
+pub(super) fn code_of(line: &str) -> Option<&str> {
     let code = line.trim();
     let is_comment = ["//", "/*", "* ", "--", "# ", "\"\"\""].iter().any(|it| code.starts_with(it));
     let end = [" # ", " // ", "\t# ", "\t// "].iter().filter_map(|mark| code.find(mark)).min();

@@ -1,5 +1,7 @@
 //! Whether a text can be the new name of a symbol: its shape only. Language servers check little,
-//! and some write whatever they are given. Keywords are not known here.
+//! and some write whatever they are given.
+
+use super::keywords::is_reserved;
 
 /// Why no symbol can have this name, whatever stands at the place: control characters, line breaks
 /// among them, and characters that cannot be seen. `None` when some symbol may.
@@ -28,6 +30,9 @@ pub fn misshapen(name: &str, old: Option<&str>, language_id: &str) -> Option<Str
     let begins_with_digit = |text: &str| text.starts_with(|it: char| it.is_ascii_digit());
     if begins_with_digit(name) && !begins_with_digit(old) {
         return Some(format!("{name:?} is no name: it begins with a digit"));
+    }
+    if is_reserved(name, language_id) {
+        return Some(format!("{name:?} is no name: the language reserves it"));
     }
     None
 }
@@ -74,6 +79,23 @@ mod tests {
         {
             assert_eq!(misshapen(name, Some("total"), "python"), None);
             assert_eq!(misshapen(name, None, "python"), None);
+        }
+    }
+
+    #[test]
+    fn a_word_that_the_language_reserves_is_no_name() {
+        let cases = [
+            ("class", "python"),
+            ("delete", "typescript"),
+            ("new", "javascriptreact"),
+            ("func", "go"),
+            ("self", "rust"),
+        ];
+        for (name, language_id) in cases {
+            assert!(misshapen(name, Some("total"), language_id).is_some(), "{name}");
+        }
+        for (name, language_id) in [("match", "python"), ("of", "typescript"), ("new", "go")] {
+            assert_eq!(misshapen(name, Some("total"), language_id), None, "{name}");
         }
     }
 

@@ -3,7 +3,8 @@
 //! on the headers as they were before; the right one follows when the new preamble is built, of which
 //! `textDocument/clangd.fileStatus` speaks. Being idle alone proves nothing: the rebuild that the
 //! new preamble causes is queued, not yet running. A second barrier passes the queue behind it.
-//! Observed with clangd 22.1.
+//! Each change makes clangd look at the includes in a thread of its own, and it says so; only where
+//! that was not heard, quiet must show that the thread does not begin late. Observed with clangd 22.1.
 
 use std::time::Duration;
 
@@ -14,11 +15,16 @@ use super::{Heard, Step, Subject};
 use crate::base::limits::SETTLE_MS;
 use crate::base::path::{RelPath, from_uri};
 
+/// How a state begins while the includes are looked at.
+const PARSING_INCLUDES: &str = "parsing includes";
+
 /// State of one wait.
 #[derive(Debug, Default)]
 pub struct Clangd {
     push: Push,
     work: Work,
+    /// Whether it was heard to look at the includes.
+    has_parsed_includes: bool,
     confirmation: Confirmation,
 }
 
@@ -99,7 +105,9 @@ impl Clangd {
         if !is_ours {
             return Step::Wait;
         }
-        if params["state"] == "idle" {
+        let state = params["state"].as_str().unwrap_or_default();
+        self.has_parsed_includes |= state.starts_with(PARSING_INCLUDES);
+        if state == "idle" {
             self.work = Work::Idle;
             return self.woke(subject);
         }
@@ -147,6 +155,7 @@ impl Clangd {
     fn rules(&self, subject: &Subject<'_>) -> Rules {
         let quiet = match self.work {
             Work::Unknown => subject.habits.quiet(subject.spec.publishes),
+            Work::Busy | Work::Idle if self.has_parsed_includes => Duration::ZERO,
             Work::Busy | Work::Idle => Duration::from_millis(SETTLE_MS),
         };
         Rules { quiet, needs_version: true, clean_without_version: false }
@@ -197,11 +206,25 @@ mod tests {
             (5, Publish(2, 3), "wait"),
             (6, Publish(3, 1), "wait"),
             (7, State("idle"), "wait"),
+            (8, Answer, "ask textDocument/documentSymbol"),
+            (9, State("running DocumentSymbols"), "wait"),
+            (10, State("idle"), "wait"),
+            (11, Answer, "1 found"),
+        ]);
+    }
+
+    #[test]
+    fn includes_that_it_may_look_at_later_are_given_time() {
+        check(&[
+            (6, Publish(3, 1), "wait"),
+            (7, State("idle"), "wait"),
             (8, Answer, "wake"),
             (106, Wake, "ask textDocument/documentSymbol"),
-            (107, State("running DocumentSymbols"), "wait"),
-            (108, State("idle"), "wait"),
-            (109, Answer, "1 found"),
+            (107, State("parsing includes"), "wait"),
+            (400, Publish(3, 0), "wait"),
+            (401, Answer, "wait"),
+            (402, State("idle"), "ask textDocument/documentSymbol"),
+            (403, Answer, "clean"),
         ]);
     }
 
@@ -210,13 +233,11 @@ mod tests {
         check(&[
             (0, State("parsing includes, parsing main file"), "wait"),
             (5, Publish(3, 1), "wait"),
-            (6, Answer, "wake"),
-            (106, Wake, "wait"),
+            (6, Answer, "wait"),
             (900, State("idle"), "ask textDocument/documentSymbol"),
-            (905, Publish(3, 0), "wake"),
-            (906, Answer, "wake"),
-            (1_005, Wake, "ask textDocument/documentSymbol"),
-            (1_006, Answer, "clean"),
+            (905, Publish(3, 0), "wait"),
+            (906, Answer, "ask textDocument/documentSymbol"),
+            (907, Answer, "clean"),
         ]);
     }
 

@@ -5,6 +5,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::base::limits::{
     OPEN_DOCUMENTS_MAX, PUSH_GAP_MS_MAX, PUSH_GAPS_MAX, PUSH_GAPS_MIN, PUSH_QUIET_MS,
     PUSH_QUIET_MS_MAX, PUSH_QUIET_MS_MIN,
@@ -16,12 +18,20 @@ use crate::lsp::registry::Publishes;
 #[derive(Debug, Default)]
 pub struct Habits {
     sends_versions: bool,
+    /// Whether one text may be published once for each of several views of the project.
+    has_views: bool,
     gaps_ms: VecDeque<u64>,
     /// Last publish about each text, as long as no newer text was sent.
     last: HashMap<RelPath, Instant>,
 }
 
 impl Habits {
+    /// What the server offers. gopls knows several views of a folder since it has this command.
+    pub(in crate::lsp) fn offered(&mut self, capabilities: &Value) {
+        let commands = capabilities["executeCommandProvider"]["commands"].as_array();
+        self.has_views = commands.is_some_and(|all| all.iter().any(|it| it == "gopls.views"));
+    }
+
     /// A text was sent: the next publish about it is the first.
     pub(in crate::lsp) fn sent(&mut self, path: &RelPath) {
         self.last.remove(path);
@@ -46,6 +56,11 @@ impl Habits {
     /// Whether a publish without a version is none about a text of ours.
     pub(super) fn sends_versions(&self, known: Publishes) -> bool {
         known.version || self.sends_versions
+    }
+
+    /// Whether more than one publish may belong to one analysis of a project.
+    pub(super) fn has_views(&self) -> bool {
+        self.has_views
     }
 
     /// How long nothing must come after a publish before it is the last one.

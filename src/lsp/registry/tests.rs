@@ -174,3 +174,14 @@ fn a_broken_host_file_names_line_and_key() {
     let error = HostServers::parse("{\"zls\": {\"command\": 1}}").expect_err("a number");
     assert_eq!(error.key, "zls.command");
 }
+
+#[test]
+fn hidden_files_that_configure_servers_are_known_and_others_are_not() {
+    let catalogue = Catalogue::built_in();
+    for name in [".clangd", ".ruff.toml", ".clang-tidy", ".eslintrc", ".eslintrc.json", ".flake8"] {
+        assert!(catalogue.is_hidden_configuration(name), "{name}");
+    }
+    for name in [".a.py", ".flake8x", ".env", ".gitignore", ".swap.json"] {
+        assert!(!catalogue.is_hidden_configuration(name), "{name}");
+    }
+}

@@ -191,7 +191,8 @@ impl Flycheck {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        // Errors in one file or crate keep the compiler from others.
+        // Errors keep the compiler from the crates that need theirs, and from its lints everywhere;
+        // what does not parse keeps it from everything.
         let detail = format!("cargo check stops at errors in {file}{others}");
         Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"))
     }
