@@ -2,6 +2,7 @@
 //! rules, places and gaps. It must not know where rules or texts come from.
 
 mod grammar;
+mod names;
 
 use std::collections::HashMap;
 use std::error::Error;
