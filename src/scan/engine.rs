@@ -7,12 +7,14 @@ mod globs;
 mod grammar;
 mod inject;
 mod matching;
+mod names;
 pub(super) mod pattern;
 mod prefilter;
 mod suppress;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -83,7 +85,14 @@ impl Engine {
     ) -> (Vec<Match>, Option<Gap>) {
         let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
         let hits = prefilter.read(text);
-        let active = Active { rules: self.rules_for(path, prefilter, &hits), prefilter, hits };
+        let active = Active {
+            rules: self.rules_for(path, prefilter, &hits),
+            prefilter,
+            hits,
+            all: &self.rules,
+            language: self.language,
+            names: OnceCell::new(),
+        };
         let has_marker = text.contains(suppress::MARKER);
         if !has_marker && active.rules.iter().all(Option::is_none) {
             return (Vec::new(), None);

@@ -2,6 +2,7 @@
 //! `tests`, the parts of `metadata` that findings carry) are taken out here; what remains is a
 //! document of the engine. It must not know what the engine makes of a document.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -23,6 +24,8 @@ pub(super) struct RuleSpec {
     pub(super) languages: Vec<Language>,
     /// What its findings carry besides message and severity.
     pub(super) info: RuleInfo,
+    /// Qualified names that a capture may stand for, by the capture's name: `H: [hashlib.md5]`.
+    pub(super) resolves: BTreeMap<String, Vec<String>>,
     /// The document without our keys.
     pub(super) body: Map<String, Value>,
 }
@@ -229,8 +232,12 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<Document, Faul
         Err(reason) => return Err(Fault { reason, ..fault }),
     };
     body.remove("tests");
+    let resolves = match take_resolves(&mut body) {
+        Ok(resolves) => resolves,
+        Err(reason) => return Err(Fault { reason, ..fault }),
+    };
     let (source, info) = (source.to_owned(), rule_info(&body));
-    Ok(Document::Rule(RuleSpec { source, lines, id, languages, info, body }))
+    Ok(Document::Rule(RuleSpec { source, lines, id, languages, info, resolves, body }))
 }
 
 /// Reads YAML 1.2 (`on`, `off`, `yes` and `no` are words) into a value.
@@ -258,6 +265,17 @@ fn take_id(body: &mut Map<String, Value>, name: &str) -> Result<String, String> 
     }
     body.insert("id".to_owned(), Value::String(id.clone()));
     Ok(id)
+}
+
+/// Takes out `resolves`.
+fn take_resolves(body: &mut Map<String, Value>) -> Result<BTreeMap<String, Vec<String>>, String> {
+    let Some(resolves) = body.remove("resolves") else { return Ok(BTreeMap::new()) };
+    let resolves: BTreeMap<String, Vec<String>> = serde_json::from_value(resolves)
+        .map_err(|_| "`resolves` must map captures to lists of qualified names".to_owned())?;
+    match resolves.iter().find(|(_, names)| names.is_empty()) {
+        Some((capture, _)) => Err(format!("`resolves` has no names for {capture}")),
+        None => Ok(resolves),
+    }
 }
 
 /// What a rule says of its languages.

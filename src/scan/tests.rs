@@ -123,6 +123,24 @@ fn one_rule_speaks_about_several_languages_under_one_id() {
 }
 
 #[test]
+fn a_capture_may_have_to_stand_for_an_imported_name() {
+    let text = "id: weak\nlanguages: [python]\nmessage: choose another\n\
+                rule: { pattern: $H($$$) }\nresolves: { H: [hashlib.md5] }\n";
+    let rules = check_broken(&[("r.yml", text)], &[]);
+    check(&rules, "a.py", "import hashlib as h\nh.md5(x)\nh.sha512(x)\n", &["1:0-1:8 weak"]);
+    check(&rules, "a.py", "from hashlib import md5 as m\nm(x)\n", &["1:0-1:4 weak"]);
+    check(&rules, "a.py", "from mine import hashlib\nhashlib.md5(x)\n", &[]);
+    check(&rules, "a.py", "hashlib.md5(x)  # ast-grep-ignore: weak\n", &[]);
+    // A comment that suppresses what is no finding is not needed.
+    let spared = "hashlib.sha512(x)  # ast-grep-ignore: weak\n";
+    check(&rules, "a.py", spared, &["0:19-0:42 unused-suppression"]);
+    let wrong = |resolves: &str| text.replace("{ H: [hashlib.md5] }", resolves);
+    check_broken(&[("r.yml", &wrong("hashlib"))], &["`resolves` must map captures to lists"]);
+    check_broken(&[("r.yml", &wrong("{ H: [] }"))], &["`resolves` has no names for H"]);
+    check_broken(&[("r.yml", &wrong("{ X: [a.b] }"))], &["`resolves` names X, which nothing"]);
+}
+
+#[test]
 fn globs_say_which_files_a_rule_speaks_about() {
     let text = format!("{CALL}files: [\"src/**\"]\nignores: [\"**/test_*.py\"]\n");
     let rules = rules(&[("r.yml", &text)]);

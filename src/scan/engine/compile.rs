@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::globs::RuleGlobs;
 use super::grammar::Grammar;
+use super::names::word_of;
 use super::prefilter::{Need, need_of};
 use crate::base::path::RelPath;
 use crate::scan::language::Language;
@@ -46,7 +47,11 @@ impl Rule {
 
     /// What a text must hold for it to match.
     pub(super) fn need(&self) -> Need {
-        need_of(&self.spec.body, Grammar::from(self.language))
+        let names = self.spec.resolves.values().map(|names| {
+            Need::any(names.iter().map(|name| Need::elsewhere_text(word_of(self.language, name))))
+        });
+        let written = need_of(&self.spec.body, Grammar::from(self.language));
+        Need::all(names.chain([written]))
     }
 
     /// What is wrong with it; found out now at the latest.
@@ -68,7 +73,13 @@ impl Rule {
             self.language,
         ))
         .map_err(|error| chain(&error))?;
-        RuleConfig::try_from(config, &self.utils.0).map_err(|error| chain(&error))
+        let rule = RuleConfig::try_from(config, &self.utils.0).map_err(|error| chain(&error))?;
+        let captured = rule.matcher.defined_vars();
+        let unknown = self.spec.resolves.keys().find(|it| !captured.contains(it.as_str()));
+        match unknown {
+            Some(unknown) => Err(format!("`resolves` names {unknown}, which nothing captures")),
+            None => Ok(rule),
+        }
     }
 }
 

@@ -1,16 +1,22 @@
 //! One walk over a parsed text, and the rules on the nodes that they may match. It must not know
 //! where rules or texts come from.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use ast_grep_config::RuleConfig;
 use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Doc, Matcher as _, NodeMatch};
 
 use super::Document;
+use super::compile::Rule;
 use super::grammar::Grammar;
+use super::names::Names;
 use super::prefilter::{Hits, Prefilter};
 use super::suppress::{self, Suppressions};
 use crate::base::limits::TREE_DEPTH_MAX;
+use crate::scan::language::Language;
 
 /// A node of the parser.
 pub(super) type RawNode<'t> = <Document as Doc>::Node<'t>;
@@ -41,6 +47,28 @@ pub(super) struct Active<'r> {
     pub(super) rules: Vec<Option<&'r RuleConfig<Grammar>>>,
     pub(super) prefilter: &'r Prefilter,
     pub(super) hits: Hits,
+    /// All rules, by number.
+    pub(super) all: &'r [Arc<Rule>],
+    pub(super) language: Language,
+    /// The imports of the text, read when a match depends on them.
+    pub(super) names: OnceCell<Names>,
+}
+
+impl Active<'_> {
+    /// Whether the captures of a match stand for what the rule asks for.
+    fn stands_for(
+        &self,
+        number: usize,
+        tree: &AstGrep<Document>,
+        place: &NodeMatch<'_, Document>,
+    ) -> bool {
+        let resolves = &self.all[number].spec.resolves;
+        resolves.iter().all(|(capture, qualified)| {
+            let names = self.names.get_or_init(|| Names::of(self.language, tree));
+            let captured = place.get_env().get_match(capture);
+            captured.is_some_and(|node| names.may_be(&node.text(), qualified))
+        })
+    }
 }
 
 impl Table {
@@ -108,7 +136,9 @@ impl Table {
                 }
                 let place = rule.matcher.match_node(tree.adopt(node));
                 tried(&rule.id);
-                let Some(place) = place else { continue };
+                let Some(place) = place.filter(|it| active.stands_for(*number, tree, it)) else {
+                    continue;
+                };
                 if !suppressions.cover(&rule.id, line) {
                     found(rule, &place);
                 }

@@ -156,8 +156,13 @@ impl Need {
         Self::Word(Word { bytes: bytes.to_vec(), any_case, inside: true })
     }
 
+    /// That a text is somewhere.
+    pub(super) fn elsewhere_text(text: &str) -> Self {
+        Self::text(text.as_bytes(), false).elsewhere()
+    }
+
     /// That all of them hold.
-    fn all(needs: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn all(needs: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Self> = Vec::new();
         for need in needs {
             match need {
@@ -175,7 +180,7 @@ impl Need {
     }
 
     /// That one of them holds.
-    fn any(needs: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn any(needs: impl IntoIterator<Item = Self>) -> Self {
         let mut any: Vec<Self> = Vec::new();
         for need in needs {
             match need {

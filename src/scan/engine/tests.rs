@@ -1,6 +1,7 @@
 //! The engine beside the one it replaces: the same matches as ast-grep's own scan of the same
 //! tree, with the words sought first and without.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use ast_grep_config::CombinedScan;
@@ -10,14 +11,16 @@ use serde_json::Value;
 use super::prefilter::Need;
 use super::*;
 use crate::scan::builtin::FILES;
-use crate::scan::rules::{parse, read_yaml};
+use crate::scan::rules::{RuleSpec, parse, read_yaml};
 
 /// The rules of these files that speak about a language.
 fn engine(files: &[(&str, &str)], language: Language) -> Engine {
     let specs = files.iter().flat_map(|(name, text)| parse(name, text).specs);
     let own = specs.filter(|spec| spec.languages.contains(&language));
+    // Of names behind imports ast-grep knows nothing.
+    let plain = own.map(|spec| RuleSpec { resolves: BTreeMap::new(), ..RuleSpec::clone(&spec) });
     let rules: Vec<Arc<Rule>> =
-        own.map(|spec| Arc::new(Rule::new(spec, language, &Utils::default()))).collect();
+        plain.map(|spec| Arc::new(Rule::new(spec.into(), language, &Utils::default()))).collect();
     assert!(!rules.is_empty() && rules.iter().all(|rule| rule.fault().is_none()));
     Engine::new(language, rules)
 }
