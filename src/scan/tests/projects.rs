@@ -226,9 +226,9 @@ fn options_leave_rules_out_replace_them_and_weigh_them() {
     check(&set(&[], &[], &[("py-eval", "off")]), "a.py", text, &[]);
     check(&set(&[("r.yml", eval)], &["py-eval"], &[]), "a.py", text, &["1:0-1:6 py-eval"]);
     let taken = set(&[("r.yml", eval)], &[], &[("py-eval", "hint")]);
-    let outcome = check(&taken, "a.py", text, &["0:0-0:7 py-eval"]);
-    assert_eq!(outcome.findings[0].severity, Severity::Hint);
-    assert_eq!(cause(&outcome), Some(Cause::BrokenRule));
+    let weighed = check(&taken, "a.py", text, &["0:0-0:7 py-eval"]);
+    assert_eq!(weighed.findings[0].severity, Severity::Hint);
+    assert_eq!(cause(&weighed), Some(Cause::BrokenRule));
     // A rule that is off in its file can be switched on.
     let off = CALL.replace("severity: warning", "severity: off");
     check(

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::scan::builtin::FILES;
-use crate::scan::rules::read_yaml;
+use crate::scan::rules::{parse, read_yaml};
 
 fn texts(rule: &Value, kind: &str) -> Vec<String> {
     let list = rule["tests"][kind].as_array().cloned().unwrap_or_default();
@@ -146,7 +146,7 @@ fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
         assert_eq!(file.has_globs, spec.has_globs(), "{}", file.name);
         assert_eq!(file.id(), spec.id, "{}", file.name);
         // The snippets, which are cut off, stand last.
-        let whole = crate::scan::rules::parse(file.name, file.text);
+        let whole = parse(file.name, file.text);
         assert_eq!(whole.specs[0].body, spec.body, "{}", file.name);
     }
 }
