@@ -4,6 +4,8 @@
 //! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play. Ends with 1 when a budget
 //! is exceeded, with 4 when something could not be measured, because then nobody knows.
 
+#[path = "edits/download.rs"]
+mod download;
 #[path = "edits/play.rs"]
 mod play;
 #[path = "hook_round_trip/raw_client.rs"]

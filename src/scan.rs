@@ -69,6 +69,19 @@ pub fn is_in(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
 /// behind it.
 #[must_use]
 pub fn scan(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
+    scan_metered(rules, path, text, hash, &mut |_| {})
+}
+
+/// The same, and calls `tried` with a rule's id each time that the rule has been tried on a node,
+/// so that a caller with a clock can tell what each rule costs.
+#[must_use]
+pub fn scan_metered(
+    rules: &RuleSet,
+    path: &RelPath,
+    text: &str,
+    hash: ContentHash,
+    tried: &mut impl FnMut(&str),
+) -> ScanOutcome {
     if text.len() as u64 > SOURCE_BYTES_MAX && rules.handles(path) {
         return only_gap(Cause::Skipped, &format!("larger than {SOURCE_BYTES_MAX} bytes"));
     }
@@ -80,10 +93,14 @@ pub fn scan(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> S
         }
     };
     let file = Scanned { rules, path, text, hash, lines: LineIndex::new(text) };
-    let (mut findings, mut gap) = file.part(language, 0..text.len());
+    let (mut findings, mut gap) = file.part(language, 0..text.len(), tried);
     gap = gap.or_else(|| rules.rule_gap(language));
-    for part in rules.config.injector.parts(language, text) {
-        let (more, part_gap) = file.part(part.language, part.bytes);
+    let parts = rules.config.injector.parts(language, text).unwrap_or_else(|unseen| {
+        gap.get_or_insert(unseen);
+        Vec::new()
+    });
+    for part in parts {
+        let (more, part_gap) = file.part(part.language, part.bytes, tried);
         findings.extend(more);
         gap = gap.or(part_gap).or_else(|| rules.rule_gap(part.language));
     }
@@ -102,7 +119,12 @@ struct Scanned<'a> {
 
 impl Scanned<'_> {
     /// What the rules of one language say about a part of the text.
-    fn part(&self, language: Language, bytes: Range<usize>) -> (Vec<Finding>, Option<Gap>) {
+    fn part(
+        &self,
+        language: Language,
+        bytes: Range<usize>,
+        tried: &mut impl FnMut(&str),
+    ) -> (Vec<Finding>, Option<Gap>) {
         let engine = &self.rules.shelf(language).engine;
         // Suppressions speak of lines, so the part keeps its line in the file.
         let above = self.text[..bytes.start].bytes().filter(|byte| *byte == b'\n').count();
@@ -110,7 +132,7 @@ impl Scanned<'_> {
             0 => Cow::Borrowed(&self.text[bytes.clone()]),
             _ => Cow::Owned("\n".repeat(above) + &self.text[bytes.clone()]),
         };
-        let (matches, gap) = engine.matches(self.path, &padded);
+        let (matches, gap) = engine.matches(self.path, &padded, tried);
         let to_finding = |found: Match| {
             let offset = |at: usize| at.max(above) - above + bytes.start;
             let place = offset(found.bytes.start)..offset(found.bytes.end);

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
-use super::package::{Break, Package, crate_folder, has_ending};
+use super::package::{Break, Package, has_ending};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of};
+use crate::download::crate_folder;
 
 /// The compiled files.
 const UNITS: [&str; 12] = [

@@ -3,12 +3,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use moai_ralph::base::hash::ContentHash;
 
 use super::stage::Stage;
-use crate::support::{CHECKOUT, test_cache, write_file};
+use crate::support::write_file;
 
 /// A change of an export that breaks files which use it.
 #[derive(Debug)]
@@ -81,63 +78,6 @@ pub(crate) fn planted(text: &str) -> Vec<(usize, u32)> {
 pub(crate) fn mended(text: &str, number: usize) -> String {
     let mark = format!("{MARK}{number}_");
     text.split_inclusive('\n').filter(|line| !line.contains(&mark)).collect()
-}
-
-/// A file of a package registry, downloaded once by the registry's own client.
-#[derive(Debug)]
-pub(crate) struct Download {
-    pub(crate) file: &'static str,
-    /// BLAKE3 of the file.
-    pub(crate) hash: &'static str,
-    /// Client and arguments; run in the folder that the file shall be in.
-    pub(crate) fetch: &'static [&'static str],
-    /// Unpacker and arguments before the name of the file.
-    pub(crate) unpack: &'static [&'static str],
-}
-
-impl Download {
-    /// Unpacks it into a folder of the stage's sandbox.
-    pub(crate) fn unpacked(&self, stage: &Stage<'_>) -> PathBuf {
-        let cache = test_cache().join("packages");
-        fs::create_dir_all(&cache).expect("the cache folder is writable");
-        // Every test is a process of its own, and two of them may want the same file.
-        let lock = fs::File::create(cache.join("lock")).expect("the cache folder is writable");
-        lock.lock().expect("a local file can be locked");
-        let file = cache.join(self.file);
-        if !file.is_file() {
-            run(Command::new(self.fetch[0]).args(&self.fetch[1..]).current_dir(&cache));
-        }
-        let bytes = fs::read(&file).expect("the client has put it there");
-        assert_eq!(ContentHash::of(&bytes).to_string(), self.hash, "{}", self.file);
-        let folder = stage.sandbox.base().join("unpacked").join(self.file);
-        fs::create_dir_all(&folder).expect("the sandbox is writable");
-        let mut command = Command::new(self.unpack[0]);
-        command.args(&self.unpack[1..]).arg(&file).current_dir(&folder);
-        if self.unpack[0] == "python3" {
-            command.arg(".");
-        }
-        run(&mut command);
-        folder
-    }
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {output:?}");
-}
-
-/// The unpacked sources of a crate that this program is built from, in the version of `Cargo.lock`.
-pub(crate) fn crate_folder(name: &str) -> PathBuf {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let arguments = ["metadata", "--offline", "--locked", "--format-version", "1"];
-    let output = command.args(arguments).current_dir(CHECKOUT).output().expect("cargo starts");
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).expect("cargo describes this package");
-    let mut packages = metadata["packages"].as_array().into_iter().flatten();
-    let package = packages.find(|package| package["name"] == name);
-    let manifest = package.and_then(|it| it["manifest_path"].as_str());
-    let manifest = manifest.unwrap_or_else(|| panic!("{name} is a dependency"));
-    Path::new(manifest).parent().expect("a manifest lies in a folder").to_path_buf()
 }
 
 /// Whether a file name ends like this, the dot left out.

@@ -4,27 +4,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::package::{Break, Download, Package, copy};
+use super::package::{Break, Package, copy};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
-
-const SOURCES: Download = Download {
-    file: "packaging-25.0-py3-none-any.whl",
-    hash: "ea34d75f9b713cf96f0a28d66cb0f2f6261773e5249e2858b34fdd5ff605d225",
-    fetch: &[
-        "python3",
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "packaging==25.0",
-    ],
-    unpack: &["python3", "-m", "zipfile", "-e"],
-};
+use crate::download::PACKAGING;
 
 /// Two modules have older errors, more than a Stop names, so the configuration leaves them out.
 const CONFIGURATION: &str = "{\"include\": [\"packaging\"], \"typeCheckingMode\": \"standard\",\n \
@@ -90,7 +74,7 @@ pub(crate) const PACKAGE: Package = Package {
 };
 
 fn lay(stage: &Stage<'_>) {
-    let sources = SOURCES.unpacked(stage).join("packaging");
+    let sources = PACKAGING.unpacked(&stage.sandbox.base()).join("packaging");
     copy(&sources, stage, "packaging", "py");
     stage.write("pyrightconfig.json", CONFIGURATION);
 }

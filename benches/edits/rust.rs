@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::package::{Break, Package, copy, crate_folder, outside_path};
+use super::package::{Break, Package, copy, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
+use crate::download::crate_folder;
 
 const MANIFEST: &str = "[package]\nname = \"heck\"\nversion = \"0.5.0\"\nedition = \"2021\"\n";
 

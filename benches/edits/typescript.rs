@@ -1,16 +1,10 @@
 //! TypeScript: the sources of `RxJS`, which its package ships.
 
-use super::package::{Break, Download, Package, copy};
+use super::package::{Break, Package, copy};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
-
-const SOURCES: Download = Download {
-    file: "rxjs-7.8.2.tgz",
-    hash: "70274ec0674c8b33bcf6ecbcdbf72c052ce4fc9ca3eeabbc0535932ea377dd7b",
-    fetch: &["npm", "pack", "--silent", "rxjs@7.8.2"],
-    unpack: &["tar", "-xzf"],
-};
+use crate::download::RXJS;
 
 const CONFIGURATION: &str = "{\"compilerOptions\": {\"strict\": true, \"noEmit\": true, \
      \"target\": \"es2020\", \"lib\": [\"es2020\", \"dom\"],\n \"module\": \"esnext\", \
@@ -71,7 +65,7 @@ pub(crate) const PACKAGE: Package = Package {
 };
 
 fn lay(stage: &Stage<'_>) {
-    let sources = SOURCES.unpacked(stage).join("package/src");
+    let sources = RXJS.unpacked(&stage.sandbox.base()).join("package/src");
     copy(&sources, stage, "src", "ts");
     stage.write("tsconfig.json", CONFIGURATION);
 }

@@ -56,6 +56,8 @@ pub struct Range {
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<usize>,
+    /// Columns of such a text need no counting, which on one huge line is slow work.
+    is_ascii: bool,
 }
 
 impl<'t> LineIndex<'t> {
@@ -70,7 +72,7 @@ impl<'t> LineIndex<'t> {
                 starts.push(at + 1);
             }
         }
-        Self { text, starts }
+        Self { text, starts, is_ascii: text.is_ascii() }
     }
 
     /// Position of a byte offset; an offset inside a character or behind the end is moved back to
@@ -82,7 +84,9 @@ impl<'t> LineIndex<'t> {
             offset -= 1;
         }
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
-        let column: usize = self.text[self.starts[line]..offset].chars().map(char::len_utf16).sum();
+        let before = &self.text[self.starts[line]..offset];
+        let column: usize =
+            if self.is_ascii { before.len() } else { before.chars().map(char::len_utf16).sum() };
         Position { line: to_u32(line), character: to_u32(column) }
     }
 

@@ -5,11 +5,16 @@ mod compile;
 mod globs;
 mod grammar;
 mod inject;
+mod matching;
+mod prefilter;
+mod suppress;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use ast_grep_config::{CombinedScan, RuleConfig, Severity as EngineSeverity};
+use ast_grep_config::{RuleConfig, Severity as EngineSeverity};
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
@@ -17,10 +22,12 @@ pub(super) use self::compile::{Rule, Utils};
 pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
 pub(super) use self::inject::Injector;
+use self::matching::{Active, Table, TooDeep, Walk};
+use self::prefilter::{Hits, Prefilter};
 use super::language::Language;
 use super::rules::RuleInfo;
 use crate::base::finding::Severity;
-use crate::base::limits::TREE_DEPTH_MAX;
+use crate::base::limits::{BRACKETS_DEPTH_MAX, TREE_DEPTH_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 
@@ -30,6 +37,8 @@ type Document = StrDoc<Grammar>;
 pub(super) struct Engine {
     language: Language,
     pub(super) rules: Vec<Arc<Rule>>,
+    /// Made when the first text comes.
+    ready: OnceLock<(Table, Prefilter)>,
 }
 
 /// One match of one rule.
@@ -43,7 +52,7 @@ pub(super) struct Match {
 
 impl Engine {
     pub(super) fn new(language: Language, rules: Vec<Arc<Rule>>) -> Self {
-        Self { language, rules }
+        Self { language, rules, ready: OnceLock::new() }
     }
 
     /// What the findings of a rule carry.
@@ -57,32 +66,103 @@ impl Engine {
         self.rules.iter().any(|rule| rule.admits(path))
     }
 
-    /// The rules that speak about this path and work; the others know what is wrong with them.
-    fn rules_for(&self, path: &RelPath) -> Vec<&RuleConfig<Grammar>> {
-        let admitting = self.rules.iter().filter(|rule| rule.admits(path));
-        admitting.filter_map(|rule| rule.config().ok()).collect()
+    /// All matches that no comment suppresses, comments that suppress nothing, and what kept the
+    /// text from being measured wholly. A text that holds no match whatever its syntax is not
+    /// parsed, so that nothing is said about its syntax either. `tried` is called with a rule's id
+    /// each time that the rule has been tried on a node.
+    pub(super) fn matches(
+        &self,
+        path: &RelPath,
+        text: &str,
+        tried: &mut impl FnMut(&str),
+    ) -> (Vec<Match>, Option<Gap>) {
+        let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
+        let hits = prefilter.read(text);
+        let active = Active { rules: self.rules_for(path, prefilter, &hits), prefilter, hits };
+        let has_marker = text.contains(suppress::MARKER);
+        if !has_marker && active.rules.iter().all(Option::is_none) {
+            return (Vec::new(), None);
+        }
+        let tree = match parse(self.language, text) {
+            Ok(tree) => tree,
+            Err(gap) => return (Vec::new(), Some(gap)),
+        };
+        match table.walk(&tree, &active, has_marker) {
+            Ok(walk) => {
+                let gap = is_unparsed(&tree).then(|| unparsed(self.language));
+                (matches_of(table, &tree, &active, walk, tried), gap)
+            }
+            Err(TooDeep) => (Vec::new(), Some(too_deep())),
+        }
     }
 
-    /// All matches that no comment suppresses, in no particular order, and what kept the text from
-    /// being measured wholly.
-    pub(super) fn matches(&self, path: &RelPath, text: &str) -> (Vec<Match>, Option<Gap>) {
-        let rules = self.rules_for(path);
-        let Ok(document) = Document::try_new(text, Grammar::from(self.language)) else {
-            return (Vec::new(), Some(unparsed(self.language)));
-        };
-        let tree = AstGrep::doc(document);
-        if is_deeper_than(&tree, TREE_DEPTH_MAX) {
-            let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
-            return (Vec::new(), Some(Gap::new(Cause::Skipped, detail)));
-        }
-        let gap = is_unparsed(&tree).then(|| unparsed(self.language));
-        let scan = CombinedScan::new(rules);
-        let mut matches = Vec::new();
-        for (rule, places) in scan.scan(&tree, false).matches {
-            matches.extend(places.iter().map(|place| to_match(rule, place)));
-        }
-        (matches, gap)
+    /// The rules that speak about this path and may match in the text, by number.
+    fn rules_for(
+        &self,
+        path: &RelPath,
+        prefilter: &Prefilter,
+        hits: &Hits,
+    ) -> Vec<Option<&RuleConfig<Grammar>>> {
+        let numbered = self.rules.iter().enumerate();
+        let may_match = numbered
+            .map(|(number, rule)| (rule, prefilter.may_match(number, hits) && rule.admits(path)));
+        may_match.map(|(rule, may)| rule.config().ok().filter(|_| may)).collect()
     }
+}
+
+/// Compiles the rules of a language.
+fn ready(language: Language, rules: &[Arc<Rule>]) -> (Table, Prefilter) {
+    let table = Table::new(language.into(), rules.iter().map(|rule| rule.config().ok()));
+    (table, Prefilter::new(rules.iter().map(|rule| rule.need()).collect()))
+}
+
+/// What is said about a comment that suppresses nothing.
+const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or mend the ids it names";
+
+fn matches_of<'t>(
+    table: &Table,
+    tree: &'t AstGrep<Document>,
+    active: &Active<'_>,
+    walk: Walk<'t>,
+    tried: &mut impl FnMut(&str),
+) -> Vec<Match> {
+    let mut matches = Vec::new();
+    let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
+    let suppressions = table.try_all(tree, active, walk, found, tried);
+    matches.extend(suppressions.unused().map(|bytes| Match {
+        id: suppress::UNUSED.to_owned(),
+        severity: Severity::Hint,
+        message: UNUSED_MESSAGE.to_owned(),
+        bytes,
+    }));
+    matches
+}
+
+/// Parses a text, unless its brackets tell that its tree would be too deep.
+fn parse(language: Language, text: &str) -> Result<AstGrep<Document>, Gap> {
+    if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
+        return Err(too_deep());
+    }
+    let document = Document::try_new(text, Grammar::from(language));
+    document.map(AstGrep::doc).map_err(|_| unparsed(language))
+}
+
+/// Whether more brackets are open at once. Those in strings and comments count as well, which many
+/// would have to be open to make a difference.
+fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > depth_max
+    })
+}
+
+fn too_deep() -> Gap {
+    Gap::new(Cause::Skipped, format!("code nested deeper than {TREE_DEPTH_MAX} levels"))
 }
 
 fn unparsed(language: Language) -> Gap {
@@ -95,30 +175,6 @@ fn is_unparsed(tree: &AstGrep<Document>) -> bool {
     let root = tree.root();
     let mut children = root.children().filter(Node::is_named).peekable();
     root.is_error() || (children.peek().is_some() && children.all(|child| child.is_error()))
-}
-
-/// Whether the tree has more levels. The engine recurses along the tree and walks from the root
-/// again for every relation, so a hundred thousand brackets would exhaust stack or patience; the
-/// parser itself is linear and takes them.
-fn is_deeper_than(tree: &AstGrep<Document>, depth_max: usize) -> bool {
-    let root = tree.root();
-    let mut cursor = root.get_inner_node().walk();
-    let mut depth = 0;
-    loop {
-        if cursor.goto_first_child() {
-            depth += 1;
-            if depth > depth_max {
-                return true;
-            }
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return false;
-            }
-            depth -= 1;
-        }
-    }
 }
 
 fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Match {

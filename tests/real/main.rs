@@ -1,9 +1,12 @@
 //! Real language servers, installed by the program itself, and what they find in real files.
 
 mod alternatives;
+mod ast_grep;
 mod auxiliary;
 mod blast;
 mod cpp;
+#[path = "../../benches/edits/download.rs"]
+mod download;
 mod edits;
 mod faults;
 mod go;
@@ -21,6 +24,9 @@ mod python;
 mod raw_client;
 mod rename;
 mod rust;
+#[path = "../../benches/scan/sameness.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod sameness;
 mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use super::globs::RuleGlobs;
 use super::grammar::Grammar;
+use super::prefilter::{Need, need_of};
 use crate::base::path::RelPath;
 use crate::scan::language::Language;
 use crate::scan::rules::{Fault, RuleSpec};
@@ -41,6 +42,11 @@ impl Rule {
     pub(super) fn config(&self) -> Result<&RuleConfig<Grammar>, &Fault> {
         let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
         self.compiled.get_or_init(compile).as_ref()
+    }
+
+    /// What a text must hold for it to match.
+    pub(super) fn need(&self) -> Need {
+        need_of(&self.spec.body, Grammar::from(self.language))
     }
 
     /// What is wrong with it; found out now at the latest.

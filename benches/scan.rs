@@ -1,0 +1,207 @@
+//! The scan beside the ast-grep program, over the same code with the same rules:
+//! `cargo bench --bench scan [-- same|cold|file|rules]…`.
+//!
+//! Ends with 1 when a budget is exceeded or the findings differ.
+
+#[path = "edits/download.rs"]
+mod download;
+#[path = "scan/own.rs"]
+mod own;
+#[path = "scan/sameness.rs"]
+mod sameness;
+#[path = "../tests/it/support.rs"]
+#[expect(dead_code, reason = "shared with the tests, which use the rest")]
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use moai_ralph::base::hash::ContentHash;
+use moai_ralph::base::path::RelPath;
+use moai_ralph::scan::{RuleSet, scan, scan_metered};
+use sameness::code::{self, CodeBase, DJANGO};
+use sameness::program::Program;
+use sameness::{compare, files, plain};
+use support::Sandbox;
+
+/// How many times as fast as the program a cold scan of a project is, at least.
+const COLD_RATIO_MIN: f64 = 1.6;
+/// Memory of a cold scan of 500,000 lines, at most, in MB (10⁶ bytes).
+const MEMORY_MB_MAX: f64 = 150.0;
+/// A scan of one text of 1,000 lines in the warm engine, nearly always, at most.
+const FILE_MAX: Duration = Duration::from_millis(5);
+/// The part of the time of a scan that one rule may take.
+const RULE_SHARE_MAX: f64 = 0.05;
+/// Pairs of scans, one of each, alternately.
+const PAIRS: usize = 7;
+/// Scans of one text.
+const FILE_SCANS: usize = 200;
+/// Threads of both.
+const THREADS: usize = 2;
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
+    if let [own, project] = wanted.as_slice()
+        && own == own::ARGUMENT
+    {
+        return own::scan_project(Path::new(project), THREADS);
+    }
+    let sections: [(&str, fn(&Sandbox) -> bool); 4] =
+        [("same", same), ("cold", cold), ("file", file), ("rules", rules)];
+    let sandbox = Sandbox::new();
+    let mut kept = true;
+    for (name, section) in sections {
+        if wanted.is_empty() || wanted.iter().any(|it| it == name) {
+            kept &= section(&sandbox);
+        }
+    }
+    ExitCode::from(u8::from(!kept))
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// A project of its own with this code and these rules.
+fn lay(sandbox: &Sandbox, name: &str, code: &CodeBase, rules: &[(String, String)]) -> PathBuf {
+    let project = sandbox.base().join("projects").join(name).join(code.name);
+    fs::create_dir_all(&project).expect("the sandbox is writable");
+    let project = fs::canonicalize(project).expect("it is there");
+    code.lay(&project);
+    plain::lay(&project, rules);
+    project
+}
+
+/// Both find the same in every code base.
+fn same(sandbox: &Sandbox) -> bool {
+    let program = Program::installed();
+    let mut is_same = true;
+    for (name, rules) in [("probes", plain::probes()), ("built-in", plain::built_in())] {
+        let set = RuleSet::load(rules.clone());
+        for code in code::ALL {
+            let project = lay(sandbox, name, code, &rules);
+            let same = compare(&program, &project, &set);
+            say(&format!(
+                "same: {name}, {}: {} findings of {} rules in {} files ({} refused); \
+                 {} missing, {} added",
+                code.name,
+                same.findings,
+                same.rules,
+                same.files,
+                same.refused,
+                same.missing.len(),
+                same.added.len()
+            ));
+            for place in same.missing.iter().chain(&same.added).take(5) {
+                say(&format!("    {place:?}"));
+            }
+            is_same &= same.missing.is_empty() && same.added.is_empty();
+        }
+    }
+    is_same
+}
+
+/// A cold scan of a project in a process of its own, beside the program.
+fn cold(sandbox: &Sandbox) -> bool {
+    let program = Program::installed();
+    let mut kept = true;
+    for (name, rules) in [("probes", plain::probes()), ("built-in", plain::built_in())] {
+        let project = lay(sandbox, &format!("cold-{name}"), &DJANGO, &rules);
+        let (mut own, mut theirs, mut memory) = (Vec::new(), Vec::new(), 0.0_f64);
+        for _ in 0..PAIRS {
+            let (elapsed, output) = timed(&mut own::command(&project));
+            own.push(elapsed);
+            memory = memory.max(own::memory(&output));
+            theirs.push(timed(&mut program.command(&project, THREADS)).0);
+        }
+        let (own, theirs) = (middle(own), middle(theirs));
+        let ratio = theirs.as_secs_f64() / own.as_secs_f64();
+        say(&format!(
+            "cold: {name}, {}: {own:.2?}, the program {theirs:.2?}: {ratio:.2} times as fast \
+             (at least {COLD_RATIO_MIN}); {memory:.0} MB (at most {MEMORY_MB_MAX})",
+            DJANGO.name
+        ));
+        kept &= ratio >= COLD_RATIO_MIN && memory <= MEMORY_MB_MAX;
+    }
+    kept
+}
+
+fn timed(command: &mut Command) -> (Duration, String) {
+    let begun = Instant::now();
+    let output = command.output().expect("the program starts");
+    let elapsed = begun.elapsed();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{command:?}: {output:?}");
+    (elapsed, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// One text of 1,000 lines, all built-in rules, in a warm engine.
+fn file(sandbox: &Sandbox) -> bool {
+    let project = lay(sandbox, "file", &DJANGO, &[]);
+    let path = RelPath::below(&project, &project.join("base.py")).expect("below the root");
+    let folder = project.join("code/unpacked/django-5.2.8.tar.gz/django-5.2.8/django");
+    let source = fs::read_to_string(folder.join("db/models/base.py")).expect("a module of Django");
+    let text: String = source.split_inclusive('\n').take(1000).collect();
+    let hash = ContentHash::of(text.as_bytes());
+    let once = || {
+        let begun = Instant::now();
+        let outcome = scan(RuleSet::built_in(), &path, &text, hash);
+        assert_eq!(outcome.gap, None);
+        begun.elapsed()
+    };
+    once();
+    let mut times: Vec<Duration> = (0..FILE_SCANS).map(|_| once()).collect();
+    times.sort_unstable();
+    let (p50, p95) = (times[FILE_SCANS / 2], times[FILE_SCANS * 95 / 100]);
+    say(&format!(
+        "file: 1,000 lines, {} bytes: p50 {p50:.2?}, p95 {p95:.2?} (at most {FILE_MAX:?})",
+        text.len()
+    ));
+    p95 <= FILE_MAX
+}
+
+/// What each built-in rule takes of a scan's time.
+fn rules(sandbox: &Sandbox) -> bool {
+    let mut kept = true;
+    for code in code::ALL {
+        let project = lay(sandbox, "rules", code, &[]);
+        let mut costs = BTreeMap::<String, Duration>::new();
+        let begun = Instant::now();
+        for file in files(&project) {
+            let path = RelPath::below(&project, &file).expect("below the root");
+            let Ok(text) = fs::read_to_string(&file) else { continue };
+            let hash = ContentHash::of(text.as_bytes());
+            // What is before the first try is reading and parsing.
+            let mut last = None;
+            let mut tried = |rule: &str| {
+                let cost = last.map_or(Duration::ZERO, |last: Instant| last.elapsed());
+                match costs.get_mut(rule) {
+                    Some(sum) => *sum += cost,
+                    None => drop(costs.insert(rule.to_owned(), cost)),
+                }
+                last = Some(Instant::now());
+            };
+            let _ = scan_metered(RuleSet::built_in(), &path, &text, hash, &mut tried);
+        }
+        let total = begun.elapsed().as_secs_f64();
+        let share = |cost: &Duration| cost.as_secs_f64() / total;
+        let matching: f64 = costs.values().map(share).sum();
+        say(&format!("rules: {}: {total:.2} s, {:.0} % in rules", code.name, matching * 100.0));
+        let mut costs: Vec<(String, Duration)> = costs.into_iter().collect();
+        costs.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+        for (rule, cost) in costs.iter().take(8) {
+            say(&format!("    {rule}: {:.1} %", share(cost) * 100.0));
+        }
+        kept &= costs.iter().all(|(_, cost)| share(cost) <= RULE_SHARE_MAX);
+    }
+    kept
+}

@@ -1,0 +1,200 @@
+//! Which rules can match in a text at all, told from the words the text holds. It must not know
+//! syntax trees.
+//!
+//! A rule that asks for a name, a string or a part of a regular expression cannot match where that
+//! text does not occur. One pass over the text finds all such words of all rules of a language; a
+//! rule whose words are missing is left out for this text, and one whose words are elsewhere is not
+//! tried on a node. A text in which no rule can match is not even parsed: whatever its syntax, it
+//! holds no match.
+
+mod derive;
+mod pattern;
+mod regex;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+
+pub(super) use self::derive::need_of;
+
+/// What a text must hold for something to match. Made so that it holds wherever a match is; it may
+/// hold where none is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Need<W = Word> {
+    /// Nothing: it may match anywhere.
+    Nothing,
+    /// This word.
+    Word(W),
+    /// All of them.
+    All(Vec<Self>),
+    /// At least one of them.
+    Any(Vec<Self>),
+}
+
+/// A piece of text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Word {
+    bytes: Vec<u8>,
+    /// Whether its ASCII letters may be of the other case.
+    any_case: bool,
+    /// Whether it must be inside of the node that matches; else it may be anywhere in the text.
+    inside: bool,
+}
+
+/// A word by its number in the search.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    number: usize,
+    inside: bool,
+}
+
+/// The search for the words of a list of rules.
+pub(super) struct Prefilter {
+    search: Option<AhoCorasick>,
+    /// The words by their number: bytes, and whether the case is free.
+    words: Vec<(Vec<u8>, bool)>,
+    /// What each rule needs, in the order of the rules.
+    needs: Vec<Need<Sought>>,
+}
+
+/// Where the words are in one text: for every word the byte offsets at which it starts, ascending.
+pub(super) struct Hits {
+    starts: Vec<Vec<usize>>,
+}
+
+impl Prefilter {
+    /// The search for what these rules need. Without it no rule is ever left out.
+    pub(super) fn new(needs: Vec<Need>) -> Self {
+        let mut numbers = HashMap::new();
+        let needs = needs.into_iter().map(|need| numbered(need, &mut numbers)).collect();
+        let mut words = vec![(Vec::new(), false); numbers.len()];
+        for (word, number) in numbers.drain() {
+            words[number] = word;
+        }
+        let search = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .build(words.iter().map(|(bytes, _)| bytes));
+        // Words that no search can be built of are as good as none.
+        match search {
+            Ok(search) if !words.is_empty() => Self { search: Some(search), words, needs },
+            _ => Self { search: None, words, needs },
+        }
+    }
+
+    /// Finds the words in a text.
+    pub(super) fn read(&self, text: &str) -> Hits {
+        let mut starts = vec![Vec::new(); self.words.len()];
+        if let Some(search) = &self.search {
+            for hit in search.find_overlapping_iter(text) {
+                let (bytes, any_case) = &self.words[hit.pattern()];
+                if *any_case || text.as_bytes()[hit.range()] == **bytes {
+                    starts[hit.pattern()].push(hit.start());
+                }
+            }
+        }
+        Hits { starts }
+    }
+
+    /// Whether a rule may match somewhere in the text.
+    pub(super) fn may_match(&self, rule: usize, hits: &Hits) -> bool {
+        let is_there = |word: Sought| !hits.starts[word.number].is_empty();
+        self.search.is_none() || self.needs[rule].holds(&is_there)
+    }
+
+    /// Whether a rule that may match in the text may match a node with this place.
+    pub(super) fn may_match_at(&self, rule: usize, hits: &Hits, bytes: &Range<usize>) -> bool {
+        let is_there = |word: Sought| {
+            let length = self.words[word.number].0.len();
+            !word.inside || is_within(&hits.starts[word.number], length, bytes)
+        };
+        self.search.is_none() || self.needs[rule].holds(&is_there)
+    }
+}
+
+/// Whether one of the occurrences lies within the place.
+fn is_within(starts: &[usize], length: usize, bytes: &Range<usize>) -> bool {
+    let first = starts.partition_point(|start| *start < bytes.start);
+    starts.get(first).is_some_and(|start| start + length <= bytes.end)
+}
+
+impl Need<Sought> {
+    fn holds(&self, is_there: &impl Fn(Sought) -> bool) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Word(word) => is_there(*word),
+            Self::All(all) => all.iter().all(|need| need.holds(is_there)),
+            Self::Any(any) => any.iter().any(|need| need.holds(is_there)),
+        }
+    }
+}
+
+fn numbered(need: Need, numbers: &mut HashMap<(Vec<u8>, bool), usize>) -> Need<Sought> {
+    let mut each = |needs: Vec<Need>| needs.into_iter().map(|one| numbered(one, numbers)).collect();
+    match need {
+        Need::Nothing => Need::Nothing,
+        Need::All(all) => Need::All(each(all)),
+        Need::Any(any) => Need::Any(each(any)),
+        Need::Word(Word { bytes, any_case, inside }) => {
+            let next = numbers.len();
+            let number = *numbers.entry((bytes, any_case)).or_insert(next);
+            Need::Word(Sought { number, inside })
+        }
+    }
+}
+
+/// Shortest word that is worth a search, and the longest part of one that is sought, in bytes.
+const WORD_BYTES: Range<usize> = 3..64;
+
+impl Need {
+    /// That a text is there: nothing when it is so short that it is nearly everywhere.
+    fn text(bytes: &[u8], any_case: bool) -> Self {
+        let bytes = &bytes[..bytes.len().min(WORD_BYTES.end)];
+        if bytes.len() < WORD_BYTES.start {
+            return Self::Nothing;
+        }
+        Self::Word(Word { bytes: bytes.to_vec(), any_case, inside: true })
+    }
+
+    /// That all of them hold.
+    fn all(needs: impl IntoIterator<Item = Self>) -> Self {
+        let mut all: Vec<Self> = Vec::new();
+        for need in needs {
+            match need {
+                Self::Nothing => {}
+                Self::All(inner) => all.extend(inner),
+                other if all.contains(&other) => {}
+                other => all.push(other),
+            }
+        }
+        match all.len() {
+            0 => Self::Nothing,
+            1 => all.remove(0),
+            _ => Self::All(all),
+        }
+    }
+
+    /// That one of them holds.
+    fn any(needs: impl IntoIterator<Item = Self>) -> Self {
+        let mut any: Vec<Self> = Vec::new();
+        for need in needs {
+            match need {
+                Self::Nothing => return Self::Nothing,
+                Self::Any(inner) => any.extend(inner),
+                other if any.contains(&other) => {}
+                other => any.push(other),
+            }
+        }
+        if any.len() == 1 { any.remove(0) } else { Self::Any(any) }
+    }
+
+    /// The same need of something that is elsewhere in the text.
+    fn elsewhere(self) -> Self {
+        match self {
+            Self::Nothing => Self::Nothing,
+            Self::Word(word) => Self::Word(Word { inside: false, ..word }),
+            Self::All(all) => Self::All(all.into_iter().map(Self::elsewhere).collect()),
+            Self::Any(any) => Self::Any(any.into_iter().map(Self::elsewhere).collect()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What a pattern needs: the text of its names and literals.
+//!
+//! Only named leaves count. The engine compares keywords and punctuation by their kind alone, and
+//! the parser makes such leaves up, without any text, where code is broken.
+
+use std::collections::HashSet;
+
+use ast_grep_core::Pattern;
+use ast_grep_core::matcher::PatternNode;
+use ast_grep_core::meta_var::MetaVariable;
+use serde_json::Value;
+
+use super::Need;
+use crate::scan::engine::grammar::Grammar;
+
+/// What a pattern needs, and the meta-variables that are bound wherever it matches.
+#[derive(Debug, Default)]
+pub(super) struct Leaves {
+    texts: Vec<String>,
+    pub(super) bound: HashSet<String>,
+}
+
+impl Leaves {
+    /// Those of a `pattern` key; none of a pattern that compares kinds only, or that is broken.
+    pub(super) fn of(value: &Value, grammar: Grammar) -> Self {
+        let key = |key: &str| value.get(key).and_then(Value::as_str);
+        let mut leaves = Self::default();
+        let pattern = match (value.as_str(), key("context"), key("selector")) {
+            (Some(text), ..) | (None, Some(text), None) => Pattern::try_new(text, grammar),
+            (None, Some(context), Some(selector)) => {
+                Pattern::contextual(context, selector, grammar)
+            }
+            (None, None, _) => return leaves,
+        };
+        if let Ok(pattern) = pattern
+            && key("strictness") != Some("signature")
+        {
+            leaves.collect(&pattern.node);
+        }
+        leaves
+    }
+
+    fn collect(&mut self, node: &PatternNode) {
+        match node {
+            PatternNode::Terminal { text, is_named: true, .. } => self.texts.push(text.clone()),
+            PatternNode::Terminal { .. } => {}
+            PatternNode::MetaVar { meta_var: MetaVariable::Capture(name, true) } => {
+                self.bound.insert(name.clone());
+            }
+            PatternNode::MetaVar { .. } => {}
+            PatternNode::Internal { children, .. } => {
+                for child in children {
+                    self.collect(child);
+                }
+            }
+        }
+    }
+
+    /// All the texts.
+    pub(super) fn need(&self) -> Need {
+        Need::all(self.texts.iter().map(|text| Need::text(text.as_bytes(), false)))
+    }
+}

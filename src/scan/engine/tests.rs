@@ -1,0 +1,202 @@
+//! The engine beside the one it replaces: the same matches as ast-grep's own scan of the same
+//! tree, with the words sought first and without.
+
+use std::sync::{Arc, LazyLock};
+
+use ast_grep_config::CombinedScan;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::prefilter::Need;
+use super::*;
+use crate::scan::builtin::FILES;
+use crate::scan::rules::{parse, read_yaml};
+
+/// The rules of these files that speak about a language.
+fn engine(files: &[(&str, &str)], language: Language) -> Engine {
+    let specs = files.iter().flat_map(|(name, text)| parse(name, text).specs);
+    let own = specs.filter(|spec| spec.languages.contains(&language));
+    let rules: Vec<Arc<Rule>> =
+        own.map(|spec| Arc::new(Rule::new(spec, language, &Utils::default()))).collect();
+    assert!(!rules.is_empty() && rules.iter().all(|rule| rule.fault().is_none()));
+    Engine::new(language, rules)
+}
+
+fn path(language: Language) -> RelPath {
+    let name = match language {
+        Language::Go => "a.go",
+        Language::JavaScript => "a.js",
+        Language::Python => "a.py",
+        Language::Rust => "a.rs",
+        _ => "a.ts",
+    };
+    RelPath::below("/r".as_ref(), &std::path::Path::new("/r").join(name)).expect("below the root")
+}
+
+/// `(rule, start, end)` of the matches, sorted.
+type Places = Vec<(String, usize, usize)>;
+
+fn places(engine: &Engine, path: &RelPath, text: &str) -> Places {
+    let (matches, _) = engine.matches(path, text, &mut |_| {});
+    let place = |found: Match| (found.id, found.bytes.start, found.bytes.end);
+    let mut places: Places = matches.into_iter().map(place).collect();
+    places.sort();
+    places
+}
+
+fn places_of_ast_grep(engine: &Engine, path: &RelPath, text: &str) -> Places {
+    let grammar = Grammar::from(engine.language);
+    let admitting = engine.rules.iter().filter(|rule| rule.admits(path));
+    let rules = admitting.filter_map(|rule| rule.config().ok()).collect();
+    let unused = CombinedScan::unused_config(EngineSeverity::Hint, grammar);
+    let mut scan = CombinedScan::new(rules);
+    scan.set_unused_suppression_rule(&unused);
+    let tree = AstGrep::doc(Document::try_new(text, grammar).expect("a tree"));
+    let mut places = Places::new();
+    for (rule, found) in scan.scan(&tree, false).matches {
+        let place = |found: &NodeMatch<'_, Document>| {
+            (rule.id.clone(), found.range().start, found.range().end)
+        };
+        places.extend(found.iter().map(place));
+    }
+    places.sort();
+    places
+}
+
+/// The rules twice: as they are, and without seeking words first.
+struct Twins {
+    plain: Engine,
+    unfiltered: Engine,
+}
+
+impl Twins {
+    fn new(files: &[(&str, &str)], language: Language) -> Self {
+        let unfiltered = engine(files, language);
+        let (table, _) = ready(language, &unfiltered.rules);
+        let nothing = Prefilter::new(vec![Need::Nothing; unfiltered.rules.len()]);
+        assert!(unfiltered.ready.set((table, nothing)).is_ok());
+        Self { plain: engine(files, language), unfiltered }
+    }
+
+    /// Both match as ast-grep's own scan does. Yields the number of matches.
+    #[track_caller]
+    fn check_same(&self, text: &str) -> usize {
+        let path = path(self.plain.language);
+        let expected = places_of_ast_grep(&self.plain, &path, text);
+        assert_eq!(places(&self.unfiltered, &path, text), expected, "without a prefilter: {text}");
+        assert_eq!(places(&self.plain, &path, text), expected, "{text}");
+        expected.len()
+    }
+}
+
+/// The built-in rules that speak about a language.
+fn built_in(language: Language) -> Twins {
+    let files = FILES.iter().filter(|file| file.speaks(language));
+    Twins::new(&files.map(|file| (file.name, file.text)).collect::<Vec<_>>(), language)
+}
+
+/// The snippets of the built-in rules of a language.
+fn snippets(language: Language) -> Vec<String> {
+    let mut snippets = Vec::new();
+    for file in FILES.iter().filter(|file| file.speaks(language)) {
+        let rule = read_yaml(file.text).expect("a rule");
+        for kind in ["valid", "invalid"] {
+            let list = rule["tests"][kind].as_array().expect("snippets");
+            snippets.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+    }
+    snippets
+}
+
+const LANGUAGES: [Language; 5] =
+    [Language::Go, Language::JavaScript, Language::Python, Language::Rust, Language::TypeScript];
+
+#[test]
+fn built_in_rules_match_their_snippets_as_ast_grep_does() {
+    for language in LANGUAGES {
+        let (rules, snippets) = (built_in(language), snippets(language));
+        let counts = snippets.iter().map(|snippet| rules.check_same(snippet));
+        assert!(counts.sum::<usize>() > snippets.len() / 4, "{language:?}");
+    }
+}
+
+/// Python that the rules below speak about, and what confuses them. Whole lines.
+const LINES: &[&str] = &[
+    "bad(1)",
+    "bad(x, other=bad(2))",
+    "if ready:",
+    "    bad(3)",
+    "    except ValueError:",
+    "class Case(TestCase):",
+    "    def setUp(self): pass",
+    "PassWord = 'x'",
+    "token = call(  # ast-grep-ignore: secret",
+    "    1)",
+    ")",
+    "'''",
+    "",
+    "# ast-grep-ignore",
+    "    # ast-grep-ignore: call",
+    "# ast-grep-ignore: call, unknown  because",
+    "x = bad(4)  # ast-grep-ignore: call",
+    "bad(5)  # ast-grep-ignore call",
+    "bad(6)  # see ast-grep-ignore: call",
+    "#!ast-grep-ignore:secret,call",
+];
+
+const RULES: &str = "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n---\n\
+    id: secret\nlanguages: [python]\nrule: { pattern: $N = $V }\n\
+    constraints: { N: { regex: '(?i)^(password|token)$' } }\n---\n\
+    id: set-up\nlanguages: [python]\nutils:\n  case: { kind: class_definition, has: { regex: Case } }\n\
+    rule: { kind: function_definition, inside: { matches: case, stopBy: end } }\n---\n\
+    id: bare\nlanguages: [python]\nrule: { any: [{ kind: ERROR }, { kind: except_clause }] }\n---\n\
+    id: none\nlanguages: [python]\nrule: { kind: identifier, not: { regex: a }, regex: '^[r-z]' }\n";
+
+static OWN: LazyLock<Twins> = LazyLock::new(|| Twins::new(&[("r.yml", RULES)], Language::Python));
+
+static BUILT_IN: LazyLock<Vec<(Twins, Vec<String>)>> = LazyLock::new(|| {
+    LANGUAGES.iter().map(|language| (built_in(*language), snippets(*language))).collect()
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Suppressing comments in every place, broken code, and rules of every kind.
+    #[test]
+    fn generated_texts_are_matched_as_ast_grep_does(
+        lines in proptest::collection::vec(0..LINES.len(), 0..14),
+        cut in 0usize..30,
+    ) {
+        let mut text: String =
+            lines.iter().map(|line| format!("{}\n", LINES[*line])).collect();
+        text.truncate(text.len().saturating_sub(cut.saturating_sub(20)));
+        OWN.check_same(&text);
+    }
+
+    /// Pieces of the snippets of the built-in rules, put together at random.
+    #[test]
+    fn mixed_snippets_are_matched_as_ast_grep_does(
+        language in 0..LANGUAGES.len(),
+        pieces in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..80), 1..5),
+    ) {
+        let (rules, snippets) = &BUILT_IN[language];
+        let piece = |(which, cut): &(prop::sample::Index, usize)| {
+            let text = which.get(snippets);
+            let cut = if *cut < 40 { text.len() } else { text.floor_char_boundary(*cut) };
+            format!("{}\n", &text[..cut.min(text.len())])
+        };
+        let text: String = pieces.iter().map(piece).collect();
+        rules.check_same(&text);
+    }
+}
+
+#[test]
+fn a_text_without_the_words_of_any_rule_is_not_judged() {
+    let engine = engine(
+        &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
+        Language::Python,
+    );
+    let gap = |text: &str| engine.matches(&path(Language::Python), text, &mut |_| {}).1;
+    assert_eq!(gap(")"), None);
+    assert!(gap("bad )").is_some());
+}
