@@ -10,6 +10,7 @@ use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::path::to_uri;
 use crate::base::verdict::Gap;
+use crate::scan::RuleFacts;
 
 /// Where the schema is published.
 const SCHEMA: &str =
@@ -19,9 +20,9 @@ const ROOT: &str = "%SRCROOT%";
 /// The name of our fingerprint; its number rises when it is made another way.
 const FINGERPRINT: &str = "moaiRalph/v1";
 
-/// The log of one check or scan.
+/// The log of one check or scan; `facts` is what the rules of the scan say of themselves.
 #[must_use]
-pub fn log(root: &Path, evidence: &Evidence) -> Value {
+pub fn log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
     let nobody = [Reading::clean("scan", SensorKind::Scan, 0)];
     let readings =
         if evidence.readings.is_empty() { &nobody } else { evidence.readings.as_slice() };
@@ -29,12 +30,18 @@ pub fn log(root: &Path, evidence: &Evidence) -> Value {
     let ours = readings.iter().position(|reading| reading.kind == SensorKind::Scan).unwrap_or(0);
     let runs = readings.iter().enumerate().map(|(index, reading)| {
         let skips = (index == ours).then_some(evidence);
-        run(root, evidence, reading, skips)
+        run(root, evidence, facts, reading, skips)
     });
     json!({"$schema": SCHEMA, "version": "2.1.0", "runs": runs.collect::<Vec<_>>()})
 }
 
-fn run(root: &Path, evidence: &Evidence, reading: &Reading, skips: Option<&Evidence>) -> Value {
+fn run(
+    root: &Path,
+    evidence: &Evidence,
+    facts: &[RuleFacts],
+    reading: &Reading,
+    skips: Option<&Evidence>,
+) -> Value {
     let own = evidence.findings.iter().filter(|finding| finding.sensor == reading.sensor);
     let findings: Vec<&Finding> = own.collect();
     let rules = Rules::of(&findings);
@@ -42,7 +49,7 @@ fn run(root: &Path, evidence: &Evidence, reading: &Reading, skips: Option<&Evide
     let result = |finding: &&Finding| rules.result(finding, is_compared);
     let root = format!("{}/", to_uri(root).trim_end_matches('/'));
     let mut run = json!({
-        "tool": {"driver": rules.driver(reading)},
+        "tool": {"driver": rules.driver(reading, facts)},
         "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {ROOT: {"uri": root}},
         "invocations": [invocation(reading, skips)],
@@ -77,12 +84,15 @@ impl<'f> Rules<'f> {
         Self { rules, weaknesses }
     }
 
-    fn driver(&self, reading: &Reading) -> Value {
+    fn driver(&self, reading: &Reading, facts: &[RuleFacts]) -> Value {
         let name = match reading.kind {
             SensorKind::Scan => "moai-ralph",
             _ => &reading.sensor,
         };
-        let rules = self.rules.iter().map(|(id, finding)| rule(id, finding, reading.kind));
+        let rules = self.rules.iter().map(|(id, finding)| match reading.kind {
+            SensorKind::Scan => rule(id, finding, facts.iter().find(|facts| facts.id == **id)),
+            _ => rule(id, finding, None),
+        });
         let mut driver = json!({"name": name, "rules": rules.collect::<Vec<_>>()});
         if let Some(version) = &reading.version {
             driver["version"] = json!(version);
@@ -138,12 +148,10 @@ impl<'f> Rules<'f> {
     }
 }
 
-fn rule(id: &str, finding: &Finding, kind: SensorKind) -> Value {
-    // A rule of ours has one message; a code of a language server has many.
-    let short = match kind {
-        SensorKind::Scan => finding.message.clone(),
-        _ => format!("{} {}", finding.sensor, finding.code),
-    };
+fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
+    // A rule of the scan has one message; a code of a language server has many.
+    let code = || format!("{} {}", finding.sensor, finding.code);
+    let short = facts.map_or_else(code, |facts| facts.message.clone());
     let full = finding.fix.as_ref().map(|fix| format!("{short} ({fix})"));
     let mut rule = json!({
         "id": id,
@@ -157,19 +165,39 @@ fn rule(id: &str, finding: &Finding, kind: SensorKind) -> Value {
     if let Some(url) = finding.url.as_ref().filter(|url| url.starts_with("http")) {
         rule["helpUri"] = json!(url);
     }
+    let mut tags: Vec<String> = facts.map(own_tags).unwrap_or_default();
     if !finding.cwe.is_empty() {
-        let tags = finding.cwe.iter().flat_map(|id| {
-            let number = id.strip_prefix("CWE-").unwrap_or(id);
-            // The tag by which GitHub knows a weakness has three digits at least.
-            [id.clone(), format!("external/cwe/cwe-{number:0>3}")]
-        });
-        let tags: Vec<String> = std::iter::once("security".to_owned()).chain(tags).collect();
-        rule["properties"] = json!({"tags": tags, "security-severity": score(finding.severity)});
+        if !tags.iter().any(|tag| tag == "security") {
+            tags.push("security".to_owned());
+        }
+        tags.extend(weakness_tags(finding));
         let taxa = finding.cwe.iter().filter_map(|id| taxon(id));
         let relations = taxa.map(|taxon| json!({"target": taxon, "kinds": ["superset"]}));
         rule["relationships"] = json!(relations.collect::<Vec<_>>());
+        rule["properties"]["security-severity"] = json!(score(finding.severity));
+    }
+    if let Some(confidence) = facts.and_then(|facts| facts.confidence.as_ref()) {
+        rule["properties"]["precision"] = json!(confidence);
+    }
+    if !tags.is_empty() {
+        rule["properties"]["tags"] = json!(tags);
     }
     rule
+}
+
+/// The tags of a rule's weaknesses.
+fn weakness_tags(finding: &Finding) -> impl Iterator<Item = String> {
+    finding.cwe.iter().flat_map(|id| {
+        let number = id.strip_prefix("CWE-").unwrap_or(id);
+        // The tag by which GitHub knows a weakness has three digits at least.
+        [id.clone(), format!("external/cwe/cwe-{number:0>3}")]
+    })
+}
+
+/// What a rule says of its kind: `security` or `quality`, and places in the OWASP Top Ten.
+fn own_tags(facts: &RuleFacts) -> Vec<String> {
+    let owasp = facts.owasp.iter().map(|place| format!("OWASP-{place}"));
+    facts.category.clone().into_iter().chain(owasp).collect()
 }
 
 /// A weakness, as a reference into the taxonomy of the run.
@@ -236,6 +264,7 @@ mod tests {
     use super::*;
     use crate::base::finding::tests::finding;
     use crate::base::verdict::Cause;
+    use crate::scan::RuleSet;
 
     fn evidence() -> Evidence {
         let found = Finding {
@@ -260,7 +289,9 @@ mod tests {
 
     #[test]
     fn each_sensor_has_a_run_with_its_rules_and_gaps() {
-        let log = log(Path::new("/r"), &evidence());
+        let facts = RuleSet::built_in().rules().into_iter().find(|facts| facts.id == "py-eval");
+        let facts = facts.expect("a built-in rule");
+        let log = log(Path::new("/r"), &evidence(), std::slice::from_ref(&facts));
         let [pyright, scan] = log["runs"].as_array().expect("runs").as_slice() else {
             panic!("two runs: {log:#}");
         };
@@ -269,7 +300,13 @@ mod tests {
         assert_eq!(pyright["invocations"][0]["executionSuccessful"], false);
         let driver = &scan["tool"]["driver"];
         assert_eq!(driver["name"], "moai-ralph");
-        assert_eq!(driver["rules"][0]["properties"]["tags"][2], "external/cwe/cwe-095");
+        let rule = &driver["rules"][0];
+        assert_eq!(rule["shortDescription"]["text"], facts.message);
+        assert_eq!(rule["properties"]["precision"], "high");
+        let tags = rule["properties"]["tags"].as_array().expect("tags");
+        for tag in ["security", "CWE-95", "external/cwe/cwe-095"] {
+            assert!(tags.contains(&json!(tag)), "{tag}: {rule:#}");
+        }
         assert_eq!(scan["taxonomies"][0]["taxa"][0]["id"], "95");
         let place = &scan["results"][0]["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "%ED%95%9C%20%EA%B8%80/a.py");
@@ -281,7 +318,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_successful_run() {
-        let log = log(Path::new("/r"), &Evidence::default());
+        let log = log(Path::new("/r"), &Evidence::default(), &[]);
         assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
         assert_eq!(log["runs"][0]["results"], json!([]));
     }

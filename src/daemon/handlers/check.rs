@@ -63,7 +63,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
             evidence.older
         );
     }
-    let measured = Measured { evidence, excerpts: None, note, may_be_empty };
+    let (shared, shown) = (Arc::clone(&project.rules), wish.clone());
+    let rules = blocking(move || shown.facts(&shared)).await.unwrap_or_default();
+    let measured = Measured { evidence, excerpts: None, note, rules, may_be_empty };
     reply(&project.root, &wish, measured, begun)
 }
 

@@ -11,6 +11,7 @@ use crate::base::verdict::Verdict;
 use crate::daemon::baselines::Baselines;
 use crate::report::excerpt::{self, Excerpts};
 use crate::report::{github, human, json, jsonl, sarif, tools};
+use crate::scan::{RuleFacts, RuleSet};
 use crate::wire::control::{Caller, Format, Reply};
 
 /// How a report is wanted.
@@ -33,6 +34,11 @@ impl Wish {
     pub(super) fn threshold(&self) -> Severity {
         if self.fail_on == "warning" { Severity::Warning } else { Severity::Error }
     }
+
+    /// What the format shows of a set of rules.
+    pub(super) fn facts(&self, rules: &RuleSet) -> Vec<RuleFacts> {
+        if self.format == Format::Sarif { rules.rules() } else { Vec::new() }
+    }
 }
 
 /// What was measured.
@@ -42,6 +48,8 @@ pub(super) struct Measured {
     pub(super) excerpts: Option<Excerpts>,
     /// For the user, on stderr.
     pub(super) note: String,
+    /// What the rules of the scan say of themselves, where the format shows it.
+    pub(super) rules: Vec<RuleFacts>,
     /// Whether no file at all is a fair answer: what changed may be nothing.
     pub(super) may_be_empty: bool,
 }
@@ -59,7 +67,7 @@ pub(super) fn baselines(
 
 /// The reply about what was measured since `begun`.
 pub(super) fn reply(root: &Path, wish: &Wish, measured: Measured, begun: Instant) -> Reply {
-    let Measured { mut evidence, excerpts, mut note, may_be_empty } = measured;
+    let Measured { mut evidence, excerpts, mut note, rules, may_be_empty } = measured;
     let is_written = match wish.baselines.apply(root, &mut evidence, wish.threshold()) {
         Ok(told) => {
             note.push_str(&told);
@@ -78,7 +86,7 @@ pub(super) fn reply(root: &Path, wish: &Wish, measured: Measured, begun: Instant
         (Format::Text, None) => human::check(&evidence, elapsed_ms, wish.style),
         (Format::Jsonl, _) => jsonl::findings(&evidence.findings),
         (Format::Json, _) => format!("{:#}\n", json::report(root, &evidence, elapsed_ms)),
-        (Format::Sarif, _) => format!("{:#}\n", sarif::log(root, &evidence)),
+        (Format::Sarif, _) => format!("{:#}\n", sarif::log(root, &evidence, &rules)),
         (Format::Github, _) => github::commands(&evidence, elapsed_ms),
     };
     let code = match evidence.verdict() {

@@ -99,7 +99,8 @@ fn measure(
     evidence.excluded = found.excluded;
     let note = if is_short { found.note + &broken(rules) } else { found.note };
     let may_be_empty = found.may_be_empty;
-    Ok(Measured { evidence, excerpts: Some(excerpts), note, may_be_empty })
+    let rules = wish.facts(rules);
+    Ok(Measured { evidence, excerpts: Some(excerpts), note, rules, may_be_empty })
 }
 
 /// Scans many files with what is known of them from an earlier scan.
