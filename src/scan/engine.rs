@@ -14,7 +14,6 @@ mod suppress;
 #[cfg(test)]
 mod tests;
 
-use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -26,8 +25,9 @@ pub(super) use self::compile::{Rule, Utils};
 pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
 pub(super) use self::inject::Injector;
-use self::matching::{Active, Table, TooDeep, Walk};
+use self::matching::{Active, Imports, Table, Walk};
 use self::prefilter::{Hits, Prefilter};
+pub(super) use self::suppress::UNUSED as UNUSED_SUPPRESSION;
 use super::edits::Edit;
 use super::language::Language;
 use super::rules::RuleInfo;
@@ -85,42 +85,33 @@ impl Engine {
     ) -> (Vec<Match>, Option<Gap>) {
         let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
         let hits = prefilter.read(text);
-        let active = Active {
-            rules: self.rules_for(path, prefilter, &hits),
-            prefilter,
-            hits,
-            all: &self.rules,
-            language: self.language,
-            names: OnceCell::new(),
-        };
+        let active = self.active(path, prefilter, &hits);
         let has_marker = text.contains(suppress::MARKER);
-        if !has_marker && active.rules.iter().all(Option::is_none) {
+        if !has_marker && active.iter().all(Option::is_none) {
             return (Vec::new(), None);
         }
         let tree = match parse(self.language, text) {
             Ok(tree) => tree,
             Err(gap) => return (Vec::new(), Some(gap)),
         };
-        match table.walk(&tree, &active, has_marker) {
-            Ok(walk) => {
-                let gap = is_unparsed(&tree).then(|| unparsed(self.language));
-                (matches_of(table, &tree, &active, walk, tried), gap)
-            }
-            Err(TooDeep) => (Vec::new(), Some(too_deep())),
-        }
+        let Ok(walk) = table.walk(&tree, &active, has_marker) else {
+            return (Vec::new(), Some(too_deep()));
+        };
+        let gap = is_unparsed(&tree).then(|| unparsed(self.language));
+        let imports = Imports::new(&self.rules, self.language);
+        (matches_of(table, &tree, (&active, &imports), walk, tried), gap)
     }
 
-    /// The rules that speak about this path and may match in the text, by number.
-    fn rules_for(
-        &self,
-        path: &RelPath,
-        prefilter: &Prefilter,
-        hits: &Hits,
-    ) -> Vec<Option<&RuleConfig<Grammar>>> {
+    /// The rules that speak about this path and may match in the text.
+    fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &Hits) -> Active<'_> {
         let numbered = self.rules.iter().enumerate();
-        let may_match = numbered
-            .map(|(number, rule)| (rule, prefilter.may_match(number, hits) && rule.admits(path)));
-        may_match.map(|(rule, may)| rule.config().ok().filter(|_| may)).collect()
+        let one = |(number, rule): (usize, &'_ Arc<Rule>)| {
+            (prefilter.may_match(number, hits) && rule.admits(path))
+                .then(|| prefilter.anchors(number, hits))
+        };
+        let anchors = numbered.map(one);
+        let rules = self.rules.iter().map(|rule| rule.config().ok());
+        rules.zip(anchors).map(|(rule, anchors)| Some((rule?, anchors?))).collect()
     }
 }
 
@@ -136,15 +127,15 @@ const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or men
 fn matches_of<'t>(
     table: &Table,
     tree: &'t AstGrep<Document>,
-    active: &Active<'_>,
+    rules: (&Active<'_>, &Imports<'_>),
     walk: Walk<'t>,
     tried: &mut impl FnMut(&str),
 ) -> Vec<Match> {
     let mut matches = Vec::new();
     let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
-    let suppressions = table.try_all(tree, active, walk, found, tried);
+    let suppressions = table.try_all(tree, rules, walk, found, tried);
     matches.extend(suppressions.unused().map(|bytes| Match {
-        id: suppress::UNUSED.to_owned(),
+        id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
         message: UNUSED_MESSAGE.to_owned(),
         bytes,

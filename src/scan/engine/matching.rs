@@ -13,7 +13,7 @@ use super::Document;
 use super::compile::Rule;
 use super::grammar::Grammar;
 use super::names::Names;
-use super::prefilter::{Hits, Prefilter};
+use super::prefilter::Anchors;
 use super::suppress::{self, Suppressions};
 use crate::base::limits::TREE_DEPTH_MAX;
 use crate::scan::language::Language;
@@ -41,29 +41,31 @@ pub(super) struct Walk<'t> {
 #[derive(Debug)]
 pub(super) struct TooDeep;
 
-/// The rules that may match in one text.
-pub(super) struct Active<'r> {
-    /// By number; those that do not speak about the path or cannot match are missing.
-    pub(super) rules: Vec<Option<&'r RuleConfig<Grammar>>>,
-    pub(super) prefilter: &'r Prefilter,
-    pub(super) hits: Hits,
-    /// All rules, by number.
-    pub(super) all: &'r [Arc<Rule>],
-    pub(super) language: Language,
-    /// The imports of the text, read when a match depends on them.
-    pub(super) names: OnceCell<Names>,
+/// The rules that may match in one text, by number; those that do not speak about the path or
+/// cannot match are missing.
+pub(super) type Active<'r> = Vec<Option<(&'r RuleConfig<Grammar>, Option<Anchors>)>>;
+
+/// The imports of one text, for the rules that ask what a capture stands for.
+pub(super) struct Imports<'r> {
+    rules: &'r [Arc<Rule>],
+    language: Language,
+    /// Read when a match depends on them.
+    names: OnceCell<Names>,
 }
 
-impl Active<'_> {
-    /// Whether the captures of a match stand for what the rule asks for.
-    fn stands_for(
+impl<'r> Imports<'r> {
+    pub(super) fn new(rules: &'r [Arc<Rule>], language: Language) -> Self {
+        Self { rules, language, names: OnceCell::new() }
+    }
+
+    /// Whether the captures of a rule's match stand for what the rule asks for.
+    fn bear_out(
         &self,
         number: usize,
         tree: &AstGrep<Document>,
         place: &NodeMatch<'_, Document>,
     ) -> bool {
-        let resolves = &self.all[number].spec.resolves;
-        resolves.iter().all(|(capture, qualified)| {
+        self.rules[number].spec.resolves.iter().all(|(capture, qualified)| {
             let names = self.names.get_or_init(|| Names::of(self.language, tree));
             let captured = place.get_env().get_match(capture);
             captured.is_some_and(|node| names.may_be(&node.text(), qualified))
@@ -98,7 +100,7 @@ impl Table {
         active: &Active<'_>,
         with_comments: bool,
     ) -> Result<Walk<'t>, TooDeep> {
-        let is_active = |rules: &Vec<usize>| rules.iter().any(|rule| active.rules[*rule].is_some());
+        let is_active = |rules: &Vec<usize>| rules.iter().any(|rule| active[*rule].is_some());
         let wanted: Vec<bool> = self.by_kind.iter().map(is_active).collect();
         let mut walk = Walk { candidates: Vec::new(), comments: Vec::new() };
         for_each_node(tree, |node| {
@@ -118,7 +120,7 @@ impl Table {
     pub(super) fn try_all<'t, 'r>(
         &self,
         tree: &'t AstGrep<Document>,
-        active: &Active<'r>,
+        (active, imports): (&Active<'r>, &Imports<'_>),
         walk: Walk<'t>,
         mut found: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, Document>),
         tried: &mut impl FnMut(&str),
@@ -130,15 +132,14 @@ impl Table {
         for (node, slot) in walk.candidates {
             let (bytes, line) = (node.byte_range(), node.start_position().row);
             for number in &self.by_kind[slot] {
-                let Some(rule) = active.rules[*number] else { continue };
-                if !active.prefilter.may_match_at(*number, &active.hits, &bytes) {
+                let Some((rule, anchors)) = &active[*number] else { continue };
+                if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
                     continue;
                 }
                 let place = rule.matcher.match_node(tree.adopt(node));
                 tried(&rule.id);
-                let Some(place) = place.filter(|it| active.stands_for(*number, tree, it)) else {
-                    continue;
-                };
+                let place = place.filter(|place| imports.bear_out(*number, tree, place));
+                let Some(place) = place else { continue };
                 if !suppressions.cover(&rule.id, line) {
                     found(rule, &place);
                 }
