@@ -10,6 +10,7 @@ pub mod hash;
 pub mod limits;
 pub mod lines;
 pub mod path;
+pub mod protected;
 pub mod sensitive;
 pub mod text;
 pub mod verdict;

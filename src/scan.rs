@@ -5,12 +5,14 @@
 //! has a gap: a missing rule never looks like a clean file.
 
 mod builtin;
+pub mod edits;
 mod engine;
 mod facts;
 mod kept;
 mod language;
 mod project;
 mod rules;
+pub mod search;
 mod set;
 #[cfg(test)]
 mod tests;

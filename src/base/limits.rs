@@ -329,3 +329,13 @@ pub const KEPT_SCANS_FILES_MIN: usize = 50;
 pub const KEPT_SCANS_SETS_MAX: usize = 4;
 /// Rule files that are read of one project; more are said to be unread.
 pub const RULE_FILES_MAX: usize = 2_000;
+/// Longest pattern or replacement of a search or rewrite.
+pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
+/// Matches inside matches that one rewrite takes; each level is a parse of the text.
+pub const REWRITE_NESTING_MAX: usize = 100;
+/// Rounds of fixes that one text gets; what one round leaves is found again by the next.
+pub const FIX_ROUNDS_MAX: usize = 10;
+/// Matches of one search that can be asked for.
+pub const SEARCH_MATCHES_MAX: usize = 10_000;
+/// Longest matched text or variable in the document of a search, in characters.
+pub const MATCH_CHARS_MAX: usize = 2_000;

@@ -2,9 +2,11 @@
 //! rules, places and gaps. It must not know where rules or texts come from.
 
 mod compile;
+pub(super) mod fix;
 mod globs;
 mod grammar;
 mod inject;
+pub(super) mod pattern;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,0 +1,189 @@
+//! What stands in the place of a match afterwards: the replacement of a rewrite. It must not know
+//! which of several replacements is made first.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use ast_grep_core::language::Language as _;
+use ast_grep_core::replacer::{Replacer as _, TemplateFix};
+use ast_grep_core::{AstGrep, NodeMatch};
+
+use super::grammar::Grammar;
+use super::pattern::{Pattern, parse};
+use super::{Document, unparsed};
+use crate::base::limits::PATTERN_BYTES_MAX;
+use crate::base::text::LineIndex;
+use crate::base::verdict::Gap;
+use crate::scan::edits::{Edit, Site};
+use crate::scan::language::Language;
+
+/// A replacement for what a pattern matches.
+pub(in crate::scan) struct Template {
+    fix: TemplateFix,
+    used: Vec<String>,
+}
+
+impl Template {
+    /// The error is a lower-case fragment: what is wrong and what to do.
+    pub(in crate::scan) fn compile(text: &str, pattern: &Pattern) -> Result<Self, String> {
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(format!("it is longer than {PATTERN_BYTES_MAX} bytes"));
+        }
+        let grammar = Grammar::from(pattern.language);
+        let known = pattern.variables();
+        let mut used = Vec::new();
+        for (name, is_list) in variables_of(text, grammar.meta_var_char()) {
+            let shown = |is_list: bool| format!("{}{name}", if is_list { "$$$" } else { "$" });
+            if !known.iter().any(|(known, _)| *known == name) {
+                return Err(format!("{} is not in the pattern; {}", shown(is_list), listed(known)));
+            }
+            if !known.contains(&(name.clone(), is_list)) {
+                return Err(format!("the pattern has {name} as {}", shown(!is_list)));
+            }
+            used.push(name);
+        }
+        let Ok(fix) = TemplateFix::try_new(text, &grammar);
+        Ok(Self { fix, used })
+    }
+
+    /// The places of a text that would be replaced, and their parts that stay.
+    pub(in crate::scan) fn sites(&self, pattern: &Pattern, text: &str) -> Result<Vec<Site>, Gap> {
+        let tree = parse(text, pattern.language)?;
+        let site = |found: NodeMatch<'_, Document>| {
+            let captured = pattern.captured(found.get_env()).into_iter();
+            let kept = captured.filter(|it| self.used.contains(&it.name));
+            Site {
+                bytes: self.fix.get_replaced_range(&found, &pattern.matcher),
+                kept: kept.filter_map(|it| it.bytes).collect(),
+            }
+        };
+        Ok(tree.root().find_all(&pattern.matcher).map(site).collect())
+    }
+
+    /// The replacements of those of the places that the pattern matches.
+    pub(in crate::scan) fn edits(
+        &self,
+        pattern: &Pattern,
+        text: &str,
+        places: &[Range<usize>],
+    ) -> Result<Vec<Edit>, Gap> {
+        let tree = parse(text, pattern.language)?;
+        let line_ends = LineEnds::of(text);
+        let mut wanted: HashSet<Range<usize>> = places.iter().cloned().collect();
+        let mut edits = Vec::new();
+        for found in tree.root().find_all(&pattern.matcher) {
+            let bytes = self.fix.get_replaced_range(&found, &pattern.matcher);
+            if wanted.remove(&bytes) {
+                let text = self.fix.generate_replacement(&found);
+                let text = line_ends.given_to(&String::from_utf8_lossy(&text));
+                edits.push(Edit { bytes, text });
+            }
+        }
+        Ok(edits)
+    }
+}
+
+/// How the lines of a text end.
+enum LineEnds {
+    /// All with `\r\n`.
+    Windows,
+    /// In any other way: new lines stay as they are written.
+    Other,
+}
+
+impl LineEnds {
+    fn of(text: &str) -> Self {
+        let is_windows = text.contains("\r\n")
+            && text.match_indices('\n').all(|(at, _)| text[..at].ends_with('\r'));
+        if is_windows { Self::Windows } else { Self::Other }
+    }
+
+    fn given_to(&self, text: &str) -> String {
+        match self {
+            Self::Windows => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+            Self::Other => text.to_owned(),
+        }
+    }
+}
+
+/// What the parser could do nothing with, or made up, in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scan) struct Broken {
+    /// How many places.
+    pub(in crate::scan) count: usize,
+    /// The 1-based line of the first one.
+    pub(in crate::scan) line: Option<u32>,
+}
+
+/// Counts the syntax errors of a text. The error is why nobody can.
+pub(in crate::scan) fn broken(text: &str, language: Language) -> Result<Broken, Gap> {
+    let document = Document::try_new(text, Grammar::from(language));
+    let tree = document.map(AstGrep::doc).map_err(|_| unparsed(language))?;
+    if !tree.root().get_inner_node().has_error() {
+        return Ok(Broken { count: 0, line: None });
+    }
+    let (mut count, mut first) = (0, None);
+    for node in tree.root().dfs().filter(|node| node.is_error() || node.is_missing()) {
+        count += 1;
+        first.get_or_insert(node.range().start);
+    }
+    let line = first.map(|at| LineIndex::new(text).position(at).line + 1);
+    Ok(Broken { count, line })
+}
+
+/// The named variables of a replacement, each with whether it is written as a list, as the engine
+/// reads them.
+fn variables_of(text: &str, sigil: char) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(sigil) {
+        rest = &rest[at..];
+        let sigils = rest.chars().take_while(|it| *it == sigil).take(3).count();
+        rest = &rest[sigils * sigil.len_utf8()..];
+        let is_part = |it: char| it.is_ascii_uppercase() || it == '_' || it.is_ascii_digit();
+        let end = rest.find(|it| !is_part(it)).unwrap_or(rest.len());
+        if rest.starts_with(|first: char| first.is_ascii_uppercase() || first == '_') {
+            found.push((rest[..end].to_owned(), sigils == 3));
+        }
+        rest = &rest[end..];
+    }
+    found
+}
+
+fn listed(known: &[(String, bool)]) -> String {
+    if known.is_empty() {
+        return "the pattern has no variables".to_owned();
+    }
+    let shown =
+        |(name, is_list): &(String, bool)| format!("{}{name}", if *is_list { "$$$" } else { "$" });
+    format!("the pattern has {}", known.iter().map(shown).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_of_a_replacement_are_those_the_engine_puts_in() {
+        let check = |text: &str, expected: &[(&str, bool)]| {
+            let found = variables_of(text, '$');
+            let found: Vec<_> = found.iter().map(|(name, list)| (name.as_str(), *list)).collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check("f($A, $$$ARGS)", &[("A", false), ("ARGS", true)]);
+        check("costs $5, $name and $", &[]);
+        check("`${NAME}` $A1_B $$B", &[("A1_B", false), ("B", false)]);
+        check("$$$$C", &[("C", false)]);
+    }
+
+    #[test]
+    fn syntax_errors_are_counted_with_the_line_of_the_first() {
+        let check = |text: &str, is_broken: bool, line: Option<u32>| {
+            let broken = broken(text, Language::Python).expect("it is parsed");
+            assert_eq!((broken.count > 0, broken.line), (is_broken, line), "{text}");
+        };
+        check("a = 1\nf(a)\n", false, None);
+        check("a = 1\nf(a\n", true, Some(2));
+        check("a = 1\n\nb = )\n", true, Some(3));
+    }
+}
