@@ -7,6 +7,7 @@ mod demo;
 mod door;
 mod hook;
 mod mcp;
+mod patterns;
 mod queries;
 mod scan;
 mod server;
@@ -102,6 +103,7 @@ fn execute(args: &Args) -> Reply {
         | Command::Hover(_)
         | Command::Symbols(_)
         | Command::Rename(_) => queries::run(args),
+        Command::Search(_) | Command::Rewrite(_) => patterns::run(args),
         Command::Loop(ref command) => looping(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Doctor(ref doctor) => {

@@ -18,5 +18,7 @@ mod progress;
 mod project;
 mod project_rules;
 mod queries;
+mod rewriting;
 mod scanning;
+mod sweep;
 mod untold;

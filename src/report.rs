@@ -13,8 +13,10 @@ pub mod jsonl;
 pub mod loops;
 pub mod notice;
 pub mod rename;
+pub mod rewrite;
 pub mod rule_tests;
 pub mod sarif;
+pub mod search;
 pub mod servers;
 pub mod tools;
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::base::limits::SEARCH_MATCHES_MAX;
 use crate::wire::control::Format;
 
 /// Makes a coding agent's work verifiable while it works: fresh diagnostics, structural scan, and
@@ -58,6 +59,10 @@ pub(super) enum Command {
     Symbols(SymbolsArgs),
     /// Give the symbol at a place another name in all files; a preview without --apply
     Rename(RenameArgs),
+    /// Where code of one shape stands: ast-grep patterns such as 'f($A, $$$REST)'
+    Search(SearchArgs),
+    /// Give code of one shape another one in all files; a preview without --apply
+    Rewrite(RewriteArgs),
     /// Start, look at or cancel a loop that holds the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(LoopCommand),
@@ -147,6 +152,42 @@ pub(super) struct RenameArgs {
     /// The new name
     #[arg(value_name = "NEW_NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(super) new_name: String,
+    /// Write it to all files, or to none
+    #[arg(long)]
+    pub(super) apply: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SweepArgs {
+    /// Language of the pattern and of the files it is looked for in; several: ts,tsx
+    #[arg(long, required = true, value_name = "LANG", value_delimiter = ',')]
+    pub(super) lang: Vec<String>,
+    /// Files and folders [default: the whole project]
+    pub(super) paths: Vec<PathBuf>,
+    /// Seconds after which files count as not searched
+    #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(super) timeout: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct SearchArgs {
+    /// Code, in which $NAME stands for one node and $$$NAME for any number
+    pub(super) pattern: String,
+    #[command(flatten)]
+    pub(super) sweep: SweepArgs,
+    /// Matches that are shown; the rest are counted
+    #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEARCH_MATCHES_MAX as u64))]
+    pub(super) max_results: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RewriteArgs {
+    /// Code, in which $NAME stands for one node and $$$NAME for any number
+    pub(super) pattern: String,
+    /// What takes its place; it may use the names of the pattern
+    pub(super) replacement: String,
+    #[command(flatten)]
+    pub(super) sweep: SweepArgs,
     /// Write it to all files, or to none
     #[arg(long)]
     pub(super) apply: bool,

@@ -18,8 +18,10 @@ mod post_tool_use;
 mod references;
 mod rename;
 mod reported;
+mod rewrite;
 mod scan;
 mod scan_test;
+mod search;
 mod server_list;
 mod server_logs;
 mod server_restart;
@@ -64,6 +66,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),
         Request::Symbols(wish) => symbols::handle(engine, &caller, wish).await.into(),
         Request::Rename(wish) => rename::handle(engine, &caller, wish).await.into(),
+        Request::Search(wish) => search::handle(engine, &caller, wish).await.into(),
+        Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),

@@ -1,9 +1,11 @@
-//! A bounded search through the texts of many files at once. It must not know what is looked for.
+//! Bounded looks through the texts of many files at once. It must not know what is looked for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
-use super::snapshot::read;
+use super::snapshot::{Snapshot, read};
+use crate::base::evidence::Skipped;
 use crate::base::path::RelPath;
 
 /// What a search found.
@@ -51,6 +53,48 @@ pub fn search<T: Send>(
     })
 }
 
+/// Shows every file below the root to `look`, on all processors: each takes a share of the files,
+/// in the order in which they are given, with a value of its own. The values come back in this
+/// order. A file that cannot be read, or not before the deadline, is shown as skipped, and so is
+/// one with which `look` panics.
+pub fn fold<A: Default + Send>(
+    root: &Path,
+    files: &[RelPath],
+    deadline: Instant,
+    look: &(dyn Fn(&mut A, Result<Snapshot, Skipped>) + Sync),
+) -> Vec<A> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let look_at_share = |share: &[RelPath]| {
+        let mut value = A::default();
+        for path in share {
+            let skipped = |reason: &str| Skipped {
+                path: path.to_string(),
+                reason: reason.to_owned(),
+            };
+            let is_late = Instant::now() >= deadline;
+            let file = if is_late { Err(skipped(LATE)) } else { read(root, &path.under(root)) };
+            // What goes wrong with one file costs that file and no other.
+            let looked = catch_unwind(AssertUnwindSafe(|| look(&mut value, file)));
+            if looked.is_err() {
+                look(&mut value, Err(skipped(PANICKED)));
+            }
+        }
+        value
+    };
+    std::thread::scope(|scope| {
+        let shares = files.chunks(files.len().div_ceil(threads).max(1));
+        let threads: Vec<_> =
+            shares.map(|share| scope.spawn(move || look_at_share(share))).collect();
+        let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined.map(|value| value.expect("what may panic is caught inside")).collect()
+    })
+}
+
+/// Why a file was not read before the deadline.
+const LATE: &str = "the time was up";
+/// Why a file that was read is not known.
+const PANICKED: &str = "internal error; the daemon's log says more";
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -74,5 +118,29 @@ mod tests {
         assert_eq!(found, Found { files: expected, is_cut: false });
         let cut = search(root.path(), &files, Instant::now(), &look);
         assert_eq!(cut, Found { files: Vec::new(), is_cut: true });
+    }
+
+    #[test]
+    fn every_file_is_shown_once_in_order_and_what_was_not_read_has_a_reason() {
+        let root = tempfile::tempdir().expect("a folder");
+        let names = ["a.py", "b.py", "bad.py", "c.py", "gone.py"];
+        let path = |name: &&str| RelPath::below(root.path(), &root.path().join(name));
+        let files: Vec<RelPath> = names.iter().filter_map(path).collect();
+        for file in files.iter().take(4) {
+            std::fs::write(file.under(root.path()), file.as_str()).expect("written");
+        }
+        let look = |seen: &mut Vec<String>, file: Result<Snapshot, Skipped>| match file {
+            Ok(file) if &*file.text == "bad.py" => panic!("it cannot do that"),
+            Ok(file) => seen.push(file.text.to_string()),
+            Err(skipped) => seen.push(format!("{}: {}", skipped.path, skipped.reason)),
+        };
+        let alone = |file: usize, deadline: Instant| {
+            fold(root.path(), &files[file..=file], deadline, &look).concat()
+        };
+        let later = Instant::now() + Duration::from_mins(1);
+        assert_eq!(fold(root.path(), &files[..2], later, &look).concat(), ["a.py", "b.py"]);
+        assert_eq!(alone(4, later), ["gone.py: does not exist"]);
+        assert_eq!(alone(2, later), ["bad.py: internal error; the daemon's log says more"]);
+        assert_eq!(alone(0, Instant::now()), ["a.py: the time was up"]);
     }
 }

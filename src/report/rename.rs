@@ -108,7 +108,7 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
     let names = shown(&format!("{old} -> {}", renamed.new_name));
     let server = asked.server.as_deref().unwrap_or("language server");
     let Some(outcome) = &renamed.outcome else {
-        let mut diff = preview(renamed);
+        let mut diff = preview(&renamed.files);
         let mut how = "--apply";
         if asked.is_tool {
             diff = bounded(diff.trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL) + "\n";
@@ -124,6 +124,12 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
     }
     let told = told(outcome);
     let _ = writeln!(text, "{names}: {edits} in {files} written ({server}); {told}");
+    text + &measured(outcome)
+}
+
+/// What was introduced, one line each, and what was not measured.
+pub(super) fn measured(outcome: &Outcome) -> String {
+    let mut text = String::new();
     let found: Vec<&Finding> = outcome.introduced().chain(outcome.unknown()).collect();
     for finding in found.iter().take(FEEDBACK_FINDINGS_MAX) {
         let _ = writeln!(text, "  {}", line(finding));
@@ -145,9 +151,9 @@ pub fn text(asked: &Asked, renamed: &Renamed) -> String {
 }
 
 /// The diff of a preview, in which files that move are named.
-pub(super) fn preview(renamed: &Renamed) -> String {
+pub(super) fn preview(files: &[ChangedFile]) -> String {
     let mut text = String::new();
-    for file in &renamed.files {
+    for file in files {
         if let Some(from) = &file.moved_from {
             let _ = writeln!(text, "rename {} => {}", shown(from), shown(&file.path));
         }
@@ -158,7 +164,7 @@ pub(super) fn preview(renamed: &Renamed) -> String {
 
 /// What was introduced and fixed; what nobody measured before is not blamed on the rename, and
 /// nothing is called clean where something was not measured.
-fn told(outcome: &Outcome) -> String {
+pub(super) fn told(outcome: &Outcome) -> String {
     let introduced = counts(outcome.introduced());
     let unknown = counts(outcome.unknown());
     let mut parts = Vec::new();
@@ -182,35 +188,36 @@ fn told(outcome: &Outcome) -> String {
 #[must_use]
 pub fn json(asked: &Asked, renamed: &Renamed) -> Value {
     let status = if renamed.outcome.is_some() { "applied" } else { "preview" };
-    let file = |file: &ChangedFile| {
-        json!({
-            "path": file.path,
-            "action": file.action(),
-            "moved_from": file.moved_from,
-            "diff": file.diff(),
-        })
-    };
-    let check = renamed.outcome.as_ref().map(|outcome| {
-        let gap =
-            |(sensor, gap): &(String, Gap)| json!({"sensor": sensor, "reason": gap.to_string()});
-        let skipped = |one: &Skipped| json!({"path": one.path, "reason": one.reason});
-        let older = outcome.delta.in_state(State::Existing).count();
-        json!({
-            "introduced": outcome.introduced().map(documents::finding).collect::<Vec<_>>(),
-            "unknown": outcome.unknown().map(documents::finding).collect::<Vec<_>>(),
-            "fixed": outcome.delta.fixed,
-            "remaining": older,
-            "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),
-            "files_skipped": outcome.skipped.iter().map(skipped).collect::<Vec<_>>(),
-        })
-    });
     let mut document = head("moai-ralph/rename@1", asked, status);
     document["old_name"] = json!(renamed.old_name);
     document["new_name"] = json!(renamed.new_name);
     document["edits"] = json!(renamed.edits);
-    document["files"] = renamed.files.iter().map(file).collect();
-    document["check"] = json!(check);
+    document["files"] = renamed.files.iter().map(file_json).collect();
+    document["check"] = json!(renamed.outcome.as_ref().map(check_json));
     document
+}
+
+pub(super) fn file_json(file: &ChangedFile) -> Value {
+    json!({
+        "path": file.path,
+        "action": file.action(),
+        "moved_from": file.moved_from,
+        "diff": file.diff(),
+    })
+}
+
+pub(super) fn check_json(outcome: &Outcome) -> Value {
+    let gap = |(sensor, gap): &(String, Gap)| json!({"sensor": sensor, "reason": gap.to_string()});
+    let skipped = |one: &Skipped| json!({"path": one.path, "reason": one.reason});
+    let older = outcome.delta.in_state(State::Existing).count();
+    json!({
+        "introduced": outcome.introduced().map(documents::finding).collect::<Vec<_>>(),
+        "unknown": outcome.unknown().map(documents::finding).collect::<Vec<_>>(),
+        "fixed": outcome.delta.fixed,
+        "remaining": older,
+        "not_measured": outcome.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "files_skipped": outcome.skipped.iter().map(skipped).collect::<Vec<_>>(),
+    })
 }
 
 #[cfg(test)]

@@ -7,13 +7,17 @@ use super::answers::{Asked, CUT_FOR_TOOL, No, Place};
 use super::json::word;
 use super::plain;
 use super::rename::{ChangedFile, Outcome, Renamed, preview};
-use crate::base::evidence::Evidence;
+use super::rewrite::Rewritten;
+use super::search::Searched;
+use crate::base::evidence::{Evidence, Skipped};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
     EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LINE_CHARS_MAX, TOOL_DIFF_CHARS_MAX, TOOL_FINDINGS_MAX,
 };
+use crate::base::path::RelPath;
 use crate::base::text::one_line;
 use crate::base::verdict::Gap;
+use crate::scan::search::Hit;
 
 /// What a check found, without hints. The worst come first; of too many the rest is counted.
 /// `note` says how the files were chosen; empty for nothing to say.
@@ -87,12 +91,58 @@ pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
     answer["files_omitted"] = json!(renamed.files.len().saturating_sub(TOOL_FINDINGS_MAX));
     match &renamed.outcome {
         None => {
-            let diff = bounded(preview(renamed).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            let diff = bounded(preview(&renamed.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
             answer["diff"] = json!(diff);
         }
         Some(outcome) => answer["check"] = check(outcome),
     }
     answer
+}
+
+/// Where code of one shape stands. The search was told how many places are wanted.
+#[must_use]
+pub fn search(searched: &Searched) -> Value {
+    let hit = |(path, hit): &(RelPath, Hit)| {
+        json!({
+            "path": path.as_str(),
+            "line": hit.range.start.line + 1,
+            "column": hit.range.start.character + 1,
+            "text": one_line(&hit.text, EXCERPT_CHARS_MAX),
+        })
+    };
+    let mut answer = json!({"status": "answered"});
+    answer["read_as"] = json!(searched.looked.kinds);
+    answer["matches"] = searched.hits.iter().map(hit).collect();
+    answer["matches_omitted"] = json!(searched.omitted);
+    answer["files_checked"] = json!(searched.looked.files);
+    answer["not_measured"] = skipped(&searched.looked.skipped);
+    answer
+}
+
+/// A rewrite: its diff while it is a preview, what it introduced once it is written.
+#[must_use]
+pub fn rewrite(rewritten: &Rewritten) -> Value {
+    let mut answer = json!({"status": "answered"});
+    answer["written"] = json!(rewritten.outcome.is_some());
+    answer["read_as"] = json!(rewritten.looked.kinds);
+    answer["edits"] = json!(rewritten.edits);
+    answer["files"] = rewritten.files.iter().take(TOOL_FINDINGS_MAX).map(|it| json!(it.path)).collect();
+    answer["files_omitted"] = json!(rewritten.files.len().saturating_sub(TOOL_FINDINGS_MAX));
+    answer["files_checked"] = json!(rewritten.looked.files);
+    answer["not_measured"] = skipped(&rewritten.looked.skipped);
+    match &rewritten.outcome {
+        None => {
+            let diff = bounded(preview(&rewritten.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            answer["diff"] = json!(diff);
+        }
+        Some(outcome) => answer["check"] = check(outcome),
+    }
+    answer
+}
+
+fn skipped(skipped: &[Skipped]) -> Value {
+    let skipped = skipped.iter().take(TOOL_FINDINGS_MAX);
+    skipped.map(|one| json!({"what": one.path, "reason": one.reason})).collect()
 }
 
 /// Why there is no answer. It has no list that could be taken for an empty one.

@@ -61,6 +61,10 @@ pub enum Request {
     Symbols(Symbols),
     /// `rename`.
     Rename(Rename),
+    /// `search`.
+    Search(Search),
+    /// `rewrite`.
+    Rewrite(Rewrite),
     /// `loop start`.
     LoopStart(LoopStart),
     /// `loop status`.
@@ -244,6 +248,42 @@ pub struct Rename {
     pub at: At,
     /// Its new name.
     pub new_name: String,
+    /// Write it; otherwise only show it.
+    pub apply: bool,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// Arguments of `search`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Search {
+    /// The pattern.
+    pub pattern: String,
+    /// Its languages, as rule files name them.
+    pub languages: Vec<String>,
+    /// Files and folders, as typed; none means the whole project.
+    pub paths: Vec<PathBuf>,
+    /// Matches that are named; the rest are counted.
+    pub results_max: usize,
+    /// JSON instead of text.
+    pub json: bool,
+    /// Overall deadline in seconds.
+    pub timeout_secs: u64,
+}
+
+/// Arguments of `rewrite`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Rewrite {
+    /// The pattern.
+    pub pattern: String,
+    /// What takes the place of its matches.
+    pub replacement: String,
+    /// Its languages, as rule files name them.
+    pub languages: Vec<String>,
+    /// Files and folders, as typed; none means the whole project.
+    pub paths: Vec<PathBuf>,
     /// Write it; otherwise only show it.
     pub apply: bool,
     /// JSON instead of text.
