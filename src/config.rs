@@ -161,7 +161,16 @@ enum Tools {
 }
 
 /// Tools that an agent can be offered.
-const TOOLS: [&str; 5] = ["diagnostics", "references", "definition", "hover", "rename"];
+const TOOLS: [&str; 8] = [
+    "diagnostics",
+    "references",
+    "definition",
+    "hover",
+    "rename",
+    "scan",
+    "search_code",
+    "rewrite",
+];
 
 /// Severities of rules.
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];

@@ -4,6 +4,9 @@
 mod diagnostics;
 mod lookups;
 mod rename;
+mod rewrite;
+mod scan;
+mod search_code;
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,8 +17,8 @@ use serde_json::{Value, json};
 use crate::wire::control::Request;
 
 /// What the client may tell its model about this server.
-pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, about the \
-    bytes that are on disk now. `unmeasured` never means clean or unused: read why.";
+pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, and a \
+    structural scan, search and rewrite, about the bytes that are on disk now. `unmeasured` never means clean or unused: read why.";
 
 /// Time for language servers when a call does not say how long, as on the command line.
 const TIMEOUT_SECS: u64 = 120;
@@ -61,7 +64,16 @@ impl Tool {
 pub fn all() -> &'static [Tool] {
     static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         let [references, definition, hover] = lookups::tools();
-        vec![diagnostics::tool(), references, definition, hover, rename::tool()]
+        vec![
+            diagnostics::tool(),
+            references,
+            definition,
+            hover,
+            rename::tool(),
+            scan::tool(),
+            search_code::tool(),
+            rewrite::tool(),
+        ]
     });
     &ALL
 }
@@ -87,6 +99,13 @@ fn timeout_schema() -> Value {
     json!({
         "type": "integer", "minimum": 1, "maximum": TIMEOUT_SECS_MAX,
         "description": format!("{what} ({TIMEOUT_SECS})"),
+    })
+}
+
+fn paths_schema() -> Value {
+    json!({
+        "type": "array", "items": {"type": "string"},
+        "description": "Files or folders, relative to the project's root",
     })
 }
 

@@ -15,6 +15,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_questions;
 mod options;
+mod patterns;
 mod payload_files;
 mod plugin;
 mod queries;

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Tool, finding_schema, list, not_measured_schema, object, read, timeout, timeout_schema,
+    Tool, finding_schema, list, not_measured_schema, object, paths_schema, read, timeout,
+    timeout_schema,
 };
 use crate::wire::control::{Check, Request};
 
@@ -27,36 +28,38 @@ pub(super) fn tool() -> Tool {
         is_read_only: true,
         input: object(
             &json!({
-                "paths": {
-                    "type": "array", "items": {"type": "string"},
-                    "description": "Files or folders, relative to the project's root",
-                },
+                "paths": paths_schema(),
                 "all": {"type": "boolean", "description": "The whole project"},
                 "timeout_secs": timeout_schema(),
             }),
             &[],
         ),
-        output: object(
-            &json!({
-                "verdict": {"type": "string", "enum": ["clean", "dirty", "unmeasured"]},
-                "files_total": {"type": "integer"},
-                "files_checked": {"type": "integer"},
-                "findings": list(&finding_schema()),
-                "findings_omitted": {"type": "integer"},
-                "not_measured": not_measured_schema(),
-                "note": {"type": "string", "description": "About the choice of files"},
-            }),
-            &[
-                "verdict",
-                "files_total",
-                "files_checked",
-                "findings",
-                "findings_omitted",
-                "not_measured",
-            ],
-        ),
+        output: report_schema(),
         request,
     }
+}
+
+/// What was found and what was not measured.
+pub(super) fn report_schema() -> Value {
+    object(
+        &json!({
+            "verdict": {"type": "string", "enum": ["clean", "dirty", "unmeasured"]},
+            "files_total": {"type": "integer"},
+            "files_checked": {"type": "integer"},
+            "findings": list(&finding_schema()),
+            "findings_omitted": {"type": "integer"},
+            "not_measured": not_measured_schema(),
+            "note": {"type": "string", "description": "About the choice of files"},
+        }),
+        &[
+            "verdict",
+            "files_total",
+            "files_checked",
+            "findings",
+            "findings_omitted",
+            "not_measured",
+        ],
+    )
 }
 
 fn request(arguments: Value) -> Result<Request, String> {

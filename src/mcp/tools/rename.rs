@@ -48,6 +48,20 @@ fn output() -> Value {
         "action": {"type": "string", "enum": ["edit", "create", "delete", "move"]},
         "moved_from": {"type": ["string", "null"]},
     });
+    answer_schema(json!({
+        "written": {"type": "boolean"},
+        "old_name": {"type": ["string", "null"]},
+        "new_name": {"type": "string"},
+        "edits": {"type": "integer"},
+        "files": list(&object(&file, &["path", "action", "moved_from"])),
+        "files_omitted": {"type": "integer"},
+        "diff": {"type": "string", "description": "Of a preview"},
+        "check": check_schema(),
+    }))
+}
+
+/// What was measured after something was written.
+pub(super) fn check_schema() -> Value {
     let unknown = "Not measured before, so whether it is new is not known";
     let mut unknown_schema = list(&finding_schema());
     unknown_schema["description"] = json!(unknown);
@@ -59,16 +73,7 @@ fn output() -> Value {
         "not_measured": not_measured_schema(),
     });
     let check_required = ["introduced", "unknown", "findings_omitted", "fixed", "not_measured"];
-    answer_schema(json!({
-        "written": {"type": "boolean"},
-        "old_name": {"type": ["string", "null"]},
-        "new_name": {"type": "string"},
-        "edits": {"type": "integer"},
-        "files": list(&object(&file, &["path", "action", "moved_from"])),
-        "files_omitted": {"type": "integer"},
-        "diff": {"type": "string", "description": "Of a preview"},
-        "check": object(&check, &check_required),
-    }))
+    object(&check, &check_required)
 }
 
 fn request(arguments: Value) -> Result<Request, String> {

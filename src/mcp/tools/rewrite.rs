@@ -1,0 +1,65 @@
+//! The tool `rewrite`: shows what it would write unless it is told to write. It must not know how.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::rename::check_schema;
+use super::search_code::{Languages, answer_schema, pattern_properties};
+use super::{Tool, list, object, read, timeout};
+use crate::wire::control::{Request, Rewrite};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    replacement: String,
+    lang: Languages,
+    #[serde(default)]
+    paths: Vec<PathBuf>,
+    dry_run: Option<bool>,
+    timeout_secs: Option<u64>,
+}
+
+pub(super) fn tool() -> Tool {
+    let mut input = pattern_properties();
+    input["replacement"] = json!({
+        "type": "string", "description": "What takes its place; it may use the pattern's names",
+    });
+    input["dry_run"] = json!({
+        "type": "boolean", "default": true,
+        "description": "Show the diff and write nothing (true); false writes",
+    });
+    Tool {
+        name: "rewrite",
+        title: "Rewrite code",
+        description: "Gives code of one shape (an ast-grep pattern) another one, in all files or in \
+            none. A preview unless dry_run is false; then it tells what the scan finds new. \
+            Refused when a file would not parse any more.",
+        is_read_only: false,
+        input: object(&input, &["pattern", "replacement", "lang"]),
+        output: answer_schema(json!({
+            "written": {"type": "boolean"},
+            "edits": {"type": "integer"},
+            "files": list(&json!({"type": "string"})),
+            "files_omitted": {"type": "integer"},
+            "diff": {"type": "string", "description": "Of a preview"},
+            "check": check_schema(),
+        })),
+        request,
+    }
+}
+
+fn request(arguments: Value) -> Result<Request, String> {
+    let Arguments { pattern, replacement, lang, paths, dry_run, timeout_secs } = read(arguments)?;
+    Ok(Request::Rewrite(Rewrite {
+        pattern,
+        replacement,
+        languages: lang.all(),
+        paths,
+        apply: !dry_run.unwrap_or(true),
+        json: false,
+        timeout_secs: timeout(timeout_secs)?,
+    }))
+}

@@ -1,0 +1,116 @@
+//! The tool `search_code`: `search` for an agent. It must not know how anything is matched.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Tool, list, not_measured_schema, object, paths_schema, read, timeout, timeout_schema};
+use crate::base::limits::TOOL_FINDINGS_MAX;
+use crate::wire::control::{Request, Search};
+
+/// Most matches that a call may ask for: an agent's context is small.
+const RESULTS_MAX: usize = 1_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    lang: Languages,
+    #[serde(default)]
+    paths: Vec<PathBuf>,
+    max_results: Option<usize>,
+    timeout_secs: Option<u64>,
+}
+
+/// One language or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Languages {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Languages {
+    pub(super) fn all(self) -> Vec<String> {
+        match self {
+            Self::One(language) => vec![language],
+            Self::Several(languages) => languages,
+        }
+    }
+}
+
+pub(super) fn tool() -> Tool {
+    let hit = json!({
+        "path": {"type": "string"},
+        "line": {"type": "integer", "minimum": 1},
+        "column": {"type": "integer", "minimum": 1},
+        "text": {"type": "string", "description": "What matches, on one line"},
+    });
+    let mut input = pattern_properties();
+    input["max_results"] = json!({
+        "type": "integer", "minimum": 1, "maximum": RESULTS_MAX,
+        "description": format!("Matches that are listed ({TOOL_FINDINGS_MAX})"),
+    });
+    Tool {
+        name: "search_code",
+        title: "Search code",
+        description: "Where code of one shape stands, whatever its spacing: an ast-grep pattern \
+            such as f($A, $$$REST), in which $NAME stands for one node and $$$NAME for any number.",
+        is_read_only: true,
+        input: object(&input, &["pattern", "lang"]),
+        output: answer_schema(json!({
+            "matches": list(&object(&hit, &["path", "line", "column", "text"])),
+            "matches_omitted": {"type": "integer"},
+        })),
+        request,
+    }
+}
+
+/// The properties of a question about a pattern.
+pub(super) fn pattern_properties() -> Value {
+    json!({
+        "pattern": {"type": "string", "description": "One expression or statement"},
+        "lang": {
+            "type": ["string", "array"], "items": {"type": "string"},
+            "description": "Language of the pattern and of the files: python; or [ts, tsx]",
+        },
+        "paths": paths_schema(),
+        "timeout_secs": timeout_schema(),
+    })
+}
+
+/// The answer of a question about a pattern. Only `status` is always there.
+pub(super) fn answer_schema(values: Value) -> Value {
+    let mut properties = json!({
+        "status": {"type": "string", "enum": ["answered", "refused"]},
+        "kind": {"type": "string", "description": "Of a refusal, such as syntax_error"},
+        "reason": {"type": "string", "description": "Of a refusal"},
+        "read_as": {
+            "type": "array", "items": {"type": "string"},
+            "description": "What the grammar takes the pattern for: call",
+        },
+        "files_checked": {"type": "integer"},
+        "not_measured": not_measured_schema(),
+    });
+    if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
+        all.extend(values);
+    }
+    object(&properties, &["status"])
+}
+
+fn request(arguments: Value) -> Result<Request, String> {
+    let Arguments { pattern, lang, paths, max_results, timeout_secs } = read(arguments)?;
+    let results_max = max_results.unwrap_or(TOOL_FINDINGS_MAX);
+    if !(1..=RESULTS_MAX).contains(&results_max) {
+        return Err(format!("invalid arguments: max_results: not between 1 and {RESULTS_MAX}"));
+    }
+    Ok(Request::Search(Search {
+        pattern,
+        languages: lang.all(),
+        paths,
+        results_max,
+        json: false,
+        timeout_secs: timeout(timeout_secs)?,
+    }))
+}
