@@ -8,6 +8,7 @@ mod builtin;
 pub mod edits;
 mod engine;
 mod facts;
+pub mod fixes;
 mod kept;
 mod language;
 mod project;

@@ -339,3 +339,5 @@ pub const FIX_ROUNDS_MAX: usize = 10;
 pub const SEARCH_MATCHES_MAX: usize = 10_000;
 /// Longest matched text or variable in the document of a search, in characters.
 pub const MATCH_CHARS_MAX: usize = 2_000;
+/// Time that `scan --fix` takes before it gives up; then nothing is written.
+pub const FIX_SECS_MAX: u64 = 600;

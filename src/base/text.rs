@@ -82,7 +82,11 @@ impl<'t> LineIndex<'t> {
             offset -= 1;
         }
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
-        let column: usize = self.text[self.starts[line]..offset].chars().map(char::len_utf16).sum();
+        let before = &self.text[self.starts[line]..offset];
+        // A minified file is one line with thousands of places.
+        let is_ascii = before.is_ascii();
+        let column =
+            if is_ascii { before.len() } else { before.chars().map(char::len_utf16).sum() };
         Position { line: to_u32(line), character: to_u32(column) }
     }
 

@@ -1,6 +1,7 @@
 //! Changes of many texts as one set: planned in memory, refused as a whole or made as a whole, and
 //! what they introduced. It must not know what decides about a text.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,7 +104,8 @@ impl Plan {
             Err(error) => {
                 let kind = match error {
                     NotRewritten::Broken { .. } => "syntax_error",
-                    _ => "endless",
+                    NotRewritten::NewError { .. } => "new_error",
+                    NotRewritten::Endless(_) | NotRewritten::Unsearched(_) => "endless",
                 };
                 self.refusal = Some(refused(kind, format!("{}: {error}", file.path)));
             }
@@ -152,6 +154,7 @@ impl Plan {
         Rewritten {
             looked: Looked { files: self.files, skipped: self.skipped.clone(), kinds },
             edits: self.changed.iter().map(|(_, edited)| edited.edits).sum(),
+            held: 0,
             lost: self.changed.iter().map(|(_, edited)| edited.lost).sum(),
             files: self.changed.iter().map(file).collect(),
             outcome: None,
@@ -168,7 +171,15 @@ impl Plan {
     }
 
     /// Makes all changes, or none, and says what the scan finds that it did not find before.
-    pub(super) async fn make(self, engine: &Arc<Engine>, project: &Project) -> Result<Outcome, No> {
+    pub(super) async fn make<R>(
+        self,
+        engine: &Arc<Engine>,
+        project: &Project,
+        rules: R,
+    ) -> Result<Outcome, No>
+    where
+        R: Deref<Target = RuleSet> + Send + 'static,
+    {
         match changes::apply(engine, project, self.set()).await {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(refused("not_written", error.to_string())),
@@ -182,11 +193,10 @@ impl Plan {
         if !is_on {
             return Ok(only_gap(Cause::SwitchedOff, "switched off"));
         }
-        Ok(blocking(move || self.outcome()).await.unwrap_or_else(lost))
+        Ok(blocking(move || self.outcome(&rules)).await.unwrap_or_else(lost))
     }
 
-    fn outcome(&self) -> Outcome {
-        let rules = RuleSet::built_in();
+    fn outcome(&self, rules: &RuleSet) -> Outcome {
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut gaps: Vec<(String, Gap)> = Vec::new();
         let spoken_of = self.changed.iter().filter(|(file, _)| rules.handles(&file.path));
@@ -211,7 +221,5 @@ fn only_gap(cause: Cause, detail: &str) -> Outcome {
 /// Why a file is not the project's to edit.
 fn protection(file: &Snapshot) -> Option<String> {
     let folder = foreign_folder(&file.path).map(|folder| format!("in {folder}/"));
-    folder.or_else(|| {
-        is_generated(file.text.as_bytes()).then(|| "marked as generated".to_owned())
-    })
+    folder.or_else(|| is_generated(file.text.as_bytes()).then(|| "marked as generated".to_owned()))
 }

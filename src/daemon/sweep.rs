@@ -1,7 +1,7 @@
 //! The files that a search or rewrite looks through, and what it leaves out, with reasons.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::project::Project;
@@ -32,12 +32,11 @@ impl Sweep {
         let root = &project.root;
         let mut starts: Vec<PathBuf> =
             paths.iter().map(|path| project.named(caller, path)).collect();
-        let named = starts.iter().map(|start| name(project, start)).collect();
         if starts.is_empty() {
             starts.push(root.clone());
         }
         let walk = files::walk(root, &starts, wanted);
-        let mut sweep = Self { files: Vec::new(), skipped: walk.skipped, named };
+        let mut sweep = Self::of(project, caller, paths, (Vec::new(), walk.skipped));
         for path in walk.files {
             if !wanted(&path) {
                 sweep.skip(&path, "in another language");
@@ -50,7 +49,18 @@ impl Sweep {
         sweep
     }
 
-    pub(super) fn skip(&mut self, path: &RelPath, reason: &str) {
+    /// Files that were found for these paths, and what was left out.
+    pub(super) fn of(
+        project: &Project,
+        caller: &Caller,
+        paths: &[PathBuf],
+        (files, skipped): (Vec<RelPath>, Vec<Skipped>),
+    ) -> Self {
+        let named = paths.iter().map(|path| name(project, &project.named(caller, path)));
+        Self { files, skipped, named: named.collect() }
+    }
+
+    fn skip(&mut self, path: &RelPath, reason: &str) {
         self.skipped.push(Skipped { path: path.to_string(), reason: reason.to_owned() });
     }
 
@@ -71,7 +81,7 @@ impl Sweep {
 }
 
 /// A path as the walk would name it when it skips it.
-fn name(project: &Project, path: &PathBuf) -> String {
+fn name(project: &Project, path: &Path) -> String {
     let relative = RelPath::below(&project.root, &normalize(path));
     relative.map_or_else(|| path.to_string_lossy().into_owned(), |it| it.to_string())
 }

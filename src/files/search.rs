@@ -67,10 +67,8 @@ pub fn fold<A: Default + Send>(
     let look_at_share = |share: &[RelPath]| {
         let mut value = A::default();
         for path in share {
-            let skipped = |reason: &str| Skipped {
-                path: path.to_string(),
-                reason: reason.to_owned(),
-            };
+            let skipped =
+                |reason: &str| Skipped { path: path.to_string(), reason: reason.to_owned() };
             let is_late = Instant::now() >= deadline;
             let file = if is_late { Err(skipped(LATE)) } else { read(root, &path.under(root)) };
             // What goes wrong with one file costs that file and no other.

@@ -21,6 +21,8 @@ pub struct Rewritten {
     pub edits: usize,
     /// Matches around other matches that those changed, so that they are not replaced.
     pub lost: usize,
+    /// Fixes that were not made because they are not called safe.
+    pub held: usize,
     /// The changed files, sorted by path.
     pub files: Vec<ChangedFile>,
     /// What it introduced; `None` when nothing was written.
@@ -34,6 +36,11 @@ pub fn text(asked: &Asked, rewritten: &Rewritten) -> String {
     if rewritten.lost > 0 {
         let (places, is) = (count(rewritten.lost, "place"), "around others that changed");
         let _ = writeln!(skips, "left: {places} {is}; look again with search");
+    }
+    if rewritten.held > 0 {
+        let fixes = if rewritten.held == 1 { "fix" } else { "fixes" };
+        let what = format!("{} {fixes} not called safe", rewritten.held);
+        let _ = writeln!(skips, "left: {what}: --unsafe-fixes");
     }
     if rewritten.files.is_empty() {
         return skips + &rewritten.looked.nothing("nothing to change") + "\n";
@@ -65,6 +72,7 @@ pub fn json(asked: &Asked, rewritten: &Rewritten) -> Value {
     rewritten.looked.add_to(&mut document);
     document["edits"] = json!(rewritten.edits);
     document["left"] = json!(rewritten.lost);
+    document["held"] = json!(rewritten.held);
     document["files"] = rewritten.files.iter().map(file_json).collect();
     document["check"] = json!(rewritten.outcome.as_ref().map(check_json));
     document
@@ -82,8 +90,14 @@ mod tests {
 
     fn rewritten(outcome: Option<Outcome>) -> (Asked, Rewritten) {
         let root = PathBuf::from("/r");
-        let asked =
-            Asked { command: "rewrite", root, is_tool: false, server: None, at: None, elapsed_ms: 3 };
+        let asked = Asked {
+            command: "rewrite",
+            root,
+            is_tool: false,
+            server: None,
+            at: None,
+            elapsed_ms: 3,
+        };
         let file = ChangedFile {
             path: "a.py".to_owned(),
             moved_from: None,
@@ -92,7 +106,7 @@ mod tests {
         };
         let skipped = Skipped { path: "vendor/b.py".into(), reason: "in vendor/".into() };
         let looked = Looked { files: 3, skipped: vec![skipped], kinds: vec!["call".to_owned()] };
-        (asked, Rewritten { looked, edits: 1, lost: 1, files: vec![file], outcome })
+        (asked, Rewritten { looked, edits: 1, lost: 1, held: 0, files: vec![file], outcome })
     }
 
     #[test]
@@ -137,6 +151,9 @@ mod tests {
         let (asked, rewritten) = rewritten(None);
         let nothing = Rewritten { files: Vec::new(), edits: 0, lost: 0, ..rewritten };
         let text = text(&asked, &nothing);
-        assert!(text.ends_with("nothing to change in 3 files; the pattern is read as call\n"), "{text}");
+        assert!(
+            text.ends_with("nothing to change in 3 files; the pattern is read as call\n"),
+            "{text}"
+        );
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::answers::{Asked, head};
 use super::{count, shown};
 use crate::base::evidence::Skipped;
-use crate::base::limits::{EXCERPT_CHARS_MAX, FEEDBACK_FINDINGS_MAX, MATCH_CHARS_MAX};
+use crate::base::limits::{EXCERPT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::{Position, Range, one_line};
 use crate::scan::search::{Captured, Hit};
@@ -48,6 +48,9 @@ impl Looked {
             return format!("{what}: there is no file of this language");
         }
         let (kinds, files) = (self.kinds.join(", "), count(self.files, "file"));
+        if kinds.is_empty() {
+            return format!("{what} in {files}");
+        }
         format!("{what} in {files}; the pattern is read as {}", shown(&kinds))
     }
 
@@ -119,15 +122,16 @@ pub fn json(asked: &Asked, searched: &Searched) -> Value {
 fn hit_json((path, hit): &(RelPath, Hit)) -> Value {
     let mut variables = Map::new();
     for Captured { name, is_list, place } in &hit.variables {
-        let (range, text) = place.as_ref().map_or((Value::Null, ""), |it| (range(it.0), &it.1));
-        let value = json!({"list": is_list, "range": range, "text": cut(text)});
+        let (range, text) =
+            place.as_ref().map_or((Value::Null, ""), |it| (range(it.0), it.1.as_str()));
+        let value = json!({"list": is_list, "range": range, "text": text});
         variables.insert(name.clone(), value);
     }
     json!({
         "path": path.as_str(),
         "range": range(hit.range),
-        "text": cut(&hit.text),
-        "line": cut(&hit.line),
+        "text": hit.text,
+        "line": hit.line,
         "variables": variables,
     })
 }
@@ -135,14 +139,6 @@ fn hit_json((path, hit): &(RelPath, Hit)) -> Value {
 fn range(range: Range) -> Value {
     let position = |at: Position| json!({"line": at.line, "character": at.character});
     json!({"start": position(range.start), "end": position(range.end)})
-}
-
-/// A matched text may be a whole file.
-pub(super) fn cut(text: &str) -> String {
-    match text.char_indices().nth(MATCH_CHARS_MAX) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
 }
 
 #[cfg(test)]
@@ -186,10 +182,16 @@ mod tests {
         5 matches in 2 files; 2 of 3 files searched in 3 ms; 4 more not shown: --max-results
         ");
         let document = json(&asked(false), &searched());
-        assert_eq!((&document["files_total"], &document["matches_omitted"]), (&json!(3), &json!(4)));
+        assert_eq!(
+            (&document["files_total"], &document["matches_omitted"]),
+            (&json!(3), &json!(4))
+        );
         assert_eq!(document["matches"][0]["range"]["start"], json!({"line": 4, "character": 2}));
         let variables = &document["matches"][0]["variables"];
-        assert_eq!((&variables["A"]["text"], &variables["REST"]["list"]), (&json!("1"), &json!(true)));
+        assert_eq!(
+            (&variables["A"]["text"], &variables["REST"]["list"]),
+            (&json!("1"), &json!(true))
+        );
         assert_eq!(variables["REST"]["range"], Value::Null);
     }
 
@@ -201,12 +203,5 @@ mod tests {
         };
         assert_eq!(empty(2), "no match in 2 files; the pattern is read as call\n");
         assert_eq!(empty(0), "no match: there is no file of this language\n");
-    }
-
-    #[test]
-    fn a_long_match_is_cut_and_marked() {
-        let long = "한".repeat(MATCH_CHARS_MAX + 1);
-        assert_eq!(cut(&long), format!("{}…", "한".repeat(MATCH_CHARS_MAX)));
-        assert_eq!(cut(&long[3..]), &long[3..]);
     }
 }

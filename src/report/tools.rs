@@ -91,7 +91,8 @@ pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
     answer["files_omitted"] = json!(renamed.files.len().saturating_sub(TOOL_FINDINGS_MAX));
     match &renamed.outcome {
         None => {
-            let diff = bounded(preview(&renamed.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            let diff =
+                bounded(preview(&renamed.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
             answer["diff"] = json!(diff);
         }
         Some(outcome) => answer["check"] = check(outcome),
@@ -126,13 +127,15 @@ pub fn rewrite(rewritten: &Rewritten) -> Value {
     answer["written"] = json!(rewritten.outcome.is_some());
     answer["read_as"] = json!(rewritten.looked.kinds);
     answer["edits"] = json!(rewritten.edits);
-    answer["files"] = rewritten.files.iter().take(TOOL_FINDINGS_MAX).map(|it| json!(it.path)).collect();
+    answer["files"] =
+        rewritten.files.iter().take(TOOL_FINDINGS_MAX).map(|it| json!(it.path)).collect();
     answer["files_omitted"] = json!(rewritten.files.len().saturating_sub(TOOL_FINDINGS_MAX));
     answer["files_checked"] = json!(rewritten.looked.files);
     answer["not_measured"] = skipped(&rewritten.looked.skipped);
     match &rewritten.outcome {
         None => {
-            let diff = bounded(preview(&rewritten.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            let diff =
+                bounded(preview(&rewritten.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
             answer["diff"] = json!(diff);
         }
         Some(outcome) => answer["check"] = check(outcome),

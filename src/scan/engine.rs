@@ -19,6 +19,7 @@ pub(super) use self::compile::{Rule, Utils};
 pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
 pub(super) use self::inject::Injector;
+use super::edits::Edit;
 use super::language::Language;
 use super::rules::RuleInfo;
 use crate::base::finding::Severity;
@@ -41,6 +42,8 @@ pub(super) struct Match {
     pub(super) message: String,
     /// Byte offsets in the text.
     pub(super) bytes: Range<usize>,
+    /// What the rule would put there.
+    pub(super) edit: Option<Edit>,
 }
 
 impl Engine {
@@ -137,5 +140,6 @@ fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Matc
         EngineSeverity::Info => Severity::Info,
         EngineSeverity::Hint | EngineSeverity::Off => Severity::Hint,
     };
-    Match { id: rule.id.clone(), severity, message, bytes: place.range() }
+    let edit = fix::edit_of(rule, place);
+    Match { id: rule.id.clone(), severity, message, bytes: place.range(), edit }
 }

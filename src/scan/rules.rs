@@ -105,6 +105,8 @@ pub(super) struct RuleInfo {
     pub(super) url: Option<String>,
     /// The note, on one line.
     pub(super) fix: Option<String>,
+    /// Whether its author says that the fix keeps what correct code does.
+    pub(super) is_fix_safe: bool,
 }
 
 /// A rule, or a whole file, that cannot be used.
@@ -297,6 +299,7 @@ fn rule_info(body: &Map<String, Value>) -> RuleInfo {
     RuleInfo {
         cwe: strings(metadata("cwe")),
         url: url.or_else(reference),
+        is_fix_safe: metadata("fix").and_then(Value::as_str) == Some("safe"),
         fix: note.map(|note| one_line(note, MESSAGE_CHARS_MAX)),
     }
 }

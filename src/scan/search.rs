@@ -10,7 +10,7 @@ use super::edits::{self, Edited, Endless};
 use super::engine::fix::{Broken, Template, broken};
 use super::engine::pattern::{Pattern, Place};
 use super::language::Language;
-use crate::base::limits::{EXCERPT_CHARS_MAX, OPTION_CHARS_MAX};
+use crate::base::limits::{EXCERPT_CHARS_MAX, MATCH_CHARS_MAX, OPTION_CHARS_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::{LineIndex, Range, one_line};
 use crate::base::verdict::Gap;
@@ -52,9 +52,9 @@ pub struct Query {
 pub struct Hit {
     /// Where.
     pub range: Range,
-    /// The text there.
+    /// The text there, up to [`MATCH_CHARS_MAX`].
     pub text: String,
-    /// The whole line on which it begins.
+    /// The line on which it begins, up to [`MATCH_CHARS_MAX`].
     pub line: String,
     /// The pattern's named variables, sorted by name.
     pub variables: Vec<Captured>,
@@ -67,7 +67,8 @@ pub struct Captured {
     pub name: String,
     /// Whether it stands for any number of nodes.
     pub is_list: bool,
-    /// From its first node to its last; `None` for a list of nothing.
+    /// From its first node to its last, the text up to [`MATCH_CHARS_MAX`]; `None` for a list of
+    /// nothing.
     pub place: Option<(Range, String)>,
 }
 
@@ -96,13 +97,19 @@ impl Query {
         self.position(path).is_some()
     }
 
-    /// Every place in a text, in the order of their start; nowhere in a file of another language.
-    /// The error is why the text cannot be searched.
-    pub fn find(&self, path: &RelPath, text: &str) -> Result<Vec<Hit>, Gap> {
-        let Some(at) = self.position(path) else { return Ok(Vec::new()) };
+    /// The first places in a text, in the order of their start, and how many there are in all;
+    /// none in a file of another language. The error is why the text cannot be searched.
+    pub fn find(
+        &self,
+        path: &RelPath,
+        text: &str,
+        hits_max: usize,
+    ) -> Result<(Vec<Hit>, usize), Gap> {
+        let Some(at) = self.position(path) else { return Ok((Vec::new(), 0)) };
         let places = self.patterns[at].places(text)?;
-        let lines = LineIndex::new(text);
-        Ok(places.into_iter().map(|place| hit(&lines, text, place)).collect())
+        let (lines, total) = (LineIndex::new(text), places.len());
+        let first = places.into_iter().take(hits_max);
+        Ok((first.map(|place| hit(&lines, text, place)).collect(), total))
     }
 
     /// What the pattern is read as, in the words of each grammar: `call`. It tells why nothing is
@@ -125,15 +132,23 @@ fn hit(lines: &LineIndex<'_>, text: &str, place: Place) -> Hit {
     let at = |bytes: &Bytes<usize>| lines.range(bytes.start, bytes.end);
     let range = at(&place.bytes);
     let captured = place.variables.into_iter().map(|variable| Captured {
-        place: variable.bytes.map(|bytes| (at(&bytes), text[bytes].to_owned())),
+        place: variable.bytes.map(|bytes| (at(&bytes), cut(&text[bytes]))),
         name: variable.name,
         is_list: variable.is_list,
     });
     Hit {
         range,
-        line: lines.line(range.start.line).unwrap_or_default().to_owned(),
+        line: cut(lines.line(range.start.line).unwrap_or_default()),
         variables: captured.collect(),
-        text: text[place.bytes].to_owned(),
+        text: cut(&text[place.bytes]),
+    }
+}
+
+/// A matched text or its line may be a whole file; one that is cut ends with an ellipsis.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MATCH_CHARS_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -156,6 +171,14 @@ pub enum NotRewritten {
     /// It would have a syntax error that it does not have now.
     #[error("line {line} would not parse any more")]
     Broken {
+        /// 1-based, in the text afterwards.
+        line: u32,
+    },
+    /// A rule would find an error that it does not find now.
+    #[error("line {line} would have a new error: {code}")]
+    NewError {
+        /// The rule.
+        code: String,
         /// 1-based, in the text afterwards.
         line: u32,
     },
@@ -207,7 +230,11 @@ impl Rewrite {
 }
 
 /// Refuses a text that has more syntax errors than the one it was made from.
-fn refuse_broken(before: &str, after: &str, language: Language) -> Result<(), NotRewritten> {
+pub(super) fn refuse_broken(
+    before: &str,
+    after: &str,
+    language: Language,
+) -> Result<(), NotRewritten> {
     let after = broken(after, language)?;
     match after {
         Broken { line: Some(line), count } if count > broken(before, language)?.count => {

@@ -166,6 +166,12 @@ pub struct Scan {
     pub only_rules: Vec<PathBuf>,
     /// Files that usually hold secrets, too.
     pub include_sensitive: bool,
+    /// Show what the rules would put in place of what they find, instead of a report.
+    pub fix: bool,
+    /// Write it.
+    pub apply: bool,
+    /// Fixes that are not called safe, too.
+    pub unsafe_fixes: bool,
     /// How the report is written.
     pub format: Format,
     /// Colours in the text.

@@ -228,7 +228,10 @@ fn a_rewrite_that_would_break_one_file_changes_none() {
     assert!(output.stderr.contains("would not parse any more"), "{output:#?}");
     assert_untouched(&sandbox);
     let document = sandbox.run(&[&arguments[..], &["--json"]].concat()).json();
-    assert_eq!((&document["status"], &document["kind"]), (&json!("refused"), &json!("syntax_error")));
+    assert_eq!(
+        (&document["status"], &document["kind"]),
+        (&json!("refused"), &json!("syntax_error"))
+    );
     // A preview is refused as well: there is nothing that could be applied.
     assert_eq!(sandbox.run(&arguments[..5]).code, 1);
 }
@@ -342,7 +345,8 @@ fn call(client: &mut Client, tool: &str, arguments: &Value) -> Value {
 fn an_agent_searches_rewrites_and_scans_with_tools() {
     let sandbox = project();
     let mut client = Client::start(&sandbox);
-    let answer = call(&mut client, "search_code", &json!({"pattern": "log($$$A)", "lang": "python"}));
+    let answer =
+        call(&mut client, "search_code", &json!({"pattern": "log($$$A)", "lang": "python"}));
     let values = &answer["structuredContent"];
     let first = json!({"path": "a.py", "line": 1, "column": 1, "text": "log(1)"});
     assert_eq!(values["matches"][0], first, "{answer:#}");
@@ -350,8 +354,7 @@ fn an_agent_searches_rewrites_and_scans_with_tools() {
     let answer = call(&mut client, "search_code", &arguments);
     assert_eq!(answer["structuredContent"]["matches_omitted"], 4, "{answer:#}");
 
-    let mut arguments =
-        json!({"pattern": "log($A)", "replacement": "eval($A)", "lang": "python", "paths": ["a.py"]});
+    let mut arguments = json!({"pattern": "log($A)", "replacement": "eval($A)", "lang": "python", "paths": ["a.py"]});
     let answer = call(&mut client, "rewrite", &arguments);
     let values = &answer["structuredContent"];
     assert_eq!((&values["written"], &values["edits"]), (&json!(false), &json!(2)), "{answer:#}");
@@ -410,4 +413,61 @@ fn only_the_tool_that_writes_says_so() {
     assert_eq!(hints("search_code"), (true, false));
     assert_eq!(hints("rewrite"), (false, true));
     client.end();
+}
+
+/// Rules of one's own in a folder: a safe fix, one that is not called so, and one that does harm.
+fn fix_rules(sandbox: &Sandbox) {
+    let rule = |id: &str, pattern: &str, fix: &str, more: &str| {
+        let head = format!("id: {id}\nlanguage: python\nseverity: warning\nmessage: use {fix}\n");
+        let text = format!("{head}rule: {{pattern: '{pattern}'}}\nfix: '{fix}'\n{more}");
+        sandbox.write(&format!("own/{id}.yml"), &text);
+    };
+    let safe = "metadata: {fix: safe}\n";
+    rule("own-log", "log($$$A)", "emit($$$A)", safe);
+    rule("own-print", "print($$$A)", "show($$$A)", "");
+}
+
+#[test]
+fn fixes_are_a_diff_until_they_are_applied_and_only_safe_ones_are_made() {
+    let sandbox = project();
+    fix_rules(&sandbox);
+    let scan = ["scan", "--only-rules", "own", "--fix"];
+    let output = sandbox.run(&scan);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stdout.contains("+print('🦀', emit(x, emit(y)))\n"), "{output:#?}");
+    let end =
+        "left: 1 fix not called safe: --unsafe-fixes\n4 edits in 2 files; not written: --apply\n";
+    assert!(output.stdout.ends_with(end), "{output:#?}");
+    assert_untouched(&sandbox);
+
+    let output = sandbox.run(&[&scan[..], &["--apply"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stdout.contains("4 edits in 2 files written; nothing introduced; fixed 4\n"));
+    assert_eq!(sandbox.read("a.py"), "emit(1)\nprint('🦀', emit(x, emit(y)))\n");
+    assert_eq!(sandbox.read("src/b.py"), "\u{feff}def f():\r\n    emit('한')\r\n");
+    let output = sandbox.run(&[&scan[..], &["--apply", "--unsafe-fixes", "--json"]].concat());
+    let document = output.json();
+    assert_eq!((output.code, &document["status"]), (0, &json!("applied")), "{document:#}");
+    assert_eq!(sandbox.read("a.py"), "emit(1)\nshow('🦀', emit(x, emit(y)))\n");
+    let output = sandbox.run(&scan);
+    assert!(output.stdout.starts_with("nothing to change in "), "{output:#?}");
+}
+
+#[test]
+fn a_fix_that_does_harm_changes_no_file() {
+    let sandbox = project();
+    fix_rules(&sandbox);
+    let check = |id: &str, fix: &str, part: &str| {
+        let head = format!("id: {id}\nlanguage: python\nseverity: error\nmessage: x\n");
+        let rule = format!("metadata: {{fix: safe}}\nrule: {{pattern: 'log($A)'}}\nfix: '{fix}'\n");
+        sandbox.write("harm/x.yml", &format!("{head}{rule}"));
+        let output = sandbox.run(&["scan", "--only-rules", "harm", "--fix", "--apply"]);
+        assert_eq!(output.code, 1, "{output:#?}");
+        assert!(output.stderr.contains(part), "{output:#?}");
+        assert_untouched(&sandbox);
+    };
+    check("breaks", "log($A", "would not parse any more");
+    check("grows", "log(log($A))", "not done after 10 rounds");
+    assert_eq!(sandbox.run(&["scan", "--apply"]).code, 3);
+    assert_eq!(sandbox.run(&["scan", "--fix", "--stdin", "--lang", "py"]).code, 3);
 }

@@ -33,6 +33,15 @@ pub(in crate::cli) struct ScanArgs {
     /// Scan files that usually hold secrets, too
     #[arg(long)]
     pub(in crate::cli) include_sensitive: bool,
+    /// Show as a diff what the rules would put in place of what they find
+    #[arg(long, conflicts_with = "stdin")]
+    pub(in crate::cli) fix: bool,
+    /// Write the fixes to all files, or to none
+    #[arg(long, requires = "fix")]
+    pub(in crate::cli) apply: bool,
+    /// Fixes of rules that do not call them safe, too
+    #[arg(long, requires = "fix")]
+    pub(in crate::cli) unsafe_fixes: bool,
     /// How the report is written
     #[arg(long, value_enum, default_value_t = ScanOutput::Text)]
     pub(in crate::cli) format: ScanOutput,

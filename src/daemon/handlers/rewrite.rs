@@ -12,10 +12,10 @@ use crate::daemon::sweep::Sweep;
 use crate::report::answers::{Asked, No};
 use crate::report::rewrite::{self as report, Rewritten};
 use crate::report::tools;
-use crate::scan::search as patterns;
+use crate::scan::{RuleSet, search as patterns};
 use crate::wire::control::{Caller, Reply, Rewrite};
 
-const SCHEMA: &str = "moai-ralph/rewrite@1";
+pub(super) const SCHEMA: &str = "moai-ralph/rewrite@1";
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rewrite) -> Reply {
     let begun = Instant::now();
@@ -61,12 +61,18 @@ async fn rewrite(
     let internal = || No::Refused { kind: "internal", reason: "internal error".to_owned() };
     let (mut rewritten, plan, is_measured) = planned.await.unwrap_or_else(|| Err(internal()))?;
     if apply && !rewritten.files.is_empty() {
-        rewritten.outcome = Some(plan.make(engine, project).await?);
+        rewritten.outcome = Some(plan.make(engine, project, RuleSet::built_in()).await?);
     }
     Ok((rewritten, is_measured))
 }
 
-fn written(asked: &Asked, rewritten: &Rewritten, is_measured: bool, json: bool) -> Reply {
+/// The reply about a plan, made or not; for `scan --fix`, too.
+pub(super) fn written(
+    asked: &Asked,
+    rewritten: &Rewritten,
+    is_measured: bool,
+    json: bool,
+) -> Reply {
     let stdout = if json {
         format!("{:#}\n", report::json(asked, rewritten))
     } else {

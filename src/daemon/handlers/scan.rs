@@ -1,6 +1,8 @@
 //! `scan`: the structural scan alone, over files, what changed, or a text on stdin. It works in the
 //! calling process and keeps no text, so a project of any size fits.
 
+mod fix;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,6 +37,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) 
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    if wished.fix {
+        return fix::handle(engine, caller, &project, wished, begun).await;
+    }
     let baselines =
         match baselines(caller, wished.baseline.as_deref(), wished.write_baseline.as_deref()) {
             Ok(baselines) => baselines,

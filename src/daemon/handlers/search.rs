@@ -70,14 +70,13 @@ impl Share {
             Ok(file) => file,
             Err(skipped) => return self.skipped.push(skipped),
         };
-        match query.find(&file.path, &file.text) {
-            Ok(hits) => {
+        let room = results_max.saturating_sub(self.hits.len());
+        match query.find(&file.path, &file.text, room) {
+            Ok((hits, total)) => {
                 self.files += 1;
-                self.files_with_hits += usize::from(!hits.is_empty());
-                let room = results_max - self.hits.len();
-                self.omitted += hits.len().saturating_sub(room);
-                let named = hits.into_iter().take(room).map(|hit| (file.path.clone(), hit));
-                self.hits.extend(named);
+                self.files_with_hits += usize::from(total > 0);
+                self.omitted += total - hits.len();
+                self.hits.extend(hits.into_iter().map(|hit| (file.path.clone(), hit)));
             }
             Err(gap) => {
                 let (path, reason) = (file.path.to_string(), gap.to_string());
@@ -97,8 +96,7 @@ fn search(
     let look = |share: &mut Share, file: Result<Snapshot, Skipped>| {
         share.look(query, file, results_max);
     };
-    let looked =
-        Looked { files: 0, skipped: sweep.skipped.clone(), kinds: query.kinds() };
+    let looked = Looked { files: 0, skipped: sweep.skipped.clone(), kinds: query.kinds() };
     let mut searched = Searched { looked, ..Searched::default() };
     for share in sweep.fold(project, deadline, &look) {
         searched.looked.files += share.files;

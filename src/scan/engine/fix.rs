@@ -1,9 +1,10 @@
-//! What stands in the place of a match afterwards: the replacement of a rewrite. It must not know
-//! which of several replacements is made first.
+//! What stands in the place of a match afterwards: the replacement of a rewrite, the fix of a rule.
+//! It must not know which of several replacements is made first.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
+use ast_grep_config::RuleConfig;
 use ast_grep_core::language::Language as _;
 use ast_grep_core::replacer::{Replacer as _, TemplateFix};
 use ast_grep_core::{AstGrep, NodeMatch};
@@ -83,8 +84,16 @@ impl Template {
     }
 }
 
+/// What a rule would put in the place of one of its matches; of several fixes its author prefers
+/// the first.
+pub(super) fn edit_of(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Option<Edit> {
+    let edit = place.make_edit(&rule.matcher, rule.fixer.first()?);
+    let text = String::from_utf8_lossy(&edit.inserted_text).into_owned();
+    Some(Edit { bytes: edit.position..edit.position + edit.deleted_length, text })
+}
+
 /// How the lines of a text end.
-enum LineEnds {
+pub(in crate::scan) enum LineEnds {
     /// All with `\r\n`.
     Windows,
     /// In any other way: new lines stay as they are written.
@@ -92,13 +101,14 @@ enum LineEnds {
 }
 
 impl LineEnds {
-    fn of(text: &str) -> Self {
+    pub(in crate::scan) fn of(text: &str) -> Self {
         let is_windows = text.contains("\r\n")
             && text.match_indices('\n').all(|(at, _)| text[..at].ends_with('\r'));
         if is_windows { Self::Windows } else { Self::Other }
     }
 
-    fn given_to(&self, text: &str) -> String {
+    /// A replacement with the line ends of the text it goes into.
+    pub(in crate::scan) fn given_to(&self, text: &str) -> String {
         match self {
             Self::Windows => text.replace("\r\n", "\n").replace('\n', "\r\n"),
             Self::Other => text.to_owned(),

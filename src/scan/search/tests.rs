@@ -25,7 +25,7 @@ fn words(language: &str) -> Vec<String> {
 
 fn found(language: &str, pattern: &str, text: &str) -> Vec<String> {
     let query = Query::new(pattern, &words(language)).expect("a valid pattern");
-    let hits = query.find(&path(language), text).expect("searchable");
+    let (hits, _) = query.find(&path(language), text, 100).expect("searchable");
     hits.into_iter().map(|hit| hit.text).collect()
 }
 
@@ -46,7 +46,7 @@ fn rewritten(language: &str, pattern: &str, replacement: &str, text: &str) -> St
 fn a_pattern_finds_its_shape_and_what_its_variables_stand_for() {
     let query = Query::new("f($A, $$$REST)", &words("python")).expect("a valid pattern");
     let text = "x = '한'; f(1,)\ny = f('🦀', b, c)  # end\n";
-    let hits = query.find(&path("python"), text).expect("searchable");
+    let (hits, _) = query.find(&path("python"), text, 100).expect("searchable");
     let mut shown = String::new();
     for hit in &hits {
         let start = hit.range.start;
@@ -115,10 +115,23 @@ const PATTERN_BYTES: usize = crate::base::limits::PATTERN_BYTES_MAX;
 fn a_text_that_cannot_be_searched_has_a_reason() {
     let query = Query::new("f($A)", &words("python")).expect("a valid pattern");
     let deep = format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000));
-    let gap = query.find(&path("python"), &deep).expect_err("too deep");
+    let gap = query.find(&path("python"), &deep, 1).expect_err("too deep");
     assert!(gap.detail.contains("nested deeper"), "{gap}");
-    let hits = query.find(&path("python"), "f(1)\ndef )(\nf(2)\n").expect("partly parsed");
+    let text = "f(1)\ndef )(\nf(2)\n";
+    let (hits, _) = query.find(&path("python"), text, 100).expect("partly parsed");
     assert_eq!(hits.first().map(|hit| hit.text.as_str()), Some("f(1)"));
+}
+
+#[test]
+fn long_texts_are_cut_and_marked_and_places_beyond_the_bound_are_counted() {
+    let query = Query::new("f($A)", &words("python")).expect("a valid pattern");
+    let text = format!("f('{}'); f(1)\n", "한".repeat(MATCH_CHARS_MAX));
+    let (hits, total) = query.find(&path("python"), &text, 1).expect("searchable");
+    assert_eq!((hits.len(), total), (1, 2));
+    for cut in [&hits[0].text, &hits[0].line] {
+        assert_eq!(cut.chars().count(), MATCH_CHARS_MAX + 1);
+        assert!(cut.ends_with('…'), "{cut}");
+    }
 }
 
 #[test]
@@ -128,8 +141,8 @@ fn one_pattern_for_several_languages_looks_at_the_files_of_each() {
     for (name, is_meant) in [("a.ts", true), ("b.tsx", true), ("c.js", false)] {
         let path = RelPath::parse(name).expect("a path");
         assert_eq!(query.speaks_about(&path), is_meant, "{name}");
-        let hits = query.find(&path, "f(1);").expect("searchable");
-        assert_eq!(hits.len(), usize::from(is_meant), "{name}");
+        let (_, total) = query.find(&path, "f(1);", 100).expect("searchable");
+        assert_eq!(total, usize::from(is_meant), "{name}");
     }
 }
 
