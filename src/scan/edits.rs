@@ -103,6 +103,9 @@ pub(super) fn to_fixpoint<E: From<Endless>>(
     if left.is_empty() { Ok(edited) } else { Err(Endless::Rounds.into()) }
 }
 
+/// Makes the replacements of some places of a text.
+type Replace<'r, E> = dyn FnMut(&str, &[Range<usize>]) -> Result<Vec<Edit>, E> + 'r;
+
 /// Replaces every place of the text once. Of places that meet the outer or earlier one counts; one
 /// inside a kept part of another is replaced first, so that the outer replacement takes it over.
 /// `edits` makes the replacements of some places of a text; one that it does not find any more,
@@ -110,7 +113,7 @@ pub(super) fn to_fixpoint<E: From<Endless>>(
 pub(super) fn once_each<E: From<Endless>>(
     text: &str,
     sites: Vec<Site>,
-    edits: &mut dyn FnMut(&str, &[Range<usize>]) -> Result<Vec<Edit>, E>,
+    edits: &mut Replace<'_, E>,
 ) -> Result<Edited, E> {
     let mut edited = Edited { text: text.to_owned(), edits: 0, lost: 0 };
     let mut waiting = compatible(sites);

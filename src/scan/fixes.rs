@@ -97,13 +97,11 @@ fn refuse_new_errors(
         *known.entry(finding.code.clone()).or_default() += 1;
     }
     for finding in found(after).iter().filter(is_error) {
-        match known.get_mut(&finding.code).filter(|count| **count > 0) {
-            Some(count) => *count -= 1,
-            None => {
-                let (code, line) = (finding.code.clone(), finding.range.start.line + 1);
-                return Err(NotRewritten::NewError { code, line });
-            }
-        }
+        let Some(count) = known.get_mut(&finding.code).filter(|count| **count > 0) else {
+            let (code, line) = (finding.code.clone(), finding.range.start.line + 1);
+            return Err(NotRewritten::NewError { code, line });
+        };
+        *count -= 1;
     }
     Ok(())
 }

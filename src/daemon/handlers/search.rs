@@ -38,16 +38,16 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Search) 
         let sweep = Sweep::find(&project, &caller, &wish.paths, &|path| query.speaks_about(path));
         let searched = search(&project, &sweep, &query, deadline, wish.results_max);
         let is_measured = !sweep.has_named(&searched.looked.skipped);
-        written(Asked { elapsed_ms: ended(begun), ..asked }, &searched, is_measured, json)
+        written(&Asked { elapsed_ms: ended(begun), ..asked }, &searched, is_measured, json)
     });
     reply.await.unwrap_or_else(|| Reply::failed(super::REFUSED, "moai-ralph: internal error"))
 }
 
-fn written(asked: Asked, searched: &Searched, is_measured: bool, json: bool) -> Reply {
+fn written(asked: &Asked, searched: &Searched, is_measured: bool, json: bool) -> Reply {
     let stdout = if json {
-        format!("{:#}\n", report::json(&asked, searched))
+        format!("{:#}\n", report::json(asked, searched))
     } else {
-        report::text(&asked, searched)
+        report::text(asked, searched)
     };
     let document = asked.is_tool.then(|| tools::search(searched).into());
     let code = if is_measured { 0 } else { UNMEASURED };

@@ -48,7 +48,8 @@ fn calls(text: &str) -> Vec<Site> {
         for (end, byte) in text.bytes().enumerate().skip(at + 1) {
             depth += i32::from(byte == b'(') - i32::from(byte == b')');
             if depth == 0 {
-                sites.push(Site { bytes: at..end + 1, kept: vec![at + 2..end] });
+                let inside = at + 2..end;
+                sites.push(Site { bytes: at..end + 1, kept: Vec::from([inside]) });
                 break;
             }
         }
@@ -84,7 +85,8 @@ fn what_stands_in_no_kept_part_is_not_replaced_on_its_own() {
 
 #[test]
 fn a_place_that_an_inner_replacement_destroyed_is_counted_as_lost() {
-    let sites = vec![Site { bytes: 0..6, kept: vec![2..5] }, Site { bytes: 2..5, kept: vec![] }];
+    let site = |bytes, kept: Option<Range<usize>>| Site { bytes, kept: kept.into_iter().collect() };
+    let sites = vec![site(0..6, Some(2..5)), site(2..5, None)];
     let mut only_short = |_: &str, places: &[Range<usize>]| -> Result<Vec<Edit>, Endless> {
         Ok(places.iter().filter(|it| it.len() == 3).map(|it| edit(it.clone(), "-")).collect())
     };

@@ -205,7 +205,9 @@ fn collect_variables(node: &PatternNode, found: &mut Vec<(String, bool)>) {
         }
         PatternNode::MetaVar { .. } | PatternNode::Terminal { .. } => {}
         PatternNode::Internal { children, .. } => {
-            children.iter().for_each(|child| collect_variables(child, found));
+            for child in children {
+                collect_variables(child, found);
+            }
         }
     }
 }
