@@ -1,6 +1,7 @@
 //! Changes of many texts as one set: planned in memory, refused as a whole or made as a whole, and
 //! what they introduced. It must not know what decides about a text.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,7 +13,7 @@ use super::sweep::Sweep;
 use crate::base::change::{After, Change, ChangeSet};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
-use crate::base::finding::Finding;
+use crate::base::finding::{Finding, Severity, State};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use crate::base::path::RelPath;
@@ -209,8 +210,29 @@ impl Plan {
             gaps.extend(now.gap.map(|gap| ("scan".to_owned(), gap)));
         }
         gaps.dedup();
-        Outcome { delta: Delta::between(Some(&before), after), gaps, skipped: Vec::new() }
+        Outcome { delta: compared(&before, after), gaps, skipped: Vec::new() }
     }
+}
+
+/// What is new. A rewrite inside of what a finding speaks of changes the text that it is known by:
+/// where a rule lost a finding in a file, one more of the same rule there is that finding.
+fn compared(before: &[Finding], after: Vec<Finding>) -> Delta {
+    let mut delta = Delta::between(Some(before), after);
+    let found: BTreeSet<&str> = delta.now.iter().map(|finding| finding.id.as_str()).collect();
+    let mut lost: BTreeMap<(RelPath, String), usize> = BTreeMap::new();
+    for finding in before.iter().filter(|finding| !found.contains(finding.id.as_str())) {
+        *lost.entry((finding.path.clone(), finding.code.clone())).or_default() += 1;
+    }
+    for finding in delta.now.iter_mut().filter(|finding| finding.state == State::Introduced) {
+        let key = (finding.path.clone(), finding.code.clone());
+        let Some(count) = lost.get_mut(&key).filter(|count| **count > 0) else { continue };
+        *count -= 1;
+        finding.state = State::Existing;
+        if finding.severity > Severity::Hint {
+            delta.fixed = delta.fixed.saturating_sub(1);
+        }
+    }
+    delta
 }
 
 fn only_gap(cause: Cause, detail: &str) -> Outcome {
@@ -222,4 +244,35 @@ fn only_gap(cause: Cause, detail: &str) -> Outcome {
 fn protection(file: &Snapshot) -> Option<String> {
     let folder = foreign_folder(&file.path).map(|folder| format!("in {folder}/"));
     folder.or_else(|| is_generated(file.text.as_bytes()).then(|| "marked as generated".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::finding::fingerprint;
+    use crate::base::finding::tests::finding;
+
+    #[test]
+    fn a_finding_that_is_rewritten_inside_stays_and_one_more_of_its_rule_is_new() {
+        let found = |anchors: &[(&str, &str)]| {
+            let mut found: Vec<Finding> = (0..)
+                .zip(anchors)
+                .map(|(line, (code, anchor))| Finding {
+                    anchor: (*anchor).to_owned(),
+                    ..finding("a.py", line, code)
+                })
+                .collect();
+            fingerprint(&mut found);
+            found
+        };
+        let check = |before: &[(&str, &str)], after: &[(&str, &str)], new: usize, fixed: usize| {
+            let delta = compared(&found(before), found(after));
+            let introduced = delta.in_state(State::Introduced).count();
+            assert_eq!((introduced, delta.fixed), (new, fixed), "{before:?} {after:?}");
+        };
+        check(&[("x", "f(a)")], &[("x", "f(b)")], 0, 0);
+        check(&[("x", "f(a)")], &[("x", "f(a)"), ("x", "f(b)")], 1, 0);
+        check(&[("x", "f(a)"), ("y", "g")], &[("x", "f(b)")], 0, 1);
+        check(&[("x", "f(a)")], &[("y", "f(a)")], 1, 1);
+    }
 }

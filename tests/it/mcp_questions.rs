@@ -194,13 +194,13 @@ fn what_a_rename_introduced_is_no_error_of_the_tool() {
 }
 
 #[test]
-fn only_a_rename_writes_and_says_so() {
+fn only_rename_and_rewrite_write_and_say_so() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);
     let list = client.call("tools/list", &json!({}));
     for tool in list["result"]["tools"].as_array().expect("a list of tools") {
         let hints = &tool["annotations"];
-        let writes = tool["name"] == "rename";
+        let writes = tool["name"] == "rename" || tool["name"] == "rewrite";
         assert_eq!(
             (&hints["readOnlyHint"], &hints["destructiveHint"]),
             (&json!(!writes), &json!(writes))
@@ -212,7 +212,8 @@ fn only_a_rename_writes_and_says_so() {
 
 #[test]
 fn each_tool_is_switched_on_by_its_name() {
-    for name in ["diagnostics", "references", "definition", "hover", "rename"] {
+    let names = ["diagnostics", "references", "definition", "hover", "rename"];
+    for name in names.into_iter().chain(["scan", "search_code", "rewrite"]) {
         let mut sandbox = Sandbox::new();
         sandbox.set("MOAI_RALPH_MCP_TOOLS", format!("[{name}]"));
         let mut client = Client::start(&sandbox);

@@ -398,24 +398,7 @@ fn a_tool_call_that_makes_no_sense_is_an_error_that_helps() {
     client.end();
 }
 
-#[test]
-fn only_the_tool_that_writes_says_so() {
-    let sandbox = project();
-    let mut client = Client::start(&sandbox);
-    let list = client.call("tools/list", &json!({}));
-    let hints = |name: &str| {
-        let tools = list["result"]["tools"].as_array().expect("a list");
-        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
-        let hints = &tool["annotations"];
-        (hints["readOnlyHint"] == true, hints["destructiveHint"] == true)
-    };
-    assert_eq!(hints("scan"), (true, false));
-    assert_eq!(hints("search_code"), (true, false));
-    assert_eq!(hints("rewrite"), (false, true));
-    client.end();
-}
-
-/// Rules of one's own in a folder: a safe fix, one that is not called so, and one that does harm.
+/// Rules of one's own in a folder: a safe fix, and one that is not called so.
 fn fix_rules(sandbox: &Sandbox) {
     let rule = |id: &str, pattern: &str, fix: &str, more: &str| {
         let head = format!("id: {id}\nlanguage: python\nseverity: warning\nmessage: use {fix}\n");
@@ -442,7 +425,8 @@ fn fixes_are_a_diff_until_they_are_applied_and_only_safe_ones_are_made() {
 
     let output = sandbox.run(&[&scan[..], &["--apply"]].concat());
     assert_eq!(output.code, 0, "{output:#?}");
-    assert!(output.stdout.contains("4 edits in 2 files written; nothing introduced; fixed 4\n"));
+    let written = "4 edits in 2 files written; nothing introduced; fixed 4\n";
+    assert!(output.stdout.ends_with(written), "{output:#?}");
     assert_eq!(sandbox.read("a.py"), "emit(1)\nprint('🦀', emit(x, emit(y)))\n");
     assert_eq!(sandbox.read("src/b.py"), "\u{feff}def f():\r\n    emit('한')\r\n");
     let output = sandbox.run(&[&scan[..], &["--apply", "--unsafe-fixes", "--json"]].concat());

@@ -49,6 +49,9 @@ impl Template {
 
     /// The places of a text that would be replaced, and their parts that stay.
     pub(in crate::scan) fn sites(&self, pattern: &Pattern, text: &str) -> Result<Vec<Site>, Gap> {
+        if !pattern.may_match(text) {
+            return Ok(Vec::new());
+        }
         let tree = parse(text, pattern.language)?;
         let site = |found: NodeMatch<'_, Document>| {
             let captured = pattern.captured(found.get_env()).into_iter();

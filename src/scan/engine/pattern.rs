@@ -101,12 +101,20 @@ impl Pattern {
     /// Every place in a text, in the order of their start, outer before inner. The error is why
     /// the text cannot be searched.
     pub(in crate::scan) fn places(&self, text: &str) -> Result<Vec<Place>, Gap> {
+        if !self.may_match(text) {
+            return Ok(Vec::new());
+        }
         let tree = parse(text, self.language)?;
         let place = |found: NodeMatch<'_, Document>| Place {
             bytes: found.range(),
             variables: self.captured(found.get_env()),
         };
         Ok(tree.root().find_all(&self.matcher).map(place).collect())
+    }
+
+    /// Whether a text holds the pattern's longest word. Most do not, and parsing takes longest.
+    pub(super) fn may_match(&self, text: &str) -> bool {
+        text.contains(&*self.matcher.fixed_string())
     }
 
     pub(super) fn captured(&self, env: &MetaVarEnv<'_, Document>) -> Vec<Variable> {

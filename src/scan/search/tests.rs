@@ -114,11 +114,13 @@ const PATTERN_BYTES: usize = crate::base::limits::PATTERN_BYTES_MAX;
 #[test]
 fn a_text_that_cannot_be_searched_has_a_reason() {
     let query = Query::new("f($A)", &words("python")).expect("a valid pattern");
-    let deep = format!("{}1{}", "(".repeat(100_000), ")".repeat(100_000));
+    let deep = format!("{}f(1){}", "(".repeat(100_000), ")".repeat(100_000));
     let gap = query.find(&path("python"), &deep, 1).expect_err("too deep");
     assert!(gap.detail.contains("nested deeper"), "{gap}");
     let text = "f(1)\ndef )(\nf(2)\n";
     let (hits, _) = query.find(&path("python"), text, 100).expect("partly parsed");
+    let other = deep.replace('f', "g");
+    assert_eq!(query.find(&path("python"), &other, 1).map(|it| it.1), Ok(0), "no f in it");
     assert_eq!(hits.first().map(|hit| hit.text.as_str()), Some("f(1)"));
 }
 
