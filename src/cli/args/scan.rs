@@ -34,7 +34,7 @@ pub(in crate::cli) struct ScanArgs {
     #[arg(long)]
     pub(in crate::cli) include_sensitive: bool,
     /// Show as a diff what the rules would put in place of what they find
-    #[arg(long, conflicts_with = "stdin")]
+    #[arg(long, conflicts_with_all = ["stdin", "baseline", "write_baseline"])]
     pub(in crate::cli) fix: bool,
     /// Write the fixes to all files, or to none
     #[arg(long, requires = "fix")]

@@ -9,7 +9,7 @@ use crate::base::limits::FIX_SECS_MAX;
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::handlers::rewrite::{SCHEMA, written};
-use crate::daemon::handlers::{asked, ended, no_reply};
+use crate::daemon::handlers::{INVALID, asked, ended, no_reply};
 use crate::daemon::project::Project;
 use crate::daemon::rewriting::{Plan, plan};
 use crate::daemon::sweep::Sweep;
@@ -27,7 +27,10 @@ pub(super) async fn handle(
     begun: Instant,
 ) -> Reply {
     let mut asked = asked("scan", project, caller);
-    let json = wished.format != Format::Text;
+    let json = wished.format == Format::Json;
+    if !json && wished.format != Format::Text {
+        return Reply::failed(INVALID, "moai-ralph: --fix is written as text or json");
+    }
     let fixed = fixed(engine, caller, project, wished, begun).await;
     asked.elapsed_ms = ended(begun);
     match fixed {
