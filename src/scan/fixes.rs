@@ -42,7 +42,7 @@ pub fn fix(
     text: &str,
     trust: Trust,
 ) -> Result<Fixed, NotRewritten> {
-    let language = Language::of(path).filter(|_| rules.handles(path));
+    let language = rules.language_of(path).filter(|_| rules.handles(path));
     let Some(language) = language else { return Ok(Fixed::default()) };
     let edited = edits::to_fixpoint(text, &mut |text: &str| {
         let (made, _) = round(rules, (path, language), text, trust)?;

@@ -12,7 +12,7 @@ use crate::daemon::sweep::Sweep;
 use crate::report::answers::{Asked, No};
 use crate::report::rewrite::{self as report, Rewritten};
 use crate::report::tools;
-use crate::scan::{RuleSet, search as patterns};
+use crate::scan::search as patterns;
 use crate::wire::control::{Caller, Reply, Rewrite};
 
 pub(super) const SCHEMA: &str = "moai-ralph/rewrite@1";
@@ -61,7 +61,7 @@ async fn rewrite(
     let internal = || No::Refused { kind: "internal", reason: "internal error".to_owned() };
     let (mut rewritten, plan, is_measured) = planned.await.unwrap_or_else(|| Err(internal()))?;
     if apply && !rewritten.files.is_empty() {
-        rewritten.outcome = Some(plan.make(engine, project, RuleSet::built_in()).await?);
+        rewritten.outcome = Some(plan.make(engine, project, Arc::clone(&project.rules)).await?);
     }
     Ok((rewritten, is_measured))
 }
