@@ -2,7 +2,6 @@
 //! what they introduced. It must not know what decides about a text.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -172,15 +171,12 @@ impl Plan {
     }
 
     /// Makes all changes, or none, and says what the scan finds that it did not find before.
-    pub(super) async fn make<R>(
+    pub(super) async fn make(
         self,
         engine: &Arc<Engine>,
         project: &Project,
-        rules: R,
-    ) -> Result<Outcome, No>
-    where
-        R: Deref<Target = RuleSet> + Send + 'static,
-    {
+        rules: Arc<RuleSet>,
+    ) -> Result<Outcome, No> {
         match changes::apply(engine, project, self.set()).await {
             Some(Ok(())) => {}
             Some(Err(error)) => return Err(refused("not_written", error.to_string())),

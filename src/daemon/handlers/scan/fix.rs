@@ -45,8 +45,7 @@ struct Planned {
     held: usize,
     /// Whether every file was looked through that was asked for by its name.
     is_measured: bool,
-    /// The rules of the folders that were named.
-    own: Option<Box<RuleSet>>,
+    rules: Arc<RuleSet>,
 }
 
 /// What was fixed, and whether every file was looked through that was asked for by its name.
@@ -66,14 +65,11 @@ async fn fixed(
         })
     };
     let internal = || No::Refused { kind: "internal", reason: "internal error".to_owned() };
-    let Planned { plan, held, is_measured, own } =
+    let Planned { plan, held, is_measured, rules } =
         planned.await.unwrap_or_else(|| Err(internal()))?;
     let mut fixed = Rewritten { held, ..plan.described(Vec::new()) };
     if apply && !fixed.files.is_empty() {
-        fixed.outcome = Some(match own {
-            Some(own) => plan.make(engine, project, own).await?,
-            None => plan.make(engine, project, Arc::clone(&project.rules)).await?,
-        });
+        fixed.outcome = Some(plan.make(engine, project, rules).await?);
     }
     Ok((fixed, is_measured))
 }
@@ -84,21 +80,21 @@ fn planned(
     wished: &Scan,
     begun: Instant,
 ) -> Result<Planned, No> {
-    let own = named_rules(project, caller, wished).map_err(No::Invalid)?;
-    let rules = own.as_ref().unwrap_or(&*project.rules);
+    let named = named_rules(project, caller, wished).map_err(No::Invalid)?;
+    let rules = named.map_or_else(|| Arc::clone(&project.rules), Arc::new);
     let unlisted = |reason| No::Refused { kind: "unreadable", reason };
     let Found { files, mut skipped, excluded, .. } =
-        find(project, caller, rules, wished).map_err(unlisted)?;
+        find(project, caller, &rules, wished).map_err(unlisted)?;
     skipped.extend(excluded);
     let sweep = Sweep::of(project, caller, &wished.paths, (files, skipped));
     let trust = if wished.unsafe_fixes { Trust::Any } else { Trust::Safe };
     let held = AtomicUsize::new(0);
     let editor = |path: &RelPath, text: &str| {
-        let fixed = fix(rules, path, text, trust)?;
+        let fixed = fix(&rules, path, text, trust)?;
         held.fetch_add(fixed.held, Ordering::Relaxed);
         Ok(fixed.edited)
     };
     let plan = plan(project, &sweep, begun + Duration::from_secs(FIX_SECS_MAX), &editor)?;
     let is_measured = !sweep.has_named(&plan.skipped);
-    Ok(Planned { plan, held: held.into_inner(), is_measured, own: own.map(Box::new) })
+    Ok(Planned { plan, held: held.into_inner(), is_measured, rules })
 }
