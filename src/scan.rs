@@ -98,7 +98,11 @@ pub fn scan_metered(
     let file = Scanned { rules, path, text, hash, lines: LineIndex::new(text) };
     let (mut findings, mut gap) = file.part(language, 0..text.len(), tried);
     gap = gap.or_else(|| rules.rule_gap(language));
-    for part in rules.config.injector.parts(language, text) {
+    let parts = rules.config.injector.parts(language, text).unwrap_or_else(|unseen| {
+        gap.get_or_insert(unseen);
+        Vec::new()
+    });
+    for part in parts {
         let (more, part_gap) = file.part(part.language, part.bytes, tried);
         findings.extend(more);
         gap = gap.or(part_gap).or_else(|| rules.rule_gap(part.language));

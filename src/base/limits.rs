@@ -7,6 +7,9 @@ pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 pub const WALK_FILES_MAX: usize = 200_000;
 /// Deepest syntax tree that is scanned; matching recurses along the tree.
 pub const TREE_DEPTH_MAX: usize = 500;
+/// Deepest nesting of brackets in a text that is parsed; some parsers take minutes for more, and
+/// its tree would be too deep.
+pub const BRACKETS_DEPTH_MAX: usize = 1_000;
 /// Largest hook input accepted on stdin (contract section 3).
 pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Longest context text handed to the host, in characters. The host moves anything above 10,000

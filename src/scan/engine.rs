@@ -30,7 +30,7 @@ use super::edits::Edit;
 use super::language::Language;
 use super::rules::RuleInfo;
 use crate::base::finding::Severity;
-use crate::base::limits::TREE_DEPTH_MAX;
+use crate::base::limits::{BRACKETS_DEPTH_MAX, TREE_DEPTH_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 
@@ -88,19 +88,16 @@ impl Engine {
         if !has_marker && active.rules.iter().all(Option::is_none) {
             return (Vec::new(), None);
         }
-        let Ok(document) = Document::try_new(text, Grammar::from(self.language)) else {
-            return (Vec::new(), Some(unparsed(self.language)));
+        let tree = match parse(self.language, text) {
+            Ok(tree) => tree,
+            Err(gap) => return (Vec::new(), Some(gap)),
         };
-        let tree = AstGrep::doc(document);
         match table.walk(&tree, &active, has_marker) {
             Ok(walk) => {
                 let gap = is_unparsed(&tree).then(|| unparsed(self.language));
                 (matches_of(table, &tree, &active, walk, tried), gap)
             }
-            Err(TooDeep) => {
-                let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
-                (Vec::new(), Some(Gap::new(Cause::Skipped, detail)))
-            }
+            Err(TooDeep) => (Vec::new(), Some(too_deep())),
         }
     }
 
@@ -145,6 +142,33 @@ fn matches_of<'t>(
         edit: None,
     }));
     matches
+}
+
+/// Parses a text, unless its brackets tell that its tree would be too deep.
+fn parse(language: Language, text: &str) -> Result<AstGrep<Document>, Gap> {
+    if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
+        return Err(too_deep());
+    }
+    let document = Document::try_new(text, Grammar::from(language));
+    document.map(AstGrep::doc).map_err(|_| unparsed(language))
+}
+
+/// Whether more brackets are open at once. Those in strings and comments count as well, which many
+/// would have to be open to make a difference.
+fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > depth_max
+    })
+}
+
+fn too_deep() -> Gap {
+    Gap::new(Cause::Skipped, format!("code nested deeper than {TREE_DEPTH_MAX} levels"))
 }
 
 fn unparsed(language: Language) -> Gap {

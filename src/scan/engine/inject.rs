@@ -9,10 +9,11 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
-use super::Document;
 use super::compile::chain;
 use super::grammar::Grammar;
-use super::matching::for_each_node;
+use super::matching::{TooDeep, for_each_node};
+use super::{Document, is_unparsed, parse, too_deep, unparsed};
+use crate::base::verdict::Gap;
 use crate::scan::language::Language;
 
 /// A part of a text that is in another language.
@@ -67,18 +68,17 @@ impl Injector {
         languages
     }
 
-    /// The parts of a text. One that is too deep to be looked through has none: what scans it says
-    /// so.
-    pub(in crate::scan) fn parts(&self, host: Language, text: &str) -> Vec<Part> {
+    /// The parts of a text, or why they cannot be found.
+    pub(in crate::scan) fn parts(&self, host: Language, text: &str) -> Result<Vec<Part>, Gap> {
         let grammar = Grammar::from(host);
         let is_own = self.own.iter().any(|it| it.host == host);
         if grammar.injectable_languages().is_none() && !is_own {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let Ok(document) = Document::try_new(text, grammar) else { return Vec::new() };
-        let tree = AstGrep::doc(document);
-        if for_each_node(&tree, |_| {}).is_err() {
-            return Vec::new();
+        let tree = parse(host, text)?;
+        for_each_node(&tree, |_| {}).map_err(|TooDeep| too_deep())?;
+        if is_unparsed(&tree) {
+            return Err(unparsed(host));
         }
         let brought = grammar.extract_injections(tree.root()).into_iter();
         let mut parts: Vec<Part> = brought
@@ -95,7 +95,7 @@ impl Injector {
             parts.extend(injection.parts(&tree));
         }
         parts.retain(|part| !is_data(text, part));
-        parts
+        Ok(parts)
     }
 }
 
