@@ -130,8 +130,7 @@ pub(in crate::scan) struct Broken {
 
 /// Counts the syntax errors of a text. The error is why nobody can.
 pub(in crate::scan) fn broken(text: &str, language: Language) -> Result<Broken, Gap> {
-    let document = Document::try_new(text, Grammar::from(language));
-    let tree = document.map(AstGrep::doc).map_err(|_| unparsed(language))?;
+    let tree = parse(language, text)?;
     if !tree.root().get_inner_node().has_error() {
         return Ok(Broken { count: 0, line: None });
     }

@@ -137,12 +137,8 @@ impl Pattern {
 
 /// A text's tree; the error is why it cannot be matched.
 pub(super) fn parse(text: &str, language: Language) -> Result<AstGrep<Document>, Gap> {
-    let document = Document::try_new(text, Grammar::from(language));
-    let tree = document.map(AstGrep::doc).map_err(|_| unparsed(language))?;
-    if for_each_node(&tree, |_| {}).is_err() {
-        let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
-        return Err(Gap::new(Cause::Skipped, detail));
-    }
+    let tree = super::parse(language, text)?;
+    for_each_node(&tree, |_| {}).map_err(|TooDeep| too_deep())?;
     if is_unparsed(&tree) { Err(unparsed(language)) } else { Ok(tree) }
 }
 
