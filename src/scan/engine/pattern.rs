@@ -10,11 +10,11 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
 use super::grammar::Grammar;
-use super::matching::for_each_node;
-use super::{Document, is_unparsed, unparsed};
+use super::matching::{TooDeep, for_each_node};
+use super::{Document, is_unparsed, too_deep, unparsed};
 use crate::base::limits::{PATTERN_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::text::LineIndex;
-use crate::base::verdict::{Cause, Gap};
+use crate::base::verdict::Gap;
 use crate::scan::language::Language;
 
 /// A pattern that can match something.
