@@ -22,7 +22,7 @@ mod trials;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use self::engine::Match;
+use self::engine::{Match, UNUSED_SUPPRESSION};
 pub use self::facts::RuleFacts;
 pub use self::kept::Kept;
 use self::language::Language;
@@ -150,7 +150,9 @@ impl Scanned<'_> {
                 ..Finding::new(SENSOR, &found.id, found.severity, at, &found.message)
             }
         };
-        (matches.into_iter().map(to_finding).collect(), gap)
+        let tells_unused = self.rules.tells_unused_suppressions();
+        let is_told = |found: &Match| tells_unused || found.id != UNUSED_SUPPRESSION;
+        (matches.into_iter().filter(is_told).map(to_finding).collect(), gap)
     }
 }
 

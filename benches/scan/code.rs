@@ -24,11 +24,6 @@ pub(crate) const ALL: &[CodeBase] = &[
     CodeBase { name: "Go's library", lay: lay_go },
 ];
 
-/// Those that are small enough for a test.
-pub(crate) fn small() -> &'static [CodeBase] {
-    &ALL[..3]
-}
-
 impl CodeBase {
     /// Lays it below a project's folder.
     pub(crate) fn lay(&self, project: &Path) {
@@ -38,7 +33,7 @@ impl CodeBase {
 
 const DJANGO_SOURCES: Download = Download {
     file: "django-5.2.8.tar.gz",
-    hash: "",
+    hash: "3d0e7f7c178f495e2d8966a78bda34a987ce9e8fa127cfef65efba7cb94524de",
     fetch: &[
         "python3",
         "-m",

@@ -19,8 +19,8 @@ use program::Program;
 /// Rule, path, and the byte range of a finding.
 pub(crate) type Place = (String, String, usize, usize);
 
-/// What was found. A rule may match a node and its only child, which lie at the same place; the scan
-/// says so once, so that repetitions do not count.
+/// What was found. A rule may match a node and its only child, which lie at the same place; the
+/// scan says so once, so that repetitions do not count.
 pub(crate) type Places = BTreeSet<Place>;
 
 /// What the comparison of one code base says.

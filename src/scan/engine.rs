@@ -26,6 +26,7 @@ use self::grammar::Grammar;
 pub(super) use self::inject::Injector;
 use self::matching::{Active, Table, TooDeep, Walk};
 use self::prefilter::{Hits, Prefilter};
+pub(super) use self::suppress::UNUSED as UNUSED_SUPPRESSION;
 use super::edits::Edit;
 use super::language::Language;
 use super::rules::RuleInfo;
@@ -83,9 +84,9 @@ impl Engine {
     ) -> (Vec<Match>, Option<Gap>) {
         let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
         let hits = prefilter.read(text);
-        let active = Active { rules: self.rules_for(path, prefilter, &hits), prefilter, hits };
+        let active = self.active(path, prefilter, &hits);
         let has_marker = text.contains(suppress::MARKER);
-        if !has_marker && active.rules.iter().all(Option::is_none) {
+        if !has_marker && active.iter().all(Option::is_none) {
             return (Vec::new(), None);
         }
         let tree = match parse(self.language, text) {
@@ -101,17 +102,16 @@ impl Engine {
         }
     }
 
-    /// The rules that speak about this path and may match in the text, by number.
-    fn rules_for(
-        &self,
-        path: &RelPath,
-        prefilter: &Prefilter,
-        hits: &Hits,
-    ) -> Vec<Option<&RuleConfig<Grammar>>> {
+    /// The rules that speak about this path and may match in the text.
+    fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &Hits) -> Active<'_> {
         let numbered = self.rules.iter().enumerate();
-        let may_match = numbered
-            .map(|(number, rule)| (rule, prefilter.may_match(number, hits) && rule.admits(path)));
-        may_match.map(|(rule, may)| rule.config().ok().filter(|_| may)).collect()
+        let one = |(number, rule): (usize, &'_ Arc<Rule>)| {
+            (prefilter.may_match(number, hits) && rule.admits(path))
+                .then(|| prefilter.anchors(number, hits))
+        };
+        let anchors = numbered.map(one);
+        let rules = self.rules.iter().map(|rule| rule.config().ok());
+        rules.zip(anchors).map(|(rule, anchors)| Some((rule?, anchors?))).collect()
     }
 }
 
@@ -135,7 +135,7 @@ fn matches_of<'t>(
     let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
     let suppressions = table.try_all(tree, active, walk, found, tried);
     matches.extend(suppressions.unused().map(|bytes| Match {
-        id: suppress::UNUSED.to_owned(),
+        id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
         message: UNUSED_MESSAGE.to_owned(),
         bytes,

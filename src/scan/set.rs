@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use serde_json::Value;
 
 use super::builtin;
-use super::engine::{Engine, Rule, Utils};
+use super::engine::{Engine, Rule, UNUSED_SUPPRESSION, Utils};
 use super::language::Language;
 use super::project::ScanConfig;
 use super::rules::{self, Fault, RuleSpec};
@@ -186,7 +186,8 @@ impl RuleSet {
         let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
         let named = disabled.chain(self.severities.keys().map(|id| ("scan.severity", id)));
         let unknown = |(_, id): &(&str, &String)| {
-            self.has_built_in && !built_in.contains(id.as_str()) && !own.contains(*id)
+            let is_rule = built_in.contains(id.as_str()) || own.contains(*id);
+            self.has_built_in && !is_rule && *id != UNUSED_SUPPRESSION
         };
         let fault = |(option, id): (&str, &String)| {
             let reason = format!("no rule has the id `{id}`");
@@ -194,6 +195,12 @@ impl RuleSet {
         };
         let faults: Vec<Fault> = named.filter(unknown).map(fault).collect();
         self.faults.extend(faults);
+    }
+
+    /// Whether comments that suppress nothing are told, as the options have it.
+    pub(super) fn tells_unused_suppressions(&self) -> bool {
+        let is_off = self.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
+        !is_off && !self.disabled.contains(UNUSED_SUPPRESSION)
     }
 
     /// The rule with the severity that the options give it.

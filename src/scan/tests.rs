@@ -109,6 +109,23 @@ fn a_comment_suppresses_the_rule_it_names_and_no_other() {
 }
 
 #[test]
+fn a_comment_that_suppresses_nothing_is_told_unless_that_is_switched_off() {
+    let text = "# ast-grep-ignore: py-eval\nx = 1\n\n# ast-grep-ignore: py-eval\neval(x)\n";
+    let found = outcome(RuleSet::built_in(), "a.py", text).findings;
+    let [comment] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!((comment.code.as_str(), comment.severity), ("unused-suppression", Severity::Hint));
+    assert_eq!((comment.range.start.line, comment.range.end.line), (0, 0));
+    let disabled = Sources {
+        built_in: true,
+        disabled: ["unused-suppression".to_owned()].into(),
+        ..Sources::default()
+    };
+    let quiet = RuleSet::new(disabled);
+    assert_eq!(quiet.broken(), []);
+    assert_eq!(outcome(&quiet, "a.py", text).findings, []);
+}
+
+#[test]
 fn one_rule_speaks_about_several_languages_under_one_id() {
     let text = "id: loud\nlanguages: [typescript, tsx, JavaScript]\nmessage: quiet\n\
                 rule: { pattern: shout($X) }\n";

@@ -25,7 +25,6 @@ mod raw_client;
 mod rename;
 mod rust;
 #[path = "../../benches/scan/sameness.rs"]
-#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod sameness;
 mod servers;
 #[path = "../it/support.rs"]

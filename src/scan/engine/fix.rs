@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use ast_grep_config::RuleConfig;
+use ast_grep_core::NodeMatch;
 use ast_grep_core::language::Language as _;
 use ast_grep_core::replacer::{Replacer as _, TemplateFix};
-use ast_grep_core::NodeMatch;
 
+use super::Document;
 use super::grammar::Grammar;
 use super::pattern::{Pattern, parse};
-use super::Document;
 use crate::base::limits::PATTERN_BYTES_MAX;
 use crate::base::text::LineIndex;
 use crate::base::verdict::Gap;

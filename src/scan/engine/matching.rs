@@ -8,7 +8,7 @@ use ast_grep_core::{AstGrep, Doc, Matcher as _, NodeMatch};
 
 use super::Document;
 use super::grammar::Grammar;
-use super::prefilter::{Hits, Prefilter};
+use super::prefilter::Anchors;
 use super::suppress::{self, Suppressions};
 use crate::base::limits::TREE_DEPTH_MAX;
 
@@ -35,13 +35,9 @@ pub(super) struct Walk<'t> {
 #[derive(Debug)]
 pub(super) struct TooDeep;
 
-/// The rules that may match in one text.
-pub(super) struct Active<'r> {
-    /// By number; those that do not speak about the path or cannot match are missing.
-    pub(super) rules: Vec<Option<&'r RuleConfig<Grammar>>>,
-    pub(super) prefilter: &'r Prefilter,
-    pub(super) hits: Hits,
-}
+/// The rules that may match in one text, by number; those that do not speak about the path or
+/// cannot match are missing.
+pub(super) type Active<'r> = Vec<Option<(&'r RuleConfig<Grammar>, Option<Anchors>)>>;
 
 impl Table {
     /// Makes the table of these rules, which are known by their place in the list.
@@ -70,7 +66,7 @@ impl Table {
         active: &Active<'_>,
         with_comments: bool,
     ) -> Result<Walk<'t>, TooDeep> {
-        let is_active = |rules: &Vec<usize>| rules.iter().any(|rule| active.rules[*rule].is_some());
+        let is_active = |rules: &Vec<usize>| rules.iter().any(|rule| active[*rule].is_some());
         let wanted: Vec<bool> = self.by_kind.iter().map(is_active).collect();
         let mut walk = Walk { candidates: Vec::new(), comments: Vec::new() };
         for_each_node(tree, |node| {
@@ -102,8 +98,8 @@ impl Table {
         for (node, slot) in walk.candidates {
             let (bytes, line) = (node.byte_range(), node.start_position().row);
             for number in &self.by_kind[slot] {
-                let Some(rule) = active.rules[*number] else { continue };
-                if !active.prefilter.may_match_at(*number, &active.hits, &bytes) {
+                let Some((rule, anchors)) = &active[*number] else { continue };
+                if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
                     continue;
                 }
                 let place = rule.matcher.match_node(tree.adopt(node));

@@ -8,6 +8,7 @@
 //! holds no match.
 
 mod derive;
+mod keywords;
 mod pattern;
 mod regex;
 
@@ -102,20 +103,48 @@ impl Prefilter {
         self.search.is_none() || self.needs[rule].holds(&is_there)
     }
 
-    /// Whether a rule that may match in the text may match a node with this place.
-    pub(super) fn may_match_at(&self, rule: usize, hits: &Hits, bytes: &Range<usize>) -> bool {
-        let is_there = |word: Sought| {
-            let length = self.words[word.number].0.len();
-            !word.inside || is_within(&hits.starts[word.number], length, bytes)
-        };
-        self.search.is_none() || self.needs[rule].holds(&is_there)
+    /// Where in the text the rule's matches are; `None` when they may be anywhere.
+    pub(super) fn anchors(&self, rule: usize, hits: &Hits) -> Option<Anchors> {
+        self.search.as_ref()?;
+        let mut places = self.places(self.needs.get(rule)?, hits)?;
+        places.sort_unstable_by_key(|place| place.start);
+        Some(Anchors(places))
+    }
+
+    /// Places one of which lies in every match; the fewest that can be told.
+    fn places(&self, need: &Need<Sought>, hits: &Hits) -> Option<Vec<Range<usize>>> {
+        let is_there = |word: Sought| !hits.starts[word.number].is_empty();
+        match need {
+            Need::Word(Sought { number, inside: true }) => {
+                let length = self.words[*number].0.len();
+                let starts = hits.starts[*number].iter();
+                Some(starts.map(|start| *start..start + length).collect())
+            }
+            Need::Word(_) | Need::Nothing => None,
+            Need::All(all) => {
+                let each = all.iter().filter_map(|need| self.places(need, hits));
+                each.min_by_key(Vec::len)
+            }
+            Need::Any(any) => {
+                // What cannot be in this text is in no match either.
+                let possible = any.iter().filter(|need| need.holds(&is_there));
+                let each: Option<Vec<_>> = possible.map(|need| self.places(need, hits)).collect();
+                Some(each?.concat())
+            }
+        }
     }
 }
 
-/// Whether one of the occurrences lies within the place.
-fn is_within(starts: &[usize], length: usize, bytes: &Range<usize>) -> bool {
-    let first = starts.partition_point(|start| *start < bytes.start);
-    starts.get(first).is_some_and(|start| start + length <= bytes.end)
+/// Places in one text, by their start.
+pub(super) struct Anchors(Vec<Range<usize>>);
+
+impl Anchors {
+    /// Whether one of them lies within these bytes.
+    pub(super) fn is_any_in(&self, bytes: &Range<usize>) -> bool {
+        let first = self.0.partition_point(|place| place.start < bytes.start);
+        let mut near = self.0[first..].iter().take_while(|place| place.start < bytes.end);
+        near.any(|place| place.end <= bytes.end)
+    }
 }
 
 impl Need<Sought> {
@@ -143,6 +172,10 @@ fn numbered(need: Need, numbers: &mut HashMap<(Vec<u8>, bool), usize>) -> Need<S
     }
 }
 
+/// Words of one need, at most: what asks for one of very many is as good as everywhere, and of very
+/// many that must all be there some are enough.
+const WORDS_MAX: usize = 300;
+
 /// Shortest word that is worth a search, and the longest part of one that is sought, in bytes.
 const WORD_BYTES: Range<usize> = 3..64;
 
@@ -158,12 +191,13 @@ impl Need {
 
     /// That all of them hold.
     fn all(needs: impl IntoIterator<Item = Self>) -> Self {
-        let mut all: Vec<Self> = Vec::new();
+        let (mut all, mut words): (Vec<Self>, usize) = (Vec::new(), 0);
         for need in needs {
+            words += need.words();
             match need {
                 Self::Nothing => {}
+                _ if words > WORDS_MAX => words -= need.words(),
                 Self::All(inner) => all.extend(inner),
-                other if all.contains(&other) => {}
                 other => all.push(other),
             }
         }
@@ -176,16 +210,25 @@ impl Need {
 
     /// That one of them holds.
     fn any(needs: impl IntoIterator<Item = Self>) -> Self {
-        let mut any: Vec<Self> = Vec::new();
+        let (mut any, mut words): (Vec<Self>, usize) = (Vec::new(), 0);
         for need in needs {
+            words += need.words();
             match need {
+                _ if words > WORDS_MAX => return Self::Nothing,
                 Self::Nothing => return Self::Nothing,
                 Self::Any(inner) => any.extend(inner),
-                other if any.contains(&other) => {}
                 other => any.push(other),
             }
         }
         if any.len() == 1 { any.remove(0) } else { Self::Any(any) }
+    }
+
+    fn words(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Word(_) => 1,
+            Self::All(each) | Self::Any(each) => each.iter().map(Self::words).sum(),
+        }
     }
 
     /// The same need of something that is elsewhere in the text.

@@ -14,7 +14,7 @@ use super::matching::RawNode;
 pub(super) const MARKER: &str = "ast-grep-ignore";
 
 /// The rule that speaks about comments which suppress nothing.
-pub(super) const UNUSED: &str = "unused-suppression";
+pub(in crate::scan) const UNUSED: &str = "unused-suppression";
 
 /// The suppressing comments of one text.
 #[derive(Default)]

@@ -18,6 +18,7 @@ const LAYERS: &[(u8, &[&str])] = &[
 
 /// Crate (or the beginning of crate names, with `*`) and the modules that may name it.
 const OWNERS: &[(&str, &[&str])] = &[
+    ("aho_corasick", &["scan::engine"]),
     ("ast_grep_*", &["scan::engine"]),
     ("async_lsp", &["editor"]),
     ("axum", &["dashboard"]),
@@ -29,6 +30,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("indicatif", &["cli"]),
     ("lsp_types", &["wire::lsp", "editor"]),
     ("notify", &["files"]),
+    ("regex_syntax", &["scan::engine"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
     ("serde_saphyr", &["config", "scan::rules"]),

@@ -1,21 +1,20 @@
 //! What a rule needs, from the rule as it was written.
 //!
 //! Every key of a rule object must hold, so that each adds to the need; a key that says nothing
-//! about the text (`kind`, `not`, `nthChild`, `range`) adds nothing.
+//! about the text (most of `kind`; `not`, `nthChild`, `range`) adds nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::Need;
 use super::pattern::Leaves;
-use super::regex;
+use super::{Need, keywords, regex};
 use crate::scan::engine::grammar::Grammar;
 
 /// What a rule needs.
 pub(in crate::scan::engine) fn need_of(rule: &Map<String, Value>, grammar: Grammar) -> Need {
     let utils = rule.get("utils").and_then(Value::as_object);
-    let mut reading = Reading { grammar, utils, open: Vec::new() };
+    let mut reading = Reading { grammar, utils, open: Vec::new(), known: HashMap::new() };
     let Some(matcher) = rule.get("rule").and_then(Value::as_object) else { return Need::Nothing };
     let mut needs = vec![reading.need(matcher)];
     let mut bound = HashSet::new();
@@ -35,6 +34,8 @@ struct Reading<'r> {
     utils: Option<&'r Map<String, Value>>,
     /// The utilities that are being read: one that leads to itself adds nothing.
     open: Vec<&'r str>,
+    /// What the utilities need that have been read: rules use them many times over.
+    known: HashMap<&'r str, Need>,
 }
 
 impl<'r> Reading<'r> {
@@ -46,6 +47,11 @@ impl<'r> Reading<'r> {
 
     fn need_of_key(&mut self, key: &str, value: &'r Value) -> Need {
         match key {
+            // Some languages do not care for the case of keywords.
+            "kind" => value
+                .as_str()
+                .and_then(keywords::of)
+                .map_or(Need::Nothing, |keyword| Need::text(keyword.as_bytes(), true)),
             "pattern" => Leaves::of(value, self.grammar).need(),
             "regex" => value.as_str().map_or(Need::Nothing, regex::need_of),
             "all" => Need::all(self.each(value)),
@@ -72,10 +78,14 @@ impl<'r> Reading<'r> {
         let Some(name) = value.as_str().filter(|name| !self.open.contains(name)) else {
             return Need::Nothing;
         };
+        if let Some(need) = self.known.get(name) {
+            return need.clone();
+        }
         let Some(util) = self.utils.and_then(|utils| utils.get(name)) else { return Need::Nothing };
         self.open.push(name);
         let need = self.need_of_one(util);
         self.open.pop();
+        self.known.insert(name, need.clone());
         need
     }
 

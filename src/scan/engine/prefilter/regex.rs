@@ -6,6 +6,9 @@ use regex_syntax::parse;
 
 use super::Need;
 
+/// Words that a match may begin with, at most; of more than that none is sought.
+const PREFIXES_MAX: usize = 100;
+
 /// What a `regex` key needs; nothing for an expression that does not parse.
 pub(super) fn need_of(regex: &str) -> Need {
     parse(regex).map_or(Need::Nothing, |hir| need_of_hir(&hir))
@@ -21,9 +24,12 @@ fn need_of_hir(hir: &Hir) -> Need {
         HirKind::Alternation(branches) => Need::any(branches.iter().map(need_of_hir)),
         HirKind::Concat(parts) => need_of_parts(parts),
     };
+    if matches!(needs, Need::Word(_)) {
+        return needs;
+    }
     // What a match begins with: the whole of it where the expression is a list of words, which the
     // parser has taken apart at their common letters.
-    let prefixes = Extractor::new().extract(hir);
+    let prefixes = Extractor::new().limit_total(PREFIXES_MAX).extract(hir);
     let Some(words) = prefixes.literals() else { return needs };
     let begins = Need::any(words.iter().map(|word| Need::text(word.as_bytes(), false)));
     let is_better = prefixes.is_exact() && begins != Need::Nothing;
@@ -83,5 +89,39 @@ fn letter_of_any_case(class: &Class) -> Option<u8> {
             u8::try_from(*lower).ok()
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::engine::prefilter::Prefilter;
+
+    /// What is sought is in the one texts and not in the others.
+    #[track_caller]
+    fn check(regex: &str, holding: &[&str], lacking: &[&str]) {
+        let prefilter = Prefilter::new(vec![need_of(regex)]);
+        let may_match = |text: &str| prefilter.may_match(0, &prefilter.read(text));
+        assert!(holding.iter().all(|text| may_match(text)), "{regex}: {holding:?}");
+        assert!(!lacking.iter().any(|text| may_match(text)), "{regex}: {lacking:?}");
+    }
+
+    #[test]
+    fn the_words_of_an_expression_are_sought() {
+        check("^(eval|exec)$", &["eval", "x.exec()"], &["value", "evil", "EVAL"]);
+        check("(?i)password", &["PassWord", "paſſword"], &["pass", ""]);
+        check("foo.*bar", &["foo and bar"], &["foo", "bar"]);
+        check("foo.*bar|baz+", &["foo and bar", "bazzz"], &["bar", "ba"]);
+        check(r"\bmd5\b", &["md5"], &["sha1"]);
+        check("(foo)?x", &["y"], &[]);
+        check("[a-z]+|eval", &["y"], &[]);
+        check("(", &["y"], &[]);
+    }
+
+    #[test]
+    fn very_many_words_are_not_sought() {
+        let words: Vec<String> = (100..900).map(|number| format!("{number}word")).collect();
+        check(&words.join("|"), &["y"], &[]);
+        check(&format!("needle.*({})", words.join("|")), &["needle"], &["y"]);
     }
 }

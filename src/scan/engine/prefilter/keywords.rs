@@ -1,0 +1,24 @@
+//! Kinds of nodes that begin with a keyword, in every language that has the kind.
+//!
+//! Where code is broken, the parser makes up a leaf without text only if the leaf completes a node.
+//! So the keywords here stand before something else in every node of their kind.
+
+/// Kind and keyword.
+const KEYWORDS: &[(&str, &str)] = &[
+    ("assert_statement", "assert"),
+    ("catch_clause", "catch"),
+    ("debugger_statement", "debugger"),
+    ("defer_statement", "defer"),
+    ("delete_expression", "delete"),
+    ("except_clause", "except"),
+    ("finally_clause", "finally"),
+    ("switch_statement", "switch"),
+    ("throw_statement", "throw"),
+    ("unsafe_block", "unsafe"),
+    ("with_statement", "with"),
+];
+
+/// The keyword that is in every node of a kind.
+pub(super) fn of(kind: &str) -> Option<&'static str> {
+    KEYWORDS.iter().find(|(it, _)| *it == kind).map(|(_, keyword)| *keyword)
+}
