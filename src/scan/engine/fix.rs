@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use ast_grep_config::RuleConfig;
+use ast_grep_core::NodeMatch;
 use ast_grep_core::language::Language as _;
 use ast_grep_core::replacer::{Replacer as _, TemplateFix};
-use ast_grep_core::{AstGrep, NodeMatch};
 
+use super::Document;
 use super::grammar::Grammar;
 use super::pattern::{Pattern, parse};
-use super::{Document, unparsed};
 use crate::base::limits::PATTERN_BYTES_MAX;
 use crate::base::text::LineIndex;
 use crate::base::verdict::Gap;
@@ -130,8 +130,7 @@ pub(in crate::scan) struct Broken {
 
 /// Counts the syntax errors of a text. The error is why nobody can.
 pub(in crate::scan) fn broken(text: &str, language: Language) -> Result<Broken, Gap> {
-    let document = Document::try_new(text, Grammar::from(language));
-    let tree = document.map(AstGrep::doc).map_err(|_| unparsed(language))?;
+    let tree = super::parse(language, text)?;
     if !tree.root().get_inner_node().has_error() {
         return Ok(Broken { count: 0, line: None });
     }

@@ -10,11 +10,11 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
 use super::grammar::Grammar;
-use super::matching::for_each_node;
-use super::{Document, is_unparsed, unparsed};
+use super::matching::{TooDeep, for_each_node};
+use super::{Document, is_unparsed, too_deep, unparsed};
 use crate::base::limits::{PATTERN_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::text::LineIndex;
-use crate::base::verdict::{Cause, Gap};
+use crate::base::verdict::Gap;
 use crate::scan::language::Language;
 
 /// A pattern that can match something.
@@ -137,12 +137,8 @@ impl Pattern {
 
 /// A text's tree; the error is why it cannot be matched.
 pub(super) fn parse(text: &str, language: Language) -> Result<AstGrep<Document>, Gap> {
-    let document = Document::try_new(text, Grammar::from(language));
-    let tree = document.map(AstGrep::doc).map_err(|_| unparsed(language))?;
-    if for_each_node(&tree, |_| {}).is_err() {
-        let detail = format!("code nested deeper than {TREE_DEPTH_MAX} levels");
-        return Err(Gap::new(Cause::Skipped, detail));
-    }
+    let tree = super::parse(language, text)?;
+    for_each_node(&tree, |_| {}).map_err(|TooDeep| too_deep())?;
     if is_unparsed(&tree) { Err(unparsed(language)) } else { Ok(tree) }
 }
 
