@@ -168,7 +168,7 @@ pub(super) fn parse(source: &str, text: &str) -> Parsed {
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let name = if is_only { stem.to_owned() } else { format!("{stem}-{index}") };
         match parse_document(source, &name, &document) {
-            Ok(Document::Rule(spec)) => parsed.specs.push(Arc::new(spec)),
+            Ok(Document::Rule(spec)) => parsed.specs.push(spec),
             Ok(Document::Foreign(rule)) => parsed.foreign.push(rule),
             Ok(Document::Empty) => {}
             Err(fault) => parsed.faults.push(fault),
@@ -179,7 +179,7 @@ pub(super) fn parse(source: &str, text: &str) -> Parsed {
 
 /// What a document turns out to be.
 enum Document {
-    Rule(RuleSpec),
+    Rule(Arc<RuleSpec>),
     Foreign(ForeignRule),
     Empty,
 }
@@ -237,7 +237,8 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<Document, Faul
         Err(reason) => return Err(Fault { reason, ..fault }),
     };
     let (source, info) = (source.to_owned(), rule_info(&body));
-    Ok(Document::Rule(RuleSpec { source, lines, id, languages, info, resolves, body }))
+    let spec = RuleSpec { source, lines, id, languages, info, resolves, body };
+    Ok(Document::Rule(Arc::new(spec)))
 }
 
 /// Reads YAML 1.2 (`on`, `off`, `yes` and `no` are words) into a value.

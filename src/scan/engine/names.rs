@@ -49,10 +49,10 @@ impl Names {
         let written: String = captured.split_whitespace().collect();
         let (first, rest) = first_part(&written);
         let is_any = |name: &str| qualified.iter().any(|it| it == name);
-        if let Some(module) = required(&first) {
+        if let Some(module) = required(first) {
             return is_any(&format!("{module}{rest}"));
         }
-        if let Some(meanings) = self.imported.get(&*first) {
+        if let Some(meanings) = self.imported.get(first) {
             return meanings.iter().any(|meaning| is_any(&format!("{meaning}{rest}")));
         }
         let from_wide = |package: &String| is_any(&format!("{package}.{written}"));
@@ -70,14 +70,13 @@ impl Names {
         match &*node.kind() {
             "import_statement" => {
                 for name in node.field_children("name") {
-                    match alias_of(&name) {
-                        Some((name, alias)) => self.add(&alias, name),
+                    if let Some((name, alias)) = alias_of(&name) {
+                        self.add(&alias, name);
+                    } else {
                         // `import a.b` brings `a`, and `a.b.c` is spelt out.
-                        None => {
-                            let text = name.text();
-                            let first = text.split('.').next().unwrap_or_default();
-                            self.add(first, first.to_owned());
-                        }
+                        let text = name.text();
+                        let first = text.split('.').next().unwrap_or_default();
+                        self.add(first, first.to_owned());
                     }
                 }
             }
