@@ -43,6 +43,9 @@ const FILE_SCANS: usize = 200;
 /// Threads of both.
 const THREADS: usize = 2;
 
+/// Prints what it measures, and says whether its budget is kept.
+type Section = fn(&Sandbox) -> bool;
+
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|it| it != "--bench").collect();
@@ -51,7 +54,7 @@ fn main() -> ExitCode {
     {
         return own::scan_project(Path::new(project), THREADS);
     }
-    let sections: [(&str, fn(&Sandbox) -> bool); 4] =
+    let sections: [(&str, Section); 4] =
         [("same", same), ("cold", cold), ("file", file), ("rules", rules)];
     let sandbox = Sandbox::new();
     let mut kept = true;

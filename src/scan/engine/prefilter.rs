@@ -53,8 +53,8 @@ struct Sought {
 /// The search for the words of a list of rules.
 pub(super) struct Prefilter {
     search: Option<AhoCorasick>,
-    /// The words by their number: bytes, and whether the case is free.
-    words: Vec<(Vec<u8>, bool)>,
+    /// The words by their number.
+    words: Vec<Plain>,
     /// What each rule needs, in the order of the rules.
     needs: Vec<Need<Sought>>,
 }
@@ -67,12 +67,9 @@ pub(super) struct Hits {
 impl Prefilter {
     /// The search for what these rules need. Without it no rule is ever left out.
     pub(super) fn new(needs: Vec<Need>) -> Self {
-        let mut numbers = HashMap::new();
-        let needs = needs.into_iter().map(|need| numbered(need, &mut numbers)).collect();
-        let mut words = vec![(Vec::new(), false); numbers.len()];
-        for (word, number) in numbers.drain() {
-            words[number] = word;
-        }
+        let (mut numbers, mut words) = (HashMap::new(), Vec::new());
+        let needs =
+            needs.into_iter().map(|need| numbered(need, &mut numbers, &mut words)).collect();
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .build(words.iter().map(|(bytes, _)| bytes));
@@ -158,15 +155,27 @@ impl Need<Sought> {
     }
 }
 
-fn numbered(need: Need, numbers: &mut HashMap<(Vec<u8>, bool), usize>) -> Need<Sought> {
-    let mut each = |needs: Vec<Need>| needs.into_iter().map(|one| numbered(one, numbers)).collect();
+/// A word's bytes, and whether the case is free.
+type Plain = (Vec<u8>, bool);
+
+/// The need by the numbers of its words; new words are put behind the others.
+fn numbered(
+    need: Need,
+    numbers: &mut HashMap<Plain, usize>,
+    words: &mut Vec<Plain>,
+) -> Need<Sought> {
+    let mut each =
+        |needs: Vec<Need>| needs.into_iter().map(|one| numbered(one, numbers, words)).collect();
     match need {
         Need::Nothing => Need::Nothing,
         Need::All(all) => Need::All(each(all)),
         Need::Any(any) => Need::Any(each(any)),
         Need::Word(Word { bytes, any_case, inside }) => {
-            let next = numbers.len();
-            let number = *numbers.entry((bytes, any_case)).or_insert(next);
+            let word = (bytes, any_case);
+            let number = *numbers.entry(word.clone()).or_insert(words.len());
+            if number == words.len() {
+                words.push(word);
+            }
             Need::Word(Sought { number, inside })
         }
     }

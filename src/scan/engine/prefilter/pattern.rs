@@ -43,11 +43,10 @@ impl Leaves {
     fn collect(&mut self, node: &PatternNode) {
         match node {
             PatternNode::Terminal { text, is_named: true, .. } => self.texts.push(text.clone()),
-            PatternNode::Terminal { .. } => {}
             PatternNode::MetaVar { meta_var: MetaVariable::Capture(name, true) } => {
                 self.bound.insert(name.clone());
             }
-            PatternNode::MetaVar { .. } => {}
+            PatternNode::Terminal { .. } | PatternNode::MetaVar { .. } => {}
             PatternNode::Internal { children, .. } => {
                 for child in children {
                     self.collect(child);
