@@ -43,7 +43,7 @@ pub(super) struct Engine {
     language: Language,
     pub(super) rules: Vec<Arc<Rule>>,
     /// Made when the first text comes.
-    ready: OnceLock<(Table, Prefilter)>,
+    prefilter: OnceLock<Prefilter>,
 }
 
 /// One match of one rule.
@@ -59,7 +59,7 @@ pub(super) struct Match {
 
 impl Engine {
     pub(super) fn new(language: Language, rules: Vec<Arc<Rule>>) -> Self {
-        Self { language, rules, ready: OnceLock::new() }
+        Self { language, rules, prefilter: OnceLock::new() }
     }
 
     /// What the findings of a rule carry.
@@ -83,7 +83,9 @@ impl Engine {
         text: &str,
         tried: &mut impl FnMut(&str),
     ) -> (Vec<Match>, Option<Gap>) {
-        let (table, prefilter) = self.ready.get_or_init(|| ready(self.language, &self.rules));
+        let need = |rule: &Arc<Rule>| rule.need();
+        let prefilter =
+            self.prefilter.get_or_init(|| Prefilter::new(self.rules.iter().map(need).collect()));
         let hits = prefilter.read(text);
         let active = self.active(path, prefilter, &hits);
         let has_marker = text.contains(suppress::MARKER);
@@ -94,31 +96,29 @@ impl Engine {
             Ok(tree) => tree,
             Err(gap) => return (Vec::new(), Some(gap)),
         };
-        let Ok(walk) = table.walk(&tree, &active, has_marker) else {
+        let table = Table::new(self.language.into(), &active);
+        let Ok(walk) = table.walk(&tree, has_marker) else {
             return (Vec::new(), Some(too_deep()));
         };
         let gap = is_unparsed(&tree).then(|| unparsed(self.language));
         let imports = Imports::new(&self.rules, self.language);
-        (matches_of(table, &tree, (&active, &imports), walk, tried), gap)
+        (matches_of(&table, &tree, (&active, &imports), walk, tried), gap)
     }
 
-    /// The rules that speak about this path and may match in the text.
+    /// The rules that speak about this path and may match in the text. Others are not even
+    /// compiled; those that cannot be know what is wrong with them.
     fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &Hits) -> Active<'_> {
-        let numbered = self.rules.iter().enumerate();
         let one = |(number, rule): (usize, &'_ Arc<Rule>)| {
-            (prefilter.may_match(number, hits) && rule.admits(path))
-                .then(|| prefilter.anchors(number, hits))
+            let may_match = prefilter.may_match(number, hits) && rule.admits(path);
+            may_match.then_some(number)
         };
-        let anchors = numbered.map(one);
-        let rules = self.rules.iter().map(|rule| rule.config().ok());
-        rules.zip(anchors).map(|(rule, anchors)| Some((rule?, anchors?))).collect()
+        let numbered = self.rules.iter().enumerate().map(one);
+        let compiled = numbered.map(|number| {
+            let rule = self.rules[number?].compiled().ok()?;
+            Some((rule, prefilter.anchors(number?, hits)))
+        });
+        compiled.collect()
     }
-}
-
-/// Compiles the rules of a language.
-fn ready(language: Language, rules: &[Arc<Rule>]) -> (Table, Prefilter) {
-    let table = Table::new(language.into(), rules.iter().map(|rule| rule.config().ok()));
-    (table, Prefilter::new(rules.iter().map(|rule| rule.need()).collect()))
 }
 
 /// What is said about a comment that suppresses nothing.

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use ast_grep_config::{
     DeserializeEnv, GlobalRules, RuleConfig, SerializableGlobalRule, SerializableRuleConfig,
 };
+use ast_grep_core::Matcher as _;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
@@ -24,7 +25,7 @@ pub(in crate::scan) struct Rule {
     language: Language,
     globs: Result<RuleGlobs, String>,
     utils: Utils,
-    compiled: OnceLock<Result<RuleConfig<Grammar>, Fault>>,
+    compiled: OnceLock<Result<Compiled, Fault>>,
 }
 
 impl Rule {
@@ -40,7 +41,7 @@ impl Rule {
     }
 
     /// The engine's rule, compiled now at the latest.
-    pub(super) fn config(&self) -> Result<&RuleConfig<Grammar>, &Fault> {
+    pub(super) fn compiled(&self) -> Result<&Compiled, &Fault> {
         let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
         self.compiled.get_or_init(compile).as_ref()
     }
@@ -56,7 +57,7 @@ impl Rule {
 
     /// What is wrong with it; found out now at the latest.
     pub(in crate::scan) fn fault(&self) -> Option<&Fault> {
-        self.config().err()
+        self.compiled().err()
     }
 
     /// What is known to be wrong with it; nothing as long as nobody has needed it.
@@ -64,7 +65,7 @@ impl Rule {
         self.compiled.get()?.as_ref().err()
     }
 
-    fn compile(&self) -> Result<RuleConfig<Grammar>, String> {
+    fn compile(&self) -> Result<Compiled, String> {
         if let Err(reason) = &self.globs {
             return Err(reason.clone());
         }
@@ -76,11 +77,19 @@ impl Rule {
         let rule = RuleConfig::try_from(config, &self.utils.0).map_err(|error| chain(&error))?;
         let captured = rule.matcher.defined_vars();
         let unknown = self.spec.resolves.keys().find(|it| !captured.contains(it.as_str()));
-        match unknown {
-            Some(unknown) => Err(format!("`resolves` names {unknown}, which nothing captures")),
-            None => Ok(rule),
+        if let Some(unknown) = unknown {
+            return Err(format!("`resolves` names {unknown}, which nothing captures"));
         }
+        let kinds = rule.matcher.potential_kinds().unwrap_or_default();
+        Ok(Compiled { kinds: kinds.iter().collect(), rule })
     }
+}
+
+/// A rule as the engine has it.
+pub(super) struct Compiled {
+    pub(super) rule: RuleConfig<Grammar>,
+    /// The kinds of nodes that it may match.
+    pub(super) kinds: Vec<usize>,
 }
 
 /// Utility rules that rules of one language share.

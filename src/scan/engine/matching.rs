@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ast_grep_config::RuleConfig;
 use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::tree_sitter::LanguageExt as _;
-use ast_grep_core::{AstGrep, Doc, Matcher as _, NodeMatch};
+use ast_grep_core::{AstGrep, Doc, NodeMatch};
 
 use super::Document;
-use super::compile::Rule;
+use super::compile::{Compiled, Rule};
 use super::grammar::Grammar;
 use super::names::Names;
 use super::prefilter::Anchors;
@@ -21,7 +21,7 @@ use crate::scan::language::Language;
 /// A node of the parser.
 pub(super) type RawNode<'t> = <Document as Doc>::Node<'t>;
 
-/// The rules of one language by the kinds of nodes they may match.
+/// Rules by the kinds of nodes they may match.
 pub(super) struct Table {
     /// Numbers of rules by kind; the last slot is the kind of syntax errors, whose number is far
     /// above all others.
@@ -43,7 +43,7 @@ pub(super) struct TooDeep;
 
 /// The rules that may match in one text, by number; those that do not speak about the path or
 /// cannot match are missing.
-pub(super) type Active<'r> = Vec<Option<(&'r RuleConfig<Grammar>, Option<Anchors>)>>;
+pub(super) type Active<'r> = Vec<Option<(&'r Compiled, Option<Anchors>)>>;
 
 /// The imports of one text, for the rules that ask what a capture stands for.
 pub(super) struct Imports<'r> {
@@ -74,19 +74,14 @@ impl<'r> Imports<'r> {
 }
 
 impl Table {
-    /// Makes the table of these rules, which are known by their place in the list.
-    pub(super) fn new<'r>(
-        grammar: Grammar,
-        rules: impl Iterator<Item = Option<&'r RuleConfig<Grammar>>>,
-    ) -> Self {
+    /// Makes the table of the rules that may match in one text.
+    pub(super) fn new(grammar: Grammar, active: &Active<'_>) -> Self {
         let errors = grammar.get_ts_language().node_kind_count();
         let mut by_kind = vec![Vec::new(); errors + 1];
-        for (number, rule) in rules.enumerate() {
-            let Some(kinds) = rule.and_then(|rule| rule.matcher.potential_kinds()) else {
-                continue;
-            };
-            for kind in &kinds {
-                by_kind[kind.min(errors)].push(number);
+        for (number, rule) in active.iter().enumerate() {
+            let kinds = rule.iter().flat_map(|(rule, _)| &rule.kinds);
+            for kind in kinds {
+                by_kind[(*kind).min(errors)].push(number);
             }
         }
         Self { by_kind }
@@ -97,15 +92,12 @@ impl Table {
     pub(super) fn walk<'t>(
         &self,
         tree: &'t AstGrep<Document>,
-        active: &Active<'_>,
         with_comments: bool,
     ) -> Result<Walk<'t>, TooDeep> {
-        let is_active = |rules: &Vec<usize>| rules.iter().any(|rule| active[*rule].is_some());
-        let wanted: Vec<bool> = self.by_kind.iter().map(is_active).collect();
         let mut walk = Walk { candidates: Vec::new(), comments: Vec::new() };
         for_each_node(tree, |node| {
-            let slot = usize::from(node.kind_id()).min(wanted.len() - 1);
-            if wanted[slot] {
+            let slot = usize::from(node.kind_id()).min(self.by_kind.len() - 1);
+            if !self.by_kind[slot].is_empty() {
                 walk.candidates.push((node, slot));
             }
             if with_comments && suppress::is_comment(node.kind()) {
@@ -132,7 +124,7 @@ impl Table {
         for (node, slot) in walk.candidates {
             let (bytes, line) = (node.byte_range(), node.start_position().row);
             for number in &self.by_kind[slot] {
-                let Some((rule, anchors)) = &active[*number] else { continue };
+                let Some((Compiled { rule, .. }, anchors)) = &active[*number] else { continue };
                 if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
                     continue;
                 }

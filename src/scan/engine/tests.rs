@@ -50,7 +50,7 @@ fn places(engine: &Engine, path: &RelPath, text: &str) -> Places {
 fn places_of_ast_grep(engine: &Engine, path: &RelPath, text: &str) -> Places {
     let grammar = Grammar::from(engine.language);
     let admitting = engine.rules.iter().filter(|rule| rule.admits(path));
-    let rules = admitting.filter_map(|rule| rule.config().ok()).collect();
+    let rules = admitting.filter_map(|rule| rule.compiled().ok().map(|it| &it.rule)).collect();
     let unused = CombinedScan::unused_config(EngineSeverity::Hint, grammar);
     let mut scan = CombinedScan::new(rules);
     scan.set_unused_suppression_rule(&unused);
@@ -75,9 +75,8 @@ struct Twins {
 impl Twins {
     fn new(files: &[(&str, &str)], language: Language) -> Self {
         let unfiltered = engine(files, language);
-        let (table, _) = ready(language, &unfiltered.rules);
         let nothing = Prefilter::new(vec![Need::Nothing; unfiltered.rules.len()]);
-        assert!(unfiltered.ready.set((table, nothing)).is_ok());
+        assert!(unfiltered.prefilter.set(nothing).is_ok());
         Self { plain: engine(files, language), unfiltered }
     }
 
