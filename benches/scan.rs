@@ -1,5 +1,5 @@
 //! The scan beside the ast-grep program, over the same code with the same rules:
-//! `cargo bench --bench scan [-- same|cold|file|rules]…`.
+//! `cargo bench --bench scan [-- same|cold|again|file|rules]…`.
 //!
 //! Ends with 1 when a budget is exceeded or the findings differ.
 
@@ -30,6 +30,8 @@ use support::Sandbox;
 
 /// How many times as fast as the program a cold scan of a project is, at least.
 const COLD_RATIO_MIN: f64 = 1.6;
+/// How many times as fast as the first a repeated scan of an unchanged project is, at least.
+const AGAIN_RATIO_MIN: f64 = 30.0;
 /// Memory of a cold scan of 500,000 lines, at most, in MB (10⁶ bytes).
 const MEMORY_MB_MAX: f64 = 150.0;
 /// A scan of one text of 1,000 lines in the warm engine, nearly always, at most.
@@ -54,8 +56,8 @@ fn main() -> ExitCode {
     {
         return own::scan_project(Path::new(project), THREADS);
     }
-    let sections: [(&str, Section); 4] =
-        [("same", same), ("cold", cold), ("file", file), ("rules", rules)];
+    let sections: [(&str, Section); 5] =
+        [("same", same), ("cold", cold), ("again", again), ("file", file), ("rules", rules)];
     let sandbox = Sandbox::new();
     let mut kept = true;
     for (name, section) in sections {
@@ -132,6 +134,37 @@ fn cold(sandbox: &Sandbox) -> bool {
         kept &= ratio >= COLD_RATIO_MIN && memory <= MEMORY_MB_MAX;
     }
     kept
+}
+
+/// `moai-ralph scan` with the built-in rules, for the first time and once more, and the program with
+/// the same rules beside it.
+fn again(sandbox: &Sandbox) -> bool {
+    let project = lay(sandbox, "again", &DJANGO, &[]);
+    let with_rules = lay(sandbox, "again-plain", &DJANGO, &plain::built_in());
+    let program = Program::installed();
+    let (mut first, mut second, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        let home = sandbox.base().join(format!("home-{pair}"));
+        let scan = || {
+            let mut command = sandbox.program();
+            command.current_dir(&project).env("MOAI_RALPH_HOME", &home);
+            timed(command.args(["scan", "--format", "jsonl", "code"]))
+        };
+        let ((cold, found), (warm, found_again)) = (scan(), scan());
+        assert!(!found.is_empty() && found == found_again, "the same twice");
+        first.push(cold);
+        second.push(warm);
+        theirs.push(timed(&mut program.command(&with_rules, THREADS)).0);
+    }
+    let (first, second, theirs) = (middle(first), middle(second), middle(theirs));
+    let ratio = first.as_secs_f64() / second.as_secs_f64();
+    say(&format!(
+        "again: moai-ralph scan, built-in, {}: {first:.2?}, repeated {second:.2?}: {ratio:.1} times as \
+         fast (at least {AGAIN_RATIO_MIN}); the program {theirs:.2?}: the first is {:.2} times as fast",
+        DJANGO.name,
+        theirs.as_secs_f64() / first.as_secs_f64()
+    ));
+    ratio >= AGAIN_RATIO_MIN
 }
 
 fn timed(command: &mut Command) -> (Duration, String) {

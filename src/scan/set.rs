@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde_json::Value;
 
-use super::builtin;
+use super::builtin::{self, BuiltInFile};
 use super::engine::{Engine, Rule, UNUSED_SUPPRESSION, Utils};
 use super::language::Language;
 use super::project::ScanConfig;
@@ -52,6 +52,7 @@ pub struct RuleSet {
     /// Extensions of files that rules speak about and nothing here can parse, and why.
     foreign: Vec<(String, String)>,
     shelves: [OnceLock<Shelf>; Language::ALL.len()],
+    outlines: [OnceLock<Outline>; Language::ALL.len()],
     broken: OnceLock<Vec<BrokenRule>>,
 }
 
@@ -59,6 +60,16 @@ pub struct RuleSet {
 pub(super) struct Shelf {
     pub(super) engine: Engine,
     faults: Vec<Fault>,
+}
+
+/// What is known of the rules of a language without reading a built-in one.
+struct Outline {
+    /// The language, and those that parts of its texts may be in.
+    languages: Vec<Language>,
+    /// Whether a rule surely speaks about every file of the language.
+    speaks_of_all: bool,
+    /// Whether a rule of the language names the files that it speaks about.
+    has_globs: bool,
 }
 
 /// A rule, or a whole rule file, that cannot be used.
@@ -150,6 +161,7 @@ impl RuleSet {
             config,
             foreign,
             shelves: Default::default(),
+            outlines: Default::default(),
             broken: OnceLock::new(),
         };
         let ids: HashSet<String> = own.iter().map(|spec| spec.id.clone()).collect();
@@ -247,11 +259,24 @@ impl RuleSet {
         named.map(|(language, _)| *language).or_else(|| Language::of(path))
     }
 
-    /// The language of a text and those that parts of it may be in.
-    fn languages_in(&self, host: Language) -> Vec<Language> {
-        let mut languages = self.config.injector.languages(host);
-        languages.insert(0, host);
-        languages
+    fn outline(&self, language: Language) -> &Outline {
+        self.outlines[language.index()].get_or_init(|| {
+            let is_on = |id: &str| !self.disabled.contains(id) && !self.severities.contains_key(id);
+            let own = || self.own.iter().filter(|it| it.languages.contains(&language));
+            let built_in = || {
+                let all = builtin::FILES.iter().filter(|_| self.has_built_in);
+                all.filter(|it| it.speaks(language))
+            };
+            let is_for_all =
+                |it: &BuiltInFile| !it.languages.is_empty() && !it.has_globs && is_on(it.id());
+            let mut languages = self.config.injector.languages(language);
+            languages.insert(0, language);
+            Outline {
+                languages,
+                speaks_of_all: own().any(|it| !it.has_globs()) || built_in().any(is_for_all),
+                has_globs: own().any(|it| it.has_globs()) || built_in().any(|it| it.has_globs),
+            }
+        })
     }
 
     /// Whether any rule speaks about files with this path: by the language of its name and by the
@@ -262,8 +287,8 @@ impl RuleSet {
         let Some(language) = self.language_of(path) else {
             return self.foreign_reason(path).is_some();
         };
-        let mut languages = self.languages_in(language).into_iter();
-        languages.any(|language| self.speaks_of_all(language) || self.speaks_of(language, path))
+        let mut languages = self.outline(language).languages.iter();
+        languages.any(|it| self.outline(*it).speaks_of_all || self.speaks_of(*it, path))
     }
 
     /// Why a file cannot be measured although rules speak about it.
@@ -271,17 +296,6 @@ impl RuleSet {
         let extension = path.extension()?;
         let found = self.foreign.iter().find(|(it, _)| *it == extension);
         found.map(|(_, why)| why.as_str())
-    }
-
-    /// Whether it is known, without reading a built-in rule, that one speaks about every file of a
-    /// language.
-    fn speaks_of_all(&self, language: Language) -> bool {
-        let is_on = |id: &str| !self.disabled.contains(id) && !self.severities.contains_key(id);
-        let own = self.own.iter().any(|it| it.languages.contains(&language) && !it.has_globs());
-        let mut built_in = builtin::FILES.iter().filter(|_| self.has_built_in);
-        own || built_in.any(|it| {
-            !it.languages.is_empty() && it.speaks(language) && !it.has_globs && is_on(it.id())
-        })
     }
 
     fn speaks_of(&self, language: Language, path: &RelPath) -> bool {
@@ -294,13 +308,9 @@ impl RuleSet {
     #[must_use]
     pub fn key(&self, path: &RelPath, text: ContentHash) -> Option<ContentHash> {
         let language = self.language_of(path).filter(|_| self.handles(path))?;
-        let languages = self.languages_in(language);
-        let has_globs = |language: &Language| {
-            let own = self.own.iter().any(|it| it.languages.contains(language) && it.has_globs());
-            let mut built_in = builtin::FILES.iter().filter(|_| self.has_built_in);
-            own || built_in.any(|it| it.has_globs && it.speaks(*language))
-        };
-        let path = if languages.iter().any(has_globs) { path.as_str() } else { "" };
+        let mut languages = self.outline(language).languages.iter();
+        let has_globs = languages.any(|it| self.outline(*it).has_globs);
+        let path = if has_globs { path.as_str() } else { "" };
         let parts = [&self.identity.to_string(), language.as_str(), &text.to_string(), path];
         Some(ContentHash::of(parts.join("\0").as_bytes()))
     }
