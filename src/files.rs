@@ -19,7 +19,7 @@ use crate::base::path::{RelPath, normalize};
 pub use private::{private_dir, read_private, write_private};
 pub use replace::replace;
 pub use search::{Found, fold, search};
-pub use snapshot::{Snapshot, given, read};
+pub use snapshot::{Root, Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
 pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
 

@@ -48,13 +48,13 @@ pub(super) struct Scanned {
 pub(super) fn scan_files(task: Work<'_>, files: &[RelPath]) -> Scanned {
     task.progress.expect(files.len());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let next = AtomicUsize::new(0);
+    let (next, root) = (AtomicUsize::new(0), files::Root::open(task.root));
     // Every thread takes the next file, so that a few large ones do not leave the others idle; and
     // in their order, so that the first findings of each are the first of all.
     let share = || {
         let mut share = Scanned::default();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match files::read(task.root, &file.under(task.root)) {
+            match root.read(file) {
                 Ok(snapshot) => share.add(task, &snapshot),
                 Err(skipped) => share.skipped.push(skipped),
             }

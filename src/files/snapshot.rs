@@ -3,10 +3,14 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(target_os = "linux")]
+use rustix::fs::Mode;
 use rustix::fs::OFlags;
 
 use super::{canonical, place, skipped, unreadable};
@@ -41,6 +45,59 @@ pub fn read(root: &Path, path: &Path) -> Result<Snapshot, Skipped> {
     text_of(relative, bytes).map_err(|reason| skip(&reason))
 }
 
+/// A root whose files are read one after the other: each is opened from the root's folder, and
+/// nothing on the way may be a link. Only names that lead through links are resolved.
+pub struct Root {
+    root: PathBuf,
+    #[cfg(target_os = "linux")]
+    folder: Option<OwnedFd>,
+}
+
+impl Root {
+    /// A canonical root.
+    #[must_use]
+    pub fn open(root: &Path) -> Self {
+        #[cfg(target_os = "linux")]
+        let folder = {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(root, flags, Mode::empty()).ok()
+        };
+        Self {
+            root: root.to_path_buf(),
+            #[cfg(target_os = "linux")]
+            folder,
+        }
+    }
+
+    /// The same as [`read`].
+    pub fn read(&self, path: &RelPath) -> Result<Snapshot, Skipped> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = self.file(path) {
+            let bytes = bytes_in(file);
+            return bytes
+                .and_then(|bytes| text_of(path.clone(), bytes))
+                .map_err(|reason| Skipped { path: path.to_string(), reason });
+        }
+        read(&self.root, Path::new(path.as_str()))
+    }
+
+    /// A regular file below the root's own folders.
+    #[cfg(target_os = "linux")]
+    fn file(&self, path: &RelPath) -> Option<File> {
+        use rustix::fs::{AtFlags, FileType, ResolveFlags, openat2, statat};
+
+        let folder = self.folder.as_ref()?;
+        // Opening a device can already act on it.
+        let found = statat(folder, path.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if !FileType::from_raw_mode(found.st_mode).is_file() {
+            return None;
+        }
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        openat2(folder, path.as_str(), flags, Mode::empty(), resolve).ok().map(File::from)
+    }
+}
+
 /// The same for bytes that came another way, under the path they stand for.
 pub fn given(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, Skipped> {
     let name = path.to_string();
@@ -62,7 +119,10 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     // Looked at before it is opened, because opening a device can already act on it; and again
     // afterwards, because the name may lead somewhere else by then.
     regular(&fs::symlink_metadata(path).map_err(|error| unreadable(&error))?)?;
-    let file = open(path).map_err(|error| unreadable(&error))?;
+    bytes_in(open(path).map_err(|error| unreadable(&error))?)
+}
+
+fn bytes_in(file: File) -> Result<Vec<u8>, String> {
     let length = regular(&file.metadata().map_err(|error| unreadable(&error))?)?;
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let bounded = &mut file.take(SOURCE_BYTES_MAX + 1);
@@ -92,7 +152,6 @@ fn open(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use std::path::PathBuf;
 
     use super::*;
 
@@ -212,6 +271,27 @@ mod tests {
         // The superuser may read it all the same.
         if File::open(&path).is_err() {
             tree.skips("a.py", "a.py", "not readable: permission denied");
+        }
+    }
+
+    #[test]
+    fn a_root_reads_what_a_path_reads() {
+        let tree = Tree::new();
+        fs::create_dir(tree.root().join("real")).unwrap();
+        tree.file("a.py", b"x = 1\n");
+        tree.file("real/b.py", b"y = 2\n");
+        tree.file("binary.py", b"\0");
+        tree.file("bytes.py", b"\xff");
+        symlink("real", tree.root().join("linked")).unwrap();
+        symlink("a.py", tree.root().join("link.py")).unwrap();
+        symlink("/etc/hosts", tree.root().join("outside.py")).unwrap();
+        let root = Root::open(&tree.root());
+        let names = ["a.py", "real/b.py", "binary.py", "bytes.py", "linked/b.py", "link.py"];
+        for name in names.iter().chain(&["outside.py", "real", "missing.py"]) {
+            let path = RelPath::below(&tree.root(), &tree.root().join(name)).unwrap();
+            let (one, other) = (root.read(&path), read(&tree.root(), Path::new(name)));
+            assert_eq!(one, other, "{name}");
+            assert_eq!(one.is_ok(), names[..2].contains(name) || name.starts_with("link"));
         }
     }
 }
