@@ -84,7 +84,7 @@ fn execute(args: &Args) -> Reply {
             let request = Request::Check(Check {
                 paths: check.paths.clone(),
                 all: check.all,
-                format: if args.json { Format::Json } else { check.format.format() },
+                format: args.format(check.format.format()),
                 color: has_color(args.color),
                 verbose: args.verbose,
                 fail_on: check.fail_on.word().to_owned(),
@@ -134,7 +134,7 @@ fn wants_document(args: &Args) -> bool {
     args.json
         || match &args.command {
             Command::Check(check) => check.format != Output::Text,
-            Command::Scan(wish) => scan::format(args, wish) != Format::Text,
+            Command::Scan(wish) => args.format(wish.format.format()) != Format::Text,
             _ => false,
         }
 }

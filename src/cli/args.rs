@@ -43,6 +43,13 @@ pub(super) enum Color {
     Never,
 }
 
+impl Args {
+    /// How a report is written: `--json` stands for that format, unless another was asked for.
+    pub(super) fn format(&self, asked: Format) -> Format {
+        if self.json && asked == Format::Text { Format::Json } else { asked }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Measure files: language servers and structural scan

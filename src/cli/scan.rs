@@ -11,7 +11,7 @@ use super::args::scan::{ScanArgs, ScanCommand};
 use super::{INVALID, door, has_color};
 use crate::base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
 use crate::daemon::engine::Engine;
-use crate::wire::control::{Format, GivenText, Reply, Request, Scan, ScanTest};
+use crate::wire::control::{GivenText, Reply, Request, Scan, ScanTest};
 
 pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
     if let Some(ScanCommand::Test { folders }) = &scan.command {
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
         fix: scan.fix,
         apply: scan.apply,
         unsafe_fixes: scan.unsafe_fixes,
-        format: format(args, scan),
+        format: args.format(scan.format.format()),
         color: has_color(args.color),
         verbose: args.verbose,
         fail_on: scan.fail_on.word().to_owned(),
@@ -49,11 +49,6 @@ fn here(args: &Args, request: Request) -> Reply {
     door::ask_here(args.root.as_deref(), request, async |engine| {
         if is_shown { show_progress(engine).await } else { std::future::pending().await }
     })
-}
-
-/// How the report is written; the global `--json` stands for the format of this name.
-pub(super) fn format(args: &Args, scan: &ScanArgs) -> Format {
-    if args.json { Format::Json } else { scan.format.format() }
 }
 
 /// The text on stdin, with one byte more than allowed, so that too much is noticed and not cut.

@@ -189,6 +189,17 @@ fn a_text_on_stdin_is_scanned_as_the_file_it_stands_for() {
 }
 
 #[test]
+fn json_takes_no_other_format_away() {
+    let sandbox = project();
+    for command in ["scan", "check"] {
+        let arguments = [command, "app.py", "--no-lsp", "--format", "sarif", "--json"];
+        let kept = arguments.iter().filter(|it| command == "check" || **it != "--no-lsp");
+        let output = sandbox.run(&kept.copied().collect::<Vec<_>>());
+        assert_eq!((output.code, &output.json()["version"]), (1, &json!("2.1.0")), "{command}");
+    }
+}
+
+#[test]
 fn jsonl_is_a_finding_a_line_and_quiet_leaves_the_exit_code() {
     let sandbox = project();
     let output = scan(&sandbox, &["--format", "jsonl"], 1);
