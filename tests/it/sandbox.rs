@@ -45,7 +45,8 @@ fn a_survivor_is_found() {
     });
     child.kill().expect("the child is ours");
     child.wait().expect("the child is ours");
-    assert_eq!(found.map(|survivors| survivors.len()), Some(1));
+    let found = found.expect("the child is found");
+    assert_eq!(found.len(), 1, "{found:?}");
 }
 
 #[test]

@@ -144,6 +144,11 @@ impl Sandbox {
             .env("XDG_DATA_HOME", base.join("home/.local/share"))
             .env("XDG_STATE_HOME", base.join("home/.local/state"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            // After a commit git looks after the repository in the background, where it would be
+            // taken for something of ours that was left running.
+            .env("GIT_CONFIG_COUNT", "1")
+            .env("GIT_CONFIG_KEY_0", "maintenance.auto")
+            .env("GIT_CONFIG_VALUE_0", "false")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Test")))
             .envs(
                 ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"]
