@@ -2,6 +2,10 @@
 //! go in, the next state and a decision come out. It must not know files, processes or wording.
 
 pub mod arguments;
+pub mod control;
+pub mod facts;
+pub mod options;
+pub mod progress;
 pub mod promise;
 pub mod start;
 pub mod state;

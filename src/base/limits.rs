@@ -206,6 +206,33 @@ pub const HOOK_MS_MAX: u64 = 4_000;
 pub const FIX_LIST_MS_MAX: u64 = 5_000;
 /// Iterations a loop may ask for.
 pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
+/// Minutes a loop may ask for: thirty days.
+pub const LOOP_MINUTES_MAX: u32 = 43_200;
+/// Worktrees a loop may ask for.
+pub const LOOP_WORKERS_MAX: u32 = 8;
+/// Iterations in a row without a better one, after which a loop has stalled.
+pub const STALL_ITERATIONS_MAX: usize = 3;
+/// Iterations in a row without a change of any file, after which the agent is told.
+pub const NO_OP_ITERATIONS_MIN: usize = 2;
+/// Iterations in a row in which at least as many errors came as went, after which the agent is told.
+pub const DIVERGING_ITERATIONS_MIN: usize = 2;
+/// Times one error comes back before it is named as one that does.
+pub const FLIPS_MIN: usize = 2;
+/// Errors of one iteration whose fingerprints are kept.
+pub const FLIP_ERRORS_MAX: usize = 200;
+/// Iterations that keep the fingerprints of their errors.
+pub const FLIP_ITERATIONS_MAX: usize = 12;
+/// Errors that are named as ones that come back.
+pub const FLIPS_NAMED_MAX: usize = 5;
+/// Stops that the research gate holds.
+pub const RESEARCH_TRIES_MAX: u32 = 3;
+/// Continuations in a row without a tool call that the host allows unless it is told otherwise
+/// (Claude Code 2.1.143 and later).
+pub const HOST_CONTINUATIONS_MAX: u32 = 8;
+/// Longest part of the agent's last words that a loop keeps, in characters.
+pub const LAST_WORDS_CHARS_MAX: usize = 300;
+/// Loops that one list names.
+pub const LOOPS_LISTED_MAX: usize = 50;
 /// Stops in a row that are blocked only because something could not be measured yet.
 pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
 /// Output of a check kept from its beginning.

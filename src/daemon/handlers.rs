@@ -37,9 +37,10 @@ mod user_prompt_submit;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Engine, Outcome};
+use super::engine::{Engine, Outcome, now_ms};
 use super::project::Project;
 use crate::base::hash::ContentHash;
+use crate::looping::control;
 use crate::looping::state::LoopState;
 use crate::report::answers::{Asked, No, no_json, no_text};
 use crate::report::tools;
@@ -144,7 +145,7 @@ async fn loop_of_session(
         Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
         own => return Ok((own, false)),
     };
-    let claimed = LoopState { session_id: Some(session.to_owned()), ..unclaimed.clone() };
+    let claimed = control::claim(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
         Saved::Yes => Ok((Some(claimed), true)),
         // Another session was quicker.

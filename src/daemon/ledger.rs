@@ -182,6 +182,16 @@ impl Ledger {
         self.session(session).wrote(root, path);
     }
 
+    /// A session's agent called a tool.
+    pub(super) fn acts(&mut self, session: &str) {
+        self.session(session).has_acted = true;
+    }
+
+    /// Whether it did since this was last asked.
+    pub(super) fn take_acted(&mut self, session: &str) -> bool {
+        self.sessions.get_mut(session).is_some_and(|it| std::mem::take(&mut it.has_acted))
+    }
+
     /// The files of a root that a session wrote, and whether there were more.
     pub(super) fn written(&mut self, session: &str, root: &Path) -> (BTreeSet<RelPath>, bool) {
         self.session(session).written(root)

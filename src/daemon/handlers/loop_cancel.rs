@@ -3,8 +3,8 @@
 use super::{REFUSED, load, which};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
+use crate::looping::control;
 use crate::looping::state::LoopState;
-use crate::looping::step;
 use crate::report::{json, loops};
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
@@ -37,10 +37,10 @@ pub(super) async fn cancel(
     loop {
         let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
         let Some(state) = found else { return Ok(None) };
-        if !state.status.is_active() {
+        let cancelled = control::cancel(&state, now_ms());
+        if cancelled == state {
             return Ok(Some(state));
         }
-        let cancelled = step::cancel(&state, now_ms());
         match engine.store.advance_loop(&project.key, &state, cancelled.clone()).await? {
             Saved::Yes => return Ok(Some(cancelled)),
             // A Stop was decided at the same moment: cancel what it made of the loop.

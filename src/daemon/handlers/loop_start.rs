@@ -34,6 +34,7 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, request: LoopStart)
         max_iterations: request.max_iterations,
         promise: request.completion_promise,
         until,
+        ..Wish::default()
     };
     match begin(engine, &project, wish, request.session.as_deref()).await {
         Ok(state) if request.json => Reply::done(format!("{:#}\n", json::looping(&state))),

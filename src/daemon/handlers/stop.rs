@@ -1,7 +1,7 @@
 //! The agent wants to stop. Whose loop is it, fresh evidence, one pure step, saved before the
 //! reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
@@ -9,18 +9,24 @@ use super::loop_of_session;
 use super::loop_start::AUTOCHECKS;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::Severity;
-use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX, STOP_TRIES_MAX};
+use crate::base::limits::{
+    HOST_CONTINUATIONS_MAX, SESSION_FILES_MAX, STOP_FILES_MAX, STOP_TRIES_MAX,
+};
 use crate::base::path::RelPath;
 use crate::checks::{self, End};
 use crate::daemon::engine::{blocking, now_ms};
 use crate::daemon::gather::{Asked, Merely, gather};
 use crate::daemon::project::Project;
+use crate::looping::facts::Facts;
 use crate::looping::state::{LoopState, Until};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
 use crate::report::{loops, notice};
 use crate::store::loops::{Saved, Which};
 use crate::wire::hook::HookOutput;
 use crate::{files, git};
+
+/// The host's variable for its cap of continuations.
+const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     let (engine, project, input) = (call.engine, &call.project, &call.input);
@@ -36,17 +42,32 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
-    let stop = StopInput {
-        session_id: &input.session_id,
-        last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
-        is_waiting: input.is_waiting(),
-    };
+    let stop = stop_input(&call);
     let state = match (admit(state.as_ref(), &stop), state) {
         (Admission::Measure, Some(state)) => state,
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
         _ => return HookOutput::Silent,
     };
     decide(&call, &stop, state).await
+}
+
+/// Asked first, because looking takes the note that the agent acted.
+fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
+    let input = &call.input;
+    StopInput {
+        session_id: &input.session_id,
+        last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
+        is_let_go: input.is_waiting() || input.must_end(),
+        is_continuation: input.stop_hook_active,
+        has_acted: call.engine.ledger().take_acted(&input.session_id),
+        continuations_max: continuations_max(&call.caller.env),
+    }
+}
+
+/// The host's cap of continuations without a tool call; it hands its environment to its hooks.
+fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
+    let set = env.get(BLOCK_CAP).and_then(|text| text.trim().parse().ok());
+    Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|most| *most > 0)
 }
 
 /// Measures, steps and saves. When somebody else changed the loop meanwhile, it is looked at again:
@@ -74,13 +95,19 @@ async fn decide_once(
     state: &LoopState,
 ) -> Option<HookOutput> {
     let evidence = evidence(call, state).await;
-    let required = call.project.config.lsp_required;
-    let (next, decision) = step(state, stop, &evidence, required, now_ms());
+    let facts = facts(call);
+    let (next, decision) = step(state, stop, &evidence, &facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
     save(call, state, next, decision, &evidence).await
+}
+
+/// What else the step is decided on.
+fn facts(call: &HookCall<'_>) -> Facts {
+    let lsp_required = call.project.config.lsp_required;
+    Facts { lsp_required, now_ms: now_ms(), ..Facts::default() }
 }
 
 /// Saves the step, then words it. A step that could not be saved decides nothing.
@@ -104,6 +131,7 @@ async fn save(
     call.engine.ledger().drop_late(&call.input.session_id);
     Some(match decision {
         Decision::Continue(reasons) => HookOutput::Block(loops::goes_on(&next, evidence, &reasons)),
+        Decision::Yield(reasons) => HookOutput::Notice(loops::yields(&next, evidence, &reasons)),
         Decision::End => HookOutput::Notice(loops::ended(&next)),
     })
 }

@@ -18,6 +18,8 @@ pub(super) struct Session {
     pub(super) told_gaps: HashSet<String>,
     pub(super) untold: Untold,
     pub(super) last_use: u64,
+    /// Whether a tool call was seen since the last Stop.
+    pub(super) has_acted: bool,
     roots: HashMap<PathBuf, OfRoot>,
 }
 

@@ -1,0 +1,1 @@
+//! Progress over made-up histories.
