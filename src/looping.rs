@@ -10,3 +10,6 @@ pub mod promise;
 pub mod start;
 pub mod state;
 pub mod step;
+
+#[cfg(test)]
+mod simulation;

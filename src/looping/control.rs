@@ -53,8 +53,8 @@ pub enum NotPossible {
     /// It ended in a way that nothing takes back.
     #[error("loop {0} is over ({1}); start a new one")]
     Over(String, &'static str),
-    /// It ended at a bound, which must be raised first.
-    #[error("loop {0} ended at its limit; go on with {1} and a higher number")]
+    /// A bound is used up and must be raised first.
+    #[error("loop {0} is at its limit; go on with {1} and a higher number")]
     AtLimit(String, &'static str),
     /// The new bound cannot be one.
     #[error(transparent)]
@@ -78,14 +78,16 @@ pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState,
         | Status::Budget => {}
         status => return Err(NotPossible::Over(state.id.clone(), status.as_str())),
     }
+    if state.status != Status::Running {
+        // The time it stood still does not count.
+        next.clock_ms += now_ms.saturating_sub(state.updated_ms);
+    }
+    if let Some(option) = exhausted(&next, now_ms) {
+        return Err(NotPossible::AtLimit(state.id.clone(), option));
+    }
     if state.status == Status::Running {
         next.updated_ms = if next == *state { state.updated_ms } else { now_ms };
         return Ok(next);
-    }
-    // The time it stood still does not count.
-    next.clock_ms += now_ms.saturating_sub(state.updated_ms);
-    if let Some(option) = exhausted(&next, now_ms) {
-        return Err(NotPossible::AtLimit(state.id.clone(), option));
     }
     next.status = Status::Running;
     (next.pause_reason, next.note) = (None, None);

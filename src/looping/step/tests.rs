@@ -4,6 +4,7 @@ use super::*;
 use crate::base::evidence::Reading;
 use crate::base::finding::tests::finding;
 use crate::base::verdict::Cause;
+use crate::looping::facts::MergeOutcome;
 use crate::looping::options::Options;
 use crate::looping::state::{Basis, Counts, Remaining, Until};
 
@@ -168,6 +169,232 @@ fn failed_checks_are_named() {
     let next = check(&state(), CLAIM, &failed, "dirty");
     assert_eq!(next.remaining.checks_failed, [".claude/autochecks.sh"]);
     assert_eq!(next.history[0].checks, "dirty");
+}
+
+fn judged() -> LoopState {
+    let options = Options { research: false, ..Options::of(Mode::Judge) };
+    LoopState { mode: Mode::Judge, options, max_iterations: 99, ..state() }
+}
+
+/// One Stop with a claim, decided on these facts.
+fn decide(state: &LoopState, evidence: &Evidence, facts: &Facts) -> (LoopState, String) {
+    let (next, decision) = step(state, &input("s"), evidence, facts);
+    let word = word(&next, &decision);
+    (next, word)
+}
+
+fn judge(outcome: JudgeOutcome) -> Facts {
+    Facts { judge: Some(outcome), ..facts() }
+}
+
+fn rejected() -> Facts {
+    judge(JudgeOutcome::Rejected { reasons: vec!["no tests".into()] })
+}
+
+#[test]
+fn a_judge_decides_only_when_all_else_is_clean_and_its_silence_is_no_approval() {
+    let clean = evidence(false, None);
+    let of = |evidence: &Evidence, facts: &Facts| decide(&judged(), evidence, facts).1;
+    assert_eq!(of(&clean, &judge(JudgeOutcome::Approved)), "completed");
+    assert_eq!(of(&clean, &rejected()), "rejected");
+    assert_eq!(of(&clean, &facts()), "completed_unverified");
+    assert_eq!(of(&evidence(true, None), &judge(JudgeOutcome::Approved)), "dirty");
+    let missing = evidence(false, Some(Cause::NotInstalled));
+    assert_eq!(of(&missing, &judge(JudgeOutcome::Approved)), "completed_unverified");
+    assert_eq!(of(&missing, &rejected()), "rejected");
+    let silent = judge(JudgeOutcome::Rejected { reasons: Vec::new() });
+    assert_eq!(of(&clean, &silent), "rejected");
+    let outlook = |evidence| outlook(&judged(), &input("s"), &evidence, false).is_open_to_judge();
+    assert!(outlook(clean.clone()) && outlook(missing));
+    assert!(!outlook(evidence(true, None)) && !outlook(evidence(false, Some(Cause::Loading))));
+}
+
+#[test]
+fn an_outage_of_the_judge_is_waited_for_and_then_named() {
+    let clean = evidence(false, None);
+    let outage = |cause| judge(JudgeOutcome::Unmeasured(Gap::new(cause, "no answer")));
+    let (first, word) = decide(&judged(), &clean, &outage(Cause::TimedOut));
+    assert_eq!((word.as_str(), first.counts.consecutive_rejections), ("waits", 0));
+    let (second, _) = decide(&first, &clean, &outage(Cause::TimedOut));
+    let (third, word) = decide(&second, &clean, &outage(Cause::TimedOut));
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(third.note.as_deref(), Some("judge (no answer)"));
+    let (_, word) = decide(&judged(), &clean, &outage(Cause::NotInstalled));
+    assert_eq!(word, "completed_unverified");
+}
+
+#[test]
+fn rejections_in_a_row_call_a_person_or_for_another_strategy() {
+    let clean = evidence(false, None);
+    let mut now = judged();
+    for _ in 0..4 {
+        let (next, word) = decide(&now, &clean, &rejected());
+        assert_eq!(word, "rejected");
+        // What is wrong in between neither counts nor forgives.
+        now = decide(&next, &evidence(true, None), &facts()).0;
+        now.history.clear();
+    }
+    let (paused, word) = decide(&now, &clean, &rejected());
+    assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Hitl)));
+    assert_eq!(paused.note.as_deref(), Some("no tests"));
+
+    let options = Options { hitl_threshold: 2, ..judged().options };
+    let alone = LoopState { mode: Mode::Autonomous, options, ..judged() };
+    let (next, word) = decide(&alone, &clean, &rejected());
+    assert_eq!(word, "rejected");
+    let (next, word) = decide(&next, &clean, &rejected());
+    assert_eq!((word.as_str(), next.counts.consecutive_rejections), ("rejected+strategy", 0));
+}
+
+#[test]
+fn a_milestone_pauses_but_never_hides_an_end() {
+    let options = Options { milestone_every: Some(2), ..state().options };
+    let watched = LoopState { options, iteration: 1, ..state() };
+    let (paused, word) = decide(&watched, &evidence(true, None), &facts());
+    assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Milestone)));
+    check(&watched, CLAIM, &evidence(false, None), "completed");
+    let last = LoopState { max_iterations: 2, ..watched };
+    check(&last, CLAIM, &evidence(true, None), "max_iterations");
+}
+
+#[test]
+fn time_and_tokens_are_bounds_and_unknown_tokens_are_none() {
+    let dirty = evidence(true, None);
+    let with = |options| LoopState { options, clock_ms: 1_000, ..state() };
+    let timed = with(Options { max_minutes: Some(2), ..state().options });
+    let at = |now_ms| Facts { now_ms, ..facts() };
+    assert_eq!(decide(&timed, &dirty, &at(120_999)).1, "dirty");
+    assert_eq!(decide(&timed, &dirty, &at(121_000)).1, "timed_out");
+    assert_eq!(decide(&timed, &evidence(false, None), &at(999_999)).1, "completed");
+    let priced = with(Options { max_tokens: Some(100), ..state().options });
+    let used = |tokens| Facts { tokens, ..facts() };
+    let (next, word) = decide(&priced, &dirty, &used(Some(99)));
+    assert_eq!((word.as_str(), next.counts.tokens), ("dirty", Some(99)));
+    assert_eq!(decide(&next, &dirty, &used(None)).0.counts.tokens, Some(99));
+    assert_eq!(decide(&priced, &dirty, &used(Some(100))).1, "budget");
+    assert_eq!(decide(&priced, &dirty, &used(None)).1, "dirty");
+}
+
+/// Plays Stops of a long loop; returns the words of all.
+fn play(letters: &[&str]) -> Vec<String> {
+    let (mut now, mut words) = (LoopState { max_iterations: 99, ..state() }, Vec::new());
+    for codes in letters {
+        let mut evidence = evidence(!codes.is_empty(), None);
+        evidence.findings =
+            codes.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
+        for guarded in evidence.findings.iter_mut().filter(|one| one.code == "G") {
+            guarded.sensor = "guard".into();
+        }
+        crate::base::finding::fingerprint(&mut evidence.findings);
+        let input = StopInput { last_message: "on it", ..input("s") };
+        let (next, decision) = step(&now, &input, &evidence, &facts());
+        words.push(word(&next, &decision));
+        now = next;
+    }
+    words
+}
+
+#[test]
+fn no_progress_going_back_and_forth_and_gaming_end_by_their_names() {
+    assert_eq!(play(&["ab", "ab", "ab", "ab"])[2..], ["dirty", "stalled"]);
+    assert_eq!(play(&["a", "b", "a", "b"])[2..], ["dirty", "oscillating"]);
+    assert_eq!(play(&["abc", "abcd", "abc", "abcd"])[2..], ["dirty", "oscillating"]);
+    assert_eq!(play(&["abc", "aG", "bG"])[1..], ["dirty", "gaming"]);
+    assert_eq!(play(&["abcd", "abc", "ab", "a", "a", "a"])[5..], ["dirty"]);
+    assert_eq!(play(&["", "", "", "", "", ""])[5..], ["promise"]);
+}
+
+#[test]
+fn forced_iterations_acknowledge_what_is_done_and_end_as_done() {
+    let options = Options { force_max: true, ..state().options };
+    let forced = LoopState { options, ..state() };
+    let clean = evidence(false, None);
+    let (next, word) = decide(&forced, &clean, &facts());
+    assert_eq!(word, "acknowledged");
+    let (next, word) = decide(&next, &clean, &facts());
+    assert_eq!(word, "acknowledged");
+    assert_eq!(decide(&next, &clean, &facts()).1, "completed");
+    assert_eq!(decide(&next, &evidence(true, None), &facts()).1, "max_iterations");
+    let missing = evidence(false, Some(Cause::NotInstalled));
+    assert_eq!(decide(&next, &missing, &facts()).1, "completed_unverified");
+    let options = Options { max_minutes: Some(1), ..forced.options.clone() };
+    let late = Facts { now_ms: 60_000, ..facts() };
+    assert_eq!(decide(&LoopState { options, ..forced }, &clean, &late).1, "completed");
+}
+
+#[test]
+fn the_research_gate_holds_the_first_stop_three_times_and_counts_none_of_them() {
+    let options = Options { research: true, ..state().options };
+    let mut now = LoopState { options, max_iterations: 2, ..state() };
+    let unwritten = Facts { research_missing: vec!["APPROACH".into()], ..facts() };
+    let dirty = evidence(true, None);
+    let begun = now.clone();
+    for tries in 1..=3 {
+        let (next, word) = decide(&now, &dirty, &unwritten);
+        assert_eq!((word.as_str(), next.iteration), ("dirty+research", 0));
+        assert_eq!((next.counts.research_tries, next.history.len()), (tries, 0));
+        now = next;
+    }
+    let (next, word) = decide(&now, &dirty, &unwritten);
+    assert_eq!((word.as_str(), next.iteration), ("dirty", 1));
+    assert_eq!(decide(&begun, &dirty, &facts()).1, "dirty", "the phase is written down");
+    assert_eq!(decide(&begun, &evidence(false, None), &unwritten).1, "completed");
+    let only = LoopState { max_iterations: 1, ..begun };
+    assert_eq!(decide(&only, &dirty, &unwritten).1, "max_iterations");
+}
+
+#[test]
+fn a_branch_is_done_when_it_is_merged() {
+    let branch = Some("auto".to_owned());
+    let alone = LoopState { mode: Mode::Autonomous, branch, ..judged() };
+    let clean = evidence(false, None);
+    let merge = |outcome| Facts { merge: Some(outcome), ..facts() };
+    let of = |facts: &Facts| decide(&alone, &clean, facts);
+    assert_eq!(of(&merge(MergeOutcome::Merged)).1, "completed");
+    assert_eq!(of(&merge(MergeOutcome::Conflict("mend a.py".into()))).1, "conflict");
+    let (unmerged, word) = of(&facts());
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(unmerged.note.as_deref(), Some("merge (auto is not merged)"));
+    let busy = merge(MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "another merge")));
+    assert_eq!(of(&busy).1, "waits");
+    let waited = Counts { unmeasured_blocks: 2, ..Counts::default() };
+    let waited = LoopState { counts: waited, ..alone.clone() };
+    assert_eq!(decide(&waited, &clean, &busy).1, "failed");
+    assert_eq!(of(&merge(MergeOutcome::Impossible("no such branch".into()))).1, "failed");
+    let wants = |state: &LoopState, outlook, judge| wants_merge(state, &outlook, judge);
+    assert!(wants(&alone, Outlook::Clean, None));
+    assert!(wants(&alone, Outlook::Clean, Some(&JudgeOutcome::Approved)));
+    assert!(!wants(&alone, Outlook::Dirty, None));
+    let no = JudgeOutcome::Rejected { reasons: Vec::new() };
+    assert!(!wants(&alone, Outlook::Clean, Some(&no)));
+    assert!(!wants(&judged(), Outlook::Clean, None), "there is no branch");
+}
+
+#[test]
+fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
+    let mut now = LoopState { max_iterations: 99, ..state() };
+    let stop = |state: &LoopState, is_continuation, has_acted| {
+        let input = StopInput {
+            last_message: "hm",
+            is_continuation,
+            has_acted,
+            continuations_max: Some(8),
+            ..input("s")
+        };
+        let (next, decision) = step(state, &input, &evidence(false, None), &facts());
+        let word = word(&next, &decision);
+        (next, word)
+    };
+    for number in 0..8 {
+        let (next, word) = stop(&now, number > 0, false);
+        assert_eq!(word, "promise", "{number}");
+        now = next;
+    }
+    assert_eq!(stop(&now, true, true).1, "promise", "a tool call lets the host count anew");
+    assert_eq!(stop(&now, false, false).1, "promise", "so does a new turn");
+    let (next, word) = stop(&now, true, false);
+    assert_eq!((word.as_str(), next.status, next.iteration), ("yield", Status::Running, 9));
+    assert_eq!(next.counts.continuations, 0);
 }
 
 /// A judge's loop after one Stop that these facts decided, for tests.
