@@ -6,6 +6,7 @@ mod daemon;
 mod demo;
 mod door;
 mod hook;
+mod looping;
 mod mcp;
 mod patterns;
 mod queries;
@@ -13,17 +14,16 @@ mod scan;
 mod server;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, Color, Command, LoopCommand, Output, Select};
+use args::{Args, Color, Command, Output};
 
-use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, Format, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{Check, Doctor, Format, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -104,7 +104,7 @@ fn execute(args: &Args) -> Reply {
         | Command::Symbols(_)
         | Command::Rename(_) => queries::run(args),
         Command::Search(_) | Command::Rewrite(_) => patterns::run(args),
-        Command::Loop(ref command) => looping(args, command),
+        Command::Loop(ref command) => looping::run(args, command),
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Doctor(ref doctor) => {
             let request = Request::Doctor(Doctor {
@@ -137,50 +137,6 @@ fn wants_document(args: &Args) -> bool {
             Command::Scan(wish) => args.format(wish.format.format()) != Format::Text,
             _ => false,
         }
-}
-
-fn looping(args: &Args, command: &LoopCommand) -> Reply {
-    let json = args.json;
-    let select = |select: &Select| LoopSelect {
-        id: select.id.clone(),
-        session: select.session.clone(),
-        json,
-    };
-    let request = match command {
-        LoopCommand::Start(start) => {
-            let prompt = match prompt(start.prompt.as_deref(), start.prompt_file.as_deref()) {
-                Ok(prompt) => prompt,
-                Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
-            };
-            Request::LoopStart(LoopStart {
-                session: start.session.clone(),
-                prompt,
-                max_iterations: start.max_iterations,
-                completion_promise: start.completion_promise.clone(),
-                until: start.until.map(|until| until.word().to_owned()),
-                json,
-            })
-        }
-        LoopCommand::Status(which) => Request::LoopStatus(select(which)),
-        LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
-    };
-    door::ask(args.root.as_deref(), request, false)
-}
-
-/// The task from the command line, a file, or stdin (`-`).
-fn prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
-    let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
-    let mut bytes = Vec::new();
-    // One byte more than allowed, so that too much is noticed and not cut.
-    let bound = PROMPT_BYTES_MAX as u64 + 1;
-    let read = if file == Path::new("-") {
-        std::io::stdin().take(bound).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
-    String::from_utf8(bytes)
-        .map_err(|_| format!("--prompt-file {}: the task is not UTF-8", file.display()))
 }
 
 fn has_color(wish: Color) -> bool {

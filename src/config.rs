@@ -161,7 +161,7 @@ enum Tools {
 }
 
 /// Tools that an agent can be offered.
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 11] = [
     "diagnostics",
     "references",
     "definition",
@@ -170,6 +170,9 @@ const TOOLS: [&str; 8] = [
     "scan",
     "search_code",
     "rewrite",
+    "loop_start",
+    "loop_status",
+    "loop_cancel",
 ];
 
 /// Severities of rules.

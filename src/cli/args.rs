@@ -1,5 +1,6 @@
 //! The arguments, as clap reads them. The doc comments are the help texts.
 
+pub(super) mod looping;
 pub(super) mod scan;
 
 use std::path::PathBuf;
@@ -70,9 +71,9 @@ pub(super) enum Command {
     Search(SearchArgs),
     /// Give code of one shape another one in all files; a preview without --apply
     Rewrite(RewriteArgs),
-    /// Start, look at or cancel a loop that holds the agent's Stop until the evidence is clean
+    /// A loop holds the agent's Stop until the evidence is clean
     #[command(subcommand)]
-    Loop(LoopCommand),
+    Loop(looping::LoopCommand),
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, exit code 0 always
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, post-tool-use,
@@ -266,78 +267,6 @@ impl FailOn {
             Self::Never => "never",
         }
     }
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum LoopCommand {
-    /// Start a loop
-    Start(StartArgs),
-    /// Show the active or the last loop
-    Status(Select),
-    /// Cancel a loop; takes effect at once, touches no file
-    Cancel(Select),
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct StartArgs {
-    /// The session that owns the loop [default: the next session of this root claims it]
-    #[arg(long, value_name = "ID")]
-    pub(super) session: Option<String>,
-    /// How the loop decides
-    #[arg(long, value_enum, default_value_t = Mode::Basic)]
-    pub(super) mode: Mode,
-    /// The task
-    #[arg(
-        long,
-        value_name = "TEXT",
-        required_unless_present = "prompt_file",
-        conflicts_with = "prompt_file",
-        allow_hyphen_values = true
-    )]
-    pub(super) prompt: Option<String>,
-    /// The task from a file, or from stdin with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(super) prompt_file: Option<PathBuf>,
-    /// Stops after which the loop ends in any case [default: 10]
-    #[arg(long, value_name = "N")]
-    pub(super) max_iterations: Option<u32>,
-    /// What the agent writes as <promise>TEXT</promise> to claim completion
-    #[arg(long, value_name = "TEXT")]
-    pub(super) completion_promise: Option<String>,
-    /// What ends the loop [default: promise with --completion-promise, else diagnostics]
-    #[arg(long, value_enum)]
-    pub(super) until: Option<UntilArg>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Mode {
-    Basic,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum UntilArg {
-    Diagnostics,
-    Checks,
-    Promise,
-}
-
-impl UntilArg {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Diagnostics => "diagnostics",
-            Self::Checks => "checks",
-            Self::Promise => "promise",
-        }
-    }
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Select {
-    /// Loop id [default: the active one, else the last]
-    pub(super) id: Option<String>,
-    /// The loop of this session
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    pub(super) session: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

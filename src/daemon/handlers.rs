@@ -10,6 +10,11 @@ mod hook;
 mod hover;
 mod late_answers;
 mod loop_cancel;
+mod loop_history;
+mod loop_pause;
+mod loop_replies;
+mod loop_report;
+mod loop_resume;
 mod loop_start;
 mod loop_status;
 mod mcp_tools;
@@ -46,7 +51,7 @@ use crate::report::answers::{Asked, No, no_json, no_text};
 use crate::report::tools;
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
-use crate::wire::control::{Caller, LoopSelect, Reply, Request};
+use crate::wire::control::{Caller, Reply, Request};
 
 /// Exit code of a refusal or a failure.
 const REFUSED: u8 = 1;
@@ -72,6 +77,10 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::LoopPause(select) => loop_pause::handle(engine, &caller, select).await.into(),
+        Request::LoopResume(wish) => loop_resume::handle(engine, &caller, wish).await.into(),
+        Request::LoopHistory(wish) => loop_history::handle(engine, &caller, wish).await.into(),
+        Request::LoopReport(select) => loop_report::handle(engine, &caller, select).await.into(),
         Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::ServerList { json } => server_list::handle(engine, json).await.into(),
@@ -119,15 +128,6 @@ fn no_reply(schema: &str, asked: &Asked, no: &No, json: bool) -> Reply {
 /// Milliseconds since a request began.
 fn ended(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Which loop a command means.
-fn which(select: &LoopSelect) -> Which {
-    match (&select.id, &select.session) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, Some(session)) => Which::LatestOf(session.clone()),
-        (None, None) => Which::Latest,
-    }
 }
 
 /// The active loop of a session; an unclaimed one of the root becomes this session's.

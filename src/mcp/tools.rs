@@ -3,6 +3,7 @@
 
 mod diagnostics;
 mod lookups;
+mod loops;
 mod rename;
 mod rewrite;
 mod scan;
@@ -64,6 +65,7 @@ impl Tool {
 pub fn all() -> &'static [Tool] {
     static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         let [references, definition, hover] = lookups::tools();
+        let [loop_start, loop_status, loop_cancel] = loops::tools();
         vec![
             diagnostics::tool(),
             references,
@@ -73,6 +75,9 @@ pub fn all() -> &'static [Tool] {
             scan::tool(),
             search_code::tool(),
             rewrite::tool(),
+            loop_start,
+            loop_status,
+            loop_cancel,
         ]
     });
     &ALL

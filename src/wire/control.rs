@@ -1,10 +1,14 @@
 //! The control protocol between front doors and the daemon: one JSON line each way. The handshake
 //! travels with the request, so a call costs one round trip.
 
+mod loops;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+pub use loops::{LoopHistory, LoopResume, LoopSelect, LoopStart};
 
 /// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL: u32 = 1;
@@ -71,6 +75,14 @@ pub enum Request {
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// `loop pause`.
+    LoopPause(LoopSelect),
+    /// `loop resume`.
+    LoopResume(LoopResume),
+    /// `loop history`.
+    LoopHistory(LoopHistory),
+    /// `loop report`.
+    LoopReport(LoopSelect),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.
@@ -305,34 +317,6 @@ pub struct Doctor {
     pub probe: bool,
     /// Languages whose servers are probed; none given: all.
     pub languages: Vec<String>,
-    /// JSON instead of text.
-    pub json: bool,
-}
-
-/// Arguments of `loop start`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopStart {
-    /// The session that owns the loop; without one the next session of the root claims it.
-    pub session: Option<String>,
-    /// The task, byte for byte.
-    pub prompt: String,
-    /// Upper bound of iterations; `None` takes the configured one.
-    pub max_iterations: Option<u32>,
-    /// The tag text that claims completion.
-    pub completion_promise: Option<String>,
-    /// What ends the loop: `diagnostics`, `checks` or `promise`.
-    pub until: Option<String>,
-    /// JSON instead of text.
-    pub json: bool,
-}
-
-/// Which loop is meant; none given: the active or latest one of the root.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopSelect {
-    /// By id.
-    pub id: Option<String>,
-    /// By session.
-    pub session: Option<String>,
     /// JSON instead of text.
     pub json: bool,
 }

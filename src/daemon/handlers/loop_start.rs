@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::{INVALID, REFUSED, load, loop_id};
+use super::loop_replies::{own_session, shown, unknown_word};
+use super::{REFUSED, load, loop_id};
 use crate::daemon::engine::{Engine, blocking, now_ms};
 use crate::daemon::project::Project;
 use crate::git;
 use crate::looping::start::{Setting, Wish, start};
-use crate::looping::state::{LoopState, Until};
-use crate::report::{json, loops};
+use crate::looping::state::{LoopState, Mode, Until};
+use crate::report::loops;
 use crate::store::StoreError;
 use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopStart, Reply};
@@ -21,26 +22,50 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, request: LoopStart)
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let until = match request.until.as_deref().map(|word| (word, Until::from_word(word))) {
-        None => None,
-        Some((_, Some(until))) => Some(until),
-        Some((word, None)) => {
-            let text = format!("moai-ralph: --until {word}: diagnostics, checks or promise");
-            return Reply::failed(INVALID, &text);
-        }
+    let json = request.json;
+    let session = request.session.clone().or_else(|| own_session(caller));
+    let wish = match wish(request) {
+        Ok(wish) => wish,
+        Err(reply) => return reply,
     };
-    let wish = Wish {
+    match begin(engine, &project, wish, session.as_deref()).await {
+        Ok(state) => shown(&state, caller, json, loops::status(&state)),
+        Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
+    }
+}
+
+/// The request with its words understood.
+fn wish(request: LoopStart) -> Result<Wish, Reply> {
+    let until = match request.until.as_deref() {
+        None => None,
+        Some(word) => Some(
+            Until::from_word(word)
+                .ok_or_else(|| unknown_word("--until", word, "diagnostics, checks or promise"))?,
+        ),
+    };
+    let mode = match request.mode.as_deref() {
+        None => None,
+        Some(word) => Some(
+            Mode::from_word(word)
+                .ok_or_else(|| unknown_word("--mode", word, "basic, judge or autonomous"))?,
+        ),
+    };
+    Ok(Wish {
         prompt: request.prompt,
         max_iterations: request.max_iterations,
         promise: request.completion_promise,
         until,
-        ..Wish::default()
-    };
-    match begin(engine, &project, wish, request.session.as_deref()).await {
-        Ok(state) if request.json => Reply::done(format!("{:#}\n", json::looping(&state))),
-        Ok(state) => Reply::done(loops::status(&state)),
-        Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
-    }
+        mode,
+        milestone_every: request.milestone_every,
+        hitl_threshold: request.hitl_threshold,
+        max_minutes: request.max_minutes,
+        max_tokens: request.max_tokens,
+        force_max: request.force_max,
+        research: request.research,
+        structured_memory: request.structured_memory,
+        base_branch: request.base_branch,
+        workers: request.workers,
+    })
 }
 
 /// Starts and stores a loop; the error is the reason for the user.

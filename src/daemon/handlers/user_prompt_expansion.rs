@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::hook::HookCall;
-use super::{loop_cancel, loop_start, stop};
+use super::{loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::looping::arguments;
 use crate::looping::start::Wish;
@@ -21,6 +21,8 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
         Some("moai-loop") => begin(&call, Kind::Loop).await,
         Some("moai-fix") => begin(&call, Kind::Fix).await,
+        Some("moai-status") => status(&call).await,
+        Some("moai-resume") => resume(&call).await,
         Some("cancel-loop") => cancel(&call).await,
         _ => HookOutput::Silent,
     }
@@ -65,6 +67,33 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             HookOutput::Context(agent::join(&texts))
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    }
+}
+
+async fn status(call: &HookCall<'_>) -> HookOutput {
+    let (project, session) = (&call.project, call.input.session_id.clone());
+    let which = Which::LatestOf(session);
+    let text = match call.engine.store.find_loop(&project.key, &project.root, which).await {
+        Ok(Some(state)) if state.status.is_active() => loops::status(&state),
+        Ok(Some(state)) => loops::report(&state),
+        Ok(None) => "this session had no loop".to_owned(),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let head = if text.starts_with('[') { "" } else { "[moai-ralph] " };
+    HookOutput::Context(agent::join(&[format!("{head}{text}")]))
+}
+
+/// The options are those of `loop resume`; anything else is a mistake worth telling.
+async fn resume(call: &HookCall<'_>) -> HookOutput {
+    let raise = match arguments::parse_raise(&call.input.command_args) {
+        Ok(raise) => raise,
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let which = Which::LatestOf(call.input.session_id.clone());
+    match loop_resume::resume(call.engine, &call.project, which, raise).await {
+        Ok(Some(state)) => HookOutput::Context(loops::again(&state)),
+        Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
+        Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
     }
 }
 
