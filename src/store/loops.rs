@@ -108,7 +108,8 @@ impl Store {
             Which::Id(id) => find(transaction, "id = ?1", &id),
             Which::ActiveOf(session) => active_of(transaction, &root, &session),
             Which::LatestOf(session) => {
-                find_two(transaction, "root = ?1 AND session_id = ?2", &root, &session)
+                let condition = "root = ?1 AND session_id = ?2";
+                find_with(transaction, condition, params![root, session])
             }
             Which::ActiveUnclaimed => active_unclaimed(transaction, &root),
             Which::ActiveFor(session) => match active_of(transaction, &root, &session)? {
@@ -124,17 +125,31 @@ impl Store {
     pub async fn list_loops(&self, project: &ProjectKey) -> Result<Vec<LoopState>, StoreError> {
         self.read(project, move |transaction| {
             let sql = format!(
-                "SELECT state FROM loops ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
+                "SELECT id, state FROM loops WHERE status <> '{SET_ASIDE}'
+                 ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
             );
             let mut statement = transaction.prepare(&sql)?;
-            let rows = statement.query_map([], first)?.collect::<Result<Vec<String>, _>>()?;
-            rows.iter().map(|json| decode(json)).collect()
+            let rows = statement.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
+            rows.into_iter().map(read).collect()
+        })
+        .await
+    }
+
+    /// Takes a loop whose state cannot be read out of the way of its session; nobody finds it any
+    /// more, and it is kept.
+    pub async fn set_loop_aside(&self, project: &ProjectKey, id: String) -> Result<(), StoreError> {
+        self.write(project, move |transaction| {
+            let sql = "UPDATE loops SET status = ?2 WHERE id = ?1";
+            transaction.execute(sql, params![id, SET_ASIDE])?;
+            Ok(())
         })
         .await
     }
 }
 
 const ACTIVE: &str = "status IN ('running', 'paused')";
+/// In the column alone: a state that cannot be read cannot be changed either.
+const SET_ASIDE: &str = "unreadable";
 
 /// Active loops first, then the latest.
 const ORDER: &str =
@@ -145,8 +160,7 @@ fn find(
     condition: &str,
     value: &str,
 ) -> Result<Option<LoopState>, StoreError> {
-    let sql = format!("SELECT state FROM loops WHERE {condition} {ORDER}");
-    at.query_row(&sql, params![value], first).optional()?.as_deref().map(decode).transpose()
+    find_with(at, condition, params![value])
 }
 
 fn active_of(
@@ -154,25 +168,32 @@ fn active_of(
     root: &str,
     session: &str,
 ) -> Result<Option<LoopState>, StoreError> {
-    find_two(at, &format!("root = ?1 AND session_id = ?2 AND {ACTIVE}"), root, session)
+    let condition = format!("root = ?1 AND session_id = ?2 AND {ACTIVE}");
+    find_with(at, &condition, params![root, session])
 }
 
 fn active_unclaimed(at: &Transaction<'_>, root: &str) -> Result<Option<LoopState>, StoreError> {
     find(at, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), root)
 }
 
-fn find_two(
+fn find_with(
     at: &Transaction<'_>,
     condition: &str,
-    root: &str,
-    session: &str,
+    values: impl rusqlite::Params,
 ) -> Result<Option<LoopState>, StoreError> {
-    let sql = format!("SELECT state FROM loops WHERE {condition} {ORDER}");
-    at.query_row(&sql, params![root, session], first).optional()?.as_deref().map(decode).transpose()
+    let sql = format!(
+        "SELECT id, state FROM loops WHERE {condition} AND status <> '{SET_ASIDE}' {ORDER}"
+    );
+    at.query_row(&sql, values, row).optional()?.map(read).transpose()
 }
 
-fn first(row: &Row<'_>) -> rusqlite::Result<String> {
-    row.get(0)
+/// Id and state.
+fn row(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn read((id, json): (String, String)) -> Result<LoopState, StoreError> {
+    decode(&json).map_err(|reason| StoreError::Unreadable { id, reason })
 }
 
 fn text(path: &Path) -> String {

@@ -1,5 +1,9 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
+mod commands;
+mod ends;
+mod owners;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -55,6 +59,19 @@ fn status(sandbox: &Sandbox) -> Value {
     let output = sandbox.run(&["loop", "status", "--json"]);
     assert_eq!(output.code, 0, "{output:#?}");
     output.json()
+}
+
+/// The same in the middle of a turn that goes on.
+fn stop_again(sandbox: &Sandbox, last_words: &str) -> Output {
+    let mut input = sandbox.payload("Stop-active");
+    input["last_assistant_message"] = last_words.into();
+    sandbox.hook("stop", &input)
+}
+
+/// What the user reads when a turn is let go.
+fn notice(output: &Output) -> String {
+    assert_eq!(output.code, 0, "{output:#?}");
+    output.json()["systemMessage"].as_str().unwrap_or_default().to_owned()
 }
 
 fn iteration(status: &Value) -> u64 {

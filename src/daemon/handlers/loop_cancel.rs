@@ -9,6 +9,7 @@ use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::looping::state::LoopState;
 use crate::report::loops;
+use crate::store::StoreError;
 use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
@@ -23,6 +24,24 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
         }
         Ok(None) if select.id.is_some() => no_such_loop(),
         Ok(None) => none(caller, select.json, "no loop is active"),
+        Err(NotChanged::Store(StoreError::Unreadable { id, .. })) => {
+            set_aside(engine, caller, &project, &select, id).await
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Cancelling must work in every state, also in one that nobody can read.
+async fn set_aside(
+    engine: &Engine,
+    caller: &Caller,
+    project: &Project,
+    select: &LoopSelect,
+    id: String,
+) -> Reply {
+    let text = format!("loop {id} could not be read and is set aside");
+    match engine.store.set_loop_aside(&project.key, id).await {
+        Ok(()) => none(caller, select.json, &text),
         Err(error) => failed(&error),
     }
 }

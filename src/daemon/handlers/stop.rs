@@ -57,7 +57,8 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
     StopInput {
         session_id: &input.session_id,
         last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
-        is_let_go: input.is_waiting() || input.must_end(),
+        // A subagent that stops does not end the turn.
+        is_let_go: input.is_waiting() || input.must_end() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: call.engine.ledger().take_acted(&input.session_id),
         continuations_max: continuations_max(&call.caller.env),

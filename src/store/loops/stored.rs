@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::limits::GAP_CHARS_MAX;
+use crate::base::text::one_line;
 use crate::looping::options::Options;
 use crate::looping::state::{
     Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status, Until,
@@ -138,25 +140,21 @@ fn stored(state: LoopState) -> Stored {
 }
 
 /// A state from JSON of this version or an older one.
-pub(super) fn decode(json: &str) -> Result<LoopState, StoreError> {
-    let broken = |reason: String| StoreError::Corrupt(format!("a loop cannot be read: {reason}"));
-    let stored: Stored = serde_json::from_str(json).map_err(|error| broken(error.to_string()))?;
+/// The error is a reason in a few words.
+pub(super) fn decode(json: &str) -> Result<LoopState, String> {
+    let stored: Stored = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if stored.version > VERSION {
-        return Err(broken(format!("version {} is newer than this program", stored.version)));
+        return Err(format!("its version {} is newer than this program", stored.version));
     }
-    read(stored).map_err(broken)
-}
-
-/// The error is the word that says nothing.
-fn read(stored: Stored) -> Result<LoopState, String> {
-    let status = Status::from_word(&stored.status).ok_or(stored.status)?;
-    let until = Until::from_word(&stored.until).ok_or(stored.until)?;
+    let unknown = |word: String| one_line(&format!("unknown word {word:?}"), GAP_CHARS_MAX);
+    let status = Status::from_word(&stored.status).ok_or_else(|| unknown(stored.status))?;
+    let until = Until::from_word(&stored.until).ok_or_else(|| unknown(stored.until))?;
     let mode = match stored.mode {
-        Some(word) => Mode::from_word(&word).ok_or(word)?,
+        Some(word) => Mode::from_word(&word).ok_or_else(|| unknown(word))?,
         None => Mode::Basic,
     };
     let pause_reason = match stored.pause_reason {
-        Some(word) => Some(PauseReason::from_word(&word).ok_or(word)?),
+        Some(word) => Some(PauseReason::from_word(&word).ok_or_else(|| unknown(word))?),
         // The first version paused for nothing else.
         None => (status == Status::Paused).then_some(PauseReason::LspRequired),
     };

@@ -139,3 +139,23 @@ fn a_loop_that_an_older_version_stored_is_read() {
     let newer = old.replace("\"version\":1", "\"version\":99");
     assert!(decode(&newer).is_err(), "a newer version may mean something else");
 }
+
+#[tokio::test]
+async fn a_loop_that_cannot_be_read_is_named_and_set_aside() {
+    let (_folder, store, key) = store();
+    let root = Path::new(ROOT);
+    store.insert_loop(&key, root, state()).await.expect("stored");
+    let spoil = |transaction: &Transaction<'_>| {
+        transaction.execute("UPDATE loops SET state = '{\"status\":\"odd\"}'", [])?;
+        Ok(())
+    };
+    store.write(&key, spoil).await.expect("spoiled");
+    let of_session = || store.find_loop(&key, root, Which::ActiveOf("s".into()));
+    let met = of_session().await;
+    assert!(matches!(&met, Err(StoreError::Unreadable { id, .. }) if id == "loop-1"), "{met:?}");
+    assert_eq!(store.recovered(&key).await, Ok(None), "the database itself is sound");
+    store.set_loop_aside(&key, "loop-1".into()).await.expect("set aside");
+    assert_eq!(of_session().await, Ok(None));
+    assert_eq!(store.list_loops(&key).await, Ok(Vec::new()));
+    store.insert_loop(&key, root, other("loop-2", Some("s"))).await.expect("there is room again");
+}
