@@ -26,13 +26,24 @@ const TIMEOUT_SECS: u64 = 120;
 /// Longest time a call may give them.
 const TIMEOUT_SECS_MAX: u64 = 3600;
 
+/// What a tool does to the world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It changes what the engine does next, and no file.
+    Steers,
+    /// It may write files.
+    Writes,
+}
+
 /// One tool.
 pub struct Tool {
     /// Its name, as it is called and switched off.
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    is_read_only: bool,
+    effect: Effect,
     input: Value,
     output: Value,
     /// The request that a call becomes, or what is wrong with the arguments.
@@ -48,9 +59,9 @@ impl Tool {
         };
         let hints = ToolAnnotations::from_raw(
             Some(self.title.to_owned()),
-            Some(self.is_read_only),
-            Some(!self.is_read_only),
-            Some(self.is_read_only),
+            Some(self.effect == Effect::Reads),
+            Some(self.effect == Effect::Writes),
+            Some(self.effect == Effect::Reads),
             Some(false),
         );
         rmcp::model::Tool::new(self.name, self.description, schema(&self.input))

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Tool, list, object, read};
+use super::{Effect, Tool, list, object, read};
 use crate::wire::control::{LoopSelect, LoopStart, Request};
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(super) fn tools() -> [Tool; 3] {
             title: "Start a loop",
             description: "Hold this session's Stop until the evidence is clean. One loop per \
                 session; only when the user asks for one.",
-            is_read_only: false,
+            effect: Effect::Steers,
             input: start_schema(),
             output: loop_schema(),
             request: start,
@@ -43,7 +43,7 @@ pub(super) fn tools() -> [Tool; 3] {
             name: "loop_status",
             title: "Loop status",
             description: "How the loop of this session stands, or how its last one ended.",
-            is_read_only: true,
+            effect: Effect::Reads,
             input: select_schema(),
             output: loop_schema(),
             request: |arguments| Ok(Request::LoopStatus(select(arguments)?)),
@@ -53,7 +53,7 @@ pub(super) fn tools() -> [Tool; 3] {
             title: "Cancel a loop",
             description: "End the loop of this session at once; touches no file. Only when the \
                 user asks for it.",
-            is_read_only: false,
+            effect: Effect::Steers,
             input: select_schema(),
             output: loop_schema(),
             request: |arguments| Ok(Request::LoopCancel(select(arguments)?)),

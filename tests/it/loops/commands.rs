@@ -142,7 +142,7 @@ fn history_and_report_tell_how_it_went() {
         "Claim:",
         "Now it works.",
         "Evidence:",
-        "pyright: clean",
+        "pyright 1.0: clean",
         "Before:",
         "at the first Stop: 1 error",
         "Gaps:",
