@@ -188,7 +188,7 @@ impl Databases {
             });
         match &result {
             Ok(_) | Err(StoreError::Conflict(_) | StoreError::Unreadable { .. }) => {
-                self.put_back(project, database)
+                self.put_back(project, database);
             }
             Err(StoreError::Corrupt(_)) => {
                 self.suspects.insert(project.clone());

@@ -78,7 +78,7 @@ impl World {
         let promise = dice.one_in(2).then(|| "DONE".to_owned());
         let max_iterations = dice.small(12);
         let wrong = "abc".to_owned();
-        let begun = LoopState { mode, options, branch, promise, max_iterations, ..state() };
+        let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
         Self {
             dice,
             stored: Some(begun),
@@ -229,13 +229,10 @@ impl World {
         if self.has_acted {
             self.in_row = 0;
         }
-        match admit(Some(before), &input) {
-            Admission::Measure => {}
-            _ => {
-                assert!(input.is_let_go || before.status != Status::Running);
-                self.in_row = 0;
-                return;
-            }
+        if admit(Some(before), &input) != Admission::Measure {
+            assert!(input.is_let_go || before.status != Status::Running);
+            self.in_row = 0;
+            return;
         }
         self.has_acted = false;
         let evidence = self.evidence();

@@ -293,6 +293,8 @@ pub struct Iteration {
     pub tree: Option<String>,
     /// Where the work tree is kept.
     pub checkpoint: Option<String>,
+    /// Tokens used up to here since the start; `None` when nobody knew.
+    pub tokens: Option<u64>,
     /// Whether it is better than every one before it.
     pub is_better: bool,
     /// Whether the agent was told that it goes back and forth.

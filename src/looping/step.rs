@@ -171,7 +171,7 @@ pub fn step(
     let now = record::iteration(&next, evidence, facts);
     let signals = progress::signals(&state.history, &now);
     let contradictions = facts.contradictions.clone();
-    let mut reasons = Reasons { signals, contradictions, ..Reasons::default() };
+    let mut reasons = Reasons { contradictions, signals, ..Reasons::default() };
     completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
     next.counts.unmeasured_blocks =
         if reasons.waits_for.is_some() { state.counts.unmeasured_blocks + 1 } else { 0 };

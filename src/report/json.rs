@@ -126,6 +126,7 @@ pub fn looping(state: &LoopState) -> Value {
         "best": state.best(),
         "forecast_iterations": state.forecast_iterations(),
         "pause_reason": state.pause_reason.map(PauseReason::as_str),
+        "note": state.note,
         "branch": state.branch,
         "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
         "terminal": is_terminal.then(|| json!({
@@ -147,6 +148,7 @@ pub(super) fn iteration(one: &Iteration) -> Value {
         "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
         "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
         "checkpoint": one.checkpoint, "weight": one.weight, "guard": one.guard_codes,
+        "tokens": one.tokens,
     })
 }
 

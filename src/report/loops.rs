@@ -239,12 +239,12 @@ fn push_signals(text: &mut String, state: &LoopState, evidence: &Evidence, reaso
         );
     }
     if let Some(best) = signals.worse_than {
-        let _ = writeln!(
-            text,
-            "This is worse than iteration {best} was (moai-ralph loop restore {} --to {best} shows \
-             what it had).",
-            state.id
-        );
+        let kept = state.history.iter().find(|one| one.number == best);
+        let how = match kept.and_then(|one| one.checkpoint.as_ref()) {
+            Some(_) => format!(" (moai-ralph loop restore {} --to {best} shows it)", state.id),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "This is worse than iteration {best} was{how}.");
     }
     if signals.is_no_op {
         text.push_str("No file was changed for two iterations, so nothing can be different.\n");

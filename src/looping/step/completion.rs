@@ -67,7 +67,10 @@ fn judged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
     };
     match gap {
         Some(gap) if may_close(&gap) && may_wait(next) => reasons.waits_for = Some(gap),
-        Some(gap) => end(next, reasons, join(missing, &format!("judge ({gap})"))),
+        Some(gap) => {
+            let missing = lacks(next, missing, format!("judge ({gap})"));
+            end(next, reasons, Some(missing));
+        }
         None => merged(next, reasons, facts, missing),
     }
 }
@@ -85,7 +88,10 @@ fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
         }
         Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
         Some(MergeOutcome::Impossible(why)) => fail(next, &branch, why),
-        None => end(next, reasons, join(missing, &format!("merge ({branch} is not merged)"))),
+        None => {
+            let missing = lacks(next, missing, format!("merge ({branch} is not merged)"));
+            end(next, reasons, Some(missing));
+        }
     }
 }
 
@@ -108,8 +114,11 @@ fn fail(next: &mut LoopState, branch: &str, why: &str) {
     next.note = Some(format!("{branch} could not be merged: {why}"));
 }
 
-fn join(missing: Option<String>, more: &str) -> Option<String> {
-    Some(missing.map_or_else(|| more.to_owned(), |missing| format!("{missing}; {more}")))
+/// One more thing that is missing beside what the evidence lacks.
+fn lacks(next: &mut LoopState, missing: Option<String>, more: String) -> String {
+    let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
+    next.basis.gaps.push(more);
+    all
 }
 
 fn may_wait(next: &LoopState) -> bool {

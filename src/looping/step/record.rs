@@ -54,6 +54,7 @@ pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) ->
         guard_codes: wrong.guard_codes,
         tree: facts.tree.clone(),
         checkpoint: facts.checkpoint.clone(),
+        tokens: facts.tokens,
         is_better: false,
         told_oscillation: false,
     }

@@ -219,6 +219,7 @@ fn an_outage_of_the_judge_is_waited_for_and_then_named() {
     let (third, word) = decide(&second, &clean, &outage(Cause::TimedOut));
     assert_eq!(word, "completed_unverified");
     assert_eq!(third.note.as_deref(), Some("judge (no answer)"));
+    assert_eq!(third.basis.gaps, ["judge (no answer)"]);
     let (_, word) = decide(&judged(), &clean, &outage(Cause::NotInstalled));
     assert_eq!(word, "completed_unverified");
 }

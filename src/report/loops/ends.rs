@@ -182,10 +182,8 @@ fn before(state: &LoopState) -> Vec<String> {
 
 fn gaps(state: &LoopState) -> Vec<String> {
     let mut lines = state.basis.gaps.clone();
-    if let Some(note) = state.note.as_ref().filter(|_| state.status == Status::CompletedUnverified)
-        && !lines.iter().any(|line| note.contains(line))
-    {
-        lines.push(note.clone());
+    if lines.is_empty() && state.status == Status::CompletedUnverified {
+        lines.extend(state.note.clone());
     }
     if state.options.max_tokens.is_some() && state.counts.tokens.is_none() {
         lines.push("tokens: nobody counted them, so their limit was not kept".to_owned());

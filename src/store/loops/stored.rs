@@ -77,6 +77,7 @@ struct StoredIteration {
     guard_codes: Vec<String>,
     tree: Option<String>,
     checkpoint: Option<String>,
+    tokens: Option<u64>,
     is_better: bool,
     told_oscillation: bool,
 }
@@ -241,6 +242,7 @@ twins!(
     guard_codes,
     tree,
     checkpoint,
+    tokens,
     is_better,
     told_oscillation
 );

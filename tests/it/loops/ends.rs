@@ -1,5 +1,6 @@
 //! How loops end, pause and yield, each by its own name.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{CLEAN, FIXED, blocked, looping, notice, project, start, status, stop, stop_again};
@@ -160,7 +161,10 @@ fn a_turn_that_must_end_is_not_counted() {
 fn what_is_saved_survives_the_daemon() {
     let sandbox = looping(&["--max-iterations", "3"]);
     assert_eq!(play(&sandbox, &["word = 'BAD'\n"]), [true]);
-    sandbox.run(&["daemon", "stop"]);
+    let daemon = sandbox.run(&["daemon", "status", "--json"]).json();
+    let pid = daemon["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    kill_process(pid.expect("a daemon runs"), Signal::KILL).expect("it is ours");
+    assert_eq!(status(&sandbox)["iteration"], 1, "it was saved before the reply");
     assert_eq!(play(&sandbox, &["word = ['BAD', 1]\n"]), [true]);
     sandbox.run(&["daemon", "stop"]);
     assert_eq!(play(&sandbox, &["word = ['BAD', 2]\n"]), [false]);

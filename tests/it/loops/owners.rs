@@ -69,9 +69,9 @@ fn a_worktree_has_loops_of_its_own_and_one_list_shows_all() {
     assert_eq!(added.code, 0, "{added:#?}");
     sandbox.write("app.py", DIRTY);
     assert_eq!(blocked(&stop_of(&sandbox, SESSION, &worktree)), None, "there is no loop there");
-    let mut begin = sandbox.program();
-    begin.current_dir(&worktree).args(["loop", "start", "--session", SESSION, "--prompt", "x"]);
-    let begun = finish(&mut begin, "");
+    let mut command = sandbox.program();
+    command.current_dir(&worktree).args(["loop", "start", "--session", SESSION, "--prompt", "x"]);
+    let begun = finish(&mut command, "");
     assert_eq!(begun.code, 0, "{begun:#?}");
     fs::write(worktree.join("app.py"), DIRTY).expect("the worktree is ours");
     assert!(blocked(&stop_of(&sandbox, SESSION, &worktree)).is_some());
