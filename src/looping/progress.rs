@@ -178,13 +178,15 @@ fn worse_than(history: &[Iteration], now: &Iteration) -> Option<u32> {
 /// The same things are wrong as two or more iterations ago, and in between others were; or every
 /// byte is as it was then.
 fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
-    let (last, earlier) = history.split_last()?;
+    // What was not measured wholly looks like another state and is none.
+    let measured: Vec<&Iteration> = history.iter().filter(|one| one.weight.is_some()).collect();
+    let (last, earlier) = now.weight.and(measured.split_last())?;
     let is_same_tree = |a: &Iteration, b: &Iteration| a.tree.is_some() && a.tree == b.tree;
     if is_same_tree(last, now) {
         // Nothing was changed, so whatever differs is the sensors' doing.
         return None;
     }
-    let is_back = |one: &&Iteration| {
+    let is_back = |one: &&&Iteration| {
         let is_as_wrong = one.wrong == now.wrong && last.wrong != now.wrong;
         one.wrong.is_some() && (is_as_wrong || is_same_tree(one, now))
     };

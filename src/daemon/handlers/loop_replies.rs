@@ -57,9 +57,14 @@ pub(super) async fn change<E: ToString>(
         if next == state {
             return Ok(Some(state));
         }
-        match engine.store.advance_loop(&project.key, &state, next.clone()).await? {
-            Saved::Yes => return Ok(Some(next)),
-            Saved::Overtaken => {}
+        match engine.store.advance_loop(&project.key, &state, next.clone()).await {
+            Ok(Saved::Yes) => return Ok(Some(next)),
+            Ok(Saved::Overtaken) => {}
+            Err(StoreError::Conflict(_)) => {
+                let reason = "its session has another active loop: cancel that one first";
+                return Err(NotChanged::Refused(reason.to_owned()));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -78,6 +78,8 @@ fn going_back_and_forth_is_told_once_and_then_ends() {
         None,
         "being clean is no oscillation"
     );
+    let partly = without_trees(&["ab", "a.", "ab"]);
+    assert_eq!(partly.oscillates, None, "one error was not measured, and so not gone");
     let forgiven = without_trees(&["abc", "abd", "abc", "a", "ad", "a"]);
     assert_eq!((forgiven.oscillates, forgiven.oscillates_again), (Some((4, 5)), false));
 }

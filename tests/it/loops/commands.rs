@@ -127,6 +127,22 @@ fn a_loop_that_ended_at_its_limit_goes_on_when_it_is_raised() {
 }
 
 #[test]
+fn a_loop_is_not_resumed_beside_another_one_of_its_session() {
+    let sandbox = looping(&["--max-iterations", "1"]);
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    let ended = status(&sandbox)["id"].as_str().expect("a loop has an id").to_owned();
+    assert_eq!(start(&sandbox, &[]).code, 0, "there is room for a new one");
+    let resume = ["loop", "resume", &ended, "--max-iterations", "3"];
+    let refused = sandbox.run(&resume);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("another active loop"), "{refused:#?}");
+    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
+    assert_eq!(sandbox.run(&resume).code, 0);
+    assert_eq!(status(&sandbox)["id"], ended);
+}
+
+#[test]
 fn history_and_report_tell_how_it_went() {
     let sandbox = looping(&["--completion-promise", "DONE", "--max-iterations", "9"]);
     let none = sandbox.run(&["loop", "history"]);
