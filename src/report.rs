@@ -2,10 +2,12 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod align;
 pub mod answers;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;
+pub mod framework;
 pub mod github;
 pub mod human;
 pub mod json;

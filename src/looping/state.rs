@@ -74,6 +74,35 @@ impl Until {
     }
 }
 
+/// How a loop is judged, beside its evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// By the evidence alone.
+    #[default]
+    Basic,
+    /// By a judge too; the user is asked when they do not agree.
+    Judge,
+    /// On a branch of its own; nobody is asked.
+    Autonomous,
+}
+
+impl Mode {
+    const NAMES: [(Self, &'static str); 3] =
+        [(Self::Basic, "basic"), (Self::Judge, "judge"), (Self::Autonomous, "autonomous")];
+
+    /// The word on the command line and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The mode of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+}
+
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopState {
