@@ -375,3 +375,7 @@ pub const TRANSCRIPT_FILES_MAX: usize = 1_000;
 pub const CLAIM_SENTENCES_MAX: usize = 500;
 /// Longest sentence that is quoted back, in characters.
 pub const CLAIM_CHARS_MAX: usize = 160;
+/// Largest file that a loop writes for agents and people; a larger one is left as it is.
+pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
+/// Times the change of such a file is tried again because others wrote it meanwhile.
+pub const LOOP_FILE_TRIES_MAX: usize = 3;

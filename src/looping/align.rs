@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::fences::Fences;
-use super::fields::{bullet, is_nothing};
+use super::fields::{BYTE_ORDER_MARK, bullet, is_nothing};
 
 /// The parts of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub fn parse(text: &str) -> Alignment {
     let mut alignment = Alignment::default();
     let mut part = None;
     let mut fences = Fences::default();
-    for line in text.lines() {
+    for line in text.trim_start_matches(BYTE_ORDER_MARK).lines() {
         if fences.is_code(line) {
             continue;
         }

@@ -31,6 +31,9 @@ pub enum Field {
     Approach,
 }
 
+/// What some editors put at the beginning of a file.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Names with blanks in place of `_` and `-`, in lower case.
 const NAMES: [(Field, &[&str]); 12] = [
     (Field::OriginalGoal, &["original goal", "원래 목표", "최초 목표"]),
@@ -55,7 +58,7 @@ const NAMES: [(Field, &[&str]); 12] = [
 pub fn all(text: &str, field: Field) -> Vec<String> {
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut is_inside = false;
-    for line in text.lines() {
+    for line in text.trim_start_matches(BYTE_ORDER_MARK).lines() {
         match head(line) {
             Some((named, rest)) => {
                 is_inside = named == Some(field);
@@ -168,6 +171,10 @@ mod tests {
     #[test]
     fn a_field_ends_where_the_next_one_begins() {
         assert_eq!(last(FILE, Field::OriginalGoal).as_deref(), Some("keep users"));
+        assert_eq!(
+            last(&format!("\u{feff}{FILE}"), Field::OriginalGoal).as_deref(),
+            Some("keep users")
+        );
         let gap = last(FILE, Field::RemainingGap).expect("there");
         assert_eq!(entries(&gap), ["hashing with argon2id", "limits"]);
         // The confidence inside an entry is not the field.

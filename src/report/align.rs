@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
+use super::agent::bounded;
 use super::count;
-use crate::base::limits::{GAP_CHARS_MAX, QUESTIONS_NAMED_MAX};
+use crate::base::limits::{GAP_CHARS_MAX, QUESTIONS_NAMED_MAX, TASK_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::looping::align;
 use crate::looping::framework::{Language, language_of};
@@ -52,7 +53,7 @@ pub fn instructions(task: &str, is_there: bool) -> String {
              답을 들으면 `- [x] 질문 → 답`으로 고치세요. 열린 질문이 있으면 루프가 시작되지 않습니다."
         }
     };
-    let task = task.trim();
+    let task = bounded(task.trim(), TASK_CHARS_MAX, "the command as typed has the whole task");
     let shown = if task.is_empty() { String::new() } else { format!("{task_head}:\n{task}\n\n") };
     let form = align::render(&align::form(""));
     format!("{head}\n\n{shown}{questions}\n\n{form}")

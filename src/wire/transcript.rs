@@ -127,6 +127,11 @@ impl Tally {
         }
     }
 
+    /// Lines that were too long to be read.
+    pub fn count_junk(&mut self, lines: usize) {
+        self.junk_lines += lines;
+    }
+
     /// What was used since a moment, in milliseconds since the epoch; 0 for everything.
     #[must_use]
     pub fn usage(&self, since_ms: u64) -> Usage {
