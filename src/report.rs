@@ -20,6 +20,7 @@ pub mod rule_tests;
 pub mod sarif;
 pub mod search;
 pub mod servers;
+pub mod spending;
 pub mod tools;
 
 use crate::base::finding::{Finding, Severity};

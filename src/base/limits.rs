@@ -350,6 +350,8 @@ pub const APPROACH_CHARS_MIN: usize = 50;
 pub const CONFIDENCE_MIN: u32 = 30;
 /// Entries of `REMAINING_GAP` that an iteration begins with.
 pub const REMAINING_LINES_MAX: usize = 5;
+/// Lines of `progress.txt` above which the agent is asked to shorten it.
+pub const PROGRESS_LINES_MAX: usize = 80;
 /// Longest decision or remaining step that is repeated, in characters.
 pub const DECISION_CHARS_MAX: usize = 500;
 /// Decisions taken from one `progress.txt`.
@@ -379,3 +381,5 @@ pub const CLAIM_CHARS_MAX: usize = 160;
 pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
 /// Times the change of such a file is tried again because others wrote it meanwhile.
 pub const LOOP_FILE_TRIES_MAX: usize = 3;
+/// Contradicted sentences of one message that the user is told.
+pub const CLAIMS_NAMED_MAX: usize = 3;

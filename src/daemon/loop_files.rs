@@ -31,6 +31,8 @@ pub(super) struct Facts {
     pub(super) research: ResearchGate,
     /// What is left to do by the agent's own account.
     pub(super) remaining: Vec<String>,
+    /// Lines of a `progress.txt` that is too long.
+    pub(super) too_many_lines: Option<usize>,
     /// What the user must know about files that could not be read.
     pub(super) notices: Vec<String>,
 }
@@ -91,11 +93,15 @@ pub(super) async fn before_step(project: &Project) -> Facts {
         Ok(file) => Facts {
             research: research_gate(file.hash.map(|_| file.text.as_str())),
             remaining: handoff::remaining_gap(&file.text),
+            too_many_lines: handoff::too_many_lines(&file.text),
             notices: Vec::new(),
         },
-        Err(notice) => {
-            Facts { research: research_gate(None), remaining: Vec::new(), notices: vec![notice] }
-        }
+        Err(notice) => Facts {
+            research: research_gate(None),
+            remaining: Vec::new(),
+            too_many_lines: None,
+            notices: vec![notice],
+        },
     }
 }
 

@@ -99,7 +99,9 @@ impl Spending {
 fn subagents(transcript: &Path) -> (Vec<PathBuf>, bool) {
     let folder = transcript.with_extension("").join("subagents");
     let Ok(entries) = fs::read_dir(folder) else { return (Vec::new(), false) };
-    let is_agent = |name: &str| name.strip_prefix("agent-").is_some_and(|it| it.strip_suffix(".jsonl").is_some());
+    let is_agent = |name: &str| {
+        name.strip_prefix("agent-").is_some_and(|it| it.strip_suffix(".jsonl").is_some())
+    };
     let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_agent));
     let mut paths: Vec<PathBuf> =
         names.map(|entry| entry.path()).take(TRANSCRIPT_FILES_MAX + 1).collect();

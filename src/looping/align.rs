@@ -156,10 +156,6 @@ pub fn render(alignment: &Alignment) -> String {
 /// `Answer: …`, `답: …`).
 #[must_use]
 pub fn blocking(text: &str) -> Vec<String> {
-    let is_blocking = |label: &str| {
-        let label = label.to_lowercase();
-        ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
-    };
     parse(text)
         .entries
         .into_iter()
@@ -167,6 +163,11 @@ pub fn blocking(text: &str) -> Vec<String> {
         .flat_map(|(_, entry)| entry.values)
         .filter_map(|value| open_question(&value))
         .collect()
+}
+
+fn is_blocking(label: &str) -> bool {
+    let label = label.to_lowercase();
+    ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
 }
 
 impl Alignment {
@@ -178,7 +179,12 @@ impl Alignment {
         }
         let indent = line.len() - line.trim_start().len();
         let last = self.entries.last_mut().filter(|(of, _)| *of == part);
-        let is_value = |item: &str| indent >= 2 && !item.starts_with("**") || !has_label(item);
+        // A question with a colon in it is no label.
+        let is_asking = last.as_ref().is_some_and(|(_, entry)| is_blocking(&entry.label));
+        let is_value = |item: &str| {
+            let is_bold = item.starts_with("**");
+            (indent >= 2 || is_asking && !is_known(item)) && !is_bold || !has_label(item)
+        };
         match (bullet(line), last) {
             (Some(item), Some((_, entry))) if is_value(item) => {
                 // Deeper than the values means: about the value above.
@@ -205,6 +211,13 @@ fn push_line(value: &mut String, line: &str) {
 /// Whether a list entry begins with `**Label**` or with a short `Label:`.
 fn has_label(item: &str) -> bool {
     item.starts_with("**") || item.split_once([':', '：']).is_some_and(|(label, _)| is_label(label))
+}
+
+/// Whether a list entry begins with a label of the form.
+fn is_known(item: &str) -> bool {
+    let label = item.split([':', '：']).next().unwrap_or_default().trim();
+    let mut labels = FORM.iter().flat_map(|(_, rows)| rows.iter());
+    labels.any(|(known, _)| known.eq_ignore_ascii_case(label)) || is_blocking(label)
 }
 
 /// Labels are few plain words; a question, a tick or a sentence is none.
@@ -247,20 +260,26 @@ fn open_question(value: &str) -> Option<String> {
 
 /// Whether an answer follows the question, behind it or on a line of its own.
 fn is_answered(text: &str) -> bool {
+    const MARKS: &[&str] =
+        &["→", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
     let text = text.to_lowercase().replace("**", "").replace("->", "→").replace("=>", "→");
     text.lines().enumerate().any(|(number, line)| {
-        number > 0 && is_answer(line) || line.split('?').skip(1).any(is_answer)
+        let mut behind = line.split('?').skip(1);
+        // `A:` may also begin a list of choices, which ends with a question mark of its own.
+        let last = line.rsplit_once('?').map_or("", |(_, last)| last);
+        number > 0 && (says(line, MARKS) || says(line, &["a:"]))
+            || behind.any(|part| says(part, MARKS))
+            || says(last, &["a:"])
     })
 }
 
 /// Whether a text, in lower case, begins with a mark and says something behind it.
-fn is_answer(text: &str) -> bool {
-    let marks =
-        ["→", "a:", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
+fn says(text: &str, marks: &[&str]) -> bool {
+    const OPEN: [&str; 6] = ["?", "tbd", "unknown", "unclear", "미정", "모름"];
     let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));
     marks.iter().find_map(|mark| text.strip_prefix(mark)).is_some_and(|rest| {
         let rest = rest.trim();
-        !is_nothing(rest) && !rest.starts_with("tbd")
+        !is_nothing(rest) && !OPEN.iter().any(|word| rest.starts_with(word))
     })
 }
 
@@ -299,7 +318,18 @@ mod tests {
         ] {
             check(&format!("- **Blocking questions**:\n  - {answered}\n"), &[]);
         }
-        for open in ["Which? → ?", "Which? Answer: TBD", "Which? Answer:", "a -> b or a => b?"] {
+        check(
+            "- Blocking questions: Which one?\n- Database: A or B?\n- Instruction gaps: none\n",
+            &["Which one?", "Database: A or B?"],
+        );
+        for open in [
+            "Which? A: Postgres or B: MySQL?",
+            "Which? → 미정",
+            "Which? → ?",
+            "Which? Answer: TBD",
+            "Which? Answer:",
+            "a -> b or a => b?",
+        ] {
             check(&format!("- **Blocking questions**:\n  - {open}\n"), &[open]);
         }
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::fields::{self, Field};
 use crate::base::limits::{
-    DECISION_CHARS_MAX, DECISIONS_MAX, HANDOFF_CHARS_MAX, REMAINING_LINES_MAX,
+    DECISION_CHARS_MAX, DECISIONS_MAX, HANDOFF_CHARS_MAX, PROGRESS_LINES_MAX, REMAINING_LINES_MAX,
 };
 use crate::base::text::one_line;
 
@@ -41,6 +41,14 @@ pub fn remaining_gap(progress: &str) -> Vec<String> {
     entries.retain(|entry| !fields::is_hint(entry));
     let entries = entries.into_iter().take(REMAINING_LINES_MAX);
     entries.map(|entry| one_line(&entry, DECISION_CHARS_MAX)).collect()
+}
+
+/// The number of lines of a hand-off that is too long to be read at every iteration; `None` for one
+/// that is not.
+#[must_use]
+pub fn too_many_lines(progress: &str) -> Option<usize> {
+    let count = progress.trim_end().lines().count();
+    (count > PROGRESS_LINES_MAX).then_some(count)
 }
 
 /// The task as the hand-off has it: `ORIGINAL_GOAL`.
@@ -144,6 +152,9 @@ mod tests {
         assert_eq!(found.len(), REMAINING_LINES_MAX);
         assert_eq!(original_goal("ORIGINAL_GOAL: log in\nITERATION: 1").as_deref(), Some("log in"));
         assert_eq!(original_goal("ITERATION: 1"), None);
+        assert_eq!(too_many_lines(&"x\n".repeat(PROGRESS_LINES_MAX)), None);
+        let long = "x\r\n".repeat(PROGRESS_LINES_MAX + 1);
+        assert_eq!(too_many_lines(&long), Some(PROGRESS_LINES_MAX + 1));
     }
 
     #[test]

@@ -157,6 +157,21 @@ pub fn remaining(language: Language, gap: &[String]) -> String {
     list(head, gap)
 }
 
+/// A hand-off that grew too long to be of use.
+#[must_use]
+pub fn too_long(language: Language, line_count: usize) -> String {
+    match language {
+        Language::English => format!(
+            "progress.txt has {line_count} lines: shorten it to what the next iteration needs; \
+             decisions are kept in decisions.md."
+        ),
+        Language::Korean => format!(
+            "progress.txt가 {line_count}줄입니다. 다음 반복에 필요한 것만 남기고 줄이세요. 결정은 \
+             decisions.md에 보관됩니다."
+        ),
+    }
+}
+
 /// Why the research is not finished; empty for nothing.
 #[must_use]
 pub fn research_lacks(language: Language, missing: &[String]) -> String {
@@ -261,6 +276,7 @@ mod tests {
         assert_eq!(text, "남겨 둔 일(progress.txt의 REMAINING_GAP):\n  - 해싱\n");
         let lacks = research_lacks(Language::English, &["APPROACH has 3 characters".to_owned()]);
         assert!(lacks.ends_with("  - APPROACH has 3 characters\n"), "{lacks}");
+        assert!(too_long(Language::English, 81).starts_with("progress.txt has 81 lines"));
         assert!(strategy_reset(Language::English, 5).starts_with("Rejected 5 times"));
     }
 }

@@ -202,7 +202,12 @@ fn mode(usage: &Value) -> String {
     let named = |value: &Value| {
         value.as_str().filter(|word| *word != "standard").map(|word| format!(" ({word})"))
     };
-    named(&usage["speed"]).or_else(|| named(&usage["service_tier"])).unwrap_or_default()
+    // Where it is computed costs more in this one place.
+    let place = usage["inference_geo"].as_str().filter(|place| *place == "us");
+    named(&usage["speed"])
+        .or_else(|| named(&usage["service_tier"]))
+        .or_else(|| place.map(|place| format!(" ({place})")))
+        .unwrap_or_default()
 }
 
 fn at_ms(timestamp: &Value) -> u64 {
@@ -274,6 +279,20 @@ mod tests {
         let fast =
             line("m1", "r1", 1).replace("\"service_tier\"", "\"speed\":\"fast\",\"service_tier\"");
         assert!(usage([fast.as_str()]).models.contains_key("claude-opus-4-6 (fast)"));
+        // As 2.1.330 writes it when the service names no request.
+        let recorded = json!({
+            "parentUuid": "p", "isSidechain": false, "type": "assistant", "uuid": "u2",
+            "timestamp": "2026-11-22T07:06:34.285Z", "requestedModel": "claude-opus-5-5",
+            "message": {"id": "m9", "type": "message", "model": "claude-opus-5-5", "usage": {
+                "input_tokens": 100, "cache_creation_input_tokens": 0, "output_tokens": 20,
+                "cache_read_input_tokens": 0, "output_tokens_details": {"thinking_tokens": 0},
+                "server_tool_use": {"web_search_requests": 0}, "service_tier": "standard",
+                "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+                "inference_geo": "", "iterations": [], "speed": "standard"}},
+        });
+        let line = recorded.to_string();
+        let found = usage([line.as_str(), line.as_str()]);
+        assert_eq!(found.models["claude-opus-5-5"].fresh(), 120);
     }
 
     #[test]

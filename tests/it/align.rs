@@ -1,8 +1,6 @@
 //! The alignment before a loop: the command gives the agent the form, and a question that nobody has
 //! answered stops a start.
 
-use serde_json::Value;
-
 use crate::support::{Output, SESSION, Sandbox};
 
 const FILE: &str = ".claude/gulf-align.md";
@@ -16,7 +14,7 @@ fn typed(sandbox: &Sandbox, command: &str, arguments: &str) -> Output {
 
 fn is_active(sandbox: &Sandbox) -> bool {
     let status = sandbox.run(&["loop", "status", "--json"]);
-    status.code == 0 && status.json()["status"] == Value::from("running")
+    status.code == 0 && status.json()["status"] == "running"
 }
 
 #[test]

@@ -64,7 +64,9 @@ async fn a_stop_knows_what_the_agent_wrote_down() {
     world.write(PROGRESS, PROGRESS_TEXT);
     let facts = before_step(&world.project).await;
     assert_eq!(facts.research, research_gate(Some(PROGRESS_TEXT)));
-    assert_eq!(facts.remaining, ["b"]);
+    assert_eq!((facts.remaining, facts.too_many_lines), (vec!["b".to_owned()], None));
+    world.write(PROGRESS, &"x\n".repeat(100));
+    assert_eq!(before_step(&world.project).await.too_many_lines, Some(100));
     world.write(PROGRESS, "\0");
     let facts = before_step(&world.project).await;
     assert_eq!(facts.notices, ["[moai-ralph] progress.txt was left alone: binary"]);

@@ -64,6 +64,8 @@ fn what_is_hedged_partial_quoted_or_true_is_let_pass() {
         "The goal: all tests pass.",
         "Earlier you said \"all tests pass\".",
         "40 tests passed.",
+        "All tests passed initially.",
+        "All tests passed before this change.",
         "12 tests pass.",
         "2 failed, 40 passed",
         "모든 테스트가 통과하면 끝냅니다.",
