@@ -1,6 +1,8 @@
 //! Options: default < user file < project file < environment. Pure: texts come in, a validated
 //! configuration or one error with file, line and key comes out. It must not know where files lie.
 
+pub mod prices;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;

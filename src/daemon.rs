@@ -14,11 +14,15 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
+#[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
+mod loop_files;
 mod progress;
 mod project;
 mod project_rules;
 mod queries;
 mod rewriting;
 mod scanning;
+#[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
+mod spending;
 mod sweep;
 mod untold;

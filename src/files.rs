@@ -7,6 +7,7 @@ mod replace;
 mod search;
 mod snapshot;
 mod stamps;
+mod tail;
 pub mod transaction;
 mod walk;
 
@@ -21,6 +22,7 @@ pub use replace::replace;
 pub use search::{Found, fold, search};
 pub use snapshot::{Root, Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
+pub use tail::{Grown, Tail, read_on};
 pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest

@@ -2,10 +2,12 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod align;
 pub mod answers;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;
+pub mod framework;
 pub mod github;
 pub mod human;
 pub mod json;
@@ -18,6 +20,7 @@ pub mod rule_tests;
 pub mod sarif;
 pub mod search;
 pub mod servers;
+pub mod spending;
 pub mod tools;
 
 use crate::base::finding::{Finding, Severity};

@@ -371,3 +371,42 @@ pub const SEARCH_MATCHES_MAX: usize = 10_000;
 pub const MATCH_CHARS_MAX: usize = 2_000;
 /// Time that `scan --fix` takes before it gives up; then nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
+/// Shortest `APPROACH` that passes the research gate, in characters.
+pub const APPROACH_CHARS_MIN: usize = 50;
+/// Lowest `CONFIDENCE` that passes the research gate.
+pub const CONFIDENCE_MIN: u32 = 30;
+/// Entries of `REMAINING_GAP` that an iteration begins with.
+pub const REMAINING_LINES_MAX: usize = 5;
+/// Lines of `progress.txt` above which the agent is asked to shorten it.
+pub const PROGRESS_LINES_MAX: usize = 80;
+/// Longest decision or remaining step that is repeated, in characters.
+pub const DECISION_CHARS_MAX: usize = 500;
+/// Decisions taken from one `progress.txt`.
+pub const DECISIONS_MAX: usize = 200;
+/// Longest part of `progress.txt` that a completed loop hands to the next, in characters.
+pub const HANDOFF_CHARS_MAX: usize = 8_000;
+/// Completed loops that are looked for in `.claude/memory/`.
+pub const WIKI_LOOPS_MAX: usize = 10_000;
+/// Unanswered questions named one by one when they stop a start.
+pub const QUESTIONS_NAMED_MAX: usize = 10;
+/// Longest instructions of an iteration, in characters; they come with every Stop that goes on.
+pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
+/// Longest line of a transcript that is read; longer ones hold contents of files and no counts that
+/// are not repeated.
+pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of a transcript that one look reads; the rest comes with the next.
+pub const TRANSCRIPT_READ_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Replies whose tokens are counted for one session.
+pub const TRANSCRIPT_REPLIES_MAX: usize = 100_000;
+/// Transcripts of subagents that are read for one session.
+pub const TRANSCRIPT_FILES_MAX: usize = 1_000;
+/// Sentences of one message that are held against the evidence.
+pub const CLAIM_SENTENCES_MAX: usize = 500;
+/// Longest sentence that is quoted back, in characters.
+pub const CLAIM_CHARS_MAX: usize = 160;
+/// Largest file that a loop writes for agents and people; a larger one is left as it is.
+pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
+/// Times the change of such a file is tried again because others wrote it meanwhile.
+pub const LOOP_FILE_TRIES_MAX: usize = 3;
+/// Contradicted sentences of one message that the user is told.
+pub const CLAIMS_NAMED_MAX: usize = 3;

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::kept_lines::KeptLines;
 use super::project_rules::KnownRules;
+use super::spending::Spending;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -175,6 +176,16 @@ impl Ledger {
     /// Whether any file of a root but this one changed after an epoch, as far as looks found.
     pub(super) fn others_changed_since(&self, root: &Path, path: &RelPath, epoch: u64) -> bool {
         self.disks.get(root).is_none_or(|disk| disk.others_changed_since(path, epoch))
+    }
+
+    /// What is known of a session's transcripts; whoever takes it keeps it again.
+    pub(super) fn take_spending(&mut self, session: &str) -> Spending {
+        self.session(session).spending.take().unwrap_or_default()
+    }
+
+    /// Remembers it for the next look.
+    pub(super) fn keep_spending(&mut self, session: &str, spending: Spending) {
+        self.session(session).spending = Some(spending);
     }
 
     /// A session wrote a file.

@@ -59,6 +59,9 @@ pub struct HookInput {
     /// The session's working directory at this moment.
     #[serde(deserialize_with = "lenient")]
     pub cwd: PathBuf,
+    /// The session's transcript, which the host writes later than it says.
+    #[serde(deserialize_with = "lenient")]
+    pub transcript_path: Option<PathBuf>,
     /// `startup`, `resume`, `clear`, `compact` or `fork` (session start).
     #[serde(deserialize_with = "lenient")]
     pub source: String,

@@ -1,5 +1,6 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
+mod align;
 mod catalogue;
 mod changes;
 mod check;

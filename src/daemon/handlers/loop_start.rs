@@ -5,6 +5,7 @@ use std::path::Path;
 use super::loop_replies::{own_session, shown, unknown_word};
 use super::{REFUSED, load, loop_id};
 use crate::daemon::engine::{Engine, blocking, now_ms};
+use crate::daemon::loop_files;
 use crate::daemon::project::Project;
 use crate::git;
 use crate::looping::start::{Setting, Wish, start};
@@ -89,6 +90,9 @@ pub(super) async fn begin(
         now_ms: now_ms(),
     };
     let state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
+    if let Some(refusal) = loop_files::open_questions(project).await {
+        return Err(refusal);
+    }
     engine.store.insert_loop(&project.key, &project.root, state.clone()).await.map_err(text)?;
     Ok(state)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::hook::HookCall;
 use super::{loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
+use crate::daemon::loop_files;
 use crate::looping::arguments;
 use crate::looping::start::Wish;
 use crate::looping::state::Until;
@@ -24,6 +25,9 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         Some("moai-status") => status(&call).await,
         Some("moai-resume") => resume(&call).await,
         Some("cancel-loop") => cancel(&call).await,
+        Some("moai-align") => {
+            HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
+        }
         _ => HookOutput::Silent,
     }
 }
