@@ -344,3 +344,7 @@ pub const SEARCH_MATCHES_MAX: usize = 10_000;
 pub const MATCH_CHARS_MAX: usize = 2_000;
 /// Time that `scan --fix` takes before it gives up; then nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
+/// Shortest time of a run of tests that a collapse is told of: below it, caches explain anything.
+pub const TEST_COLLAPSE_MS_MIN: u64 = 5_000;
+/// Share of that time that must be gone for it to be a collapse.
+pub const TEST_COLLAPSE_PERCENT: u64 = 90;
