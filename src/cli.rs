@@ -27,6 +27,8 @@ use crate::wire::control::{Check, Doctor, Format, LoopSelect, LoopStart, Reply, 
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
+/// Exit code of a refusal.
+const REFUSED: u8 = 1;
 /// Exit code of an interrupted command.
 const INTERRUPTED: u8 = 130;
 
@@ -163,6 +165,15 @@ fn looping(args: &Args, command: &LoopCommand) -> Reply {
         }
         LoopCommand::Status(which) => Request::LoopStatus(select(which)),
         LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
+        LoopCommand::Checks { which, list } => {
+            Request::LoopChecks { select: select(which), list: *list }
+        }
+        // Whoever is examined must not choose the exam: an agent's shell has no terminal.
+        LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
+            let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
+            return Reply::failed(REFUSED, text);
+        }
+        LoopCommand::Refreeze(which) => Request::LoopRefreeze(select(which)),
     };
     door::ask(args.root.as_deref(), request, false)
 }

@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod answers;
+pub mod checks;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;

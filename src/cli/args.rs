@@ -276,6 +276,16 @@ pub(super) enum LoopCommand {
     Status(Select),
     /// Cancel a loop; takes effect at once, touches no file
     Cancel(Select),
+    /// Run the commands of the project that a Stop runs
+    Checks {
+        #[command(flatten)]
+        which: Select,
+        /// Say which commands there are and why; run none
+        #[arg(long)]
+        list: bool,
+    },
+    /// Examine a loop by what the project has now; for a person at a terminal
+    Refreeze(Select),
 }
 
 #[derive(Debug, clap::Args)]

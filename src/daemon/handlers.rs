@@ -10,6 +10,8 @@ mod hook;
 mod hover;
 mod late_answers;
 mod loop_cancel;
+mod loop_checks;
+mod loop_refreeze;
 mod loop_start;
 mod loop_status;
 mod mcp_tools;
@@ -71,6 +73,12 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::LoopChecks { select, list } => {
+            loop_checks::handle(engine, &caller, select, list).await.into()
+        }
+        Request::LoopRefreeze(select) => {
+            loop_refreeze::handle(engine, &caller, select).await.into()
+        }
         Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::ServerList { json } => server_list::handle(engine, json).await.into(),

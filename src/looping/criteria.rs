@@ -5,6 +5,8 @@ pub mod command_line;
 pub mod counts;
 pub mod propose;
 
+use crate::base::limits::GAP_CHARS_MAX;
+use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
 /// What a loop may ask for beside its sensors.
@@ -97,8 +99,8 @@ pub struct Sources<'a> {
     pub criteria: &'a [Criterion],
     /// The user's commands (`loop.checks`); all of them are run.
     pub own: &'a [CheckCommand],
-    /// Name and line of each command of `RUBRIC.md`; all of them are run.
-    pub rubric: &'a [(String, String)],
+    /// The commands of `RUBRIC.md`, as they are written; all of them are run.
+    pub rubric: &'a [String],
     /// What the project's files suggest; run only for a criterion that nothing else answers.
     pub proposed: &'a [CheckCommand],
     /// Whether `.claude/autochecks.sh` is there, which answers [`Criterion::Custom`].
@@ -114,10 +116,11 @@ pub const AUTOCHECKS: &str = ".claude/autochecks.sh";
 #[must_use]
 pub fn plan(sources: &Sources<'_>) -> Plan {
     let mut plan = Plan { commands: sources.own.to_vec(), unanswered: Vec::new() };
-    for (name, line) in sources.rubric {
+    for line in sources.rubric {
+        let name = one_line(line, GAP_CHARS_MAX);
         match command_line::split(line) {
             Ok(argv) => plan.commands.push(CheckCommand {
-                name: name.clone(),
+                name,
                 criterion: Criterion::Custom,
                 argv,
                 folder: String::new(),
@@ -127,7 +130,7 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
             }),
             Err(error) => {
                 let gap = Gap::new(Cause::Refused, error.to_string());
-                plan.unanswered.push(Unanswered { name: name.clone(), gap });
+                plan.unanswered.push(Unanswered { name, gap });
             }
         }
     }
@@ -229,20 +232,19 @@ pub(crate) mod tests {
         let asked = Sources { criteria: &criteria, ..NOTHING };
         check(&asked, &[], &["custom"]);
         check(&Sources { has_autochecks: true, ..asked }, &[], &[]);
-        let rubric = [("smoke".to_owned(), "node -e \"run('a b')\"".to_owned())];
-        check(&Sources { rubric: &rubric, ..asked }, &["smoke"], &[]);
+        let rubric = ["node -e \"run('a b')\"".to_owned()];
+        check(&Sources { rubric: &rubric, ..asked }, &["node -e \"run('a b')\""], &[]);
         let plan = plan(&Sources { rubric: &rubric, ..asked });
         assert_eq!(plan.commands[0].argv, ["node", "-e", "run('a b')"]);
     }
 
     #[test]
     fn a_line_that_needs_a_shell_is_unmeasured_and_the_same_command_is_run_once() {
-        let line = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-        let rubric =
-            [line("both", "npm test && npm run lint"), line("t", "npm test"), line("x", "npm test x")];
-        let own = [command("npm test", Criterion::TestPass), command("x", Criterion::Custom)];
-        check(&Sources { own: &own, rubric: &rubric, ..NOTHING }, &["npm test", "x", "x (2)"], &[
-            "both",
+        let rubric = ["npm test && npm run lint", "npm test", "a 'b c'"].map(str::to_owned);
+        let own = [command("npm test", Criterion::TestPass), command("a 'b c'", Criterion::Custom)];
+        let names = ["npm test", "a 'b c'", "a 'b c' (2)"];
+        check(&Sources { own: &own, rubric: &rubric, ..NOTHING }, &names, &[
+            "npm test && npm run lint",
         ]);
     }
 }

@@ -71,6 +71,15 @@ pub enum Request {
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// `loop checks`.
+    LoopChecks {
+        /// The loop whose frozen checks are meant.
+        select: LoopSelect,
+        /// Say which there are, and run none.
+        list: bool,
+    },
+    /// `loop refreeze`.
+    LoopRefreeze(LoopSelect),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.
