@@ -357,8 +357,10 @@ pub const CHECKS_MS_MAX: u64 = 420_000;
 pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
 /// Folders below the root whose files may suggest checks.
 pub const PROPOSAL_FOLDERS_MAX: usize = 50;
-/// Files of one frozen exam; more are not compared, and that is said.
-pub const EXAM_FILES_MAX: usize = 20_000;
+/// Files of one frozen exam, tests apart; more are not compared, and that is said.
+pub const EXAM_FILES_MAX: usize = 2_000;
+/// Tests of one frozen exam; more are not listed, and whoever judges tests asks git for the base.
+pub const EXAM_TESTS_MAX: usize = 5_000;
 /// Largest text kept in a frozen exam; of larger ones only the hash is.
 pub const EXAM_TEXT_BYTES_MAX: usize = 256 * 1024;
 /// Texts kept in one frozen exam, all together.

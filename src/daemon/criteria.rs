@@ -10,7 +10,7 @@ use super::engine::{Engine, blocking};
 use super::exam as files_of_exam;
 use super::project::{Project, read};
 use crate::base::evidence::{Reading, SensorKind};
-use crate::base::finding::Finding;
+use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{CHECKS_MS_MAX, PROPOSAL_FOLDERS_MAX};
 use crate::base::path::{NEVER_WALKED, RelPath};
@@ -37,7 +37,8 @@ pub(super) struct Measured {
 /// Which commands a Stop would run as the project is now; looks at the disk.
 pub(super) fn plan(project: &Project) -> Plan {
     let config = &project.config;
-    let proposed = if config.propose_checks { propose(&folders(&project.root)) } else { Vec::new() };
+    let proposed =
+        if config.propose_checks { propose(&folders(&project.root)) } else { Vec::new() };
     criteria::plan(&Sources {
         criteria: &config.success_criteria,
         own: &config.checks,
@@ -54,23 +55,16 @@ pub(super) async fn measure(
     caller: &Caller,
     state: Option<&LoopState>,
 ) -> Measured {
-    let mut measured = Measured::default();
-    let exam = match exam_of(engine, project, state).await {
-        Ok(exam) => exam,
+    let (exam, plan) = match planned(engine, project, state).await {
+        Ok(found) => found,
         Err(gap) => {
             let clean = Reading::clean("checks", SensorKind::Check, 0);
-            measured.readings.push(Reading { gap: Some(gap), ..clean });
-            return measured;
+            let readings = vec![Reading { gap: Some(gap), ..clean }];
+            return Measured { readings, ..Measured::default() };
         }
     };
-    let plan = match &exam {
-        Some(exam) => exam.plan.clone(),
-        None => {
-            let project = project.clone();
-            blocking(move || plan(&project)).await.unwrap_or_default()
-        }
-    };
-    let mut runs = Runs { project, caller, deadline: Instant::now() + total(), measured };
+    let deadline = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
+    let mut runs = Runs { project, caller, deadline, measured: Measured::default() };
     runs.autochecks(engine, exam.as_ref(), state).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
@@ -88,21 +82,28 @@ pub(super) async fn measure(
             tracing::warn!(%error, "the counts of tests were not kept");
         }
     }
+    fingerprint(&mut runs.measured.findings);
     runs.measured
 }
 
-fn total() -> Duration {
-    Duration::from_millis(CHECKS_MS_MAX)
-}
-
-async fn exam_of(
+/// The exam of the loop, and what is run for it.
+async fn planned(
     engine: &Engine,
     project: &Project,
     state: Option<&LoopState>,
-) -> Result<Option<Exam>, Gap> {
-    let Some(state) = state else { return Ok(None) };
-    let found = engine.store.find_exam(&project.key, &state.id).await;
-    found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))
+) -> Result<(Option<Exam>, Plan), Gap> {
+    if let Some(state) = state {
+        let found = engine.store.find_exam(&project.key, &state.id).await;
+        let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
+        if let Some(exam) = found {
+            let plan = exam.plan.clone();
+            return Ok((Some(exam), plan));
+        }
+    }
+    let project = project.clone();
+    let lost = || Gap::new(Cause::Crashed, "the project's files could not be read");
+    let plan = blocking(move || plan(&project)).await.ok_or_else(lost)?;
+    Ok((None, plan))
 }
 
 /// The runs of one Stop.
@@ -139,25 +140,35 @@ impl Runs<'_> {
         let passed = run.end == End::Passed;
         let mut reading = reading(&command.name, without_module(run));
         if let Some(counts) = &counts {
-            if passed && counts.run() == 0 && command.criterion == Criterion::TestPass {
-                let said = reading.output.take().unwrap_or_default();
-                let output = format!("{}\n(no test ran: {counts})", said.trim_end());
-                reading = Reading { dirty: true, output: Some(output), ..reading };
-            }
-            if let Some(before) = before.filter(|_| passed) {
-                self.compare(command, before, counts).await;
+            let is_empty = counts.run() == 0 && command.criterion == Criterion::TestPass;
+            let doubt = match before {
+                _ if !passed => None,
+                _ if is_empty => Some(format!("(no test ran: {counts})")),
+                Some(before) => self.compare(command, before, counts).await,
+                None => None,
+            };
+            if doubt.is_some() {
+                reading = Reading { dirty: true, output: doubt, ..reading };
             }
         }
         self.measured.readings.push(reading);
         counts
     }
 
-    async fn compare(&mut self, command: &CheckCommand, before: &TestCounts, now: &TestCounts) {
+    /// Keeps what is odd about the tests of a run, and says in a line why it does not count as
+    /// passed.
+    async fn compare(
+        &mut self,
+        command: &CheckCommand,
+        before: &TestCounts,
+        now: &TestCounts,
+    ) -> Option<String> {
         let odd = compare(before, now);
-        let Some(source) = RelPath::parse(&command.source) else { return };
+        let source = RelPath::parse(&command.source)?;
         let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of(b""));
         let found = odd.iter().filter_map(|one| exam::odd_run(command, one, hash));
         self.measured.findings.extend(found);
+        odd.iter().find(|one| one.is_blocking()).map(|one| format!("({one})"))
     }
 
     async fn hash(&self, path: RelPath) -> Option<ContentHash> {
@@ -263,11 +274,12 @@ fn reading(name: &str, run: Run) -> Reading {
 /// `python3: No module named pytest`.
 fn without_module(run: Run) -> Run {
     let last = run.output.trim_end().lines().next_back().unwrap_or_default();
-    let module = last.rsplit_once(": No module named ").map(|(_, module)| module.trim_matches('\''));
+    let module =
+        last.rsplit_once(": No module named ").map(|(_, module)| module.trim_matches('\''));
     match (&run.end, module) {
         (End::Failed(_), Some(module)) if run.output.trim().lines().count() == 1 => {
-            let gap = Gap::new(Cause::NotInstalled, last)
-                .with_remedy(format!("pip install {module}"));
+            let gap =
+                Gap::new(Cause::NotInstalled, last).with_remedy(format!("pip install {module}"));
             Run { end: End::Unmeasured(gap), ..run }
         }
         _ => run,

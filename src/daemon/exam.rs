@@ -13,7 +13,7 @@ use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
-    EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
+    EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX, EXAM_TESTS_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
@@ -88,11 +88,14 @@ fn collect(root: &Path) -> (Files, Texts, bool) {
         .chain(shallow(root))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
-    // Tests come last: of too many files those are left out that others look at as well.
     found.sort();
     found.dedup();
+    // Tests come last in this order.
+    let mut last = found.split_off(found.partition_point(|(role, _)| *role < Role::Test));
     let is_cut = found.len() > EXAM_FILES_MAX;
     found.truncate(EXAM_FILES_MAX);
+    last.truncate(EXAM_TESTS_MAX);
+    found.append(&mut last);
     let (mut files, mut texts, mut kept_bytes) = (Files::new(), Texts::new(), 0);
     for (role, path) in found {
         let Some(read) = read(root, &path) else { continue };
@@ -114,7 +117,8 @@ fn collect(root: &Path) -> (Files, Texts, bool) {
 fn now(root: &Path, exam: &Exam) -> BTreeMap<RelPath, ContentHash> {
     let mut hashes = BTreeMap::new();
     for (path, frozen) in &exam.files {
-        let is_same = frozen.role == Role::Test && stamp(root, path) == Some(frozen.stamp);
+        let is_read = !matches!(frozen.role, Role::Config | Role::Test);
+        let is_same = !is_read && stamp(root, path) == Some(frozen.stamp);
         let hash = if is_same { Some(frozen.hash) } else { hash(root, path) };
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
     }
@@ -177,9 +181,108 @@ pub(super) fn hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
     })
 }
 
-/// Size and modification time.
+/// Size and change time.
 fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
     let metadata = path.under(root).metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let seconds = metadata.mtime().saturating_mul(1_000_000_000);
-    Some((metadata.len(), seconds.saturating_add(metadata.mtime_nsec())))
+    let seconds = metadata.ctime().saturating_mul(1_000_000_000);
+    Some((metadata.len(), seconds.saturating_add(metadata.ctime_nsec())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    /// A project with these files, and its exam.
+    fn frozen(files: &[(&str, &str)]) -> (tempfile::TempDir, Exam, Texts) {
+        let temp = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            write(temp.path(), name, text);
+        }
+        let (files, texts, is_cut) = collect(temp.path());
+        let exam = Exam { files, is_cut, ..Exam::default() };
+        (temp, exam, texts)
+    }
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+
+    fn check(root: &Path, exam: &Exam, expected: &[&str]) {
+        let found = exam::differences(exam, &now(root, exam));
+        let found: Vec<String> =
+            found.iter().map(|one| format!("{} {}", one.change.as_str(), one.path)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn hidden_and_deep_files_are_frozen_with_their_texts_and_foreign_ones_are_not() {
+        let (_temp, exam, texts) = frozen(&[
+            ("RUBRIC.md", "strict"),
+            (".claude/settings.json", "{\"hooks\": {}}"),
+            (".claude/settings.local.json", "{\"permissions\": {}}"),
+            (".github/workflows/ci.yml", "on: push"),
+            (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            ("packages/a/.eslintrc.json", "{}"),
+            ("packages/a/tests/a.test.ts", "test()"),
+            ("node_modules/x/package.json", "{}"),
+            ("src/a.ts", "code"),
+        ]);
+        let names: Vec<&str> = exam.files.keys().map(RelPath::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                ".claude/settings.json",
+                ".github/workflows/ci.yml",
+                ".moai/config/sections/ralph.yaml",
+                "RUBRIC.md",
+                "packages/a/.eslintrc.json",
+                "packages/a/tests/a.test.ts",
+            ]
+        );
+        assert_eq!(texts.len(), names.len());
+        assert_eq!(texts[&path("RUBRIC.md")], b"strict");
+    }
+
+    #[test]
+    fn an_edit_of_the_same_length_in_the_past_is_seen_and_a_touch_is_none() {
+        let (temp, exam, _) = frozen(&[("tsconfig.json", "{1}"), ("tests/test_a.py", "abc")]);
+        let root = temp.path();
+        check(root, &exam, &[]);
+        let past = std::time::SystemTime::UNIX_EPOCH;
+        for (name, text) in [("tsconfig.json", "{2}"), ("tests/test_a.py", "abc")] {
+            write(root, name, text);
+            let file = std::fs::File::options().write(true).open(root.join(name)).expect("there");
+            file.set_modified(past).expect("ours");
+        }
+        check(root, &exam, &["edited tsconfig.json"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_any_more_or_is_no_file_is_a_difference() {
+        let (temp, exam, _) = frozen(&[("RUBRIC.md", "a"), ("ruff.toml", "b"), ("tox.ini", "c")]);
+        let root = temp.path();
+        for name in ["RUBRIC.md", "ruff.toml", "tox.ini"] {
+            std::fs::remove_file(root.join(name)).expect("there");
+        }
+        std::fs::create_dir(root.join("RUBRIC.md")).expect("made");
+        let fifo = std::process::Command::new("mkfifo").arg(root.join("ruff.toml")).status();
+        assert!(fifo.expect("it runs").success());
+        check(root, &exam, &["edited RUBRIC.md", "edited ruff.toml", "removed tox.ini"]);
+    }
+
+    #[test]
+    fn of_a_large_file_only_the_hash_is_kept_and_its_length_counts() {
+        let large = "x".repeat(EXAM_TEXT_BYTES_MAX + 1);
+        let (temp, exam, texts) = frozen(&[("RUBRIC.md", &large), ("tox.ini", &large[1..])]);
+        assert_eq!(texts.keys().collect::<Vec<_>>(), [&path("tox.ini")]);
+        check(temp.path(), &exam, &[]);
+        write(temp.path(), "RUBRIC.md", &large[1..]);
+        check(temp.path(), &exam, &["edited RUBRIC.md"]);
+    }
 }

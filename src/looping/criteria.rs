@@ -213,8 +213,10 @@ pub(crate) mod tests {
     #[test]
     fn a_criterion_takes_the_users_command_before_a_proposed_one_and_is_unmeasured_without_any() {
         let own = [command("make check", Criterion::TestPass)];
-        let proposed =
-            [command("npm test", Criterion::TestPass), command("npm run lint", Criterion::LintClean)];
+        let proposed = [
+            command("npm test", Criterion::TestPass),
+            command("npm run lint", Criterion::LintClean),
+        ];
         let criteria = [Criterion::LintClean, Criterion::TestPass, Criterion::TypeCheck];
         let all = Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING };
         check(&all, &["make check", "npm run lint"], &["type_check"]);
@@ -243,8 +245,10 @@ pub(crate) mod tests {
         let rubric = ["npm test && npm run lint", "npm test", "a 'b c'"].map(str::to_owned);
         let own = [command("npm test", Criterion::TestPass), command("a 'b c'", Criterion::Custom)];
         let names = ["npm test", "a 'b c'", "a 'b c' (2)"];
-        check(&Sources { own: &own, rubric: &rubric, ..NOTHING }, &names, &[
-            "npm test && npm run lint",
-        ]);
+        check(
+            &Sources { own: &own, rubric: &rubric, ..NOTHING },
+            &names,
+            &["npm test && npm run lint"],
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::criteria::counts::{Oddity, TestCounts};
 use super::criteria::{CheckCommand, Plan};
 use crate::base::evidence::{Reading, SensorKind};
-use crate::base::finding::{Finding, Severity};
+use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::Range;
@@ -32,8 +32,8 @@ pub struct Frozen {
     pub role: Role,
     /// Hash of what matters of it; see [`roles::subject`].
     pub hash: ContentHash,
-    /// Its size in bytes and its modification time in nanoseconds since the epoch, by which a test
-    /// counts as unchanged without being read.
+    /// Its size in bytes and its change time in nanoseconds since the epoch, by which configuration
+    /// and tests count as unchanged without being read: nobody can set the change time back.
     pub stamp: (u64, i64),
 }
 
@@ -46,7 +46,7 @@ pub struct Exam {
     pub plan: Plan,
     /// Its files.
     pub files: BTreeMap<RelPath, Frozen>,
-    /// More files than are kept belong to it; those beyond are not compared.
+    /// More files than are kept belong to it, tests apart; those beyond are not compared.
     pub is_cut: bool,
     /// The tests of each check at its best run, by the check's name.
     pub counts: BTreeMap<String, TestCounts>,
@@ -148,7 +148,8 @@ impl Difference {
 /// What the differences say, and which of them are findings.
 #[must_use]
 pub fn judged(exam: &Exam, differences: &[Difference]) -> (Reading, Vec<Finding>) {
-    let findings: Vec<Finding> = differences.iter().filter_map(Difference::finding).collect();
+    let mut findings: Vec<Finding> = differences.iter().filter_map(Difference::finding).collect();
+    fingerprint(&mut findings);
     let gap = exam.is_cut.then(|| {
         let detail = "more files examine this loop than are compared";
         Gap::new(Cause::Skipped, detail)
@@ -223,22 +224,30 @@ mod tests {
         ];
         let exam = exam(&files);
         check(&exam, &files, &[]);
-        check(&exam, &files.map(|(name, _)| (name, "other")), &[
-            "error .claude/autochecks.sh edited",
-            "error .claude/settings.json edited",
-            "error .moai/config/sections/ralph.yaml edited",
-            "error RUBRIC.md edited",
-            "- tests/test_a.py edited",
-            "- tsconfig.json edited",
-        ]);
-        check(&exam, &[], &[
-            "error .claude/autochecks.sh removed",
-            "error .claude/settings.json removed",
-            "error .moai/config/sections/ralph.yaml removed",
-            "error RUBRIC.md removed",
-            "- tests/test_a.py removed",
-            "- tsconfig.json removed",
-        ]);
+        check(
+            &exam,
+            &files.map(|(name, _)| (name, "other")),
+            &[
+                "error .claude/autochecks.sh edited",
+                "error .claude/settings.json edited",
+                "error .moai/config/sections/ralph.yaml edited",
+                "error RUBRIC.md edited",
+                "- tests/test_a.py edited",
+                "- tsconfig.json edited",
+            ],
+        );
+        check(
+            &exam,
+            &[],
+            &[
+                "error .claude/autochecks.sh removed",
+                "error .claude/settings.json removed",
+                "error .moai/config/sections/ralph.yaml removed",
+                "error RUBRIC.md removed",
+                "- tests/test_a.py removed",
+                "- tsconfig.json removed",
+            ],
+        );
     }
 
     #[test]
@@ -249,11 +258,15 @@ mod tests {
             ("tests/test_new.py", ""),
             ("ruff.toml", ""),
         ];
-        check(&exam(&[]), &added, &[
-            "error .claude/settings.local.json added",
-            "warning RUBRIC.md added",
-            "- ruff.toml added",
-        ]);
+        check(
+            &exam(&[]),
+            &added,
+            &[
+                "error .claude/settings.local.json added",
+                "warning RUBRIC.md added",
+                "- ruff.toml added",
+            ],
+        );
         let cut = Exam { is_cut: true, ..exam(&[]) };
         check(&cut, &added, &[]);
         assert!(judged(&cut, &[]).0.verdict().gap().is_some());

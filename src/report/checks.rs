@@ -58,9 +58,7 @@ pub fn checks_json(checks: &Checks<'_>) -> Value {
 }
 
 fn differences_json(differences: &[Difference]) -> Value {
-    let difference = |one: &Difference| {
-        json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()})
-    };
+    let difference = |one: &Difference| json!({"path": one.path.as_str(), "role": one.role.as_str(), "change": one.change.as_str()});
     differences.iter().map(difference).collect()
 }
 
@@ -213,7 +211,7 @@ mod tests {
         };
         assert_eq!(
             checks(&found),
-            "as frozen for loop-1 at 1970-01-01T00:00:00Z\nfailed: npm test 5 ms\n  | boom\n  | \
+            "as frozen for loop-1 at 1970-01-01T00:00:00.000Z\nfailed: npm test 5 ms\n  | boom\n  | \
              (exit status 1)\nedited since it was frozen: RUBRIC.md (the rubric)\nremoved since it \
              was frozen: 2 test files\n"
         );

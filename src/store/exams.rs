@@ -92,7 +92,8 @@ impl Store {
         let (id, path) = (loop_id.to_owned(), path.to_string());
         self.read(project, move |transaction| {
             let sql = "SELECT text FROM exam_files WHERE loop_id = ?1 AND path = ?2";
-            let text = transaction.query_row(sql, params![id, path], |row| row.get(0)).optional()?;
+            let text =
+                transaction.query_row(sql, params![id, path], |row| row.get(0)).optional()?;
             Ok(text.flatten())
         })
         .await
@@ -144,17 +145,17 @@ fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError>
 }
 
 fn files(at: &Transaction<'_>, id: &str) -> Result<BTreeMap<RelPath, Frozen>, StoreError> {
-    let sql = "SELECT path, role, hash, bytes, modified_ns FROM exam_files WHERE loop_id = ?1";
+    let sql = "SELECT path, role, hash, bytes, changed_ns FROM exam_files WHERE loop_id = ?1";
     let mut statement = at.prepare_cached(sql)?;
     let mut rows = statement.query(params![id])?;
     let mut files = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let (path, role): (String, String) = (row.get(0)?, row.get(1)?);
-        let (hash, bytes, modified_ns): ([u8; 32], i64, i64) =
+        let (hash, bytes, changed_ns): ([u8; 32], i64, i64) =
             (row.get(2)?, row.get(3)?, row.get(4)?);
         let role = Role::from_word(&role).ok_or_else(|| broken(&role))?;
         let path = RelPath::parse(&path).ok_or_else(|| broken(&path))?;
-        let stamp = (u64::try_from(bytes).unwrap_or_default(), modified_ns);
+        let stamp = (u64::try_from(bytes).unwrap_or_default(), changed_ns);
         files.insert(path, Frozen { role, hash: ContentHash::from_bytes(hash), stamp });
     }
     Ok(files)

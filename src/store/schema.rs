@@ -39,7 +39,7 @@ pub(super) const MIGRATIONS: [&str; 2] = [
         role TEXT NOT NULL,
         hash BLOB NOT NULL,
         bytes INTEGER NOT NULL,
-        modified_ns INTEGER NOT NULL,
+        changed_ns INTEGER NOT NULL,
         text BLOB,
         PRIMARY KEY (loop_id, path)
     ) STRICT, WITHOUT ROWID;

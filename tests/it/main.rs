@@ -3,6 +3,7 @@
 mod catalogue;
 mod changes;
 mod check;
+mod criteria;
 mod daemon;
 mod deltas;
 mod docs;

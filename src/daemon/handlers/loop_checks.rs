@@ -6,7 +6,7 @@ use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;
 use crate::daemon::{criteria, exam};
-use crate::looping::criteria::{AUTOCHECKS, Plan};
+use crate::looping::criteria::AUTOCHECKS;
 use crate::looping::exam::{Difference, Exam};
 use crate::looping::state::LoopState;
 use crate::report::checks::{Checks, checks, checks_json};
@@ -39,7 +39,8 @@ pub(super) async fn handle(
         Ok(before) => before,
         Err(error) => return refused(&error.to_string()),
     };
-    let evidence = if list { None } else { Some(run(engine, &project, caller, &state).await) };
+    let evidence =
+        if list { None } else { Some(run(engine, &project, caller, state.as_ref()).await) };
     let (exam, differences) = before.unzip();
     answer(&project, state.as_ref(), exam, differences, evidence, select.json).await
 }
@@ -48,10 +49,10 @@ async fn run(
     engine: &Engine,
     project: &Project,
     caller: &Caller,
-    state: &Option<LoopState>,
+    state: Option<&LoopState>,
 ) -> Evidence {
     let criteria::Measured { readings, findings } =
-        criteria::measure(engine, project, caller, state.as_ref()).await;
+        criteria::measure(engine, project, caller, state).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(state) = state
@@ -77,7 +78,9 @@ async fn answer(
         let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
         (exam.map_or_else(|| criteria::plan(&project), |exam| exam.plan), has_autochecks)
     });
-    let (plan, has_autochecks): (Plan, bool) = found.await.unwrap_or_default();
+    let Some((plan, has_autochecks)) = found.await else {
+        return Reply::failed(REFUSED, "moai-ralph: the project's files could not be read");
+    };
     let found = Checks {
         loop_id: state.map(|state| state.id.as_str()),
         frozen_ms,
@@ -86,8 +89,7 @@ async fn answer(
         differences: differences.as_deref().unwrap_or_default(),
         evidence: evidence.as_ref(),
     };
-    let stdout =
-        if as_json { format!("{:#}\n", checks_json(&found)) } else { checks(&found) };
+    let stdout = if as_json { format!("{:#}\n", checks_json(&found)) } else { checks(&found) };
     let code = match evidence.as_ref().map(Evidence::verdict) {
         None | Some(Verdict::Clean) => 0,
         Some(Verdict::Dirty) => REFUSED,

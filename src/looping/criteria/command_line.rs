@@ -99,18 +99,15 @@ mod tests {
     fn words_quotes_and_backslashes_are_read_as_posix_says() {
         check("npm test", &["npm", "test"]);
         check("  npm \t run   lint  # all of it", &["npm", "run", "lint"]);
-        check(r#"node -e "f({a: 'b'}) === false ? 0 : 1""#, &[
-            "node",
-            "-e",
-            "f({a: 'b'}) === false ? 0 : 1",
-        ]);
+        check(
+            r#"node -e "f({a: 'b'}) === false ? 0 : 1""#,
+            &["node", "-e", "f({a: 'b'}) === false ? 0 : 1"],
+        );
         check(r#"a 'b c'd "\"e\" \x" f\ g ''"#, &["a", "b cd", r#""e" \x"#, "f g", ""]);
-        check("pytest tests/test_a.py::test_b[1] -k 'a and not b'", &[
-            "pytest",
-            "tests/test_a.py::test_b[1]",
-            "-k",
-            "a and not b",
-        ]);
+        check(
+            "pytest tests/test_a.py::test_b[1] -k 'a and not b'",
+            &["pytest", "tests/test_a.py::test_b[1]", "-k", "a and not b"],
+        );
         check("make CC=gcc a#b", &["make", "CC=gcc", "a#b"]);
         check("검사 한글", &["검사", "한글"]);
     }

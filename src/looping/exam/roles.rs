@@ -71,7 +71,8 @@ pub const FOLDERS: [&str; 7] = [
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
 
 /// Keys of these settings that decide whether hooks run.
-const HOOK_KEYS: [&str; 4] = ["hooks", "disableAllHooks", "allowManagedHooksOnly", "enabledPlugins"];
+const HOOK_KEYS: [&str; 4] =
+    ["hooks", "disableAllHooks", "allowManagedHooksOnly", "enabledPlugins"];
 
 /// Configuration, in any folder, by name.
 const CONFIG_NAMES: [&str; 44] = [
@@ -151,15 +152,15 @@ const TEST_FOLDERS: [&str; 5] = ["__tests__", "__snapshots__", "spec", "test", "
 
 /// Extensions of what stands in such a folder and is a test or is run by one.
 const TEST_EXTENSIONS: [&str; 30] = [
-    "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fs", "go", "h", "hpp",
-    "java", "js", "jsx", "kt", "mjs", "mts", "php", "py", "rb", "rs", "scala", "sh", "snap", "swift",
-    "ts",
+    "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fs", "go", "h",
+    "hpp", "java", "js", "jsx", "kt", "mjs", "mts", "php", "py", "rb", "rs", "scala", "sh", "snap",
+    "swift", "ts",
 ];
 
 /// Ends of names of tests beside the code, behind which an extension may stand.
 const TEST_ENDS: [&str; 12] = [
-    "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "TestCase", "IT", "Spec", "Suite",
-    ".cy",
+    "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "TestCase", "IT", "Spec",
+    "Suite", ".cy",
 ];
 
 /// What a file is to a loop; `None` for a file that examines nothing.
@@ -240,47 +241,57 @@ mod tests {
         check(Some(Role::Rubric), &["RUBRIC.md"]);
         check(Some(Role::Checks), &[".claude/autochecks.sh"]);
         check(Some(Role::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
-        let own = [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
+        let own =
+            [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
         check(Some(Role::Engine), &own);
-        check(Some(Role::Config), &[
-            "tsconfig.json",
-            "packages/a/tsconfig.build.json",
-            "pyproject.toml",
-            ".eslintrc.cjs",
-            "eslint.config.mjs",
-            "jest.config.ts",
-            ".golangci.yml",
-            "phpunit.xml.dist",
-            ".github/workflows/ci.yml",
-            "tests/conftest.py",
-            "web/package.json",
-            ".config/nextest.toml",
-        ]);
-        check(Some(Role::Test), &[
-            "tests/test_a.py",
-            "test_b.py",
-            "src/a_test.go",
-            "src/a.test.tsx",
-            "src/__tests__/a.js",
-            "src/__snapshots__/a.test.js.snap",
-            "src/test/java/a/AHelper.java",
-            "src/a/PriceTest.kt",
-            "spec/models/a_spec.rb",
-            "test/a_test.exs",
-            "tests/it/main.rs",
-        ]);
-        check(None, &[
-            "README.md",
-            "src/contest.py",
-            "src/latest.ts",
-            "src/Test.md",
-            "node_modules/x/package.json",
-            "vendor/a/a_test.go",
-            "docs/RUBRIC.md",
-            "tests/data.bin",
-            "JUDGE_FEEDBACK.md",
-            "progress.txt",
-        ]);
+        check(
+            Some(Role::Config),
+            &[
+                "tsconfig.json",
+                "packages/a/tsconfig.build.json",
+                "pyproject.toml",
+                ".eslintrc.cjs",
+                "eslint.config.mjs",
+                "jest.config.ts",
+                ".golangci.yml",
+                "phpunit.xml.dist",
+                ".github/workflows/ci.yml",
+                "tests/conftest.py",
+                "web/package.json",
+                ".config/nextest.toml",
+            ],
+        );
+        check(
+            Some(Role::Test),
+            &[
+                "tests/test_a.py",
+                "test_b.py",
+                "src/a_test.go",
+                "src/a.test.tsx",
+                "src/__tests__/a.js",
+                "src/__snapshots__/a.test.js.snap",
+                "src/test/java/a/AHelper.java",
+                "src/a/PriceTest.kt",
+                "spec/models/a_spec.rb",
+                "test/a_test.exs",
+                "tests/it/main.rs",
+            ],
+        );
+        check(
+            None,
+            &[
+                "README.md",
+                "src/contest.py",
+                "src/latest.ts",
+                "src/Test.md",
+                "node_modules/x/package.json",
+                "vendor/a/a_test.go",
+                "docs/RUBRIC.md",
+                "tests/data.bin",
+                "JUDGE_FEEDBACK.md",
+                "progress.txt",
+            ],
+        );
     }
 
     #[test]

@@ -51,10 +51,10 @@ pub(super) const READERS: [(Runner, Reader); 15] = [
 fn sort_in(counts: &mut TestCounts, number: u64, word: &str) -> bool {
     match word {
         "passed" | "pass" | "passing" | "xpassed" | "succeeded" => counts.passed += number,
-        "failed" | "fail" | "failing" | "failures" | "failure" | "error" | "errors"
-        | "timed" | "exec" | "cancelled" => counts.failed += number,
-        "skipped" | "skip" | "skips" | "ignored" | "pending" | "xfailed" | "deselected" | "todo"
-        | "filtered" | "disabled" | "incomplete" => counts.skipped += number,
+        "failed" | "fail" | "failing" | "failures" | "failure" | "error" | "errors" | "timed"
+        | "exec" | "cancelled" => counts.failed += number,
+        "skipped" | "skip" | "skips" | "ignored" | "pending" | "xfailed" | "deselected"
+        | "todo" | "filtered" | "disabled" | "incomplete" => counts.skipped += number,
         _ => return false,
     }
     true
@@ -146,7 +146,8 @@ fn unittest(line: &str) -> Option<TestCounts> {
 
 /// `FAILED (failures=1, errors=1, skipped=2)`, `OK (skipped=1)`: failed and skipped.
 pub(super) fn unittest_end(line: &str) -> Option<(u64, u64)> {
-    let rest = ["OK (", "FAILED (", "NO TESTS RAN ("].iter().find_map(|it| line.strip_prefix(it))?;
+    let rest =
+        ["OK (", "FAILED (", "NO TESTS RAN ("].iter().find_map(|it| line.strip_prefix(it))?;
     let (mut failed, mut skipped) = (0, 0);
     for part in rest.strip_suffix(')')?.split(", ") {
         let (word, number) = part.split_once('=')?;
@@ -202,7 +203,7 @@ fn go_event(line: &str) -> Option<TestCounts> {
     Some(TestCounts { duration_ms, ..counts })
 }
 
-/// Without `-v`, Go names packages only: `ok  	example.com/a	0.01s`.
+/// Without `-v`, Go names packages only, between tabs: `ok  example.com/a  0.01s`.
 fn go_packages(line: &str) -> Option<TestCounts> {
     let mut parts = line.split('\t').map(str::trim);
     let (word, package, rest) = (parts.next()?, parts.next()?, parts.next()?);
@@ -313,7 +314,7 @@ fn phpunit(line: &str) -> Option<TestCounts> {
     (line.starts_with("Tests: ") && line.contains("Assertions: ")).then(|| of_total(line))?
 }
 
-/// RSpec, minitest and ExUnit: `5 examples, 0 failures, 1 pending`, `5 runs, 8 assertions, 0
+/// `RSpec`, minitest and `ExUnit`: `5 examples, 0 failures, 1 pending`, `5 runs, 8 assertions, 0
 /// failures, 0 errors, 1 skips`, `2 doctests, 5 tests, 0 failures`.
 fn examples(line: &str) -> Option<TestCounts> {
     let line = line.trim();

@@ -17,12 +17,10 @@ fn total(output: &str) -> Option<TestCounts> {
 
 #[test]
 fn python() {
-    check("==== 3 failed, 40 passed, 2 skipped, 1 xfailed, 5 warnings in 1.25s ====", (
-        40,
-        3,
-        3,
-        Some(1_250),
-    ));
+    check(
+        "==== 3 failed, 40 passed, 2 skipped, 1 xfailed, 5 warnings in 1.25s ====",
+        (40, 3, 3, Some(1_250)),
+    );
     check("collected 0 items\n\n===== no tests ran in 0.01s =====", (0, 0, 0, Some(10)));
     check("..\n2 passed in 0.02s", (2, 0, 0, Some(20)));
     check("=== 1 passed, 4 deselected in 62.50s (0:01:02) ===", (1, 0, 4, Some(62_500)));
@@ -38,13 +36,14 @@ fn rust() {
     let one = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s";
     let two = "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s";
     check(&format!("running 6 tests\n{one}\n\n{two}\n"), (8, 1, 3, Some(1_010)));
-    check("     Summary [   0.012s] 7 tests run: 5 passed (1 slow), 2 failed, 3 skipped", (
-        5,
-        2,
-        3,
-        Some(12),
-    ));
-    check("Summary [ 1.5s] 3/9 tests run: 2 passed, 1 timed out, 0 skipped", (2, 1, 0, Some(1_500)));
+    check(
+        "     Summary [   0.012s] 7 tests run: 5 passed (1 slow), 2 failed, 3 skipped",
+        (5, 2, 3, Some(12)),
+    );
+    check(
+        "Summary [ 1.5s] 3/9 tests run: 2 passed, 1 timed out, 0 skipped",
+        (2, 1, 0, Some(1_500)),
+    );
 }
 
 #[test]
@@ -76,12 +75,10 @@ fn javascript() {
                   Start at  10:00:00\n   Duration  850ms (transform 10ms, setup 0ms)";
     check(vitest, (3, 1, 1, Some(850)));
     check("  5 passing (12ms)\n  2 pending\n  1 failing", (5, 1, 2, Some(12)));
-    check("# tests 6\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n# duration_ms 12.5", (
-        4,
-        1,
-        1,
-        Some(13),
-    ));
+    check(
+        "# tests 6\n# pass 4\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n# duration_ms 12.5",
+        (4, 1, 1, Some(13)),
+    );
 }
 
 #[test]
@@ -92,12 +89,10 @@ fn machines_with_a_runtime() {
     check(maven, (2, 2, 1, None));
     let dotnet = "Passed!  - Failed:     0, Passed:     5, Skipped:     1, Total:     6, Duration: 12 ms - X.dll (net8.0)";
     check(dotnet, (5, 0, 1, Some(12)));
-    check("Test summary: total: 5, failed: 1, succeeded: 4, skipped: 0, duration: 1.2s", (
-        4,
-        1,
-        0,
-        Some(1_200),
-    ));
+    check(
+        "Test summary: total: 5, failed: 1, succeeded: 4, skipped: 0, duration: 1.2s",
+        (4, 1, 0, Some(1_200)),
+    );
     check("OK (5 tests, 8 assertions)", (5, 0, 0, None));
     check("Tests: 5, Assertions: 8, Failures: 1, Skipped: 1.", (3, 1, 1, None));
     check("5 examples, 1 failure, 1 pending", (3, 1, 1, None));
@@ -134,18 +129,22 @@ fn fewer_tests_more_skipped_and_a_collapse_are_told_with_numbers() {
         compare(&before, &now).iter().map(ToString::to_string).collect()
     };
     assert!(said(counts(30, 1, 9_000), counts(31, 1, 8_000)).is_empty());
-    assert_eq!(said(counts(30, 1, 900), counts(12, 1, 900)), [
-        "12 tests were run, 30 were run before"
-    ]);
-    assert_eq!(said(counts(30, 0, 900), counts(28, 2, 900)), [
-        "28 tests were run, 30 were run before; 2 more were skipped"
-    ]);
-    assert_eq!(said(counts(30, 1, 900), counts(30, 3, 900)), [
-        "3 tests were skipped, 1 were skipped before"
-    ]);
-    assert_eq!(said(counts(30, 0, 9_000), counts(30, 0, 100)), [
-        "the tests took 100 ms, 9000 ms before"
-    ]);
+    assert_eq!(
+        said(counts(30, 1, 900), counts(12, 1, 900)),
+        ["12 tests were run, 30 were run before"]
+    );
+    assert_eq!(
+        said(counts(30, 0, 900), counts(28, 2, 900)),
+        ["28 tests were run, 30 were run before; 2 more were skipped"]
+    );
+    assert_eq!(
+        said(counts(30, 1, 900), counts(30, 3, 900)),
+        ["3 tests were skipped, 1 were skipped before"]
+    );
+    assert_eq!(
+        said(counts(30, 0, 9_000), counts(30, 0, 100)),
+        ["the tests took 100 ms, 9000 ms before"]
+    );
     // A quick suite says nothing by being quicker, and exactly a tenth is no collapse.
     assert!(said(counts(30, 0, TEST_COLLAPSE_MS_MIN - 1), counts(30, 0, 1)).is_empty());
     assert!(said(counts(30, 0, 9_000), counts(30, 0, 900)).is_empty());

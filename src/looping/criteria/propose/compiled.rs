@@ -83,7 +83,8 @@ fn gradle(found: &mut Proposals<'_>) {
 }
 
 fn one_tool(found: &mut Proposals<'_>) {
-    if let Some(source) = found.ending(&[".sln", ".slnx", ".csproj", ".fsproj"]).map(str::to_owned) {
+    if let Some(source) = found.ending(&[".sln", ".slnx", ".csproj", ".fsproj"]).map(str::to_owned)
+    {
         found.add(TestPass, "dotnet test", &source, "is there");
         found.add(BuildSuccess, "dotnet build", &source, "is there");
         found.add(TypeCheck, "dotnet build", &source, "is there");

@@ -89,7 +89,7 @@ fn tool(found: &Proposals<'_>, name: &str) -> Vec<String> {
     argv
 }
 
-fn python(found: &Proposals<'_>, args: &[&str]) -> Vec<String> {
+fn python(found: &Proposals<'_>, rest: &[&str]) -> Vec<String> {
     let mut argv = runner(found);
     let kept = found.first(&[".venv/bin/python", "venv/bin/python"]);
     match kept {
@@ -97,7 +97,7 @@ fn python(found: &Proposals<'_>, args: &[&str]) -> Vec<String> {
         None if argv.is_empty() => argv.push("python3".to_owned()),
         None => argv.push("python".to_owned()),
     }
-    argv.extend(args.iter().map(|arg| (*arg).to_owned()));
+    argv.extend(rest.iter().map(|word| (*word).to_owned()));
     argv
 }
 

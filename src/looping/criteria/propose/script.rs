@@ -21,7 +21,7 @@ pub(super) fn propose(found: &mut Proposals<'_>) {
     let manifest: Value = serde_json::from_str(found.text("package.json")).unwrap_or_default();
     for (criterion, names) in SCRIPTS {
         let script = |name: &&str| manifest.get("scripts")?.get(*name)?.as_str();
-        let best = names.iter().find_map(|name| Some((*name, script(&name)?)));
+        let best = names.iter().find_map(|name| Some((*name, script(name)?)));
         if let Some((name, text)) = best.filter(|(_, text)| is_of_use(text)) {
             let line = run_line(found, name, text);
             found.add(criterion, &line, "package.json", &format!("has a script {name}"));
@@ -78,12 +78,11 @@ fn is_checkable(text: &str) -> bool {
 
 fn lint(found: &mut Proposals<'_>) {
     let eslint = found.starting("eslint.config.").or_else(|| found.starting(".eslintrc"));
-    let tool_line = |found: &Proposals<'_>, line: &str| tool(found, line);
     if let Some(source) = eslint.map(str::to_owned) {
-        let line = tool_line(found, "eslint .");
+        let line = tool(found, "eslint .");
         found.add(Criterion::LintClean, &line, &source, "configures eslint");
     } else if let Some(source) = found.first(&["biome.json", "biome.jsonc"]) {
-        let line = tool_line(found, "biome lint .");
+        let line = tool(found, "biome lint .");
         found.add(Criterion::LintClean, &line, source, "configures Biome");
     }
 }
