@@ -20,7 +20,7 @@ use crate::files;
 use crate::looping::criteria::counts::{Counter, TestCounts, compare, next_base};
 use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
 use crate::looping::criteria::{AUTOCHECKS, CheckCommand, Criterion, Plan, RUBRIC, Sources};
-use crate::looping::exam::Exam;
+use crate::looping::exam::{Exam, Role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
 use crate::wire::control::Caller;
@@ -93,7 +93,7 @@ async fn planned(
     state: Option<&LoopState>,
 ) -> Result<(Option<Exam>, Plan), Gap> {
     if let Some(state) = state {
-        let found = engine.store.find_exam(&project.key, &state.id).await;
+        let found = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
         let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
         if let Some(exam) = found {
             let plan = exam.plan.clone();

@@ -44,16 +44,19 @@ pub(super) async fn freeze(
     engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
 }
 
-/// The exam of a loop and what differs from it; `None` for a loop without one.
+/// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
+/// loop without one.
 pub(super) async fn look(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
+    roles: &'static [Role],
 ) -> Result<Option<(Exam, Vec<Difference>)>, StoreError> {
-    let Some(exam) = engine.store.find_exam(&project.key, loop_id).await? else { return Ok(None) };
+    let found = engine.store.find_exam(&project.key, loop_id, roles).await?;
+    let Some(exam) = found else { return Ok(None) };
     let root = project.root.clone();
     let found = blocking(move || {
-        let differences = exam::differences(&exam, &now(&root, &exam));
+        let differences = exam::differences(&exam, &now(&root, &exam, roles));
         (exam, differences)
     });
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
@@ -67,7 +70,7 @@ pub(super) async fn differences(
     project: &Project,
     state: &LoopState,
 ) -> Option<(Reading, Vec<Finding>)> {
-    match look(engine, project, &state.id).await {
+    match look(engine, project, &state.id, Role::STRICT).await {
         Ok(None) => None,
         Ok(Some((exam, differences))) => Some(exam::judged(&exam, &differences)),
         Err(error) => {
@@ -114,7 +117,7 @@ fn collect(root: &Path) -> (Files, Texts, bool) {
 
 /// Hashes of the files of an exam that are there, and of those that would belong to it and stand
 /// where new ones are looked for.
-fn now(root: &Path, exam: &Exam) -> BTreeMap<RelPath, ContentHash> {
+fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHash> {
     let mut hashes = BTreeMap::new();
     for (path, frozen) in &exam.files {
         let is_read = !matches!(frozen.role, Role::Config | Role::Test);
@@ -123,7 +126,8 @@ fn now(root: &Path, exam: &Exam) -> BTreeMap<RelPath, ContentHash> {
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
     }
     for path in shallow(root) {
-        let is_new = !exam.files.contains_key(&path) && role(&path) != Some(Role::Test);
+        let is_wanted = role(&path).is_some_and(|role| role != Role::Test && roles.contains(&role));
+        let is_new = is_wanted && !exam.files.contains_key(&path);
         if let Some(read) = is_new.then(|| read(root, &path)).flatten()
             && !is_silent(&path, &read.bytes)
         {
@@ -214,7 +218,7 @@ mod tests {
     }
 
     fn check(root: &Path, exam: &Exam, expected: &[&str]) {
-        let found = exam::differences(exam, &now(root, exam));
+        let found = exam::differences(exam, &now(root, exam, Role::ALL));
         let found: Vec<String> =
             found.iter().map(|one| format!("{} {}", one.change.as_str(), one.path)).collect();
         assert_eq!(found, expected);

@@ -55,11 +55,13 @@ impl Store {
         .await
     }
 
-    /// The exam of a loop, without the texts; `None` for a loop that has none.
+    /// The exam of a loop, of its files those with these roles, without the texts; `None` for a
+    /// loop that has none.
     pub async fn find_exam(
         &self,
         project: &ProjectKey,
         loop_id: &str,
+        roles: &'static [Role],
     ) -> Result<Option<Exam>, StoreError> {
         let id = loop_id.to_owned();
         self.read(project, move |transaction| {
@@ -75,7 +77,7 @@ impl Store {
                 frozen_ms: u64::try_from(frozen_ms).unwrap_or_default(),
                 is_cut,
                 plan: decode(&plan)?,
-                files: files(transaction, &id)?,
+                files: files(transaction, &id, roles)?,
                 counts: counts(transaction, &id)?,
             }))
         })
@@ -144,9 +146,17 @@ fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError>
     Ok(())
 }
 
-fn files(at: &Transaction<'_>, id: &str) -> Result<BTreeMap<RelPath, Frozen>, StoreError> {
-    let sql = "SELECT path, role, hash, bytes, changed_ns FROM exam_files WHERE loop_id = ?1";
-    let mut statement = at.prepare_cached(sql)?;
+fn files(
+    at: &Transaction<'_>,
+    id: &str,
+    roles: &[Role],
+) -> Result<BTreeMap<RelPath, Frozen>, StoreError> {
+    let words: Vec<String> = roles.iter().map(|role| format!("'{}'", role.as_str())).collect();
+    let mut statement = at.prepare_cached(&format!(
+        "SELECT path, role, hash, bytes, changed_ns FROM exam_files
+         WHERE loop_id = ?1 AND role IN ({})",
+        words.join(", ")
+    ))?;
     let mut rows = statement.query(params![id])?;
     let mut files = BTreeMap::new();
     while let Some(row) = rows.next()? {
@@ -324,16 +334,18 @@ mod tests {
     #[tokio::test]
     async fn an_exam_comes_back_as_it_was_with_its_texts() {
         let (_folder, store, key) = store();
-        assert_eq!(store.find_exam(&key, "loop-1").await, Ok(None));
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(None));
         let texts: Texts = [(path("RUBRIC.md"), b"strict \xff".to_vec())].into();
         store.freeze_exam(&key, "loop-1", exam(1), texts).await.expect("stored");
-        assert_eq!(store.find_exam(&key, "loop-1").await, Ok(Some(exam(1))));
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(exam(1))));
         let text = async |name: &str| store.exam_text(&key, "loop-1", &path(name)).await;
         assert_eq!(text("RUBRIC.md").await, Ok(Some(b"strict \xff".to_vec())));
         assert_eq!(text("a.py").await, Ok(None));
+        let strict = store.find_exam(&key, "loop-1", &[Role::Test]).await.expect("readable");
+        assert!(strict.expect("there").files.is_empty());
         // Frozen again: nothing of the first stays.
         store.freeze_exam(&key, "loop-1", Exam::default(), Texts::new()).await.expect("stored");
-        assert_eq!(store.find_exam(&key, "loop-1").await, Ok(Some(Exam::default())));
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(Exam::default())));
         assert_eq!(text("RUBRIC.md").await, Ok(None));
     }
 
@@ -346,7 +358,8 @@ mod tests {
         assert_eq!(set("loop-1").await, Ok(()));
         store.freeze_exam(&key, "loop-1", exam(1), Texts::new()).await.expect("stored");
         assert_eq!(set("loop-1").await, Ok(()));
-        let found = store.find_exam(&key, "loop-1").await.expect("readable").expect("there");
+        let found =
+            store.find_exam(&key, "loop-1", Role::ALL).await.expect("readable").expect("there");
         assert_eq!(found.counts, all);
     }
 
@@ -365,8 +378,9 @@ mod tests {
             let id = format!("gone-{number}");
             store.freeze_exam(&key, &id, exam(at), Texts::new()).await.expect("stored");
         }
-        let is_there =
-            async |id: &str| store.find_exam(&key, id).await.expect("readable").is_some();
+        let is_there = async |id: &str| {
+            store.find_exam(&key, id, Role::ALL).await.expect("readable").is_some()
+        };
         assert!(is_there("a").await && is_there("gone-1").await && is_there("gone-20").await);
         assert!(!is_there("b").await);
     }

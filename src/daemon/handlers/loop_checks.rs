@@ -7,7 +7,7 @@ use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;
 use crate::daemon::{criteria, exam};
 use crate::looping::criteria::AUTOCHECKS;
-use crate::looping::exam::{Difference, Exam};
+use crate::looping::exam::{Difference, Exam, Role};
 use crate::looping::state::LoopState;
 use crate::report::checks::{Checks, checks, checks_json};
 use crate::wire::control::{Caller, LoopSelect, Reply};
@@ -32,7 +32,7 @@ pub(super) async fn handle(
         Err(error) => return refused(&error.to_string()),
     };
     let before = match &state {
-        Some(state) => exam::look(engine, &project, &state.id).await,
+        Some(state) => exam::look(engine, &project, &state.id, Role::ALL).await,
         None => Ok(None),
     };
     let before = match before {

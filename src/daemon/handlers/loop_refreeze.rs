@@ -3,6 +3,7 @@
 use super::{REFUSED, load, which};
 use crate::daemon::engine::Engine;
 use crate::daemon::exam;
+use crate::looping::exam::Role;
 use crate::report::checks::{refrozen, refrozen_json};
 use crate::store::StoreError;
 use crate::wire::control::{Caller, LoopSelect, Reply};
@@ -20,7 +21,7 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
         Err(error) => return refused(&error.to_string()),
     };
     let work = async {
-        let before = exam::look(engine, &project, &state.id).await?;
+        let before = exam::look(engine, &project, &state.id, Role::ALL).await?;
         exam::freeze(engine, &project, &state.id).await?;
         Ok::<_, StoreError>(before.map(|(_, differences)| differences).unwrap_or_default())
     };

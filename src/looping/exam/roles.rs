@@ -36,6 +36,12 @@ impl Role {
         (Self::Test, "test", "a test"),
     ];
 
+    /// All of them.
+    pub const ALL: &'static [Self] =
+        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Config, Self::Test];
+    /// Those whose change is a finding by itself: the few files that every Stop looks at.
+    pub const STRICT: &'static [Self] = &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine];
+
     /// The word in JSON and in the store.
     #[must_use]
     pub fn as_str(self) -> &'static str {
