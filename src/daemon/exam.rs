@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::criteria;
 use super::engine::{Engine, blocking, now_ms};
@@ -18,7 +18,7 @@ use crate::base::limits::{
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
-use crate::looping::exam::roles::{FOLDERS, is_silent, subject};
+use crate::looping::exam::roles::{FOLDERS, TREES, is_silent, subject};
 use crate::looping::exam::{self, Difference, Exam, Frozen, Role, role};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
@@ -138,14 +138,22 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
     hashes
 }
 
-/// Files that examine a loop and stand in the root or in one of a few folders.
+/// Files that examine a loop and stand in the root, in one of a few folders, or below ours.
 fn shallow(root: &Path) -> Vec<RelPath> {
     let mut found = Vec::new();
-    for folder in std::iter::once("").chain(FOLDERS) {
-        let Ok(entries) = root.join(folder).read_dir() else { continue };
-        let paths = entries.flatten().take(EXAM_FILES_MAX).map(|entry| entry.path());
-        let paths = paths.filter_map(|path| RelPath::below(root, &path));
-        found.extend(paths.filter(|path| role(path).is_some()));
+    let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
+    open.extend(FOLDERS.map(|folder| (root.join(folder), false)));
+    open.extend(TREES.map(|folder| (root.join(folder), true)));
+    while let Some((folder, is_tree)) = open.pop() {
+        for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
+            let path = entry.path();
+            // Not through links, which could lead in a circle.
+            if is_tree && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push((path, true));
+            } else if let Some(path) = RelPath::below(root, &path) {
+                found.extend(Some(path).filter(|path| role(path).is_some()));
+            }
+        }
     }
     found
 }
@@ -232,6 +240,7 @@ mod tests {
             (".claude/settings.local.json", "{\"permissions\": {}}"),
             (".github/workflows/ci.yml", "on: push"),
             (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            (".moai/rules/py/own.yml", "id: own"),
             ("packages/a/.eslintrc.json", "{}"),
             ("packages/a/tests/a.test.ts", "test()"),
             ("node_modules/x/package.json", "{}"),
@@ -244,6 +253,7 @@ mod tests {
                 ".claude/settings.json",
                 ".github/workflows/ci.yml",
                 ".moai/config/sections/ralph.yaml",
+                ".moai/rules/py/own.yml",
                 "RUBRIC.md",
                 "packages/a/.eslintrc.json",
                 "packages/a/tests/a.test.ts",

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::base::limits::{TEST_COLLAPSE_MS_MIN, TEST_COLLAPSE_PERCENT};
-use runners::{READERS, Runner};
+use runners::{READERS, Runner, TIMES};
 
 /// What a run said about its tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,14 @@ impl Counter {
             if let Some(counts) = read(line) {
                 self.seen.entry(runner).or_default().add(&counts);
                 return;
+            }
+        }
+        for (runner, read) in TIMES {
+            if let Some(counts) = self.seen.get_mut(&runner)
+                && let Some(duration_ms) = read(line)
+            {
+                return counts
+                    .add(&TestCounts { duration_ms: Some(duration_ms), ..TestCounts::default() });
             }
         }
         // unittest says in a second line how many of the tests it ran did not pass.

@@ -63,15 +63,10 @@ impl Role {
 
 /// Folders, beside the root, whose own files are looked at for new ones at every Stop: hidden ones
 /// are not walked, and a whole walk would take too long.
-pub const FOLDERS: [&str; 7] = [
-    ".claude",
-    ".moai/config",
-    ".moai/config/sections",
-    ".moai/rules",
-    ".github/workflows",
-    ".config",
-    ".cargo",
-];
+pub const FOLDERS: [&str; 4] = [".claude", ".github/workflows", ".config", ".cargo"];
+
+/// Folders of ours that are looked at with all that is below them.
+pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
 
 /// Settings of the host. Permissions change in them while an agent works, hooks do not.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];

@@ -27,6 +27,8 @@ pub(super) enum Runner {
 }
 
 type Reader = fn(&str) -> Option<TestCounts>;
+/// Milliseconds.
+type Timer = fn(&str) -> Option<u64>;
 
 /// The first that knows a line wins.
 pub(super) const READERS: [(Runner, Reader); 15] = [
@@ -46,6 +48,27 @@ pub(super) const READERS: [(Runner, Reader); 15] = [
     (Runner::Examples, examples),
     (Runner::Ctest, ctest),
 ];
+
+/// How a runner says in a line of its own how long its tests took. Anybody prints such lines, so
+/// they count only behind a total of that runner.
+pub(super) const TIMES: [(Runner, Timer); 3] =
+    [(Runner::Jest, jest_time), (Runner::Vitest, vitest_time), (Runner::NodeTest, node_time)];
+
+/// `Time:        1.2 s, estimated 2 s`.
+fn jest_time(line: &str) -> Option<u64> {
+    milliseconds(line.strip_prefix("Time:")?.split(',').next()?)
+}
+
+/// `   Duration  850ms (transform 10ms, setup 0ms)`.
+fn vitest_time(line: &str) -> Option<u64> {
+    milliseconds(line.trim_start().strip_prefix("Duration  ")?.split(" (").next()?)
+}
+
+/// `# duration_ms 12.5`, `ℹ duration_ms 12.5`.
+fn node_time(line: &str) -> Option<u64> {
+    let (_, number) = line.split_once(" duration_ms ")?;
+    milliseconds(&format!("{number}ms"))
+}
 
 /// Sorts `3 passed` into the counts; `false` for a word that counts no tests.
 fn sort_in(counts: &mut TestCounts, number: u64, word: &str) -> bool {
@@ -226,10 +249,6 @@ fn jest(line: &str) -> Option<TestCounts> {
     if line.starts_with("No tests found, exiting with code") {
         return Some(TestCounts::default());
     }
-    if let Some(time) = line.strip_prefix("Time:") {
-        let time = time.split(',').next().and_then(milliseconds);
-        return time.map(|time| TestCounts { duration_ms: Some(time), ..TestCounts::default() });
-    }
     let said = line.strip_prefix("Tests:")?;
     if !said.trim_end().ends_with(" total") {
         return None;
@@ -242,10 +261,6 @@ fn vitest(line: &str) -> Option<TestCounts> {
     let line = line.trim_start();
     if line.starts_with("No test files found, exiting with code") {
         return Some(TestCounts::default());
-    }
-    if let Some(time) = line.strip_prefix("Duration  ") {
-        let time = time.split(" (").next().and_then(milliseconds);
-        return time.map(|time| TestCounts { duration_ms: Some(time), ..TestCounts::default() });
     }
     let said = line.strip_prefix("Tests  ")?;
     if said.trim() == "no tests" { Some(TestCounts::default()) } else { numbered(said, &['|']) }
@@ -291,10 +306,6 @@ fn mocha(line: &str) -> Option<TestCounts> {
 fn node_test(line: &str) -> Option<TestCounts> {
     let said = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ "))?;
     let (word, number) = said.split_once(' ')?;
-    if word == "duration_ms" {
-        let duration_ms = Some(milliseconds(&format!("{number}ms"))?);
-        return Some(TestCounts { duration_ms, ..TestCounts::default() });
-    }
     let mut counts = TestCounts::default();
     let is_known = ["pass", "fail", "cancelled", "skipped", "todo"].contains(&word);
     (is_known && sort_in(&mut counts, number.parse().ok()?, word)).then_some(counts)

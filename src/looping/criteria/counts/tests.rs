@@ -114,6 +114,9 @@ fn several_runners_are_one_sum_and_prose_is_no_total() {
         "Tests: see below",
         "Passed everything",
         "Summary [ of it ]",
+        "Time: 3 s",
+        "   Duration  3s",
+        "# duration_ms 3",
     ] {
         assert_eq!(total(text), None, "{text}");
     }
