@@ -336,3 +336,34 @@ fn folder(root: &Path, path: &str) -> Folder {
     let texts = READ.into_iter().filter(|name| names.contains(*name)).filter_map(text).collect();
     Folder { path: path.to_owned(), names, texts }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_without_the_tool_proves_nothing_and_a_test_that_says_so_has_failed() {
+        let check = |output: &str, expected: Option<Cause>| {
+            let end = End::Failed("exit status 1".to_owned());
+            let run = Run { end, output: output.to_owned(), elapsed: Duration::ZERO };
+            let reading = reading("unit", without_module(run));
+            let cause = reading.gap.as_ref().map(|gap| gap.cause);
+            assert_eq!((cause, reading.dirty), (expected, expected.is_none()), "{output}");
+        };
+        check("/usr/bin/python3: No module named pytest\n", Some(Cause::NotInstalled));
+        check("1 failed\nModuleNotFoundError: No module named 'x'\n", None);
+        check("assert 1 == 2\n", None);
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script_is_read_as_the_kernel_does() {
+        let check = |text: &str, program: &str, arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(interpreter(text.as_bytes()), (PathBuf::from(program), arguments), "{text}");
+        };
+        check("#!/bin/sh\nexit 0\n", "/bin/sh", &[]);
+        check("#! /usr/bin/env -S bash -e\n", "/usr/bin/env", &["-S bash -e"]);
+        check("exit 0\n", "sh", &[]);
+        check("", "sh", &[]);
+    }
+}
