@@ -27,6 +27,8 @@ use crate::wire::control::{Check, Doctor, Format, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
+/// Exit code of a refusal.
+const REFUSED: u8 = 1;
 /// Exit code of an interrupted command.
 const INTERRUPTED: u8 = 130;
 

@@ -1,6 +1,7 @@
 //! Options: default < user file < project file < environment. Pure: texts come in, a validated
 //! configuration or one error with file, line and key comes out. It must not know where files lie.
 
+mod checks;
 pub mod prices;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::looping::criteria::{CheckCommand, Criterion};
 use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
 
 /// The options in force.
@@ -48,6 +50,12 @@ pub struct Config {
     pub stop_budget: Duration,
     /// Longest run of the project's own checks.
     pub check_timeout: Duration,
+    /// What a loop asks of the project's own commands.
+    pub success_criteria: Vec<Criterion>,
+    /// Commands that are run at every Stop.
+    pub checks: Vec<CheckCommand>,
+    /// Whether a criterion without a command takes the one that the project's files suggest.
+    pub propose_checks: bool,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -141,6 +149,9 @@ struct Loop {
     max_iterations: Option<u64>,
     stop_budget_ms: Option<u64>,
     check_timeout_secs: Option<u64>,
+    success_criteria: Option<Vec<String>>,
+    checks: Option<Vec<checks::Check>>,
+    propose_checks: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -181,7 +192,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 22] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -199,6 +210,9 @@ const KEYS: [&str; 19] = [
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
+    "loop.success_criteria",
+    "loop.checks",
+    "loop.propose_checks",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -225,6 +239,9 @@ impl Default for Config {
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
+            success_criteria: Vec::new(),
+            checks: Vec::new(),
+            propose_checks: true,
             daemon_idle: Duration::from_mins(30),
             tools: None,
         }
@@ -286,6 +303,7 @@ impl Config {
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;
+        self.lay_checks_over(looping.success_criteria, looping.checks, looping.propose_checks)?;
         let millis = Duration::from_millis;
         let secs = Duration::from_secs;
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);

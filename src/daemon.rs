@@ -4,8 +4,10 @@
 mod baselines;
 mod blast;
 mod changes;
+mod criteria;
 mod edit_tree;
 pub mod engine;
+mod exam;
 mod gather;
 mod handlers;
 mod kept_lines;

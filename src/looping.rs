@@ -5,6 +5,8 @@ pub mod align;
 pub mod arguments;
 pub mod claims;
 pub mod control;
+pub mod criteria;
+pub mod exam;
 pub mod facts;
 mod fences;
 pub mod fields;

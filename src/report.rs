@@ -4,6 +4,7 @@
 pub mod agent;
 pub mod align;
 pub mod answers;
+pub mod checks;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;

@@ -410,3 +410,28 @@ pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
 pub const LOOP_FILE_TRIES_MAX: usize = 3;
 /// Contradicted sentences of one message that the user is told.
 pub const CLAIMS_NAMED_MAX: usize = 3;
+/// Shortest time of a run of tests that a collapse is told of: below it, caches explain anything.
+pub const TEST_COLLAPSE_MS_MIN: u64 = 5_000;
+/// Share of that time that must be gone for it to be a collapse.
+pub const TEST_COLLAPSE_PERCENT: u64 = 90;
+/// Commands that options may name for every Stop.
+pub const CHECKS_MAX: usize = 50;
+/// Time that all checks of one Stop get together; one that does not begin in it is not measured.
+/// With the longest wait for language servers it stays below [`HOOK_STOP_MS_MAX`].
+pub const CHECKS_MS_MAX: u64 = 420_000;
+/// Longest line of a check's output that is searched for the totals of tests; longer ones hold none.
+pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
+/// Folders below the root whose files may suggest checks.
+pub const PROPOSAL_FOLDERS_MAX: usize = 50;
+/// Files of one frozen exam, tests apart; more are not compared, and that is said.
+pub const EXAM_FILES_MAX: usize = 2_000;
+/// Tests of one frozen exam; more are not listed, and whoever judges tests asks git for the base.
+pub const EXAM_TESTS_MAX: usize = 5_000;
+/// Largest text kept in a frozen exam; of larger ones only the hash is.
+pub const EXAM_TEXT_BYTES_MAX: usize = 256 * 1024;
+/// Texts kept in one frozen exam, all together.
+pub const EXAM_TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Part of a file that is hashed for the exam; its length counts as well.
+pub const EXAM_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Exams kept in one project's store beside those of active loops; older ones are forgotten.
+pub const EXAMS_MAX: usize = 20;

@@ -1,11 +1,11 @@
 //! `loop …`: arguments to requests.
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
 use super::args::Args;
 use super::args::looping::{LoopCommand, Select, StartArgs};
-use super::{INVALID, door};
+use super::{INVALID, REFUSED, door};
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::wire::control::{LoopHistory, LoopResume, LoopSelect, LoopStart, Reply, Request};
 
@@ -33,6 +33,15 @@ pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
             Request::LoopHistory(LoopHistory { select: select(&wish.select), all: wish.all })
         }
         LoopCommand::Report(which) => Request::LoopReport(select(which)),
+        LoopCommand::Checks(wish) => {
+            Request::LoopChecks { select: select(&wish.select), list: wish.list }
+        }
+        // Whoever is examined must not choose the exam: an agent's shell has no terminal.
+        LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
+            let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
+            return Reply::failed(REFUSED, text);
+        }
+        LoopCommand::Refreeze(which) => Request::LoopRefreeze(select(which)),
     };
     door::ask(args.root.as_deref(), request, false)
 }

@@ -10,8 +10,10 @@ mod hook;
 mod hover;
 mod late_answers;
 mod loop_cancel;
+mod loop_checks;
 mod loop_history;
 mod loop_pause;
+mod loop_refreeze;
 mod loop_replies;
 mod loop_report;
 mod loop_resume;
@@ -81,6 +83,12 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopResume(wish) => loop_resume::handle(engine, &caller, wish).await.into(),
         Request::LoopHistory(wish) => loop_history::handle(engine, &caller, wish).await.into(),
         Request::LoopReport(select) => loop_report::handle(engine, &caller, select).await.into(),
+        Request::LoopChecks { select, list } => {
+            loop_checks::handle(engine, &caller, select, list).await.into()
+        }
+        Request::LoopRefreeze(select) => {
+            loop_refreeze::handle(engine, &caller, select).await.into()
+        }
         Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::ServerList { json } => server_list::handle(engine, json).await.into(),

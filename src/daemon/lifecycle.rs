@@ -203,6 +203,8 @@ fn name(request: &Request) -> String {
         Request::LoopResume(_) => "loop resume".to_owned(),
         Request::LoopHistory(_) => "loop history".to_owned(),
         Request::LoopReport(_) => "loop report".to_owned(),
+        Request::LoopChecks { .. } => "loop checks".to_owned(),
+        Request::LoopRefreeze(_) => "loop refreeze".to_owned(),
         Request::Doctor(_) => "doctor".to_owned(),
         Request::McpTools => "mcp tools".to_owned(),
         Request::ServerList { .. } => "server list".to_owned(),

@@ -39,7 +39,8 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
     report
 }
 
-fn sensor(reading: &Reading) -> Value {
+/// One reading, as it stands in a report.
+pub(super) fn sensor(reading: &Reading) -> Value {
     let mut value = json!({
         "name": reading.sensor,
         "kind": reading.kind.as_str(),

@@ -83,6 +83,15 @@ pub enum Request {
     LoopHistory(LoopHistory),
     /// `loop report`.
     LoopReport(LoopSelect),
+    /// `loop checks`.
+    LoopChecks {
+        /// The loop whose frozen checks are meant.
+        select: LoopSelect,
+        /// Say which there are, and run none.
+        list: bool,
+    },
+    /// `loop refreeze`.
+    LoopRefreeze(LoopSelect),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.

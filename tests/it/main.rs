@@ -4,6 +4,7 @@ mod align;
 mod catalogue;
 mod changes;
 mod check;
+mod criteria;
 mod daemon;
 mod deltas;
 mod docs;

@@ -20,6 +20,19 @@ pub(in crate::cli) enum LoopCommand {
     History(HistoryArgs),
     /// Claim, evidence, what was there before, gaps and residual risk of a loop
     Report(Select),
+    /// Run the commands of the project that a Stop runs
+    Checks(ChecksArgs),
+    /// Examine a loop by what the project has now; for a person at a terminal
+    Refreeze(Select),
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ChecksArgs {
+    #[command(flatten)]
+    pub(in crate::cli) select: Select,
+    /// Say which commands there are and why; run none
+    #[arg(long)]
+    pub(in crate::cli) list: bool,
 }
 
 #[derive(Debug, clap::Args)]
