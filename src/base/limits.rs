@@ -344,3 +344,13 @@ pub const SEARCH_MATCHES_MAX: usize = 10_000;
 pub const MATCH_CHARS_MAX: usize = 2_000;
 /// Time that `scan --fix` takes before it gives up; then nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
+/// Largest file that a checkpoint holds; a larger one that is unchanged in git is held, too.
+pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes that one checkpoint reads, over all files that are not known already.
+pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Files that one checkpoint holds.
+pub const CHECKPOINT_FILES_MAX: usize = 200_000;
+/// Checkpoints kept of one loop; the oldest go first, the best one stays.
+pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
+/// Loops of a project whose checkpoints are kept, the latest ones.
+pub const CHECKPOINT_LOOPS_MAX: usize = 20;

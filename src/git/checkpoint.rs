@@ -1,0 +1,452 @@
+//! Checkpoints: the files of a work tree as a commit under a ref of our own. HEAD, index and work
+//! tree are only read; what is written are objects and the ref. It must not know when a checkpoint
+//! is made or what one is restored for.
+//!
+//! Contents are the bytes of the work tree, not what filters would make of them, so that a file
+//! comes back as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use git2::{
+    Commit, Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Signature,
+    Status, StatusOptions, StatusShow, Time,
+};
+use rustix::fs::OFlags;
+
+use super::{GitError, broken, is_generated, open, places};
+use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX};
+use crate::base::path::RelPath;
+use crate::base::tree::{Kind, Node, Tree};
+
+/// Git's mode of each kind of entry; 0o160000 is a submodule.
+const MODES: [(u32, Kind); 3] =
+    [(0o100_644, Kind::File), (0o100_755, Kind::Program), (0o120_000, Kind::Link)];
+const SUBMODULE: u32 = 0o160_000;
+/// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
+const ASSUME_VALID: u16 = 0x8000;
+
+/// What a look leaves out or takes in.
+#[derive(Clone, Copy, Debug)]
+pub struct Lens<'a> {
+    /// Files and folders that are nobody's business here.
+    pub except: &'a [RelPath],
+    /// Files that are taken in even if git ignores them.
+    pub also: &'a BTreeSet<RelPath>,
+}
+
+/// A work tree as it stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// The files; contents are in git already.
+    pub tree: Tree,
+    /// Id of git's tree; equal files, equal id.
+    pub id: String,
+}
+
+/// The files below the root, tracked or not, without those that git ignores, submodules and other
+/// repositories. Writes the contents that git has not yet, and nothing else. `Ok(None)` when the
+/// root lies in no work tree.
+///
+/// An unchanged file is not read: git's index knows its content. That holds unless a filter stands
+/// between the two, which shows in the size or in a configured filter program.
+pub fn look(root: &Path, lens: Lens<'_>) -> Result<Option<Look>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let Some((work_tree, canonical)) = places(&repository, root) else { return Ok(None) };
+    let Ok(prefix) = canonical.strip_prefix(&work_tree) else { return Ok(None) };
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut builder = Builder {
+        odb: repository.odb().map_err(failed)?,
+        root: &canonical,
+        lens,
+        trusts_index: !has_filter_programs(&repository),
+        trusts_modes: trusts_modes(&repository),
+        may_convert: may_convert(&repository),
+        bytes: 0,
+        look: Look::default(),
+    };
+    builder.walk(&repository, prefix).map_err(failed)?;
+    let Builder { mut look, .. } = builder;
+    look.id = write_tree(&repository, &look.tree).map_err(failed)?.to_string();
+    Ok(Some(look))
+}
+
+struct Builder<'a> {
+    odb: Odb<'a>,
+    root: &'a Path,
+    lens: Lens<'a>,
+    trusts_index: bool,
+    trusts_modes: bool,
+    /// Whether line ends or the like may be converted; what was has another size in git.
+    may_convert: bool,
+    bytes: u64,
+    look: Look,
+}
+
+impl Builder<'_> {
+    fn walk(&mut self, repository: &Repository, prefix: &Path) -> Result<(), git2::Error> {
+        let statuses = statuses(repository, prefix)?;
+        let prefix = prefix.as_os_str().as_encoded_bytes();
+        let mut seen = BTreeSet::new();
+        for entry in repository.index()?.iter() {
+            let Some(below) = below(prefix, &entry.path) else { continue };
+            let status = statuses.get(&entry.path).copied().unwrap_or(Status::CURRENT);
+            if entry.mode != SUBMODULE && seen.insert(below.to_vec()) {
+                self.tracked(below, &entry, status)?;
+            }
+        }
+        let new = statuses.iter().filter(|(_, status)| status.contains(Status::WT_NEW));
+        for (path, status) in new {
+            let Some(below) = below(prefix, path) else { continue };
+            // A repository inside this one is listed as a folder.
+            let is_ours = !path.ends_with(b"/") && !is_generated(&super::path_of(path), *status);
+            if is_ours && seen.insert(below.to_vec()) {
+                self.read(below, None)?;
+            }
+        }
+        for path in self.lens.also {
+            let bytes = path.as_str().as_bytes();
+            if seen.insert(bytes.to_vec()) {
+                self.read(bytes, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tracked(
+        &mut self,
+        path: &[u8],
+        entry: &IndexEntry,
+        status: Status,
+    ) -> Result<(), git2::Error> {
+        let is_merged = (entry.flags >> 12) & 3 == 0;
+        let is_known = self.trusts_index
+            && is_merged
+            && status == Status::CURRENT
+            && entry.flags & ASSUME_VALID == 0;
+        if is_known
+            && let Some((_, kind)) = MODES.iter().find(|(mode, _)| *mode == entry.mode)
+            && let Some(name) = self.name(path)
+        {
+            let Ok(metadata) = name.under(self.root).symlink_metadata() else { return Ok(()) };
+            let size = if self.may_convert {
+                self.odb.read_header(entry.id)?.0 as u64
+            } else {
+                metadata.len()
+            };
+            if metadata.len() == size {
+                self.add(name, *kind, entry.id);
+                return Ok(());
+            }
+        }
+        self.read(path, Some(entry.mode))
+    }
+
+    /// Takes a file as it stands on disk; `mode` is what git knows of it.
+    fn read(&mut self, path: &[u8], mode: Option<u32>) -> Result<(), git2::Error> {
+        let Some(name) = self.name(path) else { return Ok(()) };
+        let file = name.under(self.root);
+        let Ok(metadata) = file.symlink_metadata() else { return Ok(()) };
+        // A folder or a device is no content.
+        if !metadata.is_file() && !metadata.is_symlink() {
+            return Ok(());
+        }
+        let room = CHECKPOINT_BYTES_MAX.saturating_sub(self.bytes);
+        if metadata.len() > CHECKPOINT_FILE_BYTES_MAX.min(room) {
+            let reason = if metadata.len() > CHECKPOINT_FILE_BYTES_MAX {
+                format!("larger than {} MiB", CHECKPOINT_FILE_BYTES_MAX >> 20)
+            } else {
+                format!("more than {} MiB in all", CHECKPOINT_BYTES_MAX >> 20)
+            };
+            self.leave_out(name.to_string(), reason);
+            return Ok(());
+        }
+        match content(&file, &metadata) {
+            Ok(bytes) => {
+                self.bytes += bytes.len() as u64;
+                let kind = self.kind(&metadata, mode);
+                let id = self.odb.write(ObjectType::Blob, &bytes)?;
+                self.add(name, kind, id);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.leave_out(name.to_string(), format!("not readable: {error}")),
+        }
+        Ok(())
+    }
+
+    fn kind(&self, metadata: &Metadata, mode: Option<u32>) -> Kind {
+        if metadata.is_symlink() {
+            return Kind::Link;
+        }
+        let is_program =
+            if self.trusts_modes { metadata.mode() & 0o100 != 0 } else { mode == Some(0o100_755) };
+        if is_program { Kind::Program } else { Kind::File }
+    }
+
+    /// The path, unless it is left out.
+    fn name(&mut self, path: &[u8]) -> Option<RelPath> {
+        let text = str::from_utf8(path).ok().and_then(RelPath::parse);
+        let Some(name) = text else {
+            let shown = String::from_utf8_lossy(path).into_owned();
+            self.leave_out(shown, "its path is not UTF-8".to_owned());
+            return None;
+        };
+        let is_below = |folder: &RelPath| {
+            name.as_str().strip_prefix(folder.as_str()).is_some_and(|it| it.starts_with('/'))
+        };
+        let is_excepted = self.lens.except.iter().any(|except| *except == name || is_below(except));
+        (!is_excepted).then_some(name)
+    }
+
+    fn add(&mut self, name: RelPath, kind: Kind, id: Oid) {
+        if self.look.tree.nodes.len() >= CHECKPOINT_FILES_MAX {
+            self.leave_out(name.to_string(), format!("more than {CHECKPOINT_FILES_MAX} files"));
+            return;
+        }
+        self.look.tree.nodes.insert(name, Node { kind, content: id.to_string() });
+    }
+
+    fn leave_out(&mut self, path: String, reason: String) {
+        self.look.tree.left_out.insert(path, reason);
+    }
+}
+
+/// What differs from the index, by path in the work tree; folders that are repositories of their
+/// own end with `/`.
+fn statuses(
+    repository: &Repository,
+    prefix: &Path,
+) -> Result<BTreeMap<Vec<u8>, Status>, git2::Error> {
+    let mut options = StatusOptions::new();
+    options.show(StatusShow::Workdir).include_untracked(true).recurse_untracked_dirs(true);
+    options.exclude_submodules(true);
+    if !prefix.as_os_str().is_empty() {
+        options.pathspec(prefix).disable_pathspec_match(true);
+    }
+    let statuses = repository.statuses(Some(&mut options))?;
+    Ok(statuses.iter().map(|entry| (entry.path_bytes().to_vec(), entry.status())).collect())
+}
+
+fn below<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
+    if prefix.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(prefix)?.strip_prefix(b"/")
+}
+
+/// Whether programs turn contents into what the work tree holds; they may keep the size.
+fn has_filter_programs(repository: &Repository) -> bool {
+    let Ok(config) = repository.config().and_then(|mut config| config.snapshot()) else {
+        return true;
+    };
+    let Ok(mut entries) = config.entries(Some(r"^filter\..*\.(clean|process)$")) else {
+        return true;
+    };
+    let mut is_there = false;
+    while let Some(Ok(entry)) = entries.next() {
+        // What git-lfs keeps is a pointer of another size; it is configured on many machines.
+        is_there |= !entry.name().is_ok_and(|name| name.starts_with("filter.lfs."));
+    }
+    is_there
+}
+
+/// Whether line ends are converted, or attributes that may say so stand anywhere: asking git for the
+/// size of every content takes longer than all the rest.
+fn may_convert(repository: &Repository) -> bool {
+    let config = repository.config().and_then(|mut config| config.snapshot());
+    let is_set = |name: &str| config.as_ref().is_ok_and(|it| it.get_entry(name).is_ok());
+    let is_attributes = |path: &[u8]| path.ends_with(b".gitattributes");
+    let of_user = Config::find_xdg().map(|config| config.with_file_name("attributes"));
+    is_set("core.autocrlf")
+        || is_set("core.attributesfile")
+        || of_user.is_ok_and(|it| it.exists())
+        || repository.commondir().join("info/attributes").exists()
+        || repository.index().map_or(true, |index| index.iter().any(|it| is_attributes(&it.path)))
+}
+
+fn trusts_modes(repository: &Repository) -> bool {
+    repository.config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true)
+}
+
+fn content(file: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    if metadata.is_symlink() {
+        return Ok(fs::read_link(file)?.into_os_string().into_encoded_bytes());
+    }
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let open = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    let mut bytes = Vec::new();
+    open.take(CHECKPOINT_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CHECKPOINT_FILE_BYTES_MAX {
+        return Err(io::Error::other("it grows"));
+    }
+    Ok(bytes)
+}
+
+/// Git's tree of these files, made in an index that is only in memory.
+fn write_tree(repository: &Repository, tree: &Tree) -> Result<Oid, git2::Error> {
+    let mut index = Index::new()?;
+    for (path, node) in &tree.nodes {
+        let mode = MODES.iter().find(|(_, kind)| *kind == node.kind).map_or(0o100_644, |it| it.0);
+        index.add(&IndexEntry {
+            ctime: IndexTime::new(0, 0),
+            mtime: IndexTime::new(0, 0),
+            dev: 0,
+            ino: 0,
+            mode,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: Oid::from_str(&node.content)?,
+            flags: 0,
+            flags_extended: 0,
+            path: path.as_str().as_bytes().to_vec(),
+        })?;
+    }
+    index.write_tree_to(repository)
+}
+
+/// A checkpoint that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The loop.
+    pub owner: String,
+    /// The last part of its ref: the number of an iteration, or another name.
+    pub name: String,
+    /// The whole ref.
+    pub reference: String,
+    /// When it was made, in seconds since the epoch.
+    pub at_secs: i64,
+    /// Id of its tree.
+    pub tree_id: String,
+}
+
+/// Keeps what was looked at as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced.
+/// The commit of HEAD, if there is one, becomes its parent, so that git can show the difference.
+pub fn keep(
+    root: &Path,
+    look: &Look,
+    (owner, name): (&str, &str),
+    at_secs: i64,
+) -> Result<Checkpoint, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let made = || -> Result<Checkpoint, git2::Error> {
+        let tree = repository.find_tree(Oid::from_str(&look.id)?)?;
+        let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
+        let head = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+        let parents: Vec<&Commit<'_>> = head.iter().collect();
+        let left_out = serde_json::to_string(&look.tree.left_out).unwrap_or_default();
+        let message = format!("Checkpoint {name} of {owner}\n\n{left_out}\n");
+        let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
+        let reference = reference(owner, name);
+        repository.reference(&reference, commit, true, "checkpoint")?;
+        let (owner, name) = (owner.to_owned(), name.to_owned());
+        Ok(Checkpoint { owner, name, reference, at_secs, tree_id: look.id.clone() })
+    };
+    made().map_err(failed)
+}
+
+/// All checkpoints of the repository, the oldest first; those of one loop in the order they were
+/// made.
+pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut found = Vec::new();
+    for reference in repository.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
+        let reference = reference.map_err(failed)?;
+        let Some((owner, name)) = reference.name().ok().and_then(parts) else { continue };
+        let Ok(commit) = reference.peel_to_commit() else { continue };
+        found.push(Checkpoint {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            reference: self::reference(owner, name),
+            at_secs: commit.time().seconds(),
+            tree_id: commit.tree_id().to_string(),
+        });
+    }
+    let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
+    found.sort_by_key(|it| (it.at_secs, it.owner.clone(), number(&it.name), it.name.clone()));
+    Ok(found)
+}
+
+/// The files of a checkpoint.
+pub fn read(root: &Path, checkpoint: &Checkpoint) -> Result<Tree, GitError> {
+    let repository = needed(root)?;
+    let read = || -> Result<Tree, git2::Error> {
+        let commit = repository.find_reference(&checkpoint.reference)?.peel_to_commit()?;
+        let mut tree = Tree::default();
+        let message = commit.message().unwrap_or_default();
+        let left_out = message.lines().find(|line| line.starts_with('{')).unwrap_or("{}");
+        tree.left_out = serde_json::from_str(left_out)
+            .map_err(|error| git2::Error::from_str(&format!("a checkpoint is damaged: {error}")))?;
+        collect(&repository, &commit.tree()?, &mut PathBuf::new(), &mut tree)?;
+        Ok(tree)
+    };
+    read().map_err(|error| broken(root, &error))
+}
+
+fn collect(
+    repository: &Repository,
+    folder: &git2::Tree<'_>,
+    at: &mut PathBuf,
+    tree: &mut Tree,
+) -> Result<(), git2::Error> {
+    for entry in folder {
+        at.push(super::path_of(entry.name_bytes()));
+        let mode = entry.filemode().cast_unsigned();
+        if entry.kind() == Some(ObjectType::Tree) {
+            collect(repository, &repository.find_tree(entry.id())?, at, tree)?;
+        } else if let Some((_, kind)) = MODES.iter().find(|it| it.0 == mode)
+            && let Some(path) = at.to_str().and_then(RelPath::parse)
+        {
+            tree.nodes.insert(path, Node { kind: *kind, content: entry.id().to_string() });
+        }
+        at.pop();
+    }
+    Ok(())
+}
+
+/// A content by its name.
+pub fn content_of(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
+    let repository = needed(root)?;
+    let read = || repository.find_blob(Oid::from_str(name)?).map(|blob| blob.content().to_vec());
+    read().map_err(|error| broken(root, &error))
+}
+
+/// Lets checkpoints go; what only they held, git collects when it next tidies up.
+pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
+    let repository = needed(root)?;
+    for checkpoint in checkpoints {
+        let gone = repository.find_reference(&checkpoint.reference).and_then(|mut it| it.delete());
+        match gone {
+            Err(error) if error.code() != git2::ErrorCode::NotFound => {
+                return Err(broken(root, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refs are shared by the worktrees of a repository; ids of loops are unique among them.
+const NAMESPACE: &str = "refs/moai-ralph/loop-";
+
+fn reference(owner: &str, name: &str) -> String {
+    format!("refs/moai-ralph/{owner}/{name}")
+}
+
+fn parts(reference: &str) -> Option<(&str, &str)> {
+    let (owner, name) = reference.strip_prefix("refs/moai-ralph/")?.split_once('/')?;
+    (!name.contains('/')).then_some((owner, name))
+}
+
+fn needed(root: &Path) -> Result<Repository, GitError> {
+    open(root)?
+        .ok_or_else(|| GitError { detail: "there is no git repository".to_owned(), remedy: None })
+}
+
+#[cfg(test)]
+mod tests;
