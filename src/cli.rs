@@ -19,11 +19,13 @@ use std::path::{Path, PathBuf};
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, Color, Command, LoopCommand, Output, Select};
+use args::{Args, Color, Command, LoopCommand, Output, RestoreArgs, Select};
 
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, Format, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{
+    Check, Doctor, Format, LoopRestore, LoopSelect, LoopStart, Reply, Request,
+};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -163,6 +165,10 @@ fn looping(args: &Args, command: &LoopCommand) -> Reply {
         }
         LoopCommand::Status(which) => Request::LoopStatus(select(which)),
         LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
+        LoopCommand::Restore(RestoreArgs { id, to, apply }) => {
+            let (id, to, apply) = (id.clone(), to.clone(), *apply);
+            Request::LoopRestore(LoopRestore { id, to, apply, json })
+        }
     };
     door::ask(args.root.as_deref(), request, false)
 }

@@ -4,6 +4,7 @@
 mod baselines;
 mod blast;
 mod changes;
+mod checkpoints;
 mod edit_tree;
 pub mod engine;
 mod gather;
@@ -14,10 +15,13 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
+#[cfg(test)]
+mod place;
 mod progress;
 mod project;
 mod project_rules;
 mod queries;
+mod restoring;
 mod rewriting;
 mod scanning;
 mod sweep;

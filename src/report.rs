@@ -13,6 +13,7 @@ pub mod jsonl;
 pub mod loops;
 pub mod notice;
 pub mod rename;
+pub mod restore;
 pub mod rewrite;
 pub mod rule_tests;
 pub mod sarif;

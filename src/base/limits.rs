@@ -354,3 +354,13 @@ pub const CHECKPOINT_FILES_MAX: usize = 200_000;
 pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
 /// Loops of a project whose checkpoints are kept, the latest ones.
 pub const CHECKPOINT_LOOPS_MAX: usize = 20;
+/// Bytes of the list of files of one checkpoint that is kept without git.
+pub const CHECKPOINT_LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Files that one restore of a checkpoint changes.
+pub const RESTORE_FILES_MAX: usize = 10_000;
+/// Bytes that one restore of a checkpoint reads: contents of now and of then.
+pub const RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// Bytes of texts, before and after, that the diff of a restore is made of.
+pub const RESTORE_DIFF_BYTES_MAX: usize = 1024 * 1024;
+/// Longest diff shown before a checkpoint is restored, in characters.
+pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;

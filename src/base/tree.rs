@@ -2,7 +2,9 @@
 //! of them differ. Only data; who keeps the contents, and where, is not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
+use super::hash::ContentHash;
 use super::path::RelPath;
 
 /// What kind of entry stands under a path.
@@ -33,6 +35,38 @@ pub struct Tree {
     /// What stood there and is not held, with the reason as a lower-case fragment; as shown to
     /// people, because a path may be no text.
     pub left_out: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// Equal files, equal id; 64 hex digits.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let line =
+            |(path, node): (&RelPath, &Node)| format!("{:?} {} {path}\0", node.kind, node.content);
+        let lines: String = self.nodes.iter().map(line).collect();
+        ContentHash::of(lines.as_bytes()).to_string()
+    }
+}
+
+/// A tree that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The loop.
+    pub owner: String,
+    /// The number of an iteration, or another name.
+    pub name: String,
+    /// When it was made, in seconds since the epoch.
+    pub at_secs: i64,
+    /// The id of its tree, as its keeper names trees.
+    pub tree_id: String,
+    /// The root whose files it holds.
+    pub root: PathBuf,
+}
+
+/// Sorts checkpoints: the oldest first, those of one loop in the order they were made.
+pub fn sort(checkpoints: &mut [Checkpoint]) {
+    let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
+    checkpoints.sort_by_key(|it| (it.at_secs, it.owner.clone(), number(&it.name), it.name.clone()));
 }
 
 /// How one path gets from the present to a target.

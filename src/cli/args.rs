@@ -276,6 +276,20 @@ pub(super) enum LoopCommand {
     Status(Select),
     /// Cancel a loop; takes effect at once, touches no file
     Cancel(Select),
+    /// Bring the files of a checkpoint back: shows what would change
+    Restore(RestoreArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct RestoreArgs {
+    /// Loop id
+    pub(super) id: String,
+    /// The checkpoint: number of an iteration, or before-N, which an earlier restore made
+    #[arg(long, value_name = "N|best", default_value = "best")]
+    pub(super) to: String,
+    /// Write it: all files or none; what is there now is a checkpoint first
+    #[arg(long)]
+    pub(super) apply: bool,
 }
 
 #[derive(Debug, clap::Args)]

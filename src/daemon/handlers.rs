@@ -10,6 +10,7 @@ mod hook;
 mod hover;
 mod late_answers;
 mod loop_cancel;
+mod loop_restore;
 mod loop_start;
 mod loop_status;
 mod mcp_tools;
@@ -70,6 +71,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
+        Request::LoopRestore(wish) => loop_restore::handle(engine, &caller, wish).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
         Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),

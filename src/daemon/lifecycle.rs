@@ -199,6 +199,7 @@ fn name(request: &Request) -> String {
         Request::LoopStart(_) => "loop start".to_owned(),
         Request::LoopStatus(_) => "loop status".to_owned(),
         Request::LoopCancel(_) => "loop cancel".to_owned(),
+        Request::LoopRestore(_) => "loop restore".to_owned(),
         Request::Doctor(_) => "doctor".to_owned(),
         Request::McpTools => "mcp tools".to_owned(),
         Request::ServerList { .. } => "server list".to_owned(),

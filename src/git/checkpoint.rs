@@ -12,15 +12,16 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use git2::{
-    Commit, Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Signature,
-    Status, StatusOptions, StatusShow, Time,
+    Commit, Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Reference, Repository,
+    Signature, Status, StatusOptions, StatusShow, Time,
 };
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 
 use super::{GitError, broken, is_generated, open, places};
 use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX};
 use crate::base::path::RelPath;
-use crate::base::tree::{Kind, Node, Tree};
+use crate::base::tree::{self, Checkpoint, Kind, Node, Tree};
 
 /// Git's mode of each kind of entry; 0o160000 is a submodule.
 const MODES: [(u32, Kind); 3] =
@@ -47,16 +48,28 @@ pub struct Look {
     pub id: String,
 }
 
+/// Whether git has the say over a root: it lies in a work tree that does not ignore it.
+pub fn covers(root: &Path) -> Result<bool, GitError> {
+    let Some(repository) = open(root)? else { return Ok(false) };
+    let Some((work_tree, root)) = places(&repository, root) else { return Ok(false) };
+    let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(false) };
+    if prefix.as_os_str().is_empty() {
+        return Ok(true);
+    }
+    let ignored = repository.is_path_ignored(prefix);
+    ignored.map(|is_ignored| !is_ignored).map_err(|error| broken(&root, &error))
+}
+
 /// The files below the root, tracked or not, without those that git ignores, submodules and other
-/// repositories. Writes the contents that git has not yet, and nothing else. `Ok(None)` when the
-/// root lies in no work tree.
+/// repositories. Writes the contents that git has not yet, and nothing else. Only for a root that
+/// git [`covers`].
 ///
 /// An unchanged file is not read: git's index knows its content. That holds unless a filter stands
 /// between the two, which shows in the size or in a configured filter program.
-pub fn look(root: &Path, lens: Lens<'_>) -> Result<Option<Look>, GitError> {
-    let Some(repository) = open(root)? else { return Ok(None) };
-    let Some((work_tree, canonical)) = places(&repository, root) else { return Ok(None) };
-    let Ok(prefix) = canonical.strip_prefix(&work_tree) else { return Ok(None) };
+pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
+    let repository = needed(root)?;
+    let (work_tree, canonical) = places(&repository, root).ok_or_else(no_repository)?;
+    let prefix = canonical.strip_prefix(&work_tree).map_err(|_| no_repository())?;
     let failed = |error: git2::Error| broken(root, &error);
     let mut builder = Builder {
         odb: repository.odb().map_err(failed)?,
@@ -71,7 +84,7 @@ pub fn look(root: &Path, lens: Lens<'_>) -> Result<Option<Look>, GitError> {
     builder.walk(&repository, prefix).map_err(failed)?;
     let Builder { mut look, .. } = builder;
     look.id = write_tree(&repository, &look.tree).map_err(failed)?.to_string();
-    Ok(Some(look))
+    Ok(look)
 }
 
 struct Builder<'a> {
@@ -308,19 +321,11 @@ fn write_tree(repository: &Repository, tree: &Tree) -> Result<Oid, git2::Error> 
     index.write_tree_to(repository)
 }
 
-/// A checkpoint that is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// The loop.
-    pub owner: String,
-    /// The last part of its ref: the number of an iteration, or another name.
-    pub name: String,
-    /// The whole ref.
-    pub reference: String,
-    /// When it was made, in seconds since the epoch.
-    pub at_secs: i64,
-    /// Id of its tree.
-    pub tree_id: String,
+/// What the message of a checkpoint's commit holds beside its first line.
+#[derive(Serialize, Deserialize)]
+struct Said {
+    root: PathBuf,
+    left_out: BTreeMap<String, String>,
 }
 
 /// Keeps what was looked at as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced.
@@ -338,13 +343,14 @@ pub fn keep(
         let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
         let head = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
         let parents: Vec<&Commit<'_>> = head.iter().collect();
-        let left_out = serde_json::to_string(&look.tree.left_out).unwrap_or_default();
-        let message = format!("Checkpoint {name} of {owner}\n\n{left_out}\n");
+        let said = Said { root: canonical(root), left_out: look.tree.left_out.clone() };
+        let said = serde_json::to_string(&said).map_err(|error| of_json(&error))?;
+        let message = format!("Checkpoint {name} of {owner}\n\n{said}\n");
         let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
-        let reference = reference(owner, name);
-        repository.reference(&reference, commit, true, "checkpoint")?;
+        repository.reference(&reference(owner, name), commit, true, "checkpoint")?;
         let (owner, name) = (owner.to_owned(), name.to_owned());
-        Ok(Checkpoint { owner, name, reference, at_secs, tree_id: look.id.clone() })
+        let tree_id = look.id.clone();
+        Ok(Checkpoint { owner, name, at_secs, tree_id, root: canonical(root) })
     };
     made().map_err(failed)
 }
@@ -359,16 +365,16 @@ pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
         let reference = reference.map_err(failed)?;
         let Some((owner, name)) = reference.name().ok().and_then(parts) else { continue };
         let Ok(commit) = reference.peel_to_commit() else { continue };
+        let Ok(said) = said(&commit) else { continue };
         found.push(Checkpoint {
             owner: owner.to_owned(),
             name: name.to_owned(),
-            reference: self::reference(owner, name),
             at_secs: commit.time().seconds(),
             tree_id: commit.tree_id().to_string(),
+            root: said.root,
         });
     }
-    let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
-    found.sort_by_key(|it| (it.at_secs, it.owner.clone(), number(&it.name), it.name.clone()));
+    tree::sort(&mut found);
     Ok(found)
 }
 
@@ -376,16 +382,43 @@ pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
 pub fn read(root: &Path, checkpoint: &Checkpoint) -> Result<Tree, GitError> {
     let repository = needed(root)?;
     let read = || -> Result<Tree, git2::Error> {
-        let commit = repository.find_reference(&checkpoint.reference)?.peel_to_commit()?;
-        let mut tree = Tree::default();
-        let message = commit.message().unwrap_or_default();
-        let left_out = message.lines().find(|line| line.starts_with('{')).unwrap_or("{}");
-        tree.left_out = serde_json::from_str(left_out)
-            .map_err(|error| git2::Error::from_str(&format!("a checkpoint is damaged: {error}")))?;
+        let commit = find(&repository, checkpoint)?.peel_to_commit()?;
+        let mut tree = Tree { left_out: said(&commit)?.left_out, ..Tree::default() };
         collect(&repository, &commit.tree()?, &mut PathBuf::new(), &mut tree)?;
         Ok(tree)
     };
     read().map_err(|error| broken(root, &error))
+}
+
+fn said(commit: &Commit<'_>) -> Result<Said, git2::Error> {
+    let message = commit.message().unwrap_or_default();
+    let line = message.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+    serde_json::from_str(line).map_err(|error| of_json(&error))
+}
+
+fn of_json(error: &serde_json::Error) -> git2::Error {
+    git2::Error::from_str(&format!("a checkpoint is damaged: {error}"))
+}
+
+fn canonical(root: &Path) -> PathBuf {
+    root.canonicalize().unwrap_or_else(|_| root.to_path_buf())
+}
+
+/// Those of the paths that any of the checkpoints holds.
+pub fn held(
+    root: &Path,
+    checkpoints: &[Checkpoint],
+    paths: &BTreeSet<RelPath>,
+) -> Result<BTreeSet<RelPath>, GitError> {
+    let repository = needed(root)?;
+    let mut held = BTreeSet::new();
+    for checkpoint in checkpoints {
+        let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
+        let tree = tree.map_err(|error| broken(root, &error))?;
+        let holds = |path: &&RelPath| tree.get_path(Path::new(path.as_str())).is_ok();
+        held.extend(paths.iter().filter(holds).cloned());
+    }
+    Ok(held)
 }
 
 fn collect(
@@ -420,7 +453,7 @@ pub fn content_of(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
 pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
     let repository = needed(root)?;
     for checkpoint in checkpoints {
-        let gone = repository.find_reference(&checkpoint.reference).and_then(|mut it| it.delete());
+        let gone = find(&repository, checkpoint).and_then(|mut it| it.delete());
         match gone {
             Err(error) if error.code() != git2::ErrorCode::NotFound => {
                 return Err(broken(root, &error));
@@ -434,8 +467,17 @@ pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
 /// Refs are shared by the worktrees of a repository; ids of loops are unique among them.
 const NAMESPACE: &str = "refs/moai-ralph/loop-";
 
-fn reference(owner: &str, name: &str) -> String {
+/// The whole ref of a checkpoint.
+#[must_use]
+pub fn reference(owner: &str, name: &str) -> String {
     format!("refs/moai-ralph/{owner}/{name}")
+}
+
+fn find<'r>(
+    repository: &'r Repository,
+    checkpoint: &Checkpoint,
+) -> Result<Reference<'r>, git2::Error> {
+    repository.find_reference(&reference(&checkpoint.owner, &checkpoint.name))
 }
 
 fn parts(reference: &str) -> Option<(&str, &str)> {
@@ -444,8 +486,11 @@ fn parts(reference: &str) -> Option<(&str, &str)> {
 }
 
 fn needed(root: &Path) -> Result<Repository, GitError> {
-    open(root)?
-        .ok_or_else(|| GitError { detail: "there is no git repository".to_owned(), remedy: None })
+    open(root)?.ok_or_else(no_repository)
+}
+
+fn no_repository() -> GitError {
+    GitError { detail: "there is no git repository".to_owned(), remedy: None }
 }
 
 #[cfg(test)]

@@ -71,6 +71,8 @@ pub enum Request {
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// `loop restore`.
+    LoopRestore(LoopRestore),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.
@@ -333,6 +335,19 @@ pub struct LoopSelect {
     pub id: Option<String>,
     /// By session.
     pub session: Option<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Arguments of `loop restore`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopRestore {
+    /// The loop's id.
+    pub id: String,
+    /// The number of an iteration, another name of a checkpoint, or `best`.
+    pub to: String,
+    /// Write it; otherwise only show it.
+    pub apply: bool,
     /// JSON instead of text.
     pub json: bool,
 }

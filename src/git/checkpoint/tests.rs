@@ -20,7 +20,7 @@ fn path(text: &str) -> RelPath {
 }
 
 fn seen(root: &Path) -> Look {
-    look(root, ALL).unwrap().expect("a work tree")
+    look(root, ALL).unwrap()
 }
 
 fn names(look: &Look) -> Vec<&str> {
@@ -123,6 +123,7 @@ fn a_repository_without_commits_has_checkpoints() {
     let seen = seen(&root);
     keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
     let kept = list(&root).unwrap();
+    assert_eq!(kept[0].root, root);
     assert_eq!(read(&root, &kept[0]).unwrap(), seen.tree);
     assert_eq!(super::super::head(&root), None);
 }
@@ -184,7 +185,7 @@ fn a_lens_leaves_files_out_and_takes_ignored_ones_in() {
     project.write("notes/deep/one", "x");
     let except = [path("progress.txt"), path("notes")];
     let also = BTreeSet::from([path("kept.log"), path("missing.log")]);
-    let look = look(&project.root(), Lens { except: &except, also: &also }).unwrap().unwrap();
+    let look = look(&project.root(), Lens { except: &except, also: &also }).unwrap();
     assert_eq!(names(&look), [".gitignore", "a", "kept.log"]);
 }
 
@@ -207,6 +208,12 @@ fn checkpoints_are_listed_in_order_replaced_and_forgotten() {
 #[test]
 fn without_git_there_is_nothing_to_look_at() {
     let project = Project::new();
-    assert_eq!(look(&project.root(), ALL), Ok(None));
+    assert_eq!(covers(&project.root()), Ok(false));
+    assert!(look(&project.root(), ALL).is_err());
     assert!(list(&project.root()).is_err());
+    let project = Project::with(&["a"]);
+    project.write(".gitignore", "scratch/\n");
+    project.write("scratch/x", "1");
+    assert_eq!(covers(&project.root()), Ok(true));
+    assert_eq!(covers(&project.root().join("scratch")), Ok(false), "it is ignored");
 }
