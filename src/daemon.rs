@@ -8,6 +8,7 @@ mod checkpoints;
 mod edit_tree;
 pub mod engine;
 mod gather;
+mod git_program;
 mod handlers;
 mod kept_lines;
 mod kept_scans;
@@ -15,6 +16,9 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
+mod merge_place;
+#[cfg_attr(not(test), expect(dead_code, reason = "begun and called by the loop's start and Stop"))]
+mod merging;
 #[cfg(test)]
 mod place;
 mod progress;

@@ -2,6 +2,7 @@
 //! only place that names `git2`. This file only reads; checkpoints write objects and refs of our
 //! own, and nobody here writes an index or a work tree. It must not know what the answers are for.
 
+pub mod branches;
 pub mod checkpoint;
 
 use std::collections::BTreeSet;

@@ -11,6 +11,7 @@ pub mod human;
 pub mod json;
 pub mod jsonl;
 pub mod loops;
+pub mod merging;
 pub mod notice;
 pub mod rename;
 pub mod restore;

@@ -364,3 +364,15 @@ pub const RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
 pub const RESTORE_DIFF_BYTES_MAX: usize = 1024 * 1024;
 /// Longest diff shown before a checkpoint is restored, in characters.
 pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
+/// Time one call of the `git` program may take; hooks of the project run in it.
+pub const GIT_MS_MAX: u64 = 120_000;
+/// Time one call of the `git` program that speaks with a remote may take.
+pub const GIT_REMOTE_MS_MAX: u64 = 120_000;
+/// Time a merge waits for another one of the same repository.
+pub const MERGE_WAIT_MS_MAX: u64 = 10_000;
+/// Pause between two looks whether the other one is done.
+pub const MERGE_RETRY_MS: u64 = 50;
+/// Times a merge is begun anew because the branch it goes into has moved.
+pub const MERGE_TRIES_MAX: u32 = 5;
+/// Files named one by one in the task that a merge leads to; the rest are counted.
+pub const MERGE_FILES_NAMED_MAX: usize = 20;

@@ -485,7 +485,7 @@ fn parts(reference: &str) -> Option<(&str, &str)> {
     (!name.contains('/')).then_some((owner, name))
 }
 
-fn needed(root: &Path) -> Result<Repository, GitError> {
+pub(super) fn needed(root: &Path) -> Result<Repository, GitError> {
     open(root)?.ok_or_else(no_repository)
 }
 
