@@ -46,6 +46,8 @@ pub struct Config {
     pub stop_budget: Duration,
     /// Longest run of the project's own checks.
     pub check_timeout: Duration,
+    /// Whether a merged loop is pushed to the remote of its base branch.
+    pub push: bool,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -139,6 +141,7 @@ struct Loop {
     max_iterations: Option<u64>,
     stop_budget_ms: Option<u64>,
     check_timeout_secs: Option<u64>,
+    push: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -176,7 +179,7 @@ const TOOLS: [&str; 8] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -194,6 +197,7 @@ const KEYS: [&str; 19] = [
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
+    "loop.push",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -220,6 +224,7 @@ impl Default for Config {
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
+            push: false,
             daemon_idle: Duration::from_mins(30),
             tools: None,
         }
@@ -278,6 +283,7 @@ impl Config {
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
         let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
+        set(&mut self.push, looping.push);
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;

@@ -30,3 +30,5 @@ mod rewriting;
 mod scanning;
 mod sweep;
 mod untold;
+#[cfg_attr(not(test), expect(dead_code, reason = "called by the loop's start and status"))]
+mod workers;

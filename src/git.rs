@@ -219,6 +219,14 @@ fn open(root: &Path) -> Result<Option<Repository>, GitError> {
     }
 }
 
+fn needed(root: &Path) -> Result<Repository, GitError> {
+    open(root)?.ok_or_else(no_repository)
+}
+
+fn no_repository() -> GitError {
+    GitError { detail: "there is no git repository".to_owned(), remedy: None }
+}
+
 fn is_marked(root: &Path) -> bool {
     root.ancestors().any(|ancestor| ancestor.join(".git").exists())
 }

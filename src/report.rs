@@ -21,6 +21,7 @@ pub mod sarif;
 pub mod search;
 pub mod servers;
 pub mod tools;
+pub mod workers;
 
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::LINE_CHARS_MAX;

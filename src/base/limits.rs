@@ -376,3 +376,5 @@ pub const MERGE_RETRY_MS: u64 = 50;
 pub const MERGE_TRIES_MAX: u32 = 5;
 /// Files named one by one in the task that a merge leads to; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
+/// Workers of one loop; each is a work tree, and a session that somebody opens.
+pub const WORKERS_MAX: usize = 16;

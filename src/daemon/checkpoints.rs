@@ -54,7 +54,7 @@ pub(super) async fn look(engine: &Arc<Engine>, project: &Project) -> Result<Look
         let _job = job;
         Keeper::find(root, folder)?.look(&BTreeSet::new())
     });
-    looked.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(gap)
+    looked.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
 /// Keeps what was looked at as checkpoint `name` of a loop, and lets old ones go, but never `best`.
@@ -76,10 +76,10 @@ pub(super) async fn keep(
         keeper.forget(&surplus(&keeper.list()?, &owner, best))?;
         Ok(kept)
     });
-    kept.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(gap)
+    kept.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
-fn gap(reason: String) -> Gap {
+fn gap(reason: &str) -> Gap {
     Gap::new(Cause::ProjectFault, format!("no checkpoint: {reason}"))
 }
 

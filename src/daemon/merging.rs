@@ -11,7 +11,7 @@
 //! they were seen at; who was quicker wins, and the merge begins anew.
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -21,12 +21,16 @@ use super::git_program::{git, git_remote};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
 use crate::base::limits::MERGE_TRIES_MAX;
+use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
-use crate::git::branches::{self, Standing, full};
 use crate::git::GitError;
+use crate::git::branches::{self, Standing, full};
 use crate::git::checkpoint::covers;
 use crate::report::merging::{self as words, NoBranch, Task};
+
+/// What people steer loops with, committed or not.
+const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
 
 /// The branch of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,50 +75,54 @@ pub(super) async fn begin_branch(
     (name, base): (&str, Option<&str>),
     now_ms: u64,
 ) -> Result<Branch, String> {
-    let root = project.root.clone();
-    let standing = read(move || standing_here(&root)).await.map_err(|error| error.to_string())?;
-    let said = |reason: &NoBranch<'_>| Err(words::no_branch(reason));
-    let Some(standing) = standing else { return said(&NoBranch::NoGit) };
-    let (is_there, base) = base_of(project, &standing, base).await?;
-    if standing.head.is_none() {
-        return said(&NoBranch::NoCommit);
-    }
-    let Some(base) = base else { return said(&NoBranch::Detached) };
-    if !is_there {
-        return said(&NoBranch::NoBase(&base));
-    }
-    if let Some(what) = standing.unfinished {
-        return said(&NoBranch::Unfinished(what));
-    }
-    if !standing.conflicts.is_empty() {
-        return said(&NoBranch::Conflicts(&standing.conflicts));
-    }
+    let (standing, base) = start_of(project, base).await?;
     let mut arguments = vec!["switch", "--quiet", "--no-track", "--create", name];
     let start = full(&base);
     if standing.branch.as_deref() != Some(&base) {
         arguments.push(&start);
     }
-    match git(project, &project.root, &arguments).await {
-        Run { end: End::Passed, .. } => {
-            Ok(Branch { name: name.to_owned(), base, since_ms: now_ms })
-        }
-        run => said(&NoBranch::Git(&said_of(&run))),
+    let run = git(project, &project.root, &arguments).await;
+    if run.end == End::Passed {
+        return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
     }
+    Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
 }
 
-/// The base, and whether it is there.
-async fn base_of(
+/// Where branches of loops start: how the work tree stands, and the base branch. The error is the
+/// reason why none can.
+pub(super) async fn start_of(
     project: &Project,
-    standing: &Standing,
     base: Option<&str>,
-) -> Result<(bool, Option<String>), String> {
-    let base = base.map(str::to_owned).or_else(|| standing.branch.clone());
-    let Some(name) = base.clone().filter(|name| branches::is_branch_name(name)) else {
-        return Ok((false, base));
-    };
+) -> Result<(Standing, String), String> {
     let root = project.root.clone();
-    let commit = read(move || branches::commit_of(&root, &full(&name))).await;
-    Ok((commit.map_err(|error| error.to_string())?.is_some(), base))
+    let wished = base.map(str::to_owned);
+    let found = read(move || {
+        if !covers(&root)? {
+            return Ok(None);
+        }
+        let standing = branches::standing(&root)?;
+        let base = wished.or_else(|| standing.branch.clone());
+        let named = base.as_deref().filter(|name| branches::is_branch_name(name));
+        let commit = match named {
+            Some(name) => branches::commit_of(&root, &full(name))?,
+            None => None,
+        };
+        Ok(Some((standing, base, commit)))
+    });
+    let said = |reason: &NoBranch<'_>| Err(words::no_branch(reason));
+    let Some((standing, base, commit)) = found.await.map_err(|error| error.to_string())? else {
+        return said(&NoBranch::NoGit);
+    };
+    match (&standing, base) {
+        (Standing { head: None, .. }, _) => said(&NoBranch::NoCommit),
+        (_, None) => said(&NoBranch::Detached),
+        (_, Some(base)) if commit.is_none() => said(&NoBranch::NoBase(&base)),
+        (Standing { unfinished: Some(what), .. }, _) => said(&NoBranch::Unfinished(what)),
+        (Standing { conflicts, .. }, _) if !conflicts.is_empty() => {
+            said(&NoBranch::Conflicts(conflicts))
+        }
+        (_, Some(base)) => Ok((standing, base)),
+    }
 }
 
 /// The name of the branch of a loop that starts now.
@@ -124,13 +132,12 @@ pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
 }
 
 /// Merges the branch of a loop into its base. `checks` measures the work tree of the loop once more
-/// when the rebase has changed it; its error is what the agent is told. With `push` the remote's
-/// branch is moved first, if there is a remote.
+/// when the rebase has changed it; its error is what the agent is told. With the option
+/// `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
     branch: &Branch,
-    push: bool,
     checks: F,
 ) -> Landing
 where
@@ -142,7 +149,7 @@ where
         Err(gap) => return Landing::Unmeasured(gap),
     };
     let _job = engine.job();
-    let merge = Merge { engine, project, branch, push };
+    let merge = Merge { engine, project, branch };
     for _ in 0..MERGE_TRIES_MAX {
         match merge.once(&checks).await {
             Ok(()) => return Landing::Merged,
@@ -158,7 +165,6 @@ struct Merge<'a> {
     engine: &'a Arc<Engine>,
     project: &'a Project,
     branch: &'a Branch,
-    push: bool,
 }
 
 /// What is merged into what.
@@ -179,7 +185,11 @@ impl Merge<'_> {
         let mut head = self.ready().await?;
         let ends = self.ends().await?;
         if self.contains(&ends.onto, &head).await? {
-            return if ends.onto == ends.base { Ok(()) } else { self.move_base(&ends, &ends.onto).await };
+            return if ends.onto == ends.base {
+                Ok(())
+            } else {
+                self.move_base(&ends, &ends.onto).await
+            };
         }
         let place = MergePlace::make(self.engine, self.project, &head).await.map_err(refused)?;
         let done = async {
@@ -190,7 +200,7 @@ impl Merge<'_> {
                 checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }
             let merged = self.merge(&place, &head, &ends).await?;
-            if self.push && ends.remote.is_some() {
+            if self.project.config.push && ends.remote.is_some() {
                 self.push(&ends, &merged).await?;
             }
             self.move_base(&ends, &merged).await
@@ -211,8 +221,8 @@ impl Merge<'_> {
             return Err(self.task(&Task::Unfinished(what)));
         }
         let (root, since_ms) = (self.project.root.clone(), self.branch.since_ms);
-        let untracked = standing.untracked;
-        let new = read(move || Ok(made_since(&root, untracked, since_ms))).await?;
+        let looked = read(move || Ok((made_since(&root, &standing, since_ms), standing))).await;
+        let (new, standing) = looked?;
         if !standing.uncommitted.is_empty() || !new.is_empty() {
             return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
         }
@@ -259,7 +269,7 @@ impl Merge<'_> {
         // git-ls-remote(1): with --exit-code, 2 says that there is no such ref.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
         let asked = git_remote(self.project, &self.project.root, &arguments).await;
-        if asked.end == End::Failed("exit status 2".to_owned()) || !self.push {
+        if asked.end == End::Failed("exit status 2".to_owned()) || !self.project.config.push {
             return Ok(None);
         }
         Err(Halt::End(Landing::Unmeasured(gap_of(&run, "the remote did not answer"))))
@@ -291,7 +301,8 @@ impl Merge<'_> {
     /// Brings the work tree of the loop to the rebased commit. Git refuses when a file of it was
     /// changed meanwhile.
     async fn move_branch(&self, head: &str) -> Result<(), Halt> {
-        let run = git(self.project, &self.project.root, &["reset", "--quiet", "--keep", head]).await;
+        let run =
+            git(self.project, &self.project.root, &["reset", "--quiet", "--keep", head]).await;
         self.passed(&run)
     }
 
@@ -331,23 +342,20 @@ impl Merge<'_> {
         let (root, base) = (self.project.root.clone(), self.branch.base.clone());
         let place = read(move || branches::checked_out_at(&root, &base)).await?;
         let reference = full(&self.branch.base);
-        let run = match &place {
-            Some(place) => {
-                let folder = place.clone();
-                let standing = read(move || branches::standing(&folder)).await?;
-                let is_free = standing.uncommitted.is_empty()
-                    && standing.unfinished.is_none()
-                    && standing.branch.as_deref() == Some(&self.branch.base);
-                if !is_free {
-                    return Err(self.held(place, merged).await);
-                }
-                git(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+        let run = if let Some(place) = &place {
+            let folder = place.clone();
+            let standing = read(move || branches::standing(&folder)).await?;
+            let is_free = standing.uncommitted.is_empty()
+                && standing.unfinished.is_none()
+                && standing.branch.as_deref() == Some(&self.branch.base);
+            if !is_free {
+                return Err(self.held(place, merged).await);
             }
-            None => {
-                let why = format!("merge {}", self.branch.name);
-                let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
-                git(self.project, &self.project.root, &arguments).await
-            }
+            git(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+        } else {
+            let why = format!("merge {}", self.branch.name);
+            let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
+            git(self.project, &self.project.root, &arguments).await
         };
         let root = self.project.root.clone();
         let now = read(move || branches::commit_of(&root, &reference)).await?;
@@ -402,7 +410,7 @@ fn refused(run: Run) -> Halt {
 }
 
 /// What a call of git said, or how it ended when it said nothing.
-fn said_of(run: &Run) -> String {
+pub(super) fn said_of(run: &Run) -> String {
     match (&run.end, run.output.trim()) {
         (End::Unmeasured(gap), _) => gap.to_string(),
         (End::Failed(how), "") => how.clone(),
@@ -417,27 +425,28 @@ fn gap_of(run: &Run, what: &str) -> Gap {
     }
 }
 
-/// Untracked files that are newer than the loop; the loop's own notes are no work.
-fn made_since(root: &Path, untracked: Vec<String>, since_ms: u64) -> Vec<String> {
-    let is_note = |path: &str| {
-        let below = |name: &&str| path.strip_prefix(*name).is_some_and(|it| it.starts_with('/'));
-        LOOP_FILES.iter().any(|name| *name == path || below(name))
-    };
-    let is_new = |path: &String| {
-        let changed = root.join(path).symlink_metadata().and_then(|it| it.modified()).ok();
+/// Untracked files below the root that are newer than the loop; what steers a loop is no work.
+fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
+    let is_new = |path: &&String| {
+        let file = standing.work_tree.join(path);
+        let Some(below) = RelPath::below(root, &file) else { return false };
+        let changed = file.symlink_metadata().and_then(|it| it.modified()).ok();
         let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        since.is_none_or(|since| since.as_millis() >= u128::from(since_ms))
+        !steers(&below) && since.is_none_or(|since| since.as_millis() >= u128::from(since_ms))
     };
-    untracked.into_iter().filter(|path| !is_note(path) && is_new(path)).collect()
+    standing.untracked.iter().filter(is_new).cloned().collect()
 }
 
-/// Where a root stands; `None` without git.
-fn standing_here(root: &PathBuf) -> Result<Option<Standing>, GitError> {
-    if covers(root)? { branches::standing(root).map(Some) } else { Ok(None) }
+/// Whether a file steers loops or is their note, and is not their work.
+pub(super) fn steers(path: &RelPath) -> bool {
+    let is = |name: &str| {
+        path.as_str().strip_prefix(name).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+    };
+    LOOP_FILES.into_iter().chain(STEERING).any(is)
 }
 
 /// Asks git's data off the event loop.
-async fn read<T: Send + 'static>(
+pub(super) async fn read<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
 ) -> Result<T, GitError> {
     let lost = || GitError { detail: "internal error".to_owned(), remedy: None };

@@ -3,9 +3,9 @@
 //! somebody wants it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 
 use super::checkpoints::{Keeper, Look};
 use crate::base::change::{After, Change, ChangeSet};
@@ -30,8 +30,8 @@ struct Changes {
     set: ChangeSet,
     /// Files that become programs or stop being ones.
     programs: Vec<(RelPath, bool)>,
-    /// Links, as where they lead now and then.
-    links: Vec<(RelPath, Option<Vec<u8>>, Option<Vec<u8>>)>,
+    /// Where links lead, now and then; `None` where there is none.
+    links: Vec<(RelPath, [Option<PathBuf>; 2])>,
 }
 
 /// The way to a checkpoint from here; the error is the reason why there is none.
@@ -111,11 +111,7 @@ impl Plan {
                 failed.insert(path.to_string(), error.to_string());
             }
         }
-        for (path, before, after) in changes.links {
-            let leads = |bytes: &Option<Vec<u8>>| {
-                bytes.as_deref().map(|bytes| Path::new(OsStr::from_bytes(bytes)).to_path_buf())
-            };
-            let (before, after) = (leads(&before), leads(&after));
+        for (path, [before, after]) in changes.links {
             let set = kinds::set_link(&keeper.root, &path, before.as_deref(), after.as_deref());
             if let Err(error) = set {
                 failed.insert(path.to_string(), error.to_string());
@@ -138,8 +134,11 @@ impl Plan {
             let (now, then) = (self.present.tree.nodes.get(path), self.target.nodes.get(path));
             let is_link = now.or(then).is_some_and(|node| node.kind == Kind::Link);
             if is_link {
-                let (now, then) = (now.map(&mut read), then.map(&mut read));
-                changes.links.push((path.clone(), now.transpose()?, then.transpose()?));
+                let mut leads = |node: Option<&Node>| {
+                    let bytes = node.map(&mut read).transpose()?;
+                    Ok::<_, String>(bytes.map(|it| PathBuf::from(OsString::from_vec(it))))
+                };
+                changes.links.push((path.clone(), [leads(now)?, leads(then)?]));
                 continue;
             }
             if let Some(then) = then {

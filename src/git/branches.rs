@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions};
 
-use super::checkpoint::needed;
-use super::{GitError, broken, is_generated, path_of};
+use super::{GitError, broken, is_generated, needed, no_repository, path_of, places};
 
 /// How a work tree stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
+    /// Where it begins; canonical.
+    pub work_tree: PathBuf,
     /// The commit of HEAD; `None` before the first one.
     pub head: Option<String>,
     /// The branch that is checked out; `None` when HEAD is detached.
@@ -31,7 +32,9 @@ pub struct Standing {
 pub fn standing(root: &Path) -> Result<Standing, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| broken(root, &error);
-    let mut standing = Standing { unfinished: unfinished(&repository), ..Standing::default() };
+    let (work_tree, _) = places(&repository, root).ok_or_else(no_repository)?;
+    let mut standing =
+        Standing { work_tree, unfinished: unfinished(&repository), ..Standing::default() };
     let head = repository.find_reference("HEAD").map_err(failed)?;
     let target = head.symbolic_target().ok().flatten();
     let branch = target.and_then(|target| target.strip_prefix("refs/heads/"));
@@ -156,6 +159,13 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
     Path::new(leads.trim()).parent().map(Path::to_path_buf)
 }
 
+/// The work tree that a repository was made with, as its linked ones know it; `None` for a bare one.
+pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
+    let common = needed(root)?.commondir().to_path_buf();
+    let tree = work_tree(&common, &common);
+    Ok(tree.map(|tree| tree.canonicalize().unwrap_or(tree)))
+}
+
 /// The remote that a branch follows: the configured one, else `origin`. `None` without remotes and
 /// for a branch that follows another one here.
 pub fn remote_of(root: &Path, branch: &str) -> Result<Option<String>, GitError> {
@@ -179,7 +189,10 @@ mod tests {
         project.write("new", "1\n");
         let standing = standing(&project.root()).unwrap();
         assert_eq!(standing.head, super::super::head(&project.root()));
-        assert_eq!((standing.uncommitted, standing.untracked), (vec!["a".into()], vec!["new".into()]));
+        assert_eq!(
+            (standing.uncommitted, standing.untracked),
+            (vec!["a".into()], vec!["new".into()])
+        );
         assert_eq!((standing.unfinished, standing.conflicts), (None, Vec::new()));
         assert!(standing.branch.is_some());
     }

@@ -18,7 +18,7 @@ use git2::{
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{GitError, broken, is_generated, open, places};
+use super::{GitError, broken, is_generated, needed, no_repository, open, places};
 use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::base::tree::{self, Checkpoint, Kind, Node, Tree};
@@ -27,6 +27,8 @@ use crate::base::tree::{self, Checkpoint, Kind, Node, Tree};
 const MODES: [(u32, Kind); 3] =
     [(0o100_644, Kind::File), (0o100_755, Kind::Program), (0o120_000, Kind::Link)];
 const SUBMODULE: u32 = 0o160_000;
+/// `GIT_INDEX_ENTRY_STAGEMASK`: the side of a conflict.
+const STAGE: u16 = 0x3000;
 /// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
 const ASSUME_VALID: u16 = 0x8000;
 
@@ -135,7 +137,7 @@ impl Builder<'_> {
         entry: &IndexEntry,
         status: Status,
     ) -> Result<(), git2::Error> {
-        let is_merged = (entry.flags >> 12) & 3 == 0;
+        let is_merged = entry.flags & STAGE == 0;
         let is_known = self.trusts_index
             && is_merged
             && status == Status::CURRENT
@@ -483,14 +485,6 @@ fn find<'r>(
 fn parts(reference: &str) -> Option<(&str, &str)> {
     let (owner, name) = reference.strip_prefix("refs/moai-ralph/")?.split_once('/')?;
     (!name.contains('/')).then_some((owner, name))
-}
-
-pub(super) fn needed(root: &Path) -> Result<Repository, GitError> {
-    open(root)?.ok_or_else(no_repository)
-}
-
-fn no_repository() -> GitError {
-    GitError { detail: "there is no git repository".to_owned(), remedy: None }
 }
 
 #[cfg(test)]

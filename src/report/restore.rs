@@ -9,6 +9,7 @@ use super::agent::bounded;
 use super::rename::{ChangedFile, preview};
 use super::{count, shown};
 use crate::base::limits::RESTORE_DIFF_CHARS_MAX;
+use crate::base::path::RelPath;
 use crate::base::tree::{Checkpoint, Step, Way};
 
 /// A checkpoint that could be brought back, or was.
@@ -75,7 +76,8 @@ pub fn text(restored: &Restored) -> String {
 /// `moai-ralph/restore@1`.
 #[must_use]
 pub fn json(restored: &Restored) -> Value {
-    let file = |(path, step): (&crate::base::path::RelPath, &Step)| json!({"path": path.as_str(), "action": step.as_str()});
+    let file =
+        |(path, step): (&RelPath, &Step)| json!({"path": path.as_str(), "action": step.as_str()});
     let left = |(path, reason): (&String, &String)| json!({"path": path, "reason": reason});
     json!({
         "schema": "moai-ralph/restore@1",
@@ -83,7 +85,7 @@ pub fn json(restored: &Restored) -> Value {
         "checkpoint": restored.checkpoint.name,
         "status": if restored.saved.is_some() { "applied" } else { "preview" },
         "files": restored.way.steps.iter().map(file).collect::<Vec<_>>(),
-        "kept": restored.way.kept.iter().map(|path| path.as_str()).collect::<Vec<_>>(),
+        "kept": restored.way.kept.iter().map(RelPath::as_str).collect::<Vec<_>>(),
         "left": restored.way.untouched.iter().map(left).collect::<Vec<_>>(),
         "saved": restored.saved,
     })
@@ -94,7 +96,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::base::path::RelPath;
 
     fn restored() -> Restored {
         let path = |text| RelPath::parse(text).unwrap();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ async fn working(files: &[(&str, &str)]) -> (Place, Branch) {
 
 async fn merged(place: &Place, branch: &Branch) -> Landing {
     let project = place.project(&place.root());
-    land(&place.engine, &project, branch, false, passing).await
+    land(&place.engine, &project, branch, passing).await
 }
 
 async fn passing() -> Result<(), String> {
@@ -113,7 +114,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
         let is_rebased = place.read("c").is_some();
         async move { Err(format!("FAIL with c: {is_rebased}")) }
     };
-    let task = task_of(land(&place.engine, &project, &branch, false, failing).await);
+    let task = task_of(land(&place.engine, &project, &branch, failing).await);
     assert!(task.contains("FAIL with c: true") && task.contains("the present main"), "{task}");
     assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
@@ -205,16 +206,15 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
     for number in 0..3 {
         let clone = place.top().join(format!("clone{number}"));
         place.git(&["clone", "-q", remote.to_str().unwrap(), clone.to_str().unwrap()]);
-        let project = place.project(&clone);
+        let mut project = place.project(&clone);
+        project.config.push = true;
         let name = format!("gulf/auto-{number}");
         let branch = begin_branch(&project, (&name, None), 0).await.unwrap();
         fs::write(clone.join(format!("f{number}")), "1\n").unwrap();
         place.git_in(&clone, &["add", "-A"]);
         place.git_in(&clone, &["commit", "-q", "-m", "work"]);
         let engine = Arc::clone(&place.engine);
-        landings.push(tokio::spawn(async move {
-            land(&engine, &project, &branch, true, passing).await
-        }));
+        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
     }
     for landing in landings {
         assert_eq!(landing.await.unwrap(), Landing::Merged);
@@ -238,9 +238,7 @@ async fn merges_of_one_repository_are_made_one_after_the_other() {
         place.git_in(&tree, &["commit", "-q", "-m", "work"]);
         let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
         let branch = Branch { name, base: "main".to_owned(), since_ms: 0 };
-        landings.push(tokio::spawn(async move {
-            land(&engine, &project, &branch, false, passing).await
-        }));
+        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
     }
     for landing in landings {
         assert_eq!(landing.await.unwrap(), Landing::Merged);
@@ -260,11 +258,11 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
     let (engine, project) = (Arc::clone(&place.engine), place.project(&place.root()));
     let doomed = {
         let branch = branch.clone();
-        tokio::spawn(async move { land(&engine, &project, &branch, false, passing).await })
+        tokio::spawn(async move { land(&engine, &project, &branch, passing).await })
     };
     let begun = Instant::now();
     while !reached.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the hook never ran");
+        assert!(begun.elapsed() < Duration::from_mins(1), "the hook never ran");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     // Drops the merge where it stands: its processes are killed with SIGKILL.

@@ -91,7 +91,7 @@ fn equal_files_have_an_equal_id_whatever_git_remembers_of_them() {
     project.write("a", "second\n");
     assert_ne!(seen(&root).id, first.id);
     project.write("a", "first\n");
-    let later = SystemTime::now() + Duration::from_secs(60);
+    let later = SystemTime::now() + Duration::from_mins(1);
     fs::File::options().write(true).open(root.join("b")).unwrap().set_modified(later).unwrap();
     assert_eq!(seen(&root).id, first.id);
     fs::remove_file(root.join(".git/index")).unwrap();
