@@ -367,7 +367,7 @@ pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
 /// Time one call of the `git` program may take; hooks of the project run in it.
 pub const GIT_MS_MAX: u64 = 120_000;
 /// Time one call of the `git` program that speaks with a remote may take.
-pub const GIT_REMOTE_MS_MAX: u64 = 120_000;
+pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
 /// Time a merge waits for another one of the same repository.
 pub const MERGE_WAIT_MS_MAX: u64 = 10_000;
 /// Pause between two looks whether the other one is done.

@@ -173,6 +173,8 @@ struct Ends {
     base: String,
     /// The newest known commit of the base, here or at the remote.
     onto: String,
+    /// How an agent names it.
+    onto_name: String,
     remote: Option<String>,
 }
 
@@ -222,7 +224,9 @@ impl Merge<'_> {
         }
         let (root, since_ms) = (self.project.root.clone(), self.branch.since_ms);
         let looked = read(move || Ok((made_since(&root, &standing, since_ms), standing))).await;
-        let (new, standing) = looked?;
+        let (new, mut standing) = looked?;
+        // Notes are written at every Stop, and some projects track them.
+        standing.uncommitted.retain(|path| !LOOP_FILES.iter().any(|note| path.ends_with(note)));
         if !standing.uncommitted.is_empty() || !new.is_empty() {
             return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
         }
@@ -239,25 +243,26 @@ impl Merge<'_> {
         let (base, remote) = here.await?;
         let base = base.ok_or_else(|| impossible(words::no_branch(&NoBranch::NoBase(&name))))?;
         let Some(remote) = remote else {
-            return Ok(Ends { onto: base.clone(), base, remote: None });
+            return Ok(Ends { onto: base.clone(), onto_name: name, base, remote: None });
         };
         let Some(theirs) = self.fetch(&remote).await? else {
-            return Ok(Ends { onto: base.clone(), base, remote: Some(remote) });
+            let onto = base.clone();
+            return Ok(Ends { onto, onto_name: name, base, remote: Some(remote) });
         };
-        let onto = if self.contains(&theirs, &base).await? {
-            theirs
-        } else if self.contains(&base, &theirs).await? {
-            base.clone()
-        } else {
+        if self.contains(&base, &theirs).await? {
+            let onto = base.clone();
+            return Ok(Ends { onto, onto_name: name, base, remote: Some(remote) });
+        }
+        if !self.contains(&theirs, &base).await? {
             return Err(impossible(words::diverged(&name, &remote)));
-        };
-        Ok(Ends { base, onto, remote: Some(remote) })
+        }
+        Ok(Ends { base, onto: theirs, onto_name: fetched(&remote), remote: Some(remote) })
     }
 
     /// The remote's commit of the base branch; `None` when it has none, or when it cannot be asked
     /// and need not be.
     async fn fetch(&self, remote: &str) -> Result<Option<String>, Halt> {
-        let (base, kept) = (full(&self.branch.base), format!("refs/moai-ralph/fetched/{remote}"));
+        let (base, kept) = (full(&self.branch.base), fetched(remote));
         let refspec = format!("+{base}:{kept}");
         let arguments =
             ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", remote, &refspec];
@@ -266,10 +271,13 @@ impl Merge<'_> {
             let root = self.project.root.clone();
             return Ok(read(move || branches::commit_of(&root, &kept)).await?);
         }
+        if !self.project.config.push {
+            return Ok(None);
+        }
         // git-ls-remote(1): with --exit-code, 2 says that there is no such ref.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
         let asked = git_remote(self.project, &self.project.root, &arguments).await;
-        if asked.end == End::Failed("exit status 2".to_owned()) || !self.project.config.push {
+        if asked.end == End::Failed("exit status 2".to_owned()) {
             return Ok(None);
         }
         Err(Halt::End(Landing::Unmeasured(gap_of(&run, "the remote did not answer"))))
@@ -292,7 +300,7 @@ impl Merge<'_> {
             End::Passed => standing.head.ok_or_else(|| impossible(said_of(&run))),
             End::Unmeasured(gap) => Err(Halt::End(Landing::Unmeasured(gap))),
             End::Failed(_) if !standing.conflicts.is_empty() => {
-                Err(self.task(&Task::Conflict(&standing.conflicts)))
+                Err(self.task(&Task::Conflict(&standing.conflicts, &ends.onto_name)))
             }
             End::Failed(_) => Err(self.task(&Task::Refused(&said_of(&run)))),
         }
@@ -396,6 +404,11 @@ impl Merge<'_> {
         let Branch { name, base, .. } = self.branch;
         Halt::End(Landing::Task(words::task(name, base, task)))
     }
+}
+
+/// Where the base branch of a remote is kept, apart from what people fetch.
+fn fetched(remote: &str) -> String {
+    format!("refs/moai-ralph/fetched/{remote}")
 }
 
 fn impossible(reason: String) -> Halt {

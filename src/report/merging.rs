@@ -56,8 +56,8 @@ pub enum Task<'a> {
     Unfinished(&'a str),
     /// Files are not committed: changed ones, and new ones.
     Uncommitted(&'a [String], &'a [String]),
-    /// The base has changed in the same places.
-    Conflict(&'a [String]),
+    /// The base has changed in the same places of these files; its newest commit, as git names it.
+    Conflict(&'a [String], &'a str),
     /// The checks fail on top of the base as it is now.
     ChecksFailed(&'a str),
     /// Git, or a hook of the project, said no; what it said.
@@ -81,12 +81,12 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
             push_files(&mut text, changed);
             push_files(&mut text, new);
         }
-        Task::Conflict(files) => {
+        Task::Conflict(files, newest) => {
             let _ = writeln!(text, "Both sides changed the same places of:");
             push_files(&mut text, files);
             let _ = writeln!(
                 text,
-                "1. git merge {base}, and understand what each side wanted (git log, git show).\n\
+                "1. git merge {newest}, and understand what each side wanted (git log, git show).\n\
                  2. Resolve it so that both intents hold; do not drop one of them.\n\
                  3. Write tests that show it, run all tests, and commit.\n\
                  The merge is tried again at your next stop."
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_conflict_names_the_files_and_what_to_do() {
-        let text = task("gulf/auto-1-ab", "main", &Task::Conflict(&["a.py".to_owned()]));
+        let text = task("gulf/auto-1-ab", "main", &Task::Conflict(&["a.py".to_owned()], "main"));
         insta::assert_snapshot!(text, @r"
         Everything is clean, but gulf/auto-1-ab is not merged into main yet.
         Both sides changed the same places of:

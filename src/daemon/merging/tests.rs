@@ -224,6 +224,32 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
     assert_eq!(place.git_in(&remote, &["ls-tree", "--name-only", "main"]), "a\nf0\nf1\nf2");
 }
 
+#[tokio::test]
+async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
+    let place = Place::repository(&[("a", "1\n")]);
+    let remote = place.top().join("remote.git");
+    place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
+    place.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let project = place.project(&place.root());
+    let branch = begin_branch(&project, (NAME, None), 0).await.unwrap();
+    let (other, theirs) = (place.top().join("other"), remote.to_str().unwrap());
+    place.git(&["clone", "-q", theirs, other.to_str().unwrap()]);
+    fs::write(other.join("a"), "theirs\n").unwrap();
+    place.git_in(&other, &["commit", "-q", "-a", "-m", "theirs"]);
+    place.git_in(&other, &["push", "-q", "origin", "main"]);
+    place.commit(&[("a", "ours\n")]);
+    let task = task_of(merged(&place, &branch).await);
+    assert!(task.contains("git merge refs/moai-ralph/fetched/origin,"), "{task}");
+    git(&project, &project.root, &["merge", "refs/moai-ralph/fetched/origin"]).await;
+    place.commit(&[("a", "both\n")]);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.git(&["show", "main:a"]), "both");
+    assert_eq!(place.git_in(&remote, &["show", "main:a"]), "theirs", "nothing is pushed unasked");
+    fs::rename(&remote, place.top().join("gone.git")).unwrap();
+    place.commit(&[("b", "1\n")]);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged, "a remote that is away");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn merges_of_one_repository_are_made_one_after_the_other() {
     let place = Place::repository(&[("a", "1\n")]);
