@@ -226,7 +226,11 @@ impl Merge<'_> {
         let looked = read(move || Ok((made_since(&root, &standing, since_ms), standing))).await;
         let (new, mut standing) = looked?;
         // Notes are written at every Stop, and some projects track them.
-        standing.uncommitted.retain(|path| !LOOP_FILES.iter().any(|note| path.ends_with(note)));
+        let (root, tree) = (&self.project.root, &standing.work_tree);
+        let is_note = |path: &String| {
+            RelPath::below(root, &tree.join(path)).is_some_and(|path| is_in(&path, &LOOP_FILES))
+        };
+        standing.uncommitted.retain(|path| !is_note(path));
         if !standing.uncommitted.is_empty() || !new.is_empty() {
             return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
         }
@@ -452,10 +456,13 @@ fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
 
 /// Whether a file steers loops or is their note, and is not their work.
 pub(super) fn steers(path: &RelPath) -> bool {
-    let is = |name: &str| {
-        path.as_str().strip_prefix(name).is_some_and(|it| it.is_empty() || it.starts_with('/'))
-    };
-    LOOP_FILES.into_iter().chain(STEERING).any(is)
+    is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
+}
+
+/// Whether a path is one of these files, or below one of these folders.
+fn is_in(path: &RelPath, names: &[&str]) -> bool {
+    let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
+    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Asks git's data off the event loop.

@@ -85,7 +85,7 @@ pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
     };
     builder.walk(&repository, prefix).map_err(failed)?;
     let Builder { mut look, .. } = builder;
-    look.id = write_tree(&repository, &look.tree).map_err(failed)?.to_string();
+    look.id = write_tree(&repository, prefix, &look.tree).map_err(failed)?.to_string();
     Ok(look)
 }
 
@@ -300,11 +300,27 @@ fn content(file: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Git's tree of these files, made in an index that is only in memory.
-fn write_tree(repository: &Repository, tree: &Tree) -> Result<Oid, git2::Error> {
+/// Git's tree of these files, made in an index that is only in memory. It begins with the tree of
+/// HEAD, so that folders without a change are not written again.
+fn write_tree(repository: &Repository, prefix: &Path, tree: &Tree) -> Result<Oid, git2::Error> {
     let mut index = Index::new()?;
+    if let Some(head) = head_tree(repository, prefix) {
+        index.read_tree(&head)?;
+    }
+    let known: BTreeMap<Vec<u8>, (Oid, u32)> =
+        index.iter().map(|entry| (entry.path, (entry.id, entry.mode))).collect();
+    for path in known.keys() {
+        let name = str::from_utf8(path).ok().and_then(RelPath::parse);
+        if name.is_none_or(|name| !tree.nodes.contains_key(&name)) {
+            index.remove(&super::path_of(path), 0)?;
+        }
+    }
     for (path, node) in &tree.nodes {
         let mode = MODES.iter().find(|(_, kind)| *kind == node.kind).map_or(0o100_644, |it| it.0);
+        let (path, id) = (path.as_str().as_bytes().to_vec(), Oid::from_str(&node.content)?);
+        if known.get(&path) == Some(&(id, mode)) {
+            continue;
+        }
         index.add(&IndexEntry {
             ctime: IndexTime::new(0, 0),
             mtime: IndexTime::new(0, 0),
@@ -314,13 +330,22 @@ fn write_tree(repository: &Repository, tree: &Tree) -> Result<Oid, git2::Error> 
             uid: 0,
             gid: 0,
             file_size: 0,
-            id: Oid::from_str(&node.content)?,
+            id,
             flags: 0,
             flags_extended: 0,
-            path: path.as_str().as_bytes().to_vec(),
+            path,
         })?;
     }
     index.write_tree_to(repository)
+}
+
+/// What HEAD has below the root.
+fn head_tree<'r>(repository: &'r Repository, prefix: &Path) -> Option<git2::Tree<'r>> {
+    let tree = repository.head().ok()?.peel_to_tree().ok()?;
+    if prefix.as_os_str().is_empty() {
+        return Some(tree);
+    }
+    tree.get_path(prefix).ok()?.to_object(repository).ok()?.into_tree().ok()
 }
 
 /// What the message of a checkpoint's commit holds beside its first line.

@@ -151,6 +151,10 @@ async fn what_is_not_committed_comes_first() {
     place.write("progress.txt", "a note of the loop\n");
     let task = task_of(merged(&place, &branch).await);
     assert!(task.contains("\n  a\n  new.py") && !task.contains("progress"), "{task}");
+    place.write("decisions.md", "1\n");
+    place.git(&["add", "decisions.md"]);
+    let task = task_of(merged(&place, &branch).await);
+    assert!(!task.contains("decisions"), "{task}");
     let older = Branch { since_ms: u64::MAX, ..branch.clone() };
     let task = task_of(merged(&place, &older).await);
     assert!(!task.contains("new.py"), "it was there before the loop: {task}");

@@ -115,6 +115,20 @@ fn contents_are_those_of_the_work_tree_and_not_what_a_filter_makes_of_them() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_folder_is_what_it_is() {
+    let project = Project::with(&["part/a", "b", "c/d"]);
+    let root = project.root();
+    fs::remove_dir_all(root.join("part")).unwrap();
+    project.write("part", "a file\n");
+    fs::remove_file(root.join("b")).unwrap();
+    project.write("b/deep", "1\n");
+    let seen = seen(&root);
+    assert_eq!(names(&seen), ["b/deep", "c/d", "part"]);
+    let kept = keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    assert_eq!(read(&root, &kept).unwrap(), seen.tree);
+}
+
+#[test]
 fn a_repository_without_commits_has_checkpoints() {
     let project = Project::new();
     Repository::init(project.root()).unwrap();
