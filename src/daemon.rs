@@ -16,6 +16,8 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
+#[cfg_attr(not(test), expect(dead_code, reason = "made at the start of an autonomous loop"))]
+mod loop_branch;
 mod merge_place;
 #[cfg_attr(not(test), expect(dead_code, reason = "begun and called by the loop's start and Stop"))]
 mod merging;

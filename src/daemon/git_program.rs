@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::project::Project;
 use crate::base::limits::{GIT_MS_MAX, GIT_REMOTE_MS_MAX};
-use crate::checks::{self, Command, Run};
+use crate::checks::{self, Command, End, Run};
 
 /// Variables that would lead git to another repository than that of its directory, or ask somebody.
 const NOT_PASSED: [&str; 12] = [
@@ -67,4 +67,13 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], ms_max: u64) 
         timeout: Duration::from_millis(ms_max),
     })
     .await
+}
+
+/// What a call of git said, or how it ended when it said nothing.
+pub(super) fn said_of(run: &Run) -> String {
+    match (&run.end, run.output.trim()) {
+        (End::Unmeasured(gap), _) => gap.to_string(),
+        (End::Failed(how), "") => how.clone(),
+        (_, said) => said.to_owned(),
+    }
 }

@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::checkpoints::LOOP_FILES;
-use super::engine::{Engine, blocking};
-use super::git_program::{git, git_remote};
+use super::engine::Engine;
+use super::git_program::{git, git_remote, said_of};
+use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
 use crate::base::limits::MERGE_TRIES_MAX;
@@ -26,21 +27,10 @@ use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::git::GitError;
 use crate::git::branches::{self, Standing, full};
-use crate::git::checkpoint::covers;
 use crate::report::merging::{self as words, NoBranch, Task};
 
 /// What people steer loops with, committed or not.
 const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
-
-/// The branch of a loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Branch {
-    pub(super) name: String,
-    /// The branch it started from and goes into.
-    pub(super) base: String,
-    /// When it was made, in milliseconds since the epoch; newer untracked files are the loop's.
-    pub(super) since_ms: u64,
-}
 
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,69 +56,6 @@ impl From<GitError> for Halt {
     fn from(error: GitError) -> Self {
         Self::End(Landing::Impossible(error.to_string()))
     }
-}
-
-/// Makes a branch of a loop's own from `base`, or from the present one, and checks it out. Changes
-/// that are not committed stay where they are.
-pub(super) async fn begin_branch(
-    project: &Project,
-    (name, base): (&str, Option<&str>),
-    now_ms: u64,
-) -> Result<Branch, String> {
-    let (standing, base) = start_of(project, base).await?;
-    let mut arguments = vec!["switch", "--quiet", "--no-track", "--create", name];
-    let start = full(&base);
-    if standing.branch.as_deref() != Some(&base) {
-        arguments.push(&start);
-    }
-    let run = git(project, &project.root, &arguments).await;
-    if run.end == End::Passed {
-        return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
-    }
-    Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
-}
-
-/// Where branches of loops start: how the work tree stands, and the base branch. The error is the
-/// reason why none can.
-pub(super) async fn start_of(
-    project: &Project,
-    base: Option<&str>,
-) -> Result<(Standing, String), String> {
-    let root = project.root.clone();
-    let wished = base.map(str::to_owned);
-    let found = read(move || {
-        if !covers(&root)? {
-            return Ok(None);
-        }
-        let standing = branches::standing(&root)?;
-        let base = wished.or_else(|| standing.branch.clone());
-        let named = base.as_deref().filter(|name| branches::is_branch_name(name));
-        let commit = match named {
-            Some(name) => branches::commit_of(&root, &full(name))?,
-            None => None,
-        };
-        Ok(Some((standing, base, commit)))
-    });
-    let said = |reason: &NoBranch<'_>| Err(words::no_branch(reason));
-    let Some((standing, base, commit)) = found.await.map_err(|error| error.to_string())? else {
-        return said(&NoBranch::NoGit);
-    };
-    match (&standing, base) {
-        (Standing { head: None, .. }, _) => said(&NoBranch::NoCommit),
-        (_, None) => said(&NoBranch::Detached),
-        (_, Some(base)) if commit.is_none() => said(&NoBranch::NoBase(&base)),
-        (Standing { unfinished: Some(what), .. }, _) => said(&NoBranch::Unfinished(what)),
-        (Standing { conflicts, .. }, _) if !conflicts.is_empty() => {
-            said(&NoBranch::Conflicts(conflicts))
-        }
-        (_, Some(base)) => Ok((standing, base)),
-    }
-}
-
-/// The name of the branch of a loop that starts now.
-pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
-    let id = loop_id.strip_prefix("loop-").unwrap_or(loop_id);
-    format!("gulf/auto-{}-{id}", now_ms / 1_000)
 }
 
 /// Merges the branch of a loop into its base. `checks` measures the work tree of the loop once more
@@ -426,15 +353,6 @@ fn refused(run: Run) -> Halt {
     }
 }
 
-/// What a call of git said, or how it ended when it said nothing.
-pub(super) fn said_of(run: &Run) -> String {
-    match (&run.end, run.output.trim()) {
-        (End::Unmeasured(gap), _) => gap.to_string(),
-        (End::Failed(how), "") => how.clone(),
-        (_, said) => said.to_owned(),
-    }
-}
-
 fn gap_of(run: &Run, what: &str) -> Gap {
     match &run.end {
         End::Unmeasured(gap) => gap.clone(),
@@ -463,14 +381,6 @@ pub(super) fn steers(path: &RelPath) -> bool {
 fn is_in(path: &RelPath, names: &[&str]) -> bool {
     let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
     rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Asks git's data off the event loop.
-pub(super) async fn read<T: Send + 'static>(
-    ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
-) -> Result<T, GitError> {
-    let lost = || GitError { detail: "internal error".to_owned(), remedy: None };
-    blocking(ask).await.unwrap_or_else(|| Err(lost()))
 }
 
 #[cfg(test)]

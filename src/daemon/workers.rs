@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, blocking};
-use super::git_program::git;
-use super::merging::{Branch, read, said_of, start_of, steers};
+use super::git_program::{git, said_of};
+use super::loop_branch::{Branch, read, start_of};
+use super::merging::steers;
 use super::project::Project;
 use crate::base::limits::WORKERS_MAX;
 use crate::base::path::RelPath;

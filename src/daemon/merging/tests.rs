@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::daemon::loop_branch::{begin_branch, branch_name};
 use crate::daemon::place::Place;
 
 const NAME: &str = "gulf/auto-1-ab";
