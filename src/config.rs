@@ -56,6 +56,8 @@ pub struct Config {
     pub checks: Vec<CheckCommand>,
     /// Whether a criterion without a command takes the one that the project's files suggest.
     pub propose_checks: bool,
+    /// Whether a merged loop is pushed to the remote of its base branch.
+    pub push: bool,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -152,6 +154,7 @@ struct Loop {
     success_criteria: Option<Vec<String>>,
     checks: Option<Vec<checks::Check>>,
     propose_checks: Option<bool>,
+    push: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -192,7 +195,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -213,6 +216,7 @@ const KEYS: [&str; 22] = [
     "loop.success_criteria",
     "loop.checks",
     "loop.propose_checks",
+    "loop.push",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -242,6 +246,7 @@ impl Default for Config {
             success_criteria: Vec::new(),
             checks: Vec::new(),
             propose_checks: true,
+            push: false,
             daemon_idle: Duration::from_mins(30),
             tools: None,
         }
@@ -300,6 +305,7 @@ impl Config {
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
         let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
+        set(&mut self.push, looping.push);
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;

@@ -4,11 +4,13 @@
 mod baselines;
 mod blast;
 mod changes;
+mod checkpoints;
 mod criteria;
 mod edit_tree;
 pub mod engine;
 mod exam;
 mod gather;
+mod git_program;
 mod handlers;
 mod kept_lines;
 mod kept_scans;
@@ -16,15 +18,25 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
+#[cfg_attr(not(test), expect(dead_code, reason = "made at the start of an autonomous loop"))]
+mod loop_branch;
 #[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
 mod loop_files;
+mod merge_place;
+#[cfg_attr(not(test), expect(dead_code, reason = "begun and called by the loop's start and Stop"))]
+mod merging;
+#[cfg(test)]
+mod place;
 mod progress;
 mod project;
 mod project_rules;
 mod queries;
+mod restoring;
 mod rewriting;
 mod scanning;
 #[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
 mod spending;
 mod sweep;
 mod untold;
+#[cfg_attr(not(test), expect(dead_code, reason = "called by the loop's start and status"))]
+mod workers;

@@ -2,6 +2,8 @@
 //! are, when they were written, and private folders. It must not know what files are read for:
 //! languages, sensors and git's index are none of its business.
 
+pub mod copies;
+pub mod kinds;
 mod private;
 mod replace;
 mod search;

@@ -14,8 +14,10 @@ pub mod human;
 pub mod json;
 pub mod jsonl;
 pub mod loops;
+pub mod merging;
 pub mod notice;
 pub mod rename;
+pub mod restore;
 pub mod rewrite;
 pub mod rule_tests;
 pub mod sarif;
@@ -23,6 +25,7 @@ pub mod search;
 pub mod servers;
 pub mod spending;
 pub mod tools;
+pub mod workers;
 
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::LINE_CHARS_MAX;

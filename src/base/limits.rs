@@ -435,3 +435,37 @@ pub const EXAM_TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const EXAM_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Exams kept in one project's store beside those of active loops; older ones are forgotten.
 pub const EXAMS_MAX: usize = 20;
+/// Largest file that a checkpoint holds; a larger one that is unchanged in git is held, too.
+pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes that one checkpoint reads, over all files that are not known already.
+pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Files that one checkpoint holds.
+pub const CHECKPOINT_FILES_MAX: usize = 200_000;
+/// Checkpoints kept of one loop; the oldest go first, the best one stays.
+pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
+/// Loops of a project whose checkpoints are kept, the latest ones.
+pub const CHECKPOINT_LOOPS_MAX: usize = 20;
+/// Bytes of the list of files of one checkpoint that is kept without git.
+pub const CHECKPOINT_LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Files that one restore of a checkpoint changes.
+pub const RESTORE_FILES_MAX: usize = 10_000;
+/// Bytes that one restore of a checkpoint reads: contents of now and of then.
+pub const RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// Bytes of texts, before and after, that the diff of a restore is made of.
+pub const RESTORE_DIFF_BYTES_MAX: usize = 1024 * 1024;
+/// Longest diff shown before a checkpoint is restored, in characters.
+pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
+/// Time one call of the `git` program may take; hooks of the project run in it.
+pub const GIT_MS_MAX: u64 = 120_000;
+/// Time one call of the `git` program that speaks with a remote may take.
+pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
+/// Time a merge waits for another one of the same repository.
+pub const MERGE_WAIT_MS_MAX: u64 = 10_000;
+/// Pause between two looks whether the other one is done.
+pub const MERGE_RETRY_MS: u64 = 50;
+/// Times a merge is begun anew because the branch it goes into has moved.
+pub const MERGE_TRIES_MAX: u32 = 5;
+/// Files named one by one in the task that a merge leads to; the rest are counted.
+pub const MERGE_FILES_NAMED_MAX: usize = 20;
+/// Workers of one loop; each is a work tree, and a session that somebody opens.
+pub const WORKERS_MAX: usize = 16;

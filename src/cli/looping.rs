@@ -4,10 +4,10 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
 use super::args::Args;
-use super::args::looping::{LoopCommand, Select, StartArgs};
+use super::args::looping::{LoopCommand, RestoreArgs, Select, StartArgs};
 use super::{INVALID, REFUSED, door};
 use crate::base::limits::PROMPT_BYTES_MAX;
-use crate::wire::control::{LoopHistory, LoopResume, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request};
 
 pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
     let select = |select: &Select| LoopSelect {
@@ -33,6 +33,10 @@ pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
             Request::LoopHistory(LoopHistory { select: select(&wish.select), all: wish.all })
         }
         LoopCommand::Report(which) => Request::LoopReport(select(which)),
+        LoopCommand::Restore(RestoreArgs { id, to, apply }) => {
+            let (id, to, apply) = (id.clone(), to.clone(), *apply);
+            Request::LoopRestore(LoopRestore { id, to, apply, json: args.json })
+        }
         LoopCommand::Checks(wish) => {
             Request::LoopChecks { select: select(&wish.select), list: wish.list }
         }

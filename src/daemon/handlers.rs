@@ -16,6 +16,7 @@ mod loop_pause;
 mod loop_refreeze;
 mod loop_replies;
 mod loop_report;
+mod loop_restore;
 mod loop_resume;
 mod loop_start;
 mod loop_status;
@@ -78,6 +79,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
+        Request::LoopRestore(wish) => loop_restore::handle(engine, &caller, wish).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
         Request::LoopPause(select) => loop_pause::handle(engine, &caller, select).await.into(),
         Request::LoopResume(wish) => loop_resume::handle(engine, &caller, wish).await.into(),

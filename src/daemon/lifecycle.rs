@@ -205,6 +205,7 @@ fn name(request: &Request) -> String {
         Request::LoopReport(_) => "loop report".to_owned(),
         Request::LoopChecks { .. } => "loop checks".to_owned(),
         Request::LoopRefreeze(_) => "loop refreeze".to_owned(),
+        Request::LoopRestore(_) => "loop restore".to_owned(),
         Request::Doctor(_) => "doctor".to_owned(),
         Request::McpTools => "mcp tools".to_owned(),
         Request::ServerList { .. } => "server list".to_owned(),

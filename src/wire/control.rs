@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use loops::{LoopHistory, LoopResume, LoopSelect, LoopStart};
+pub use loops::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart};
 
 /// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL: u32 = 1;
@@ -92,6 +92,8 @@ pub enum Request {
     },
     /// `loop refreeze`.
     LoopRefreeze(LoopSelect),
+    /// `loop restore`.
+    LoopRestore(LoopRestore),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.

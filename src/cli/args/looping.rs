@@ -22,8 +22,22 @@ pub(in crate::cli) enum LoopCommand {
     Report(Select),
     /// Run the commands of the project that a Stop runs
     Checks(ChecksArgs),
+    /// Bring the files of a checkpoint back: shows what would change
+    Restore(RestoreArgs),
     /// Examine a loop by what the project has now; for a person at a terminal
     Refreeze(Select),
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct RestoreArgs {
+    /// Loop id
+    pub(in crate::cli) id: String,
+    /// The checkpoint: number of an iteration, or before-N, which an earlier restore made
+    #[arg(long, value_name = "N|best", default_value = "best")]
+    pub(in crate::cli) to: String,
+    /// Write it: all files or none; what is there now is a checkpoint first
+    #[arg(long)]
+    pub(in crate::cli) apply: bool,
 }
 
 #[derive(Debug, clap::Args)]

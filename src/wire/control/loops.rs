@@ -73,3 +73,16 @@ pub struct LoopHistory {
     /// All loops of the project instead of the iterations of one.
     pub all: bool,
 }
+
+/// Arguments of `loop restore`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopRestore {
+    /// The loop's id.
+    pub id: String,
+    /// The number of an iteration, another name of a checkpoint, or `best`.
+    pub to: String,
+    /// Write it; otherwise only show it.
+    pub apply: bool,
+    /// JSON instead of text.
+    pub json: bool,
+}
