@@ -1,12 +1,15 @@
 //! Options: default < user file < project file < environment. Pure: texts come in, a validated
 //! configuration or one error with file, line and key comes out. It must not know where files lie.
 
+pub mod judge;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use self::judge::JudgeOptions;
 use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
 
 /// The options in force.
@@ -46,6 +49,8 @@ pub struct Config {
     pub stop_budget: Duration,
     /// Longest run of the project's own checks.
     pub check_timeout: Duration,
+    /// Who judges a change, and how.
+    pub judge: JudgeOptions,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -93,6 +98,7 @@ struct Layer {
     scan: Scan,
     #[serde(rename = "loop")]
     looping: Loop,
+    judge: judge::Layer,
     daemon: Daemon,
     mcp: Mcp,
 }
@@ -176,7 +182,7 @@ const TOOLS: [&str; 8] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 27] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -194,6 +200,14 @@ const KEYS: [&str; 19] = [
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
+    "judge.backend",
+    "judge.model",
+    "judge.command",
+    "judge.url",
+    "judge.api_key_env",
+    "judge.timeout_secs",
+    "judge.max_budget_usd",
+    "judge.judges",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -220,6 +234,7 @@ impl Default for Config {
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
+            judge: JudgeOptions::default(),
             daemon_idle: Duration::from_mins(30),
             tools: None,
         }
@@ -276,11 +291,12 @@ impl Config {
     }
 
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
-        let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
+        let Layer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;
+        self.judge.lay_over(judge)?;
         let millis = Duration::from_millis;
         let secs = Duration::from_secs;
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -561,6 +577,23 @@ mod tests {
             (config.rule_severities["b"].as_str(), config.disabled_rules.len()),
             ("info", 2)
         );
+    }
+
+    #[test]
+    fn one_judge_or_several_are_asked_and_each_has_a_name() {
+        let names = |text: &str| {
+            let judges = load(&[text], &[]).expect("valid").judge.judges();
+            judges.into_iter().map(|one| format!("{} {}", one.name, one.model)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), ["claude "]);
+        assert_eq!(names("ralph: {judge: {backend: openai, model: m}}"), ["openai m"]);
+        let two = "{name: a, model: x}, {backend: command, command: [judge.sh]}";
+        assert_eq!(names(&format!("ralph: {{judge: {{judges: [{two}]}}}}")), ["a x", "command "]);
+        let options = load(&["ralph: {judge: {max_budget_usd: 0.29}}"], &[]).expect("valid").judge;
+        assert_eq!(options.budget_cents, 29);
+        check_error(&["ralph:\n  judge:\n    url: ftp://x\n"], &[], &["ralph.yaml:3", "judge.url"]);
+        check_error(&["ralph: {judge: {max_budget_usd: 0}}"], &[], &["max_budget_usd", "0.01"]);
+        check_error(&["ralph: {judge: {backend: oracle}}"], &[], &["judge.backend"]);
     }
 
     #[test]

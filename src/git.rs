@@ -2,6 +2,8 @@
 //! only place that names `git2`; it reads and never writes, not even the index. It must not know
 //! what the answers are for.
 
+pub mod versions;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -249,19 +251,19 @@ mod tests {
 
     use super::*;
 
-    struct Tree {
+    pub(super) struct Tree {
         temp: tempfile::TempDir,
     }
 
     impl Tree {
-        fn new() -> Self {
+        pub(super) fn new() -> Self {
             let tree = Self { temp: tempfile::tempdir().unwrap() };
             fs::create_dir(tree.root()).unwrap();
             tree
         }
 
         /// A repository whose first commit holds these files.
-        fn with(files: &[&str]) -> Self {
+        pub(super) fn with(files: &[&str]) -> Self {
             let tree = Self::new();
             Repository::init(tree.root()).unwrap();
             for file in files {
@@ -271,11 +273,11 @@ mod tests {
             tree
         }
 
-        fn root(&self) -> PathBuf {
+        pub(super) fn root(&self) -> PathBuf {
             self.temp.path().canonicalize().unwrap().join("root")
         }
 
-        fn write(&self, name: &str, text: &str) {
+        pub(super) fn write(&self, name: &str, text: &str) {
             let path = self.root().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
@@ -289,7 +291,7 @@ mod tests {
             index.write().unwrap();
         }
 
-        fn commit(&self) -> String {
+        pub(super) fn commit(&self) -> String {
             self.stage();
             let repository = Repository::open(self.root()).unwrap();
             let tree = repository.index().unwrap().write_tree().unwrap();

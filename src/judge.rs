@@ -12,6 +12,7 @@ pub mod change;
 pub mod decision;
 pub mod hunks;
 pub mod injection;
+pub mod judged;
 pub mod parts;
 pub mod prompt;
 pub mod quotes;

@@ -10,6 +10,7 @@ pub mod github;
 pub mod human;
 pub mod json;
 pub mod jsonl;
+pub mod judging;
 pub mod loops;
 pub mod notice;
 pub mod rename;

@@ -3,6 +3,7 @@
 //! functions per table live in files below `store/` and are built on `Store::write` and
 //! `Store::read`, which nothing outside can call.
 
+pub mod judgements;
 pub mod loops;
 mod open;
 mod schema;
