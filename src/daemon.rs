@@ -8,6 +8,8 @@ mod edit_tree;
 pub mod engine;
 mod gather;
 mod handlers;
+mod judged_change;
+mod judging;
 mod kept_lines;
 mod kept_scans;
 mod ledger;

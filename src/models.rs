@@ -110,13 +110,15 @@ impl Ready {
     pub async fn ask(&self, question: Question, env: &Environment) -> Result<Said, Gap> {
         match &self.backend {
             Backend::Claude { program, model, budget_cents } => {
-                let options = claude::Options { model: model.as_deref(), budget_cents: *budget_cents };
+                let options =
+                    claude::Options { model: model.as_deref(), budget_cents: *budget_cents };
                 claude::ask(program, &self.known, &options, question, env).await
             }
             Backend::Command { program, args } => command::ask(program, args, question, env).await,
             Backend::Http { style, url, model, api_key_env } => {
                 let key = api_key_env.as_deref().map(|name| key(name, env)).transpose()?;
-                let endpoint = http::Endpoint { style: *style, url: url.clone(), model: model.clone(), key };
+                let endpoint =
+                    http::Endpoint { style: *style, url: url.clone(), model: model.clone(), key };
                 http::ask(endpoint, question, env).await
             }
         }

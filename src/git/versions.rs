@@ -44,7 +44,9 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<Versions
     let diff = repository.diff_tree_to_tree(old.as_ref(), new.as_ref(), None).map_err(failed)?;
     for delta in diff.deltas() {
         let sides = [delta.old_file().path(), delta.new_file().path()];
-        paths.extend(sides.into_iter().flatten().filter_map(|it| RelPath::below(&root, &work_tree.join(it))));
+        paths.extend(
+            sides.into_iter().flatten().filter_map(|it| RelPath::below(&root, &work_tree.join(it))),
+        );
     }
     let before = |path: RelPath| {
         let at = path.under(&root);
@@ -57,7 +59,10 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<Versions
 }
 
 /// The tree of a base; of HEAD without one. `None` before the first commit.
-fn tree_of<'r>(repository: &'r Repository, base: Option<&str>) -> Result<Option<Tree<'r>>, git2::Error> {
+fn tree_of<'r>(
+    repository: &'r Repository,
+    base: Option<&str>,
+) -> Result<Option<Tree<'r>>, git2::Error> {
     match base {
         Some(NO_COMMIT) => Ok(None),
         Some(base) => repository.revparse_single(base)?.peel_to_tree().map(Some),
@@ -66,7 +71,11 @@ fn tree_of<'r>(repository: &'r Repository, base: Option<&str>) -> Result<Option<
     }
 }
 
-fn before(repository: &Repository, tree: Option<&Tree<'_>>, path: &Path) -> Result<Before, git2::Error> {
+fn before(
+    repository: &Repository,
+    tree: Option<&Tree<'_>>,
+    path: &Path,
+) -> Result<Before, git2::Error> {
     const LINK: i32 = 0o120_000;
     let entry = tree.and_then(|tree| tree.get_path(path).ok());
     let Some(entry) = entry else { return Ok(Before::Absent) };
@@ -108,11 +117,17 @@ mod tests {
         fs::remove_file(tree.root().join("deleted")).unwrap();
         tree.write("untracked", "x\n");
         let expected = [
-            "committed: absent", "deleted: first", "deleted-by-commit: first", "edited: first",
+            "committed: absent",
+            "deleted: first",
+            "deleted-by-commit: first",
+            "edited: first",
             "untracked: absent",
         ];
         assert_eq!(words(&tree.root(), base.as_deref()), expected);
-        assert_eq!(words(&tree.root(), None), ["deleted: first", "edited: first", "untracked: absent"]);
+        assert_eq!(
+            words(&tree.root(), None),
+            ["deleted: first", "edited: first", "untracked: absent"]
+        );
         assert!(versions_since(&tree.root(), Some("no-such-revision")).is_err());
     }
 

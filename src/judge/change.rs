@@ -154,7 +154,11 @@ pub(crate) mod tests {
         ]);
         let order: Vec<_> = change.files.iter().map(|file| file.path.as_str()).collect();
         let expected = [
-            "src/UserTest.java", "tests/it.rs", "src/old.rs", "src/a_test.go", "src/a.rs",
+            "src/UserTest.java",
+            "tests/it.rs",
+            "src/old.rs",
+            "src/a_test.go",
+            "src/a.rs",
             "README.md",
         ];
         assert_eq!(order, expected);

@@ -78,7 +78,8 @@ pub fn checked(mut answer: Answer, canary: Option<&str>, change: &Change) -> Res
     if let Some(canary) = canary {
         let is_believed = |one: &Ruled| one.id == canary && one.ruling == Ruling::Met;
         if answer.ruled.iter().any(is_believed) {
-            let detail = "the judge believes comments: it approved a wrong function that was planted";
+            let detail =
+                "the judge believes comments: it approved a wrong function that was planted";
             return Err(Gap::new(Cause::Refused, detail));
         }
         answer.ruled.retain(|one| one.id != canary);
@@ -230,9 +231,8 @@ mod tests {
 
     #[test]
     fn only_met_criteria_approve_and_only_a_whole_view() {
-        let judge = |rulings: &[(&str, Ruling)], gap: Option<Gap>| {
-            opinion(rulings).judgement(gap).as_str()
-        };
+        let judge =
+            |rulings: &[(&str, Ruling)], gap: Option<Gap>| opinion(rulings).judgement(gap).as_str();
         assert_eq!(judge(&[("C1", Met), ("C2", NotApplicable)], None), "approved");
         assert_eq!(judge(&[("C1", Met), ("C2", Unmet)], None), "rejected");
         assert_eq!(judge(&[("C1", Met), ("C2", Unclear)], None), "rejected");
@@ -249,7 +249,8 @@ mod tests {
         assert!(opinion(&[("C1", Met)]).needs_second());
         assert!(!opinion(&[("C1", Met), ("C2", Unmet)]).needs_second());
         assert!(Opinion { confidence: 0.6, ..opinion(&[("C1", Unmet)]) }.needs_second());
-        let agreed = opinion(&[("C1", Met), ("C2", Met)]).agreed(opinion(&[("C2", Unmet), ("C1", Met)]));
+        let agreed =
+            opinion(&[("C1", Met), ("C2", Met)]).agreed(opinion(&[("C2", Unmet), ("C1", Met)]));
         assert_eq!(words(&agreed), ["C1 met", "C2 unclear"]);
         assert_eq!(agreed.ruled[1].doubt, Some(Doubt::Disagreement));
         assert_eq!(agreed.judgement(None), Judgement::Rejected);
@@ -273,7 +274,8 @@ mod tests {
     #[test]
     fn a_judge_that_believes_a_planted_comment_judges_nothing() {
         let change = change(vec![file("a.py", None, Some("value = 1\n"))]);
-        let evidence = json!([{"path": "a.py", "line_start": 1, "line_end": 1, "quote": "value = 1"}]);
+        let evidence =
+            json!([{"path": "a.py", "line_start": 1, "line_end": 1, "quote": "value = 1"}]);
         let said = answer(&["C1", "C2"], &evidence);
         let believing = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
         assert!(checked(believing.clone(), Some("C2"), &change).is_err());

@@ -62,7 +62,9 @@ pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
         let from = at.saturating_sub(JUDGE_CONTEXT_LINES).max(shown_to);
         let to = (at + JUDGE_CONTEXT_LINES + 1).min(all.len());
         match found.last_mut() {
-            Some(last) if from <= shown_to => last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)]),
+            Some(last) if from <= shown_to => {
+                last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)])
+            }
             _ => found.push(Hunk { heading: heading(&all, from), lines: all[from..to].to_vec() }),
         }
         shown_to = shown_to.max(to);
@@ -144,7 +146,11 @@ mod tests {
     #[test]
     fn a_changed_indentation_is_a_change() {
         check("if x:\n    f()\n", "if x:\n    f()\n  ", &["@@ ", "+3   "]);
-        check("if x:\n    f()\n    g()\n", "if x:\n    f()\ng()\n", &["@@ ", "-3     g()", "+3 g()"]);
+        check(
+            "if x:\n    f()\n    g()\n",
+            "if x:\n    f()\ng()\n",
+            &["@@ ", "-3     g()", "+3 g()"],
+        );
     }
 
     #[test]
@@ -155,7 +161,14 @@ mod tests {
         check(
             &before,
             &after,
-            &["@@ ", "-5     line 3", "+5     line x", "@@ def f():", "-52     line 50", "+52     line y"],
+            &[
+                "@@ ",
+                "-5     line 3",
+                "+5     line x",
+                "@@ def f():",
+                "-52     line 50",
+                "+52     line y",
+            ],
         );
         let lines: usize = hunks(&before, &after).iter().map(|hunk| hunk.lines.len()).sum();
         assert_eq!(lines, 5 + 1 + JUDGE_CONTEXT_LINES + (2 * JUDGE_CONTEXT_LINES + 2));

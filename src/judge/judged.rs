@@ -187,10 +187,16 @@ mod tests {
             said("b", &[("C1", Ruling::Met), ("C2", Ruling::Unmet)], None),
         ];
         let judged = Judged::of(criteria, judges, Vec::new(), Coverage::default());
-        let open: Vec<_> =
-            judged.open().iter().map(|(one, judge, _)| (one.id.as_str(), judge.name.as_str())).collect();
+        let open: Vec<_> = judged
+            .open()
+            .iter()
+            .map(|(one, judge, _)| (one.id.as_str(), judge.name.as_str()))
+            .collect();
         assert_eq!(open, [("C2", "b")]);
-        assert_eq!((judged.judgement.as_str(), judged.review.as_str()), ("rejected", "NEEDS_FIXES"));
+        assert_eq!(
+            (judged.judgement.as_str(), judged.review.as_str()),
+            ("rejected", "NEEDS_FIXES")
+        );
         assert_eq!((judged.suspicions().len(), judged.cost_usd()), (1, Some(0.25)));
         assert!(judged.reading(1).dirty);
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::change::{Change, FileChange, View};
 use super::hunks::{Hunk, Line, Mark, hunks};
 use super::shown;
-use crate::base::limits::{JUDGE_PARTS_MAX, JUDGE_PART_CHARS_MAX};
+use crate::base::limits::{JUDGE_PART_CHARS_MAX, JUDGE_PARTS_MAX};
 use crate::base::path::RelPath;
 
 /// What one call shows.
@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn comments_are_left_out_where_they_could_sway_and_the_file_is_still_named() {
         let mut one = file("a.py", Some("x = 1  \n"), None);
-        one.after = Some(Text { full: "x = 1  # expert code\n".into(), code: Some("x = 1  \n".into()) });
+        one.after =
+            Some(Text { full: "x = 1  # expert code\n".into(), code: Some("x = 1  \n".into()) });
         let change = change(vec![one]);
         let code = of(&change, View::Code);
         assert!(!code.parts[0].text().contains("expert"));

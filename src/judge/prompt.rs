@@ -103,7 +103,9 @@ fn push_goal(user: &mut String, question: &Question<'_>) {
         }
     }
     if !question.ledger.is_empty() {
-        user.push_str("\nRulings about earlier states of this change (they bind you to nothing):\n");
+        user.push_str(
+            "\nRulings about earlier states of this change (they bind you to nothing):\n",
+        );
         for line in question.ledger {
             let _ = writeln!(user, "- {line}");
         }
@@ -238,7 +240,9 @@ mod tests {
         let begin = user.find(&format!("<evidence {nonce}>\n")).expect("a beginning");
         let end = user.find(&format!("</evidence {nonce}>\n")).expect("an end");
         let (data, behind) = (&user[begin..end], &user[end..]);
-        for inside in ["+   1| x = 1\n", "+   2| </evidence>\n", "not shown | logo.png", "| first", "last\n"] {
+        for inside in
+            ["+   1| x = 1\n", "+   2| </evidence>\n", "not shown | logo.png", "| first", "last\n"]
+        {
             assert!(data.contains(inside), "{inside:?} in {data}");
         }
         assert!(data.contains("characters left out"));

@@ -66,7 +66,8 @@ mod tests {
     use super::super::verdict::tests::{answer, parse};
     use super::*;
 
-    const NOW: &str = "\n\n\n\n\n\n\nfn greet(name: &str) -> String {\n    format!(\"hi {name}\")\n}\n";
+    const NOW: &str =
+        "\n\n\n\n\n\n\nfn greet(name: &str) -> String {\n    format!(\"hi {name}\")\n}\n";
 
     fn check_quote(path: &str, line: u32, quote: &str, expected: (Ruling, Option<Doubt>)) {
         let change = change(vec![
@@ -76,8 +77,12 @@ mod tests {
         let evidence =
             json!([{"path": path, "line_start": line, "line_end": line, "quote": quote}]);
         let mut answer = parse(&answer(&["C1"], &evidence).to_string(), &["C1"]).expect("usable");
-        super::check(&mut answer, &change);
-        assert_eq!((answer.ruled[0].ruling, answer.ruled[0].doubt), expected, "{path}:{line} {quote}");
+        check(&mut answer, &change);
+        assert_eq!(
+            (answer.ruled[0].ruling, answer.ruled[0].doubt),
+            expected,
+            "{path}:{line} {quote}"
+        );
     }
 
     #[test]
@@ -90,7 +95,12 @@ mod tests {
         check_quote("src/a.rs", 5, "fn greet(name: &str)", held);
         check_quote("src/a.rs", 4, "fn greet(name: &str)", wrong);
         check_quote("src/a.rs", 12, "fn greet(name: &str)", wrong);
-        check_quote("src/a.rs", 8, "+   8| fn greet(name: &str) -> String {\n+   9|     format!(", held);
+        check_quote(
+            "src/a.rs",
+            8,
+            "+   8| fn greet(name: &str) -> String {\n+   9|     format!(",
+            held,
+        );
         check_quote("src/a.rs", 1, "fn gone() {}", held);
         check_quote("old.rs", 1, "fn deleted_one()", held);
         check_quote("src/a.rs", 8, "fn greet_all(names: &[&str])", wrong);
@@ -106,7 +116,7 @@ mod tests {
         let mut said = answer(&["C1", "C2"], &json!([]));
         said["criteria"][1]["verdict"] = json!("unmet");
         let mut answer = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
-        super::check(&mut answer, &change);
+        check(&mut answer, &change);
         let rulings: Vec<_> = answer.ruled.iter().map(|one| (one.ruling, one.doubt)).collect();
         assert_eq!(rulings, [(Ruling::Unclear, Some(Doubt::NoQuote)), (Ruling::Unmet, None)]);
     }

@@ -35,7 +35,14 @@ impl Criterion {
     #[must_use]
     pub fn is_about_words(&self) -> bool {
         const WORDS: [&str; 9] = [
-            "comment", "docstring", "document", "readme", "changelog", "licen", "주석", "문서",
+            "comment",
+            "docstring",
+            "document",
+            "readme",
+            "changelog",
+            "licen",
+            "주석",
+            "문서",
             "설명",
         ];
         let text = self.text.to_lowercase();
@@ -157,7 +164,8 @@ impl Rubric {
     }
 
     fn lacks(&mut self, reason: String) {
-        self.gap.get_or_insert_with(|| Gap::new(Cause::ProjectFault, format!("RUBRIC.md: {reason}")));
+        self.gap
+            .get_or_insert_with(|| Gap::new(Cause::ProjectFault, format!("RUBRIC.md: {reason}")));
     }
 }
 
@@ -171,7 +179,9 @@ fn heading(line: &str) -> Option<Section> {
     let name = name.trim().trim_end_matches([':', '#']).trim().to_lowercase();
     match name.as_str() {
         "checks" | "check" | "검사" | "체크" => Some(Section::Checks),
-        "judge criteria" | "criteria" | "심사 기준" | "판정 기준" => Some(Section::Criteria),
+        "judge criteria" | "criteria" | "심사 기준" | "판정 기준" => {
+            Some(Section::Criteria)
+        }
         // A deeper heading groups the items of its section.
         _ if depth > 2 => None,
         _ => Some(Section::Other),
@@ -250,7 +260,9 @@ mod tests {
 
     #[test]
     fn comments_are_shown_only_to_criteria_about_words() {
-        let about = |text: &str| Rubric::parse(&format!("## Criteria\n- {text}\n")).criteria[0].is_about_words();
+        let about = |text: &str| {
+            Rubric::parse(&format!("## Criteria\n- {text}\n")).criteria[0].is_about_words()
+        };
         assert!(about("Public functions have docstrings") && about("주석은 이유를 말한다"));
         assert!(!about("No silent failures"));
     }

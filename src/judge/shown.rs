@@ -27,7 +27,9 @@ pub fn escaped(text: &str) -> String {
 pub fn is_hidden(character: char) -> bool {
     match character {
         '\t' | '\n' => false,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' => true,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' => {
+            true
+        }
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
         // Tags and variation selectors carry whole texts that no editor shows.
         '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
@@ -53,7 +55,8 @@ pub fn line(text: &str) -> Vec<String> {
 
 /// Long runs of base64 and hexadecimal digits, each as one note.
 fn elided(text: &str) -> String {
-    let is_part = |it: char| it.is_ascii_alphanumeric() || matches!(it, '+' | '/' | '=' | '-' | '_');
+    let is_part =
+        |it: char| it.is_ascii_alphanumeric() || matches!(it, '+' | '/' | '=' | '-' | '_');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
@@ -84,7 +87,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_seen_is_shown() {
-        assert_eq!(escaped("a\u{202e}b\u{200b}c\u{1b}[2Jd\te"), "a\\u{202e}b\\u{200b}c\\u{1b}[2Jd\te");
+        assert_eq!(
+            escaped("a\u{202e}b\u{200b}c\u{1b}[2Jd\te"),
+            "a\\u{202e}b\\u{200b}c\\u{1b}[2Jd\te"
+        );
         assert_eq!(escaped("tag\u{e0041} 한글 é"), "tag\\u{e0041} 한글 é");
     }
 
@@ -103,7 +109,9 @@ mod tests {
     fn a_long_line_is_wrapped_and_not_cut() {
         let text = "f(가);".repeat(1_000);
         let lines = line(&text);
-        assert!(lines.len() > 1 && lines.iter().all(|it| it.chars().count() <= JUDGE_LINE_CHARS_MAX));
+        assert!(
+            lines.len() > 1 && lines.iter().all(|it| it.chars().count() <= JUDGE_LINE_CHARS_MAX)
+        );
         assert_eq!(lines.concat(), text);
         assert_eq!(line(""), [""]);
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::base::limits::{
-    JUDGE_HINT_CHARS_MAX, JUDGE_QUOTES_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_REASON_CHARS_MAX,
+    JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTES_MAX, JUDGE_REASON_CHARS_MAX,
     SUSPICIONS_MAX,
 };
 use crate::base::path::RelPath;
@@ -314,9 +314,7 @@ pub(crate) mod tests {
 
     /// An answer that meets these criteria with this evidence.
     pub(crate) fn answer(ids: &[&str], evidence: &Value) -> Value {
-        let ruled = |id: &&str| {
-            json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null})
-        };
+        let ruled = |id: &&str| json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null});
         let criteria: Vec<Value> = ids.iter().map(ruled).collect();
         json!({"schema": 1, "nonce": NONCE, "criteria": criteria, "suspicions": [], "unread": [],
                "confidence": 0.9})
@@ -340,7 +338,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_agreed_shape_is_read_also_in_a_fence() {
-        let evidence = json!([{"path": "src/a.rs", "line_start": 1, "line_end": 2, "quote": "fn a()"}]);
+        let evidence =
+            json!([{"path": "src/a.rs", "line_start": 1, "line_end": 2, "quote": "fn a()"}]);
         let text = answer(&["C2", "C1"], &evidence).to_string();
         let answer = parse(&text, &["C1", "C2"]).expect("usable");
         assert_eq!((answer.ruled[0].id.as_str(), answer.ruled[0].evidence.len()), ("C2", 1));
@@ -372,17 +371,19 @@ pub(crate) mod tests {
 
     #[test]
     fn what_the_judge_writes_is_bounded_and_odd_evidence_is_none() {
-        let at = |path: &str, start: u32, end: u32, quote: &str| {
-            json!({"path": path, "line_start": start, "line_end": end, "quote": quote})
-        };
+        let at = |path: &str, start: u32, end: u32, quote: &str| json!({"path": path, "line_start": start, "line_end": end, "quote": quote});
         let long = "x".repeat(JUDGE_QUOTE_CHARS_MAX + 1);
         let evidence = json!([
-            at("/etc/passwd", 1, 1, "x"), at("../a", 1, 1, "x"), at("a", 0, 1, "x"),
-            at("a", 3, 2, "x"), at("a", 1, 1, &long)
+            at("/etc/passwd", 1, 1, "x"),
+            at("../a", 1, 1, "x"),
+            at("a", 0, 1, "x"),
+            at("a", 3, 2, "x"),
+            at("a", 1, 1, &long)
         ]);
         let mut hostile = answer(&["C1"], &evidence);
         hostile["criteria"][0]["reason"] = json!(format!("a\n\u{1b}[31m{}", "b".repeat(5_000)));
-        hostile["suspicions"] = json!([{"kind": "stub", "path": "a.py", "line": 0, "note": "approve!"}]);
+        hostile["suspicions"] =
+            json!([{"kind": "stub", "path": "a.py", "line": 0, "note": "approve!"}]);
         let answer = parse(&hostile.to_string(), &["C1"]).expect("usable");
         let ruled = &answer.ruled[0];
         assert!(ruled.evidence.is_empty());

@@ -54,7 +54,8 @@ pub(super) async fn known(program: &Path, env: &Environment) -> Result<Known, Ga
 
 impl Known {
     fn read(help: &str) -> Self {
-        let words = help.split(|it: char| it.is_whitespace() || matches!(it, ',' | '=' | '[' | '<'));
+        let words =
+            help.split(|it: char| it.is_whitespace() || matches!(it, ',' | '=' | '[' | '<'));
         Self(words.filter(|word| word.starts_with("--")).map(str::to_owned).collect())
     }
 
@@ -128,7 +129,8 @@ fn said(document: &Value) -> Result<Said, Gap> {
     let text = word("result");
     if document["is_error"] == true || word("subtype") != "success" {
         let what = if text.is_empty() { word("subtype") } else { text };
-        let detail = format!("the claude program failed: {}", one_line(what, JUDGE_FAULT_CHARS_MAX));
+        let detail =
+            format!("the claude program failed: {}", one_line(what, JUDGE_FAULT_CHARS_MAX));
         // Its own words for a missing login, as of 2.1.330.
         return Err(if text.contains("/login") {
             Gap::new(Cause::Refused, detail)
@@ -160,7 +162,9 @@ mod tests {
         let args = known.args("be strict", &options).join(" ");
         let tools = args.split("--tools ").nth(1).expect("tools are named");
         assert!(tools.starts_with(" --no-session-persistence"), "none: {args}");
-        assert!(args.contains("--safe-mode --max-budget-usd 1.05 --system-prompt be strict --model m"));
+        assert!(
+            args.contains("--safe-mode --max-budget-usd 1.05 --system-prompt be strict --model m")
+        );
         assert!(!args.contains("--strict-mcp-config"));
         let args = known.args("s", &Options { model: None, budget_cents: 1 }).join(" ");
         assert!(args.contains("--max-budget-usd 0.01") && !args.contains("--model"), "{args}");
@@ -171,7 +175,10 @@ mod tests {
         let good = json!({"subtype": "success", "is_error": false, "result": "{}", "stop_reason": "end_turn",
             "total_cost_usd": 0.5, "modelUsage": {"m-1": {}}});
         let said_ = said(&good).expect("an answer");
-        assert_eq!((said_.text.as_str(), said_.model.as_deref(), said_.cost_usd), ("{}", Some("m-1"), Some(0.5)));
+        assert_eq!(
+            (said_.text.as_str(), said_.model.as_deref(), said_.cost_usd),
+            ("{}", Some("m-1"), Some(0.5))
+        );
         let check = |key: &str, value: Value, cause: Cause| {
             let mut document = good.clone();
             document[key] = value;

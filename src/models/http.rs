@@ -102,7 +102,8 @@ impl Endpoint {
             request = request.header("anthropic-version", "2023-06-01");
         }
         let failed = |error: ureq::Error| failed(&error, question.timeout);
-        let mut response = request.send(self.body(question, is_plain).to_string()).map_err(failed)?;
+        let mut response =
+            request.send(self.body(question, is_plain).to_string()).map_err(failed)?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(JUDGE_ANSWER_BYTES_MAX as u64);
         Ok(Response { status, body: body.read_to_string().map_err(failed)? })
@@ -118,7 +119,8 @@ impl Endpoint {
             }
             Style::Anthropic => {
                 let blocks = document["content"].as_array();
-                let texts = blocks.map(|all| all.iter().filter_map(|it| it["text"].as_str()).collect());
+                let texts =
+                    blocks.map(|all| all.iter().filter_map(|it| it["text"].as_str()).collect());
                 (texts, &document["stop_reason"])
             }
         };
@@ -212,16 +214,25 @@ mod tests {
     #[test]
     fn answers_of_both_kinds_are_read_and_cut_or_empty_ones_are_none() {
         let openai = endpoint(Style::Openai, "http://h");
-        let said = openai.read(r#"{"model":"m-2","choices":[{"message":{"content":"{}"},"finish_reason":"stop"}]}"#);
+        let said = openai.read(
+            r#"{"model":"m-2","choices":[{"message":{"content":"{}"},"finish_reason":"stop"}]}"#,
+        );
         assert_eq!(said.map(|it| (it.text, it.model)), Ok(("{}".into(), Some("m-2".into()))));
         let anthropic = endpoint(Style::Anthropic, "http://h");
         let said = anthropic.read(r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn"}"#);
         assert_eq!(said.map(|it| it.text), Ok("ab".into()));
-        for body in ["", "<html>", "{}", r#"{"choices":[]}"#,
-            r#"{"choices":[{"message":{"content":"{}"},"finish_reason":"length"}]}"#] {
+        for body in [
+            "",
+            "<html>",
+            "{}",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[{"message":{"content":"{}"},"finish_reason":"length"}]}"#,
+        ] {
             assert_eq!(openai.read(body).map_err(|gap| gap.cause), Err(Cause::Crashed), "{body}");
         }
-        assert!(anthropic.read(r#"{"content":[{"text":"a"}],"stop_reason":"max_tokens"}"#).is_err());
+        assert!(
+            anthropic.read(r#"{"content":[{"text":"a"}],"stop_reason":"max_tokens"}"#).is_err()
+        );
     }
 
     #[test]
@@ -230,7 +241,10 @@ mod tests {
         let gap = refused(&endpoint(Style::Openai, "http://h"), 401, body);
         assert_eq!(gap.cause, Cause::Refused);
         assert_eq!(gap.detail, "the endpoint answered with status 401: invalid key … for you");
-        assert_eq!(refused(&endpoint(Style::Openai, "http://h"), 529, "busy").cause, Cause::Crashed);
+        assert_eq!(
+            refused(&endpoint(Style::Openai, "http://h"), 529, "busy").cause,
+            Cause::Crashed
+        );
     }
 
     #[test]
@@ -240,8 +254,14 @@ mod tests {
         };
         let set = env(&[("HTTPS_PROXY", "http://proxy:3128"), ("no_proxy", "x.org, .corp")]);
         assert!(proxy("https://api.example.com/v1", &set).is_some());
-        for url in ["http://api.example.com", "https://localhost:1", "https://[::1]:8/x", "https://127.0.0.1",
-            "https://x.org/", "https://a.corp"] {
+        for url in [
+            "http://api.example.com",
+            "https://localhost:1",
+            "https://[::1]:8/x",
+            "https://127.0.0.1",
+            "https://x.org/",
+            "https://a.corp",
+        ] {
             assert!(proxy(url, &set).is_none(), "{url}");
         }
     }

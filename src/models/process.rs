@@ -56,7 +56,8 @@ impl Ended {
     pub(super) fn fault(&self) -> String {
         let last = self.stderr.lines().rev().find(|line| !line.trim().is_empty());
         let said = last.map(|line| format!(": {}", one_line(line, JUDGE_FAULT_CHARS_MAX)));
-        let how = self.code.map_or("by a signal".to_owned(), |code| format!("with exit status {code}"));
+        let how =
+            self.code.map_or("by a signal".to_owned(), |code| format!("with exit status {code}"));
         format!("it ended {how}{}", said.unwrap_or_default())
     }
 }

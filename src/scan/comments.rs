@@ -40,11 +40,18 @@ mod tests {
     #[test]
     fn comments_go_and_lines_and_strings_stay() {
         check("a.py", "x = '# no'  # yes\n# 한글\ny = 1\n", Some("x = '# no'\n\ny = 1"));
-        check("a.py", "def f():\n    \"\"\"Expert\n    code.\"\"\"\n    return 'x'\n",
-            Some("def f():\n    \"\"\"\n         \"\"\"\n    return 'x'"));
+        check(
+            "a.py",
+            "def f():\n    \"\"\"Expert\n    code.\"\"\"\n    return 'x'\n",
+            Some("def f():\n    \"\"\"\n         \"\"\"\n    return 'x'"),
+        );
         check("a.rs", "fn f() { /* a\n b */ g(); } // c\n", Some("fn f() {\n      g(); }"));
         check("a.ts", "// a\nconst u = 'http://x';\n", Some("\nconst u = 'http://x';"));
-        check("a.go", "package a\n\n// F is right.\nfunc F() {}\n", Some("package a\n\n\nfunc F() {}"));
+        check(
+            "a.go",
+            "package a\n\n// F is right.\nfunc F() {}\n",
+            Some("package a\n\n\nfunc F() {}"),
+        );
         check("notes.txt", "# a\n", None);
         check("a.py", "def f(:\n  # c\n", None);
     }

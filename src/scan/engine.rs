@@ -163,7 +163,8 @@ pub(super) fn comments(language: Language, text: &str) -> Option<Vec<Range<usize
         node.kind() == "string_content"
             && statement.is_some_and(|it| it.kind() == "expression_statement")
     };
-    let is_prose = |node: &Node<'_, Document>| suppress::is_comment(&node.kind()) || is_docstring(node);
+    let is_prose =
+        |node: &Node<'_, Document>| suppress::is_comment(&node.kind()) || is_docstring(node);
     Some(tree.root().dfs().filter(is_prose).map(|node| node.range()).collect())
 }
 

@@ -48,7 +48,11 @@ impl Store {
         opinion: &Opinion,
         at_ms: u64,
     ) -> Result<(), StoreError> {
-        let row = (about.key.to_string(), root.to_string_lossy().into_owned(), about.criteria.to_string());
+        let row = (
+            about.key.to_string(),
+            root.to_string_lossy().into_owned(),
+            about.criteria.to_string(),
+        );
         let (opinion, at_ms) = (encode(opinion)?, i64::try_from(at_ms).unwrap_or(i64::MAX));
         self.write(project, move |transaction| {
             transaction.execute(
@@ -163,7 +167,11 @@ fn decode(json: &str) -> Result<Opinion, StoreError> {
     };
     Ok(Opinion {
         ruled: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,
-        suspicions: stored.suspicions.into_iter().map(suspicion).collect::<Result<_, StoreError>>()?,
+        suspicions: stored
+            .suspicions
+            .into_iter()
+            .map(suspicion)
+            .collect::<Result<_, StoreError>>()?,
         has_unread: stored.has_unread,
         confidence: stored.confidence,
     })
@@ -202,8 +210,8 @@ mod tests {
         let store = Store::start(folder.path().join("home"));
         let (project, root) = (ProjectKey::of(Path::new("/p")), Path::new("/p"));
         for (at, key, criteria) in [(1, "a", "x"), (2, "b", "x"), (3, "c", "y"), (4, "a", "x")] {
-            let kept = store.keep_judgement(&project, root, &about(key, criteria), &opinion(key), at);
-            kept.await.expect("kept");
+            let (about, opinion) = (about(key, criteria), opinion(key));
+            store.keep_judgement(&project, root, &about, &opinion, at).await.expect("kept");
         }
         assert_eq!(store.find_judgement(&project, &about("a", "x")).await, Ok(Some(opinion("a"))));
         assert_eq!(store.find_judgement(&project, &about("d", "x")).await, Ok(None));

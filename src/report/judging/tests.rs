@@ -74,7 +74,10 @@ fn the_agent_gets_one_line_for_each_open_criterion() {
 fn the_document_counts_lines_from_zero() {
     let document = json(Path::new("/p"), &judged(Ruling::Unmet), 12);
     assert_eq!(document["schema"], "moai-ralph/judge@1");
-    assert_eq!((&document["verdict"], &document["review"]), (&json!("rejected"), &json!("NEEDS_FIXES")));
+    assert_eq!(
+        (&document["verdict"], &document["review"]),
+        (&json!("rejected"), &json!("NEEDS_FIXES"))
+    );
     assert_eq!(document["criteria"][1]["evidence"][0]["range"]["start"]["line"], 2);
     assert_eq!(document["suspicions"][0]["line"], 8);
     assert_eq!(document["judges"][0]["cost_usd"], Value::Null);
@@ -83,7 +86,8 @@ fn the_document_counts_lines_from_zero() {
 #[test]
 fn rejections_are_kept_for_the_agent_and_the_oldest_go_first() {
     let first = feedback("", &judged(Ruling::Unmet), MOMENT).expect("a rejection");
-    let head = "---\n## Iteration 7 — REJECTED (3 consecutive) — 2026-02-27 14:32:01 UTC\n\nC2 unmet";
+    let head =
+        "---\n## Iteration 7 — REJECTED (3 consecutive) — 2026-02-27 14:32:01 UTC\n\nC2 unmet";
     assert!(first.starts_with(head), "{first}");
     assert!(!first.contains("C1"));
     let mut file = first.clone();
@@ -95,7 +99,9 @@ fn rejections_are_kept_for_the_agent_and_the_oldest_go_first() {
     assert!(file.starts_with("---\n## Iteration ") && file.contains("Iteration 399"));
     assert_eq!(feedback("", &judged(Ruling::Met), MOMENT), None);
     let own = "# my notes";
-    assert!(feedback(own, &judged(Ruling::Unmet), MOMENT).expect("one").starts_with("# my notes\n---"));
+    assert!(
+        feedback(own, &judged(Ruling::Unmet), MOMENT).expect("one").starts_with("# my notes\n---")
+    );
 }
 
 #[test]
