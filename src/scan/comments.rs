@@ -5,7 +5,7 @@ use super::language::Language;
 use crate::base::path::RelPath;
 
 /// The text with comments and docstrings blanked; `None` when the language of the path is not
-/// known or the text cannot be parsed wholly.
+/// known or the text has a syntax error.
 #[must_use]
 pub fn without_comments(path: &RelPath, text: &str) -> Option<String> {
     let comments = engine::comments(Language::of(path)?, text)?;

@@ -153,10 +153,13 @@ fn parse(language: Language, text: &str) -> Result<AstGrep<Document>, Gap> {
     document.map(AstGrep::doc).map_err(|_| unparsed(language))
 }
 
-/// Where the comments of a text are, and the words of its docstrings; `None` when it cannot be
-/// parsed, at least not wholly.
+/// Where the comments of a text are, and the words of its docstrings. `None` when there is any
+/// error in its tree: what is taken for a comment there may be code.
 pub(super) fn comments(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
-    let tree = parse(language, text).ok().filter(|tree| !is_unparsed(tree))?;
+    let tree = parse(language, text).ok()?;
+    if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
+        return None;
+    }
     let is_docstring = |node: &Node<'_, Document>| {
         let above = node.parent().filter(|above| above.kind() == "string");
         let statement = above.and_then(|above| above.parent());
