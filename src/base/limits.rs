@@ -354,9 +354,8 @@ pub const JUDGE_CONTEXT_LINES: usize = 8;
 pub const JUDGE_LINE_CHARS_MAX: usize = 400;
 /// Shortest run of letters and digits that is taken for encoded data, in characters.
 pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
-/// What one call of a judge shows of a change, in bytes of text: about a quarter of the tokens that
-/// every current model takes.
-pub const JUDGE_PART_CHARS_MAX: usize = 80_000;
+/// What one call of a judge shows of a change: some 25,000 tokens, which current models read whole.
+pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
 /// Calls that one view of a change may take; what is beyond is not judged, and said so.
 pub const JUDGE_PARTS_MAX: usize = 8;
 /// Calls of judges made at the same time.

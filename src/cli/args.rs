@@ -406,7 +406,7 @@ pub(super) struct JudgeArgs {
     /// Commit that the change begins at [default: HEAD]
     #[arg(long, value_name = "REV")]
     pub(super) base: Option<String>,
-    /// Add the judgement to JUDGE_FEEDBACK.md and JUDGE_EVOLUTION.md, as a loop does
+    /// Add the judgement to the files that a loop keeps of them
     #[arg(long)]
     pub(super) record: bool,
 }

@@ -63,7 +63,7 @@ pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
         let to = (at + JUDGE_CONTEXT_LINES + 1).min(all.len());
         match found.last_mut() {
             Some(last) if from <= shown_to => {
-                last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)])
+                last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)]);
             }
             _ => found.push(Hunk { heading: heading(&all, from), lines: all[from..to].to_vec() }),
         }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn far_changes_are_hunks_of_their_own_below_what_they_are_in() {
-        let body: String = (0..60).map(|at| format!("    line {at}\n")).collect();
+        let body = (0..60).map(|at| format!("    line {at}")).collect::<Vec<_>>().join("\n");
         let before = format!("def f():\n{body}");
         let after = before.replace("line 3\n", "line x\n").replace("line 50\n", "line y\n");
         check(

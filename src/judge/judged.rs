@@ -182,11 +182,11 @@ mod tests {
     #[test]
     fn the_gravest_ruling_of_all_judges_counts() {
         let criteria = ["C1", "C2"].map(|id| Criterion { id: id.into(), text: id.into() }).to_vec();
-        let judges = vec![
+        let said = vec![
             said("a", &[("C1", Ruling::Met), ("C2", Ruling::Met)], Some(0.25)),
             said("b", &[("C1", Ruling::Met), ("C2", Ruling::Unmet)], None),
         ];
-        let judged = Judged::of(criteria, judges, Vec::new(), Coverage::default());
+        let judged = Judged::of(criteria, said, Vec::new(), Coverage::default());
         let open: Vec<_> = judged
             .open()
             .iter()

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::change::{Change, FileChange, View};
 use super::hunks::{Hunk, Line, Mark, hunks};
 use super::shown;
-use crate::base::limits::{JUDGE_PART_CHARS_MAX, JUDGE_PARTS_MAX};
+use crate::base::limits::{JUDGE_PART_BYTES_MAX, JUDGE_PARTS_MAX};
 use crate::base::path::RelPath;
 
 /// What one call shows.
@@ -27,7 +27,7 @@ impl Part {
 
     fn room(&self) -> usize {
         let used: usize = self.files.iter().map(|(_, text)| text.len()).sum();
-        JUDGE_PART_CHARS_MAX.saturating_sub(used)
+        JUDGE_PART_BYTES_MAX.saturating_sub(used)
     }
 }
 
@@ -122,7 +122,7 @@ fn cut(hunk: &Hunk<'_>) -> Vec<String> {
     let mut pieces = vec![format!("@@   |\n{heading}")];
     for line in &hunk.lines {
         let rows = rows(line);
-        let is_full = |piece: &String| piece.len() + rows.len() > JUDGE_PART_CHARS_MAX / 2;
+        let is_full = |piece: &String| piece.len() + rows.len() > JUDGE_PART_BYTES_MAX / 2;
         if pieces.last().is_some_and(is_full) {
             pieces.push(String::new());
         }
@@ -187,7 +187,7 @@ mod tests {
         };
         let some = of(&files(4, 1_000), View::Full);
         assert!(some.parts.len() > 1 && some.unread.is_empty());
-        assert!(some.parts.iter().all(|part| part.text().len() <= JUDGE_PART_CHARS_MAX + 200));
+        assert!(some.parts.iter().all(|part| part.text().len() <= JUDGE_PART_BYTES_MAX + 200));
         let lines = some.parts.iter().map(|part| part.text().matches("compute").count());
         assert_eq!(lines.sum::<usize>(), 4_000, "no line is lost");
         let many = of(&files(40, 3_000), View::Full);

@@ -183,7 +183,7 @@ struct Canary {
 
 impl Canary {
     fn planted(question: &Question<'_>, random: u128) -> Option<Self> {
-        if random % JUDGE_CANARY_EVERY != 0 {
+        if !random.is_multiple_of(JUDGE_CANARY_EVERY) {
             return None;
         }
         // The name must not tell the nonce, and the nonce not the name.

@@ -94,7 +94,7 @@ impl Rubric {
                 "model" if !value.is_empty() => self.model = Some(one_line(value, 100)),
                 "hitl_threshold" => match value.parse() {
                     Ok(threshold) if threshold > 0 => self.hitl_threshold = Some(threshold),
-                    _ => self.lacks(format!("hitl_threshold is no positive number: {value}")),
+                    _ => self.lacks(&format!("hitl_threshold is no positive number: {value}")),
                 },
                 _ => {}
             }
@@ -122,7 +122,7 @@ impl Rubric {
             self.read_line(section, line, is_fenced);
         }
         if self.criteria.len() > RUBRIC_CRITERIA_MAX {
-            self.lacks(format!("it has more than {RUBRIC_CRITERIA_MAX} judge criteria"));
+            self.lacks(&format!("it has more than {RUBRIC_CRITERIA_MAX} judge criteria"));
             self.criteria.truncate(RUBRIC_CRITERIA_MAX);
         }
     }
@@ -147,7 +147,7 @@ impl Rubric {
     fn add_criterion(&mut self, text: &str) {
         if text.chars().count() > RUBRIC_LINE_CHARS_MAX {
             let reason = format!("a criterion has more than {RUBRIC_LINE_CHARS_MAX} characters");
-            self.lacks(reason);
+            self.lacks(&reason);
         }
         let id = format!("C{}", self.criteria.len() + 1);
         self.criteria.push(Criterion { id, text: one_line(text, RUBRIC_LINE_CHARS_MAX) });
@@ -163,7 +163,7 @@ impl Rubric {
         }
     }
 
-    fn lacks(&mut self, reason: String) {
+    fn lacks(&mut self, reason: &str) {
         self.gap
             .get_or_insert_with(|| Gap::new(Cause::ProjectFault, format!("RUBRIC.md: {reason}")));
     }

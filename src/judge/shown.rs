@@ -27,12 +27,19 @@ pub fn escaped(text: &str) -> String {
 pub fn is_hidden(character: char) -> bool {
     match character {
         '\t' | '\n' => false,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{feff}' => {
-            true
-        }
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
-        // Tags and variation selectors carry whole texts that no editor shows.
-        '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        // Tags and variation selectors, the last two, carry whole texts that no editor shows.
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{180e}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{fe00}'..='\u{fe0e}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
         other => other.is_control(),
     }
 }

@@ -252,7 +252,7 @@ impl Answer {
         if said != asked || raw.criteria.len() != expected.ids.len() {
             return Err(unusable("it does not rule once on each criterion"));
         }
-        let suspicions = raw.suspicions.into_iter().filter_map(suspicion);
+        let suspicions = raw.suspicions.iter().filter_map(suspicion);
         Ok(Self {
             ruled: raw.criteria.into_iter().map(ruled).collect(),
             suspicions: suspicions.take(SUSPICIONS_MAX).collect(),
@@ -299,7 +299,7 @@ fn quote(raw: RawQuote) -> Option<Quote> {
     Some(Quote { path, line_start: raw.line_start, line_end: raw.line_end, text: raw.quote })
 }
 
-fn suspicion(raw: RawSuspicion) -> Option<Suspicion> {
+fn suspicion(raw: &RawSuspicion) -> Option<Suspicion> {
     let path = RelPath::parse(&raw.path)?;
     Some(Suspicion { kind: raw.kind, path, line: raw.line.filter(|line| *line > 0) })
 }

@@ -32,7 +32,7 @@ pub(super) struct Options<'a> {
 /// Asks the program for its options.
 pub(super) async fn known(program: &Path, env: &Environment) -> Result<Known, Gap> {
     let help = Program {
-        program: program.to_path_buf(),
+        path: program.to_path_buf(),
         args: vec!["--help".to_owned()],
         input: String::new(),
         timeout: Duration::from_millis(JUDGE_HELP_MS_MAX),
@@ -109,14 +109,14 @@ pub(super) async fn ask(
     question: Question,
     env: &Environment,
 ) -> Result<Said, Gap> {
-    let has_system = known.has("--system-prompt");
-    let input = match has_system {
-        true => question.user,
-        false => format!("{}\n\n{}", question.system, question.user),
-    };
     let args = known.args(&question.system, options);
-    let program = program.to_path_buf();
-    let ended = run(Program { program, args, input, timeout: question.timeout }, env).await?;
+    let input = if known.has("--system-prompt") {
+        question.user
+    } else {
+        format!("{}\n\n{}", question.system, question.user)
+    };
+    let path = program.to_path_buf();
+    let ended = run(Program { path, args, input, timeout: question.timeout }, env).await?;
     match serde_json::from_str(&ended.stdout) {
         Ok(document) => said(&document),
         Err(_) => Err(Gap::new(Cause::Crashed, format!("the claude program: {}", ended.fault()))),

@@ -13,7 +13,7 @@ pub(super) async fn ask(
     env: &Environment,
 ) -> Result<Said, Gap> {
     let asked = Program {
-        program: program.to_path_buf(),
+        path: program.to_path_buf(),
         args: args.to_vec(),
         input: format!("{}\n\n{}", question.system, question.user),
         timeout: question.timeout,

@@ -36,7 +36,7 @@ const HOST_VARIABLES: [&str; 14] = [
 /// A program to run.
 pub(super) struct Program {
     /// A path, or a name in the `PATH` of the environment.
-    pub(super) program: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) args: Vec<String>,
     /// Its stdin, whole.
     pub(super) input: String,
@@ -64,23 +64,20 @@ impl Ended {
 
 /// Runs a program to its end or its timeout.
 pub(super) async fn run(program: Program, env: &Environment) -> Result<Ended, Gap> {
-    let name = program.program.display().to_string();
+    let name = program.path.display().to_string();
     let limit = program.timeout;
-    match timeout(limit, run_unbounded(program, env)).await {
-        Ok(ended) => ended,
-        Err(_) => {
-            let detail = format!("{name} gave no answer within {} s", limit.as_secs_f32());
-            Err(Gap::new(Cause::TimedOut, detail))
-        }
-    }
+    timeout(limit, run_unbounded(program, env)).await.unwrap_or_else(|_| {
+        let detail = format!("{name} gave no answer within {} s", limit.as_secs_f32());
+        Err(Gap::new(Cause::TimedOut, detail))
+    })
 }
 
 async fn run_unbounded(program: Program, env: &Environment) -> Result<Ended, Gap> {
-    let name = program.program.display().to_string();
+    let name = program.path.display().to_string();
     let failed = |error: std::io::Error| not_started(&name, &error);
     let folder = tempfile::Builder::new().prefix("moai-ralph-judge-").tempdir().map_err(failed)?;
     let own = env.iter().filter(|(key, _)| !HOST_VARIABLES.contains(&key.as_str()));
-    let mut command = tokio::process::Command::new(&program.program);
+    let mut command = tokio::process::Command::new(&program.path);
     command
         .args(&program.args)
         .current_dir(folder.path())

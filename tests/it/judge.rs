@@ -303,8 +303,11 @@ struct Asked {
     body: Value,
 }
 
+/// Status and document for a question.
+type Answering = fn(&Value) -> (u16, Value);
+
 /// Serves the answers, one for each request, and hands over what was asked.
-fn endpoint(answers: Vec<fn(&Value) -> (u16, Value)>) -> (String, Receiver<Asked>) {
+fn endpoint(answers: Vec<Answering>) -> (String, Receiver<Asked>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     let address = listener.local_addr().expect("bound");
     let (sender, receiver) = channel();
@@ -317,7 +320,7 @@ fn endpoint(answers: Vec<fn(&Value) -> (u16, Value)>) -> (String, Receiver<Asked
     (format!("http://{address}"), receiver)
 }
 
-fn serve(mut stream: TcpStream, answer: fn(&Value) -> (u16, Value), asked: &Sender<Asked>) {
+fn serve(mut stream: TcpStream, answer: Answering, asked: &Sender<Asked>) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket can be shared"));
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -431,10 +434,9 @@ fn an_endpoint_that_speaks_like_anthropic_judges() {
 
 #[test]
 fn an_outage_of_an_endpoint_measures_nothing_and_a_redirect_is_not_followed() {
-    for (answer, reason) in [
-        (overloaded as fn(&Value) -> (u16, Value), "status 529: key … is overloaded"),
-        (elsewhere, "status 302"),
-    ] {
+    for (answer, reason) in
+        [(overloaded as Answering, "status 529: key … is overloaded"), (elsewhere, "status 302")]
+    {
         let (url, _asked) = endpoint(vec![answer]);
         let (output, _sandbox) = judge_over_http("openai", &url);
         check_unmeasured(&output, reason);

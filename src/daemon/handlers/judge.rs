@@ -26,8 +26,8 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: Judge) -> Rep
         Ok(rubric) => rubric,
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
     };
-    let judges = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
-    let patience = project.config.judge.timeout.saturating_mul(judges.unwrap_or(u32::MAX));
+    let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
+    let patience = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
     let asked = Asked {
         rubric,
         goal: String::new(),
