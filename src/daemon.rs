@@ -8,6 +8,7 @@ mod edit_tree;
 pub mod engine;
 mod gather;
 mod handlers;
+mod judge_calls;
 mod judged_change;
 mod judging;
 mod kept_lines;

@@ -2,14 +2,16 @@
 //! same for a Stop and for the command. It must not know what becomes of the judgement.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::engine::{Engine, blocking, now_ms};
+use super::judge_calls::{Call, Made, random};
 use super::judged_change::{self, Collected};
 use super::project::Project;
+use crate::base::evidence::Skipped;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{JUDGE_CALLS_AT_ONCE_MAX, JUDGE_HISTORY_MAX, JUDGE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
@@ -21,8 +23,8 @@ use crate::judge::judged::{Coverage, JudgeSaid, Judged};
 use crate::judge::parts::{Order, Parts};
 use crate::judge::prompt::{self, Prompt, Question};
 use crate::judge::rubric::{Criterion, Rubric};
-use crate::judge::verdict::{Answer, Expected};
-use crate::models::{self, Backend, Ready, Style};
+use crate::judge::verdict::{Answer, Suspicion};
+use crate::models::{Backend, Ready, Said, Style};
 use crate::report::judging::{self as report, Moment};
 use crate::store::judgements::About;
 use crate::{files, git};
@@ -132,7 +134,7 @@ struct Run<'a> {
     asked: Asked,
     change: Change,
     looks: Vec<Look>,
-    suspicions: Vec<crate::judge::verdict::Suspicion>,
+    suspicions: Vec<Suspicion>,
     coverage: Coverage,
     criteria_hash: ContentHash,
 }
@@ -308,8 +310,7 @@ impl<'a> Run<'a> {
     ) -> Result<Vec<Answer>, Gap> {
         let places = Arc::new(Semaphore::new(JUDGE_CALLS_AT_ONCE_MAX));
         let mut calls = JoinSet::new();
-        let prompts = self.prompts(order, ledger)?;
-        for prompts in prompts {
+        for (number, prompts) in self.prompts(order, ledger)?.into_iter().enumerate() {
             let call = Call {
                 prompts,
                 ready: Arc::clone(&ready),
@@ -320,18 +321,19 @@ impl<'a> Run<'a> {
             let places = Arc::clone(&places);
             calls.spawn(async move {
                 let _place = places.acquire().await;
-                call.make().await
+                (number, call.make().await)
             });
         }
         let mut answers = Vec::new();
         while let Some(made) = calls.join_next().await {
-            let Made { answer, said, count } = made.map_err(|_| internal())?;
+            let (number, Made { answer, said, count }) = made.map_err(|_| internal())?;
             tally.calls += count;
             tally.add(said);
             let (answer, prompt) = answer?;
-            answers.push(checked(answer, prompt.canary.as_deref(), &self.change)?);
+            answers.push((number, checked(answer, prompt.canary.as_deref(), &self.change)?));
         }
-        Ok(answers)
+        answers.sort_by_key(|(number, _)| *number);
+        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
     /// For each call its words, once for each try: a new try has a new secret.
@@ -366,7 +368,7 @@ impl<'a> Run<'a> {
 }
 
 impl Tally {
-    fn add(&mut self, said: Vec<models::Said>) {
+    fn add(&mut self, said: Vec<Said>) {
         for one in said {
             self.model = one.model.or(self.model.take());
             self.cost_usd = match (self.cost_usd, one.cost_usd) {
@@ -383,7 +385,7 @@ fn coverage(change: &Change, looks: &[Look]) -> Coverage {
     for path in looks.iter().flat_map(|look| &look.parts.unread) {
         let path = path.to_string();
         if !unread.iter().any(|one| one.path == path) {
-            unread.push(crate::base::evidence::Skipped { path, reason: reason.to_owned() });
+            unread.push(Skipped { path, reason: reason.to_owned() });
         }
     }
     let cut = unread.len() - change.unread.len();
@@ -394,62 +396,4 @@ fn coverage(change: &Change, looks: &[Look]) -> Coverage {
         listed: change.listed.clone(),
         unread,
     }
-}
-
-/// One question to one model, with what it takes to ask it.
-struct Call {
-    prompts: Vec<Prompt>,
-    ready: Arc<Ready>,
-    env: Arc<Vec<(String, String)>>,
-    timeout: Duration,
-    deadline: Instant,
-}
-
-/// What came of a call.
-struct Made {
-    answer: Result<(Answer, Prompt), Gap>,
-    said: Vec<models::Said>,
-    count: usize,
-}
-
-impl Call {
-    /// Asks until an answer can be used, a few times at most.
-    async fn make(self) -> Made {
-        let (mut said, mut count) = (Vec::new(), 0);
-        let mut last = internal();
-        for prompt in self.prompts {
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                last = Gap::new(Cause::TimedOut, "there was no time left for the judge");
-                break;
-            }
-            let question = models::Question {
-                system: prompt.system.clone(),
-                user: prompt.user.clone(),
-                timeout: self.timeout.min(left),
-            };
-            count += 1;
-            let one = match self.ready.ask(question, &self.env).await {
-                Ok(one) => one,
-                Err(gap) => return Made { answer: Err(gap), said, count },
-            };
-            let expected = Expected { nonce: &prompt.nonce, ids: &prompt.ids };
-            let answer = Answer::parse(&one.text, expected);
-            said.push(one);
-            match answer {
-                Ok(answer) => return Made { answer: Ok((answer, prompt)), said, count },
-                Err(error) => last = Gap::new(Cause::Crashed, error.to_string()),
-            }
-        }
-        Made { answer: Err(last), said, count }
-    }
-}
-
-/// A number that nobody can foresee.
-fn random() -> Result<u128, Gap> {
-    use std::io::Read as _;
-    let mut bytes = [0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|error| Gap::new(Cause::Crashed, format!("no random numbers: {error}")))?;
-    Ok(u128::from_ne_bytes(bytes))
 }

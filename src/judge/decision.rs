@@ -84,6 +84,9 @@ pub fn checked(mut answer: Answer, canary: Option<&str>, change: &Change) -> Res
         }
         answer.ruled.retain(|one| one.id != canary);
     }
+    // What nobody meant to show was not missed.
+    let is_listed = |path: &String| change.listed.iter().any(|one| one.path == *path);
+    answer.unread.retain(|path| !is_listed(path));
     quotes::check(&mut answer, change);
     Ok(answer)
 }
@@ -96,7 +99,7 @@ impl Opinion {
         let mut rulings: BTreeMap<usize, Ruled> = BTreeMap::new();
         for answer in answers {
             opinion.suspicions.extend(answer.suspicions);
-            opinion.has_unread |= answer.has_unread;
+            opinion.has_unread |= !answer.unread.is_empty();
             opinion.confidence = opinion.confidence.min(answer.confidence);
             for ruled in answer.ruled {
                 let key = ruled.id.trim_start_matches('C').parse().unwrap_or(usize::MAX);
@@ -200,11 +203,12 @@ pub fn combined(judgements: &[Judgement]) -> (Review, Judgement) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::change::tests::{change, file};
     use super::super::verdict::tests::{answer, parse};
     use super::*;
+    use crate::base::evidence::Skipped;
 
     fn opinion(rulings: &[(&str, Ruling)]) -> Opinion {
         let ruled = |(id, ruling): &(&str, Ruling)| Ruled {
@@ -261,8 +265,8 @@ mod tests {
     #[test]
     fn parts_are_one_opinion_in_the_order_of_the_rubric() {
         let part = |rulings: &[(&str, Ruling)]| {
-            let Opinion { ruled, suspicions, has_unread, confidence } = opinion(rulings);
-            Answer { ruled, suspicions, has_unread, confidence }
+            let Opinion { ruled, suspicions, confidence, .. } = opinion(rulings);
+            Answer { ruled, suspicions, unread: Vec::new(), confidence }
         };
         let all = Opinion::of_parts(vec![
             part(&[("C10", NotApplicable), ("C2", Met), ("C1", NotApplicable)]),
@@ -283,6 +287,21 @@ mod tests {
         wary.ruled[1].ruling = Unmet;
         let wary = checked(wary, Some("C2"), &change).expect("reliable");
         assert_eq!((wary.ruled.len(), wary.ruled[0].ruling), (1, Met));
+    }
+
+    #[test]
+    fn only_what_was_meant_to_be_shown_can_be_unread() {
+        let mut change = change(vec![file("a.py", None, Some("value = 1\n"))]);
+        let reason = "binary".to_owned();
+        change.listed.push(Skipped { path: "logo.png".into(), reason });
+        let unread = |paths: Value| {
+            let mut said = answer(&["C1"], &json!([]));
+            said["unread"] = paths;
+            let answer = parse(&said.to_string(), &["C1"]).expect("usable");
+            Opinion::of_parts(vec![checked(answer, None, &change).expect("reliable")]).has_unread
+        };
+        assert!(!unread(json!([])) && !unread(json!(["logo.png"])));
+        assert!(unread(json!(["a.py"])) && unread(json!(["logo.png", "most of it"])));
     }
 
     #[test]

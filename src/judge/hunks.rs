@@ -143,6 +143,20 @@ mod tests {
         check("a\r\nb\r\n", "a\nb\n", &[]);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn both_texts_can_be_read_off_the_comparison(
+            before in "([ab} ]{0,3}\n){0,12}[ab]{0,2}", after in "([ab} ]{0,3}\n){0,12}[ab]{0,2}",
+        ) {
+            let all = compared(&before, &after);
+            let side = |gone: Mark| -> Vec<&str> {
+                all.iter().filter(|line| line.mark != gone).map(|line| line.text).collect()
+            };
+            proptest::prop_assert_eq!(side(Mark::Added), lines_of(&before));
+            proptest::prop_assert_eq!(side(Mark::Removed), lines_of(&after));
+        }
+    }
+
     #[test]
     fn a_changed_indentation_is_a_change() {
         check("if x:\n    f()\n", "if x:\n    f()\n  ", &["@@ ", "+3   "]);

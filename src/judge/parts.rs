@@ -178,6 +178,19 @@ mod tests {
         assert!(reversed.parts[0].text().ends_with("test(): pass\n----\n"));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_text_can_stand_without_a_prefix(after in "(\\PC|\n|\r|\u{202e}|\u{2028}|-|<){0,200}") {
+            let change = change(vec![file("a.py", None, Some(&after))]);
+            for line in of(&change, View::Full).parts[0].text().lines() {
+                let (prefix, _) = line.split_once('|').unwrap_or((line, ""));
+                let is_number = prefix.trim_start_matches(['+', '-', ' ']).parse::<u32>().is_ok();
+                let is_known = ["----", "file ", "@@   ", "in   ", "     ", "+    "].contains(&prefix);
+                proptest::prop_assert!(is_number || is_known, "{:?}", line);
+            }
+        }
+    }
+
     #[test]
     fn what_does_not_fit_into_one_call_goes_into_several_and_the_rest_is_unread() {
         let body = |lines: usize| "let value = compute(1, 2);\n".repeat(lines);

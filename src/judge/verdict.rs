@@ -167,8 +167,8 @@ pub struct Answer {
     pub ruled: Vec<Ruled>,
     /// What the judge suspects.
     pub suspicions: Vec<Suspicion>,
-    /// Whether it says that it could not assess something it was shown.
-    pub has_unread: bool,
+    /// What it says that it could not assess: paths, or other words.
+    pub unread: Vec<String>,
     /// From 0 to 1.
     pub confidence: f64,
 }
@@ -256,7 +256,7 @@ impl Answer {
         Ok(Self {
             ruled: raw.criteria.into_iter().map(ruled).collect(),
             suspicions: suspicions.take(SUSPICIONS_MAX).collect(),
-            has_unread: !raw.unread.is_empty(),
+            unread: raw.unread,
             confidence: raw.confidence,
         })
     }
@@ -367,6 +367,20 @@ pub(crate) mod tests {
         check_error(&answer(&[], &json!([])).to_string(), "each criterion");
         check_error(&answer(&["C1", "C1"], &json!([])).to_string(), "each criterion");
         check_error(&good.replacen('{', "{\"decision\": \"approve\",", 1), "shape");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_part_of_an_answer_is_none(cut in 1usize..400, noise in "\\PC{1,8}") {
+            let whole = answer(&["C1"], &json!([])).to_string();
+            let cut = cut.min(whole.len() - 1);
+            proptest::prop_assert!(parse(&whole[..cut], &["C1"]).is_err());
+            let noise = noise.trim();
+            if !noise.is_empty() {
+                let answered = parse(&[whole.as_str(), noise].concat(), &["C1"]);
+                proptest::prop_assert!(answered.is_err());
+            }
+        }
     }
 
     #[test]

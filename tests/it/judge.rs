@@ -242,6 +242,22 @@ fn a_judge_sees_deleted_tests_and_neither_secrets_nor_the_project() {
 }
 
 #[test]
+fn what_cannot_be_shown_keeps_a_change_from_being_approved_and_what_says_nothing_does_not() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
+    fs::write(sandbox.path("logo.png"), b"\x89PNG\0").expect("ours");
+    assert_eq!(judge(&sandbox).0, 0);
+    sandbox.write("src/large.py", &"value = compute(1, 2)\n".repeat(60_000));
+    check_unmeasured(&sandbox.run(&["judge", "--json"]), "src/large.py was not shown");
+    sandbox.write("src/large.py", &"value = compute(1, 2)\n".repeat(40_000));
+    let (code, document) = judge(&sandbox);
+    assert_eq!((code, &document["coverage"]["unread"][0]["path"]), (4, &json!("src/large.py")));
+    script(&sandbox, "ask-model", &honest("*greeted*", QUOTE));
+    sandbox.write("src/large.py", &"value = compute(1, 3)\n".repeat(40_000));
+    assert_eq!(judge(&sandbox).0, 1, "what is known to be wrong needs no whole view");
+}
+
+#[test]
 fn added_lines_that_speak_to_the_judge_are_reported_and_not_shown() {
     let sandbox = project(COMMAND);
     sandbox.write(
