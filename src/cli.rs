@@ -23,7 +23,7 @@ use clap::error::ErrorKind;
 use args::{Args, Color, Command, Output};
 
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, Format, Reply, Request};
+use crate::wire::control::{Check, Doctor, Format, Judge, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -107,6 +107,16 @@ fn execute(args: &Args) -> Reply {
         | Command::Rename(_) => queries::run(args),
         Command::Search(_) | Command::Rewrite(_) => patterns::run(args),
         Command::Loop(ref command) => looping::run(args, command),
+        Command::Judge(ref judge) => {
+            let request = Request::Judge(Judge {
+                rubric: judge.rubric.clone(),
+                base: judge.base.clone(),
+                record: judge.record,
+                json: args.json,
+            });
+            // Nothing that would be kept warm is needed.
+            door::ask(args.root.as_deref(), request, true)
+        }
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Doctor(ref doctor) => {
             let request = Request::Doctor(Doctor {

@@ -4,6 +4,7 @@
 
 pub mod branches;
 pub mod checkpoint;
+pub mod versions;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -13,6 +13,7 @@ pub mod github;
 pub mod human;
 pub mod json;
 pub mod jsonl;
+pub mod judging;
 pub mod loops;
 pub mod merging;
 pub mod notice;

@@ -4,6 +4,7 @@
 //! `Store::read`, which nothing outside can call.
 
 pub mod exams;
+pub mod judgements;
 pub mod loops;
 mod open;
 mod schema;

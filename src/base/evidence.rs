@@ -15,7 +15,7 @@ pub enum SensorKind {
     Check,
     /// The detectors of weakened tests and checks.
     Guard,
-    /// The verdict of a model.
+    /// A model's opinion.
     Judge,
 }
 

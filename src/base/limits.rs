@@ -469,3 +469,62 @@ pub const MERGE_TRIES_MAX: u32 = 5;
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
 /// Workers of one loop; each is a work tree, and a session that somebody opens.
 pub const WORKERS_MAX: usize = 16;
+/// Judge criteria of one rubric.
+pub const RUBRIC_CRITERIA_MAX: usize = 50;
+/// Longest criterion, in characters.
+pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
+/// Unchanged lines shown to a judge on either side of a change.
+pub const JUDGE_CONTEXT_LINES: usize = 8;
+/// Characters beyond which a line goes on in another row of what a judge is shown.
+pub const JUDGE_LINE_CHARS_MAX: usize = 400;
+/// Shortest run of letters and digits that is taken for encoded data, in characters.
+pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
+/// What one call of a judge shows of a change: some 25,000 tokens, which current models read whole.
+pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
+/// Calls that one view of a change may take; what is beyond is not judged, and said so.
+pub const JUDGE_PARTS_MAX: usize = 8;
+/// Calls of judges made at the same time.
+pub const JUDGE_CALLS_AT_ONCE_MAX: usize = 4;
+/// Times one question is put when the answer cannot be used.
+pub const JUDGE_TRIES_MAX: usize = 2;
+/// Longest part of the task that a judge is told, in characters.
+pub const JUDGE_GOAL_CHARS_MAX: usize = 4_000;
+/// What a judge is shown of one check's output, in characters.
+pub const JUDGE_CHECK_CHARS_MAX: usize = 3_000;
+/// Longest answer of a judge.
+pub const JUDGE_ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// Tokens that an HTTP back end may answer with.
+pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
+/// Longest quote of a judge that is looked for, in characters; more than asked for, because models
+/// count badly.
+pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
+/// Shortest quote that proves anything, in characters that are not blank.
+pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
+/// Lines that a quote may stand away from where it is said to.
+pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
+/// Quotes kept of one ruling.
+pub const JUDGE_QUOTES_MAX: usize = 8;
+/// Longest reason of a judge that is kept, in characters.
+pub const JUDGE_REASON_CHARS_MAX: usize = 300;
+/// Longest hint of a judge that is kept, in characters.
+pub const JUDGE_HINT_CHARS_MAX: usize = 200;
+/// Confidence below which a judge is asked again.
+pub const JUDGE_CONFIDENCE_MIN: f64 = 0.7;
+/// One call in so many plants a wrong function that calls itself approved.
+pub const JUDGE_CANARY_EVERY: u128 = 8;
+/// Judges of one change.
+pub const JUDGES_MAX: usize = 8;
+/// Suspicions kept of one answer or one change.
+pub const SUSPICIONS_MAX: usize = 50;
+/// Words that may stand between two words of a phrase that speaks to a judge.
+pub const INJECTION_WORDS_APART_MAX: usize = 4;
+/// Entries of `JUDGE_EVOLUTION.md`, and rulings that a judge is reminded of.
+pub const JUDGE_HISTORY_MAX: usize = 40;
+/// Judgements kept of one project; the oldest go first.
+pub const JUDGEMENTS_KEPT_MAX: usize = 500;
+/// Largest `JUDGE_FEEDBACK.md`; its oldest entries go first.
+pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
+/// Time a judge's program gets to describe its options, in milliseconds.
+pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
+/// Longest message of a failed back end that is repeated, in characters.
+pub const JUDGE_FAULT_CHARS_MAX: usize = 160;

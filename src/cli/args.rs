@@ -71,6 +71,8 @@ pub(super) enum Command {
     Search(SearchArgs),
     /// Give code of one shape another one in all files; a preview without --apply
     Rewrite(RewriteArgs),
+    /// Ask the judges whether the current change meets RUBRIC.md
+    Judge(JudgeArgs),
     /// A loop holds the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(looping::LoopCommand),
@@ -323,6 +325,19 @@ pub(super) struct DoctorArgs {
     /// against theirs alone
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct JudgeArgs {
+    /// The rubric [default: RUBRIC.md of the project]
+    #[arg(long, value_name = "FILE")]
+    pub(super) rubric: Option<PathBuf>,
+    /// Commit that the change begins at [default: HEAD]
+    #[arg(long, value_name = "REV")]
+    pub(super) base: Option<String>,
+    /// Add the judgement to the files that a loop keeps of them
+    #[arg(long)]
+    pub(super) record: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -8,6 +8,7 @@ mod definition;
 mod doctor;
 mod hook;
 mod hover;
+mod judge;
 mod late_answers;
 mod loop_cancel;
 mod loop_checks;
@@ -77,6 +78,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Rename(wish) => rename::handle(engine, &caller, wish).await.into(),
         Request::Search(wish) => search::handle(engine, &caller, wish).await.into(),
         Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
+        Request::Judge(wish) => judge::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
         Request::LoopRestore(wish) => loop_restore::handle(engine, &caller, wish).await.into(),

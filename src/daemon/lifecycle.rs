@@ -196,6 +196,7 @@ fn name(request: &Request) -> String {
         Request::Rename(_) => "rename".to_owned(),
         Request::Search(_) => "search".to_owned(),
         Request::Rewrite(_) => "rewrite".to_owned(),
+        Request::Judge(_) => "judge".to_owned(),
         Request::LoopStart(_) => "loop start".to_owned(),
         Request::LoopStatus(_) => "loop status".to_owned(),
         Request::LoopCancel(_) => "loop cancel".to_owned(),

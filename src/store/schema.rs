@@ -9,7 +9,7 @@ use super::StoreError;
 
 /// Schema n is what the first n migrations make of an empty database; `user_version` says n. A
 /// migration that was released is never changed. An older program refuses a newer database.
-pub(super) const MIGRATIONS: [&str; 2] = [
+pub(super) const MIGRATIONS: [&str; 3] = [
     // 1: loops. `state` is JSON whose shape is versioned by the looping module; the other columns
     // repeat what is searched for. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -52,6 +52,15 @@ pub(super) const MIGRATIONS: [&str; 2] = [
         duration_ms INTEGER,
         PRIMARY KEY (loop_id, name)
     ) STRICT, WITHOUT ROWID;",
+    // Judgements: `key` and `criteria` are hashes, `opinion` is JSON of the store's own.
+    "CREATE TABLE judgements (
+        key TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        criteria TEXT NOT NULL,
+        opinion TEXT NOT NULL,
+        at_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX judgements_by_time ON judgements (root, criteria, at_ms);",
 ];
 
 /// Brings a database to the newest schema, all migrations or none; one that is newer is an error.

@@ -69,6 +69,8 @@ pub enum Request {
     Search(Search),
     /// `rewrite`.
     Rewrite(Rewrite),
+    /// `judge`.
+    Judge(Judge),
     /// `loop start`.
     LoopStart(LoopStart),
     /// `loop status`.
@@ -328,6 +330,19 @@ pub struct Doctor {
     pub probe: bool,
     /// Languages whose servers are probed; none given: all.
     pub languages: Vec<String>,
+    /// JSON instead of text.
+    pub json: bool,
+}
+
+/// Arguments of `judge`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Judge {
+    /// The rubric, as typed; `None`: that of the project.
+    pub rubric: Option<PathBuf>,
+    /// Where the change begins, as git names it; `None`: at HEAD.
+    pub base: Option<String>,
+    /// Write the files that a loop keeps of its judgements.
+    pub record: bool,
     /// JSON instead of text.
     pub json: bool,
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod fake_server;
 mod faults;
 mod hooks;
+mod judge;
 mod loops;
 mod mcp;
 mod mcp_client;

@@ -36,6 +36,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["config", "scan::rules"]),
     ("similar", &["report"]),
     ("tree_sitter_r", &["scan::engine"]),
+    ("ureq", &["models::http"]),
     ("tracing_subscriber", &["cli", "daemon"]),
 ];
 
