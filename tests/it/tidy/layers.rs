@@ -8,8 +8,8 @@ use super::text::{code_only, line_of, word_positions};
 const LAYERS: &[(u8, &[&str])] = &[
     (0, &["base"]),
     (1, &["wire"]),
-    (2, &["scan", "lsp", "guard", "looping", "judge", "pipeline", "memory"]),
-    (3, &["report", "config"]),
+    (2, &["scan", "lsp", "looping", "judge", "pipeline", "memory"]),
+    (3, &["report", "config", "guard"]),
     (4, &["ipc", "servers", "store", "files", "git", "checks", "models"]),
     (5, &["daemon"]),
     (6, &["mcp", "editor", "dashboard"]),

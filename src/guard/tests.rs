@@ -1,0 +1,128 @@
+//! The labelled corpus below `tests/guard`: changes that game, and honest ones that look alike.
+//!
+//! A file holds cases. A case starts with `# case: title`; `goal:` is what the user wants, `block:`
+//! and `warn:` name the codes that must be found, `maybe:` those that may. Then follow files, each
+//! after `--- changed|new|deleted PATH`, or `--- moved OLD PATH`, as lines that start with a space
+//! (in both texts), `-` (before) or `+` (after); an empty line is in both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+struct Case {
+    title: String,
+    goal: String,
+    block: BTreeSet<String>,
+    warn: BTreeSet<String>,
+    maybe: BTreeSet<String>,
+    changes: Vec<Change>,
+}
+
+fn path(text: &str) -> RelPath {
+    RelPath::parse(text.trim()).unwrap_or_else(|| panic!("`{text}` is no path"))
+}
+
+fn cases(file: &Path) -> Vec<Case> {
+    let text = fs::read_to_string(file).expect("a readable file");
+    let parts = text.split("# case: ").skip(1);
+    parts.map(|part| case(part, &file.display().to_string())).collect()
+}
+
+fn case(text: &str, file: &str) -> Case {
+    let mut sections = text.split("\n--- ");
+    let head = sections.next().unwrap_or_default();
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
+    let codes = |name: &str| -> BTreeSet<String> {
+        field(name).split([',', ' ']).filter(|it| !it.is_empty()).map(str::to_owned).collect()
+    };
+    let changes: Vec<Change> = sections.map(change).collect();
+    let title = format!("{file}: {}", head.lines().next().unwrap_or_default());
+    assert!(!changes.is_empty(), "{title}: nothing changes");
+    let goal = field("goal:").trim().to_owned();
+    let (block, warn, maybe) = (codes("block:"), codes("warn:"), codes("maybe:"));
+    Case { title, goal, block, warn, maybe, changes }
+}
+
+fn change(section: &str) -> Change {
+    let (head, body) = section.split_once('\n').unwrap_or((section, ""));
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let side = |mark: char| -> String {
+        let own = |line: &&str| line.is_empty() || line.starts_with([' ', mark]);
+        let lines = body.trim_end_matches('\n').lines().filter(own);
+        lines.map(|line| format!("{}\n", line.get(1..).unwrap_or_default())).collect()
+    };
+    let (before, after) = (Some(side('-')), Some(side('+')));
+    let (old_path, path, before, after) = match words.as_slice() {
+        ["changed", name] => (None, path(name), before, after),
+        ["new", name] => (None, path(name), None, after),
+        ["deleted", name] => (None, path(name), before, None),
+        ["moved", old, name] => (Some(path(old)), path(name), before, after),
+        _ => panic!("`--- {head}` says nothing"),
+    };
+    Change { path, old_path, before, after }
+}
+
+fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>) {
+    let input = Input { changes: &case.changes, goal: &case.goal, known: &[] };
+    let outcome = inspect(&input);
+    assert_eq!(outcome.gaps, [], "{}", case.title);
+    let codes = |severity: Severity| {
+        let own = outcome.findings.iter().filter(|finding| finding.severity == severity);
+        own.map(|finding| finding.code.clone()).collect()
+    };
+    (codes(Severity::Error), codes(Severity::Warning))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    paths.into_iter().flat_map(below).collect()
+}
+
+/// How often a detector was right.
+#[derive(Default)]
+struct Score {
+    expected: usize,
+    found: usize,
+    wrong: usize,
+}
+
+#[test]
+fn the_corpus_is_judged_as_it_is_labelled() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard");
+    let only = std::env::var("GUARD_ONLY").unwrap_or_default();
+    let cases: Vec<Case> = files(&folder).iter().flat_map(|file| cases(file)).collect();
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for case in cases.iter().filter(|case| case.title.contains(&only)) {
+        let (blocking, warning) = found(case);
+        for (found, expected) in [(&blocking, &case.block), (&warning, &case.warn)] {
+            for code in expected {
+                let score = scores.entry(code.clone()).or_default();
+                score.expected += 1;
+                score.found += usize::from(found.contains(code));
+            }
+            for code in found.difference(expected).filter(|code| !case.maybe.contains(*code)) {
+                scores.entry(code.clone()).or_default().wrong += 1;
+                wrong.push(format!("{}: {code} is found and not expected", case.title));
+            }
+            for code in expected.difference(found) {
+                wrong.push(format!("{}: {code} is expected and not found", case.title));
+            }
+        }
+    }
+    println!("{} cases\ncode  labelled  found  wrong  precision  recall", cases.len());
+    for (code, Score { expected, found, wrong }) in &scores {
+        let share = |part: usize, whole: usize| match whole {
+            0 => "-".to_owned(),
+            _ => format!("{}%", part * 100 / whole),
+        };
+        let (precision, recall) = (share(*found, found + wrong), share(*found, *expected));
+        println!("{code}   {expected:>8}  {found:>5}  {wrong:>5}  {precision:>9}  {recall:>6}");
+    }
+    assert!(wrong.is_empty(), "{} of the labels do not hold:\n{}", wrong.len(), wrong.join("\n"));
+}
