@@ -6,6 +6,7 @@
 //! rather miss a trick than accuse an honest refactor.
 
 mod facts;
+mod suite;
 #[cfg(test)]
 mod tests;
 
@@ -68,7 +69,7 @@ pub struct Outcome {
 type Family = fn(&Input<'_>, &Files<'_>) -> Vec<Hit>;
 
 /// All of them.
-const FAMILIES: &[Family] = &[];
+const FAMILIES: &[Family] = &[suite::inspect];
 
 /// What a detector says.
 struct Hit {

@@ -344,3 +344,6 @@ pub const SEARCH_MATCHES_MAX: usize = 10_000;
 pub const MATCH_CHARS_MAX: usize = 2_000;
 /// Time that `scan --fix` takes before it gives up; then nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
+/// Tests that are gone times tests that are new, compared by their bodies; above it only those with
+/// the same body are found again.
+pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;

@@ -12,6 +12,18 @@ pub(super) struct Files<'t> {
     pub(super) files: Vec<File<'t>>,
 }
 
+impl<'t> Files<'t> {
+    /// The texts before.
+    pub(super) fn before(&self) -> impl Iterator<Item = &Side<'t>> {
+        self.files.iter().filter_map(|file| file.before.as_ref())
+    }
+
+    /// The texts now.
+    pub(super) fn after(&self) -> impl Iterator<Item = &Side<'t>> {
+        self.files.iter().filter_map(|file| file.after.as_ref())
+    }
+}
+
 /// One changed file. A side is missing when there was no text, when its language is not known to
 /// the guard, or when it does not parse; the texts themselves are in the change.
 pub(super) struct File<'t> {
