@@ -69,6 +69,8 @@ pub(super) struct Assertion {
     pub(super) bytes: Range<usize>,
     /// How many values it compares: repetitions over a list times parts of a literal.
     pub(super) weight: usize,
+    /// Whether it is repeated over a list.
+    pub(super) is_repeated: bool,
     /// Whether it is repeated nobody knows how often.
     pub(super) is_open: bool,
     /// Whether it holds whatever the code does.
@@ -98,6 +100,7 @@ impl Assertion {
             shape: shape(&all),
             bytes: node.bytes(),
             weight,
+            is_repeated: false,
             is_open: false,
             is_vacuous: check == Check::Equal && is_self_evident(subject, expected),
         }

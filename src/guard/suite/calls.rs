@@ -92,7 +92,7 @@ pub(super) fn callee(node: Node<'_>) -> Option<(Option<Node<'_>>, Node<'_>)> {
         "field_access" => parts("object", "field"),
         "scoped_identifier" => parts("path", "name"),
         "member_access_expression" => parts("expression", "name"),
-        "generic_function" => callee(node.field("function")?),
+        "generic_function" | "call_expression" => callee(node.field("function")?),
         "identifier"
         | "field_identifier"
         | "type_identifier"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Suite;
-use super::goal::stem;
+use super::goal::{stem, words};
 use super::inventory::{Mark, Test};
 use super::pairs::calls_the_same;
 use super::surplus::Surplus;
@@ -49,11 +49,12 @@ fn is_merged(suite: &Suite<'_>, test: &Test<'_>, merged: &mut BTreeMap<usize, us
         let own = suite.pairs.both.iter().find(|(_, after)| after == number);
         let used = own.map_or(0, |(before, _)| suite.before[*before].rows.count())
             + merged.get(number).copied().unwrap_or(0);
-        let repeats = !is_closed || rows > 1;
+        let repeats = other.repeats() || rows > 1;
         let has_room = !is_closed || used + test.rows.count() <= rows;
         let asserts = |shape: &str| other.assertions.iter().any(|it| it.shape == shape);
         repeats
             && has_room
+            && !other.is_helper
             && !other.marks.iter().any(Mark::is_skip)
             && test.assertions.iter().all(|it| it.is_vacuous || asserts(&it.shape))
             && calls_the_same(test, other)
@@ -75,11 +76,13 @@ fn is_absorbed(suite: &Suite<'_>, test: &Test<'_>, surplus: &mut Surplus) -> boo
 
 /// Whether the user asked for what it tests to go.
 pub(super) fn may_go(suite: &Suite<'_>, test: &Test<'_>) -> bool {
-    let names = [test.name.as_str(), stem(test.path)];
-    let gone: Vec<&str> =
-        suite.deleted.iter().map(String::as_str).filter(|name| suite.goal.speaks_of([*name])).collect();
-    let is_about = suite.goal.speaks_of(names) || test.tokens.iter().any(|it| gone.contains(it));
-    (!gone.is_empty() && is_about) || suite.goal.names(test.simple_name())
+    let gone = suite.deleted.iter().filter(|name| suite.goal.speaks_of(name));
+    let is_about = |gone: &String| {
+        let about = suite.goal.common_words(gone);
+        let is_named = |name: &str| words(name).any(|word| about.contains(&word));
+        is_named(&test.name) || is_named(stem(test.path)) || test.tokens.contains(&gone.as_str())
+    };
+    gone.into_iter().any(is_about) || suite.goal.names(test.simple_name())
 }
 
 fn told(path: &RelPath, tests: &[&Test<'_>], files: &Files<'_>) -> Vec<Hit> {

@@ -150,16 +150,47 @@ pub(super) fn value_count(tokens: Tokens<'_, '_>) -> usize {
     (tokens.iter().filter(|token| is_value(token)).count() - keys).max(1)
 }
 
-/// The form without its literals and variables: what is called and how it is compared.
+/// The form without its literals and variables: what is called and how it is compared. A literal
+/// list, a field and a variable are all one value.
 pub(super) fn shape(tokens: Tokens<'_, '_>) -> String {
     let mut shape: Vec<&str> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let is_called = tokens.get(at + 1) == Some(&"(") || tokens.get(at + 1) == Some(&"!");
         let is_free = is_value(token) || (is_name(token) && !is_called);
         shape.push(if is_free { "_" } else { token });
+        while fold(&mut shape) {}
     }
-    shape.dedup();
     shape.join(" ")
+}
+
+/// Makes one value of what ends a form, if it is one.
+fn fold(shape: &mut Vec<&str>) -> bool {
+    match shape.as_slice() {
+        [.., "_", "." | "::", "_"] | [.., "_", "_", "_"] => shape.truncate(shape.len() - 2),
+        [.., before, "-" | "&" | "*", "_"] if *before != "_" && *before != ")" => {
+            shape.truncate(shape.len() - 2);
+            shape.push("_");
+        }
+        [.., close @ ("]" | "}" | ")")] => {
+            let open = match *close {
+                "]" => "[",
+                "}" => "{",
+                _ => "(",
+            };
+            let inner = shape[..shape.len() - 1].iter().rposition(|it| *it == open);
+            let Some(start) = inner else { return false };
+            let is_plain = |it: &&str| matches!(*it, "_" | "," | ":");
+            let before = start.checked_sub(1).map(|at| shape[at]);
+            let is_call = before.is_some_and(|it| is_name(it) && it != "_" || it == ")" || it == "!");
+            if is_call || !shape[start + 1..shape.len() - 1].iter().all(is_plain) {
+                return false;
+            }
+            shape.truncate(start);
+            shape.push("_");
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// The text inside the quotes of a string literal.

@@ -102,6 +102,12 @@ impl Test<'_> {
         self.tokens.iter().filter(|token| runs.contains(*token)).count()
     }
 
+    /// Whether it does the same with several values.
+    pub(super) fn repeats(&self) -> bool {
+        let is_own = self.rows.is_open || self.rows.count() > 1;
+        is_own || self.assertions.iter().any(|assertion| assertion.is_repeated)
+    }
+
     /// The names that are called in it.
     pub(super) fn callees(&self) -> BTreeSet<&str> {
         let called = self.tokens.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
@@ -219,6 +225,7 @@ impl<'t> Reader<'_, 't> {
             let rows = rows::around(node, body, self.side.root);
             found.extend(own.into_iter().map(|own| Assertion {
                 weight: own.weight * rows.count(),
+                is_repeated: rows.is_open || rows.count() > 1,
                 is_open: rows.is_open,
                 ..own
             }));

@@ -30,13 +30,13 @@ impl Pairs {
             .collect();
         let mut pairing =
             Pairing { of_before: vec![None; before.len()], is_taken: vec![false; after.len()] };
-        let mut by_name: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+        let mut by_name: BTreeMap<(&str, &str, bool), Vec<usize>> = BTreeMap::new();
         for (number, test) in after.iter().enumerate().rev() {
-            by_name.entry((test.path.as_str(), &test.name)).or_default().push(number);
+            by_name.entry((test.path.as_str(), &test.name, test.is_helper)).or_default().push(number);
         }
         for (number, test) in before.iter().enumerate() {
             let path = moved.get(test.path.as_str()).copied().unwrap_or(test.path.as_str());
-            if let Some(found) = by_name.get_mut(&(path, test.name.as_str())).and_then(Vec::pop) {
+            if let Some(found) = by_name.get_mut(&(path, test.name.as_str(), test.is_helper)).and_then(Vec::pop) {
                 pairing.take(number, found);
             }
         }
@@ -72,7 +72,7 @@ impl Pairing {
                 let share = similarity(&a.tokens, &b.tokens);
                 let is_named = a.simple_name() == b.simple_name();
                 let needed = if is_named { SIMILAR_NAMED_SHARE_MIN } else { SIMILAR_SHARE_MIN };
-                if share >= needed && !b.tokens.is_empty() {
+                if share >= needed && !b.tokens.is_empty() && a.is_helper == b.is_helper {
                     alike.push((share + if is_named { 1.0 } else { 0.0 }, *one, *two));
                 }
             }

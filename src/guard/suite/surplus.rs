@@ -67,7 +67,11 @@ impl Surplus {
                 if needed == 0 {
                     return 0;
                 }
-                if Some(entry.owner) == owner || !is_same(entry) {
+                let other = &suite.after[entry.owner];
+                // Whole tests that became rows of another one are counted by their number.
+                let is_row = owner.is_none() && other.repeats();
+                let is_foreign = other.is_helper != test.is_helper;
+                if Some(entry.owner) == owner || is_row || is_foreign || !is_same(entry) {
                     continue;
                 }
                 if entry.is_open {
