@@ -64,7 +64,8 @@ fn change(section: &str) -> Change {
     Change { path, old_path, before, after }
 }
 
-fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>) {
+/// The codes that block, those that warn, and everything that is said.
+fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>, String) {
     let input = Input { changes: &case.changes, goal: &case.goal, known: &[] };
     let outcome = inspect(&input);
     assert_eq!(outcome.gaps, [], "{}", case.title);
@@ -72,7 +73,9 @@ fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>) {
         let own = outcome.findings.iter().filter(|finding| finding.severity == severity);
         own.map(|finding| finding.code.clone()).collect()
     };
-    (codes(Severity::Error), codes(Severity::Warning))
+    let line = |finding: &Finding| format!("\n    {} {}", finding.code, finding.message);
+    let said = outcome.findings.iter().map(line).collect();
+    (codes(Severity::Error), codes(Severity::Warning), said)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -99,7 +102,7 @@ fn the_corpus_is_judged_as_it_is_labelled() {
     let mut scores: BTreeMap<String, Score> = BTreeMap::new();
     let mut wrong = Vec::new();
     for case in cases.iter().filter(|case| case.title.contains(&only)) {
-        let (blocking, warning) = found(case);
+        let (blocking, warning, said) = found(case);
         for (found, expected) in [(&blocking, &case.block), (&warning, &case.warn)] {
             for code in expected {
                 let score = scores.entry(code.clone()).or_default();
@@ -108,10 +111,10 @@ fn the_corpus_is_judged_as_it_is_labelled() {
             }
             for code in found.difference(expected).filter(|code| !case.maybe.contains(*code)) {
                 scores.entry(code.clone()).or_default().wrong += 1;
-                wrong.push(format!("{}: {code} is found and not expected", case.title));
+                wrong.push(format!("{}: {code} is found and not expected{said}", case.title));
             }
             for code in expected.difference(found) {
-                wrong.push(format!("{}: {code} is expected and not found", case.title));
+                wrong.push(format!("{}: {code} is expected and not found{said}", case.title));
             }
         }
     }

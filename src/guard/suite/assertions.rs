@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::calls::{Call, callee};
 use super::expression::{
-    Relation, Tokens, bare, comparison, is_literal, is_nothing, is_truth, joined, number, shape,
+    Relation, Tokens, bare, comparison, is_literal, is_name, is_nothing, is_truth, joined, number, shape,
     split, value_count,
 };
 use super::words::{Word, is_wildcard, meaning};
@@ -359,6 +359,9 @@ fn of_call(
     if is_fluent(root, &path) && path.len() > 1 {
         return chained(call.node, call.name, &call.arguments(), call.generics);
     }
+    if path.len() == 1 && is_helper(call.name) {
+        return custom(call, is_helper);
+    }
     let mut arguments = call.arguments();
     let lower = call.name.to_lowercase();
     let is_assert = lower.starts_with("assert")
@@ -429,6 +432,11 @@ fn direct(
 ) -> Vec<Assertion> {
     let first = arguments.first().copied().unwrap_or_default();
     let second = arguments.get(1).copied().unwrap_or_default();
+    let lower = call.name.to_lowercase();
+    if let Some(mock) = call.receiver.filter(|_| lower.contains("called") || lower.contains("awaited")) {
+        let expected = arguments.join(&",");
+        return vec![valued(call.node, word, is_contrary, &tokens(mock), &expected)];
+    }
     match word {
         Word::True => of_condition(call.node, first, is_contrary),
         Word::False => of_condition(call.node, first, !is_contrary),
@@ -439,6 +447,11 @@ fn direct(
                 _ => expects_first,
             };
             let (subject, expected) = if is_swapped { (second, first) } else { (first, second) };
+            if let [truth] = expected
+                && let Some(truth) = is_truth(truth).filter(|_| !is_literal(subject))
+            {
+                return of_condition(call.node, subject, is_contrary == truth);
+            }
             let assertion = valued(call.node, word, is_contrary, subject, expected);
             vec![with_tolerance(assertion, call, word, arguments)]
         }
@@ -505,8 +518,14 @@ fn of_matcher(call: &Call<'_>, arguments: &[Tokens<'_, '_>]) -> Vec<Assertion> {
             "is" | "Is" | "Has" | "Does" | "Matchers" | "CoreMatchers" | "Throws"
                 if *name != "Throws" => {}
             "not" | "Not" | "No" => is_contrary = !is_contrary,
-            "InstanceOf" | "TypeOf" if matcher.first() == Some(&"Throws") => {
-                found = Some((Word::Raises, at));
+            "Throws" => {
+                let class: Vec<&str> = matcher[at + 1..]
+                    .iter()
+                    .copied()
+                    .filter(|it| is_name(it) && !matches!(*it, "TypeOf" | "InstanceOf" | "Exception" | "With"))
+                    .take(1)
+                    .collect();
+                return vec![Assertion::new(call.node, Check::Raises, subject, &class)];
             }
             _ => {
                 found = found.or_else(|| {

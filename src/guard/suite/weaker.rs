@@ -40,6 +40,8 @@ struct Differences<'a> {
     gone: Vec<(&'a Assertion, usize)>,
     /// How much is asserted in addition; `None`: nobody knows.
     added: Option<usize>,
+    /// Whether fewer sets of values mean that less is asserted.
+    has_fewer_rows: bool,
 }
 
 impl<'a> Differences<'a> {
@@ -47,23 +49,29 @@ impl<'a> Differences<'a> {
         let mut gone: Vec<&Assertion> = distinct(before);
         let mut new: Vec<&Assertion> = distinct(after);
         let mut lost = Vec::new();
+        let mut has_fewer_rows = false;
+        let (rows_before, rows_after) = (before.rows.count(), after.rows.count());
         gone.retain(|one| {
             let Some(at) = new.iter().position(|two| two.text == one.text) else { return true };
             let two = new.remove(at);
+            has_fewer_rows |= two.weight * rows_after < one.weight * rows_before;
             if two.weight < one.weight && !two.is_open && !one.is_open {
                 lost.push((*one, one.weight - two.weight));
             }
             false
         });
-        let mut found = Self { edited: Vec::new(), gone: lost, added: Some(0) };
+        let mut found = Self { edited: Vec::new(), gone: lost, added: Some(0), has_fewer_rows };
         found.pair(&mut gone, &mut new);
-        found.gone.extend(gone.into_iter().map(|one| (one, one.weight)));
+        found.gone.extend(gone.into_iter().map(|one| (one, one.weight * rows_before)));
+        let now = |two: &Assertion| weight(two, suite).map(|weight| weight * rows_after);
         for (one, two) in &found.edited {
-            let more = weight(two, suite).map(|weight| weight.saturating_sub(one.weight));
+            let was = one.weight * rows_before;
+            let more = now(two).map(|now| now.saturating_sub(was));
+            found.has_fewer_rows |= now(two).is_some_and(|now| now < was);
             found.added = found.added.zip(more).map(|(sum, more)| sum + more);
         }
         for two in new {
-            found.added = found.added.zip(weight(two, suite)).map(|(sum, more)| sum + more);
+            found.added = found.added.zip(now(two)).map(|(sum, more)| sum + more);
         }
         if after.rows.is_open && !before.rows.is_open {
             found.added = None;
@@ -158,7 +166,11 @@ fn fewer(
         room = room.saturating_sub(*weight);
         missing += surplus.take(suite, before, assertion, (Some(number), needed));
     }
-    let rows = lost_rows(suite, (before, after, number), room, surplus);
+    let rows = if differences.has_fewer_rows {
+        lost_rows(suite, (before, after, number), room, surplus)
+    } else {
+        0
+    };
     let is_empty = after.assertions.iter().all(|it| it.is_vacuous);
     let message = if missing == 0 && rows == 0 {
         return None;
