@@ -57,9 +57,9 @@ impl Check {
 pub(super) struct Assertion {
     pub(super) check: Check,
     /// What is asserted about, as tokens.
-    pub(super) subject: String,
+    pub(super) subject: Vec<String>,
     /// What it is compared with; the class and message of an exception. May be empty.
-    pub(super) expected: String,
+    pub(super) expected: Vec<String>,
     /// How far a value may be away.
     pub(super) tolerance: Option<f64>,
     /// The whole, as tokens.
@@ -93,8 +93,8 @@ impl Assertion {
         };
         Self {
             check,
-            subject: joined(subject),
-            expected: joined(expected),
+            subject: owned(subject),
+            expected: owned(expected),
             tolerance: None,
             text: joined(&all),
             shape: shape(&all),
@@ -113,6 +113,10 @@ impl Assertion {
     fn within(self, tolerance: Option<f64>) -> Self {
         Self { check: Check::Close, tolerance, is_vacuous: false, ..self }
     }
+}
+
+fn owned(tokens: Tokens<'_, '_>) -> Vec<String> {
+    tokens.iter().map(|token| (*token).to_owned()).collect()
 }
 
 /// Whether a literal is a collection.

@@ -97,10 +97,10 @@ pub(super) fn comparison<'a, 't>(
 /// Whether the value stands in the code: a number, a string, a word such as `null`, or a
 /// collection of such values.
 pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
-    !tokens.is_empty()
-        && tokens.iter().all(|token| {
-            is_value(token) || matches!(*token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":")
-        })
+    let is_mark = |token: &str| matches!(token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":");
+    let is_key = |at: usize| is_name(tokens[at]) && tokens.get(at + 1) == Some(&":");
+    let is_part = |at: usize| is_value(tokens[at]) || is_mark(tokens[at]) || is_key(at);
+    (0..tokens.len()).all(is_part)
         && tokens.iter().any(|token| is_value(token) || matches!(*token, "[" | "{" | "("))
 }
 

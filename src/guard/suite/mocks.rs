@@ -15,6 +15,8 @@ use crate::scan::syntax::{Language, Node};
 struct Replaced<'t> {
     /// The last name of it: a function, class or module.
     name: String,
+    /// What it must be called on to be this one; `None`: on anything.
+    owner: Option<String>,
     node: Node<'t>,
     /// Whether it is what the file as a whole tests.
     is_subject: bool,
@@ -55,7 +57,12 @@ fn is_called_beside<'t>(found: &Replaced<'t>, side: &Side<'t>) -> bool {
     let scope = around.or_else(|| side.function_at(found.node).map(|it| it.body));
     let scope = scope.or_else(|| callback(found.node));
     let tokens = scope.map(tokens).unwrap_or_default();
-    tokens.windows(3).any(|three| three[1] == found.name && three[2] == "(" && three[0] != "def")
+    let is_on_owner = |at: usize| {
+        let Some(owner) = &found.owner else { return true };
+        at > 1 && tokens[at - 2] == owner && tokens[at - 1] == "."
+    };
+    let is_call = |at: usize| tokens[at] == found.name && tokens[at + 1] == "(" && is_on_owner(at);
+    (1..tokens.len().saturating_sub(1)).any(|at| is_call(at) && tokens[at - 1] != "def")
 }
 
 /// The callback that a test of JavaScript is.
@@ -90,7 +97,7 @@ fn of_python<'t>(call: &Call<'t>) -> Option<Replaced<'t>> {
     let target = arguments.iter().take(2).filter(|it| it.len() == 1).map(|it| it[0]);
     let target = target.filter(|it| it.starts_with(['"', '\''])).last()?;
     let name = unquoted(target).rsplit('.').next().unwrap_or_default().to_owned();
-    is_name(&name).then_some(Replaced { name, node: call.node, is_subject: false })
+    is_name(&name).then_some(Replaced { name, node: call.node, owner: None, is_subject: false })
 }
 
 /// `jest.mock("./orders")` in `orders.test.ts`, `jest.spyOn(orders, "total")` with a result.
@@ -103,13 +110,14 @@ fn of_javascript<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
             let name = module.rsplit('/').next()?.split('.').next()?.to_owned();
             let is_partial = call.node.text().contains("Actual");
             let is_subject = name == stem(side.path) && module.starts_with('.') && !is_partial;
-            is_subject.then_some(Replaced { name, node: call.node, is_subject })
+            is_subject.then_some(Replaced { name, node: call.node, owner: None, is_subject })
         }
         ["jest" | "vi", "spyOn"] => {
             let name = unquoted(arguments.get(1)?.first()?).to_owned();
             let whole = call.node.parent()?.parent()?;
             let is_replaced = whole.text().contains(".mock");
-            is_replaced.then_some(Replaced { name, node: call.node, is_subject: false })
+            let owner = arguments.first()?.last().map(|it| (*it).to_owned());
+            is_replaced.then_some(Replaced { name, node: call.node, owner, is_subject: false })
         }
         _ => None,
     }
@@ -127,7 +135,7 @@ fn of_java<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
     let name = subject(side)?;
     let arguments = call.arguments();
     let is_mock = call.name == "mock" && arguments.first()?.first() == Some(&name.as_str());
-    is_mock.then_some(Replaced { name, node: call.node, is_subject: true })
+    is_mock.then_some(Replaced { name, node: call.node, owner: None, is_subject: true })
 }
 
 /// `new Mock<OrderService>()` and `Substitute.For<OrderService>()` in `OrderServiceTests`.
@@ -135,7 +143,7 @@ fn of_csharp<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
     let name = subject(side)?;
     let is_mock = matches!(call.name, "Mock" | "For" | "ForPartsOf" | "Of" | "A" | "Fake")
         && call.generics == Some(name.as_str());
-    is_mock.then_some(Replaced { name, node: call.node, is_subject: true })
+    is_mock.then_some(Replaced { name, node: call.node, owner: None, is_subject: true })
 }
 
 /// `@Mock OrderService service;` in `OrderServiceTest`.
@@ -151,5 +159,5 @@ fn fields<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
         });
         is_marked && field.field("type").is_some_and(|it| it.text() == name)
     });
-    mocked.map(|node| Replaced { name: name.clone(), node, is_subject: true }).collect()
+    mocked.map(|node| Replaced { name: name.clone(), node, owner: None, is_subject: true }).collect()
 }

@@ -44,7 +44,7 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
 }
 
 fn is_about_equality(assertion: &Assertion, test: &Test<'_>) -> bool {
-    let subject: Vec<&str> = assertion.subject.split(' ').collect();
+    let subject: Vec<&str> = assertion.subject.iter().map(String::as_str).collect();
     assertion.check == Check::Equal
         && !is_literal(&subject)
         && words(&test.name).any(|word| REFLEXIVE.contains(&word.as_str()))
@@ -52,11 +52,12 @@ fn is_about_equality(assertion: &Assertion, test: &Test<'_>) -> bool {
 
 /// Whether the result of a mock is compared with the result that the test gave it.
 fn is_mock_itself(assertion: &Assertion, test: &Test<'_>) -> bool {
-    let subject: Vec<&str> = assertion.subject.split(' ').filter(|it| *it != "await").collect();
+    let subject = assertion.subject.iter().map(String::as_str).filter(|it| *it != "await");
+    let subject: Vec<&str> = subject.collect();
     let Some(open) = subject.iter().position(|it| *it == "(") else { return false };
     let callee = &subject[..open];
-    let expected: Vec<&str> = assertion.expected.split(' ').collect();
-    if assertion.check != Check::Equal || callee.is_empty() || assertion.expected.is_empty() {
+    let expected: Vec<&str> = assertion.expected.iter().map(String::as_str).collect();
+    if assertion.check != Check::Equal || callee.is_empty() || expected.is_empty() {
         return false;
     }
     let given = |rest: &[&str]| {

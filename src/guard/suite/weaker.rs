@@ -6,7 +6,7 @@ use super::deletions::may_go;
 use super::expression::{Tokens, is_literal, unquoted};
 use super::inventory::{Mark, Test};
 use super::surplus::Surplus;
-use super::words::is_base_error;
+use super::words::{is_base_error, is_wildcard};
 use super::{Suite, hit};
 use crate::base::finding::Severity;
 use crate::guard::{Change, Hit, Input};
@@ -101,8 +101,7 @@ impl<'a> Differences<'a> {
 
 /// How likely two assertions are about the same: 4 surely, 1 not at all.
 fn likeness(one: &Assertion, two: &Assertion) -> u8 {
-    let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
-    let (subject, other) = (words(&one.subject), words(&two.subject));
+    let (subject, other) = (&one.subject, &two.subject);
     let holds = |whole: &[String], part: &[String]| {
         !part.is_empty() && whole.windows(part.len()).any(|window| window == part)
     };
@@ -111,8 +110,8 @@ fn likeness(one: &Assertion, two: &Assertion) -> u8 {
     {
         4
     } else if one.check == Check::Raises && two.check == Check::Raises
-        || holds(&subject, &other)
-        || holds(&other, &subject)
+        || holds(subject, other)
+        || holds(other, subject)
     {
         3
     } else if subject.first() == other.first() && !one.subject.is_empty() {
@@ -241,18 +240,17 @@ fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
             new > old * 1.000_001
         }
         (Check::Equal, Check::Close) => {
-            let is_fraction = one.expected.contains('.') || two.expected.contains('.');
+            let is_fraction = [one, two].iter().any(|it| it.expected.concat().contains('.'));
             !(is_fraction && two.tolerance.is_none_or(|it| it <= 0.005))
         }
         (Check::Equal, Check::Falsy) => !is_hollow(&one.expected),
-        (Check::Equal, Check::Truthy) if one.expected == "nothing" => true,
-        (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
+                (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
     }
 }
 
 /// Whether an expected value is an empty one, which counts as false as well.
-fn is_hollow(expected: &str) -> bool {
-    let plain: String = expected.split(' ').collect();
+fn is_hollow(expected: &[String]) -> bool {
+    let plain = expected.concat();
     matches!(
         plain.as_str(),
         "0" | "[]"
@@ -277,12 +275,11 @@ fn is_hollow(expected: &str) -> bool {
 
 /// Whether a more general exception is accepted, or its message does not count any more.
 fn is_broader(one: &Assertion, two: &Assertion) -> bool {
-    let parts = |text: &str| -> (String, bool) {
-        let (class, message) = text.split_once("matching").unwrap_or((text, ""));
-        let class = class.replace([' ', '.'], "");
-        let is_message = !message.trim().is_empty()
-            && !super::words::is_wildcard(message.split(' ').next_back().unwrap_or_default());
-        (class, is_message)
+    let parts = |tokens: &[String]| -> (String, bool) {
+        let mut halves = tokens.split(|token| token == "matching");
+        let class = halves.next().unwrap_or_default().concat().replace('.', "");
+        let message = halves.next().unwrap_or_default();
+        (class, message.last().is_some_and(|message| !is_wildcard(message)))
     };
     let ((old, had_message), (new, has_message)) = (parts(&one.expected), parts(&two.expected));
     let is_base = |class: &str| class.is_empty() || is_base_error(class);
@@ -297,12 +294,16 @@ fn edited(
     differences: &Differences<'_>,
 ) -> Option<Hit> {
     let is_edit = |(one, two): &&(&Assertion, &Assertion)| {
-        let is_value = |text: &str| is_literal(&text.split(' ').collect::<Vec<_>>());
+        let is_value = |tokens: &[String]| is_literal(&borrowed(tokens));
+        let is_wished = || {
+            let value = two.expected.iter().map(|token| unquoted(token)).collect::<String>();
+            !value.is_empty() && input.goal.contains(&value)
+        };
         one.check == two.check
             && one.subject == two.subject
             && one.expected != two.expected
             && (is_value(&one.expected) || is_value(&two.expected))
-            && !input.goal.contains(unquoted(&two.expected))
+            && !is_wished()
     };
     let edits: Vec<_> = differences.edited.iter().filter(is_edit).collect();
     let (one, two) = edits.first()?;
@@ -310,17 +311,25 @@ fn edited(
         let mut old = before.tokens.clone();
         let mut new = after.tokens.clone();
         for (one, two) in &edits {
-            take_out(&mut old, &one.expected.split(' ').collect::<Vec<_>>());
-            take_out(&mut new, &two.expected.split(' ').collect::<Vec<_>>());
+            take_out(&mut old, &borrowed(&one.expected));
+            take_out(&mut new, &borrowed(&two.expected));
         }
+        old.sort_unstable();
+        new.sort_unstable();
         old == new
     };
     let message = format!(
         "test `{}` expects `{}` instead of `{}`, and the code changed as well; say which of them was wrong",
-        after.name, two.expected, one.expected
+        after.name,
+        two.expected.concat(),
+        one.expected.concat()
     );
     only_values
         .then(|| Hit { bytes: two.bytes.clone(), ..hit("G05", Severity::Warning, after, &message) })
+}
+
+fn borrowed(tokens: &[String]) -> Vec<&str> {
+    tokens.iter().map(String::as_str).collect()
 }
 
 /// Takes the first occurrence of some tokens out of others.
