@@ -112,6 +112,12 @@ pub fn inspect(input: &Input<'_>) -> Outcome {
     Outcome { findings, gaps }
 }
 
+/// Whether a file is code that the guard reads; of any other only some files mean something to it.
+#[must_use]
+pub fn reads(path: &RelPath) -> bool {
+    Language::of(path).is_some_and(facts::is_known)
+}
+
 /// The tree of a text in one of the languages that the guard knows.
 fn parse(path: &RelPath, text: Option<&str>, gaps: &mut Vec<(RelPath, Gap)>) -> Option<Tree> {
     let language = Language::of(path).filter(|language| facts::is_known(*language))?;

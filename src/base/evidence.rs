@@ -13,6 +13,8 @@ pub enum SensorKind {
     Scan,
     /// A command of the project.
     Check,
+    /// The guard over what changed.
+    Guard,
 }
 
 impl SensorKind {
@@ -23,6 +25,7 @@ impl SensorKind {
             Self::Lsp => "lsp",
             Self::Scan => "scan",
             Self::Check => "check",
+            Self::Guard => "guard",
         }
     }
 }

@@ -347,3 +347,7 @@ pub const FIX_SECS_MAX: u64 = 600;
 /// Tests that are gone times tests that are new, compared by their bodies; above it only those with
 /// the same body are found again.
 pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
+/// Size of the file of findings that the user allowed.
+pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
+/// Longest reason for which a finding is allowed.
+pub const WAIVER_REASON_CHARS_MAX: usize = 500;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::calls::{Call, callee};
 use super::expression::{
-    Relation, Tokens, bare, comparison, is_literal, is_name, is_nothing, is_truth, joined, number, shape,
-    split, value_count,
+    Relation, Tokens, bare, comparison, is_literal, is_name, is_nothing, is_truth, joined, number,
+    shape, split, value_count,
 };
 use super::words::{Word, is_wildcard, meaning};
 use crate::guard::facts::tokens;
@@ -437,7 +437,9 @@ fn direct(
     let first = arguments.first().copied().unwrap_or_default();
     let second = arguments.get(1).copied().unwrap_or_default();
     let lower = call.name.to_lowercase();
-    if let Some(mock) = call.receiver.filter(|_| lower.contains("called") || lower.contains("awaited")) {
+    if let Some(mock) =
+        call.receiver.filter(|_| lower.contains("called") || lower.contains("awaited"))
+    {
         let expected = arguments.join(&",");
         return vec![valued(call.node, word, is_contrary, &tokens(mock), &expected)];
     }
@@ -526,7 +528,10 @@ fn of_matcher(call: &Call<'_>, arguments: &[Tokens<'_, '_>]) -> Vec<Assertion> {
                 let class: Vec<&str> = matcher[at + 1..]
                     .iter()
                     .copied()
-                    .filter(|it| is_name(it) && !matches!(*it, "TypeOf" | "InstanceOf" | "Exception" | "With"))
+                    .filter(|it| {
+                        is_name(it)
+                            && !matches!(*it, "TypeOf" | "InstanceOf" | "Exception" | "With")
+                    })
                     .take(1)
                     .collect();
                 return vec![Assertion::new(call.node, Check::Raises, subject, &class)];

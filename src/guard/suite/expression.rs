@@ -97,7 +97,8 @@ pub(super) fn comparison<'a, 't>(
 /// Whether the value stands in the code: a number, a string, a word such as `null`, or a
 /// collection of such values.
 pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
-    let is_mark = |token: &str| matches!(token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":");
+    let is_mark =
+        |token: &str| matches!(token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":");
     let is_key = |at: usize| is_name(tokens[at]) && tokens.get(at + 1) == Some(&":");
     let is_part = |at: usize| is_value(tokens[at]) || is_mark(tokens[at]) || is_key(at);
     (0..tokens.len()).all(is_part)
@@ -181,7 +182,8 @@ fn fold(shape: &mut Vec<&str>) -> bool {
             let Some(start) = inner else { return false };
             let is_plain = |it: &&str| matches!(*it, "_" | "," | ":");
             let before = start.checked_sub(1).map(|at| shape[at]);
-            let is_call = before.is_some_and(|it| is_name(it) && it != "_" || it == ")" || it == "!");
+            let is_call =
+                before.is_some_and(|it| is_name(it) && it != "_" || it == ")" || it == "!");
             if is_call || !shape[start + 1..shape.len() - 1].iter().all(is_plain) {
                 return false;
             }

@@ -159,5 +159,7 @@ fn fields<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
         });
         is_marked && field.field("type").is_some_and(|it| it.text() == name)
     });
-    mocked.map(|node| Replaced { name: name.clone(), node, owner: None, is_subject: true }).collect()
+    mocked
+        .map(|node| Replaced { name: name.clone(), node, owner: None, is_subject: true })
+        .collect()
 }

@@ -18,8 +18,6 @@ pub(super) struct Pairs {
     pub(super) both: Vec<(usize, usize)>,
     /// Only before.
     pub(super) gone: Vec<usize>,
-    /// Only now.
-    pub(super) new: Vec<usize>,
 }
 
 impl Pairs {
@@ -32,11 +30,16 @@ impl Pairs {
             Pairing { of_before: vec![None; before.len()], is_taken: vec![false; after.len()] };
         let mut by_name: BTreeMap<(&str, &str, bool), Vec<usize>> = BTreeMap::new();
         for (number, test) in after.iter().enumerate().rev() {
-            by_name.entry((test.path.as_str(), &test.name, test.is_helper)).or_default().push(number);
+            by_name
+                .entry((test.path.as_str(), &test.name, test.is_helper))
+                .or_default()
+                .push(number);
         }
         for (number, test) in before.iter().enumerate() {
             let path = moved.get(test.path.as_str()).copied().unwrap_or(test.path.as_str());
-            if let Some(found) = by_name.get_mut(&(path, test.name.as_str(), test.is_helper)).and_then(Vec::pop) {
+            if let Some(found) =
+                by_name.get_mut(&(path, test.name.as_str(), test.is_helper)).and_then(Vec::pop)
+            {
                 pairing.take(number, found);
             }
         }
@@ -111,8 +114,8 @@ impl Pairing {
         let numbered = self.of_before.iter().enumerate();
         let both = numbered.clone().filter_map(|(one, two)| Some((one, (*two)?))).collect();
         let gone = numbered.filter_map(|(one, two)| two.is_none().then_some(one)).collect();
-        let new = (0..self.is_taken.len()).filter(|it| !self.is_taken[*it]).collect();
-        Pairs { both, gone, new }
+
+        Pairs { both, gone }
     }
 }
 

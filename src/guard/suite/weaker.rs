@@ -244,7 +244,7 @@ fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
             !(is_fraction && two.tolerance.is_none_or(|it| it <= 0.005))
         }
         (Check::Equal, Check::Falsy) => !is_hollow(&one.expected),
-                (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
+        (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
     }
 }
 
