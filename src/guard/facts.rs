@@ -42,6 +42,8 @@ pub(super) struct Side<'t> {
     pub(super) is_test: bool,
     /// Every function and method with a body, in the order of the text; those inside others, too.
     pub(super) functions: Vec<Function<'t>>,
+    /// Whether the parser made nothing of a part of it.
+    pub(super) has_error: bool,
     /// Every comment, in the order of the text.
     pub(super) comments: Vec<Node<'t>>,
     /// Byte ranges of code that is compiled for tests only, in files that hold other code as well.
@@ -152,6 +154,7 @@ impl<'t> Side<'t> {
             root,
             is_test: is_test_path(path, language),
             functions: Vec::new(),
+            has_error: false,
             comments: Vec::new(),
             test_parts: Vec::new(),
         };
@@ -161,6 +164,7 @@ impl<'t> Side<'t> {
             } else if language == Language::Rust && is_test_only(node) {
                 side.test_parts.push(node.bytes());
             }
+            side.has_error |= node.is_error();
             side.functions.extend(function(node));
             true
         });

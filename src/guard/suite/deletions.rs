@@ -20,7 +20,7 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
         let is_idle = !test.has_body || test.marks.iter().any(Mark::is_skip);
-        if is_idle || test.is_helper || is_repeated(suite, *number) {
+        if is_idle || test.is_helper || is_repeated(suite, *number) || is_unread(test, files) {
             continue;
         }
         let is_kept = is_merged(suite, test, &mut merged) || is_absorbed(suite, test, surplus);
@@ -29,6 +29,17 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
         }
     }
     by_file.into_iter().flat_map(|(path, tests)| told(path, &tests, files)).collect()
+}
+
+/// Whether nobody knows what became of a test: its file does not parse, or not where it stands. The
+/// test then is no deleted one, and the gap or the error says what is wrong.
+fn is_unread(test: &Test<'_>, files: &Files<'_>) -> bool {
+    let file = files.files.iter().find(|file| file.change.path_before() == test.path);
+    let Some(text) = file.and_then(|file| file.change.after.as_deref()) else { return false };
+    match file.and_then(|file| file.after.as_ref()) {
+        Some(side) => side.has_error && text.contains(test.simple_name()),
+        None => file.is_some_and(|file| crate::guard::reads(&file.change.path)),
+    }
 }
 
 /// Whether the same test stood twice and is there once.

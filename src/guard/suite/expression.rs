@@ -210,6 +210,12 @@ pub(super) fn number(tokens: Tokens<'_, '_>) -> Option<f64> {
     digits.parse().ok()
 }
 
+/// Whether the tokens are the size of something, which is never negative.
+pub(super) fn is_size(tokens: Tokens<'_, '_>) -> bool {
+    matches!(tokens, ["len", "(", ..] | [.., ".", "length" | "Length" | "Count" | "size"])
+        || matches!(tokens, [.., ".", "len" | "size" | "length" | "Count", "(", ")"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

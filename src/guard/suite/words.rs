@@ -45,6 +45,7 @@ const EQUAL: &[&str] = &[
     "same",
     "sameas",
     "tobe",
+    "shouldbe",
     "be",
     "listequal",
     "dictequal",

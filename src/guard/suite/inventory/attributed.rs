@@ -2,16 +2,51 @@
 //! assert.
 
 use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
-use crate::guard::facts::{Side, attributes, normal};
-use crate::guard::suite::assertions::Assertion;
-use crate::guard::suite::assertions::expected_error;
+use crate::guard::facts::{Side, attributes, normal, tokens};
+use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
 use crate::scan::syntax::{Language, Node};
 
 pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     let functions = side.functions.iter().filter_map(|function| {
         matches!(function.node.kind(), "function_item" | "method_declaration").then_some(function)
     });
-    functions.filter_map(|function| test(function.node, function.body, side)).collect()
+    let plain = functions.filter_map(|function| test(function.node, function.body, side));
+    plain.chain(in_macros(side)).collect()
+}
+
+/// Tests of Rust inside a macro such as `proptest!`, which is not parsed: they are there, and what
+/// they assert is not known.
+fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+    let mut found = Vec::new();
+    if side.language != Language::Rust {
+        return found;
+    }
+    side.root.walk(&mut |node| {
+        if node.kind() == "macro_invocation" {
+            let tokens = tokens(node);
+            let is_test = |at: usize| tokens[..at].ends_with(&["#", "[", "test", "]"]);
+            let names =
+                tokens.windows(2).enumerate().filter(|(at, two)| two[0] == "fn" && is_test(*at));
+            let around: Vec<String> = modules(node);
+            found.extend(names.map(|(_, two)| {
+                let name = qualified(&[around.as_slice(), &[two[1].to_owned()]].concat());
+                let (body, rows) = (Some(node), Rows { is_open: true, ..Rows::default() });
+                let assertions = vec![unknown(node)];
+                Found { name, node, body, marks: Vec::new(), rows, assertions }
+            }));
+        }
+        node.kind() != "macro_invocation"
+    });
+    found
+}
+
+/// The modules around a node, the outermost first.
+fn modules(node: Node<'_>) -> Vec<String> {
+    let around = node.ancestors().filter(|it| it.kind() == "mod_item");
+    let mut names: Vec<String> =
+        around.filter_map(|it| Some(it.field("name")?.text().to_owned())).collect();
+    names.reverse();
+    names
 }
 
 /// An attribute by its last name, with its arguments as text without white space.
