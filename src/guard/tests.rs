@@ -51,7 +51,7 @@ fn change(section: &str) -> Change {
     let side = |mark: char| -> String {
         let own = |line: &&str| line.is_empty() || line.starts_with([' ', mark]);
         let lines = body.trim_end_matches('\n').lines().filter(own);
-        lines.map(|line| format!("{}\n", line.get(1..).unwrap_or_default())).collect()
+        lines.flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect()
     };
     let (before, after) = (Some(side('-')), Some(side('+')));
     let (old_path, path, before, after) = match words.as_slice() {
@@ -95,6 +95,7 @@ struct Score {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is for people who run this test")]
 fn the_corpus_is_judged_as_it_is_labelled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard");
     let only = std::env::var("GUARD_ONLY").unwrap_or_default();

@@ -9,6 +9,7 @@ mod docs;
 mod doctor;
 mod fake_server;
 mod faults;
+mod guard;
 mod hooks;
 mod loops;
 mod mcp;

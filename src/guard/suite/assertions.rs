@@ -189,10 +189,12 @@ fn valued(
     expected: Tokens<'_, '_>,
 ) -> Assertion {
     let check = match (word, is_contrary) {
-        (Word::Equal | Word::Snapshot, true) | (Word::Truthy | Word::True, false) => Check::Truthy,
-        (Word::Nothing | Word::Falsy | Word::False | Word::Raises, true) => Check::Truthy,
-        (Word::Equal, false) => Check::Equal,
-        (Word::Nothing, false) => Check::Equal,
+        (Word::Truthy | Word::True, false)
+        | (
+            Word::Equal | Word::Snapshot | Word::Nothing | Word::Falsy | Word::False | Word::Raises,
+            true,
+        ) => Check::Truthy,
+        (Word::Equal | Word::Nothing, false) | (Word::Called, true) => Check::Equal,
         (Word::Falsy | Word::False, false) | (Word::Truthy | Word::True, true) => Check::Falsy,
         (Word::Partial, _) => Check::Partial,
         (Word::Shape, _) => Check::Shape,
@@ -200,7 +202,6 @@ fn valued(
         (Word::Raises, false) => Check::Raises,
         (Word::Snapshot, false) => Check::Snapshot,
         (Word::Called, false) => Check::Called,
-        (Word::Called, true) => Check::Equal,
     };
     let is_value = matches!(word, Word::Nothing | Word::Called);
     let subject = bare(subject);

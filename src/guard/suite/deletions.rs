@@ -34,11 +34,11 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
 /// Whether nobody knows what became of a test: its file does not parse, or not where it stands. The
 /// test then is no deleted one, and the gap or the error says what is wrong.
 fn is_unread(test: &Test<'_>, files: &Files<'_>) -> bool {
-    let file = files.files.iter().find(|file| file.change.path_before() == test.path);
-    let Some(text) = file.and_then(|file| file.change.after.as_deref()) else { return false };
-    match file.and_then(|file| file.after.as_ref()) {
-        Some(side) => side.has_error && text.contains(test.simple_name()),
-        None => file.is_some_and(|file| crate::guard::reads(&file.change.path)),
+    let change = files.files.iter().find(|file| file.change.path_before() == test.path);
+    let Some(now) = change.and_then(|file| file.change.after.as_deref()) else { return false };
+    match change.and_then(|file| file.after.as_ref()) {
+        Some(side) => side.has_error && now.contains(test.simple_name()),
+        None => change.is_some_and(|file| crate::guard::reads(&file.change.path)),
     }
 }
 

@@ -167,7 +167,7 @@ pub(super) fn shape(tokens: Tokens<'_, '_>) -> String {
 /// Makes one value of what ends a form, if it is one.
 fn fold(shape: &mut Vec<&str>) -> bool {
     match shape.as_slice() {
-        [.., "_", "." | "::", "_"] | [.., "_", "_", "_"] => shape.truncate(shape.len() - 2),
+        [.., "_", "." | "::" | "_", "_"] => shape.truncate(shape.len() - 2),
         [.., before, "-" | "&" | "*", "_"] if *before != "_" && *before != ")" => {
             shape.truncate(shape.len() - 2);
             shape.push("_");

@@ -95,7 +95,7 @@ fn of_python<'t>(call: &Call<'t>) -> Option<Replaced<'t>> {
         return None;
     }
     let target = arguments.iter().take(2).filter(|it| it.len() == 1).map(|it| it[0]);
-    let target = target.filter(|it| it.starts_with(['"', '\''])).last()?;
+    let target = target.rev().find(|it| it.starts_with(['"', '\'']))?;
     let name = unquoted(target).rsplit('.').next().unwrap_or_default().to_owned();
     is_name(&name).then_some(Replaced { name, node: call.node, owner: None, is_subject: false })
 }

@@ -144,7 +144,7 @@ fn weight(assertion: &Assertion, suite: &Suite<'_>) -> Option<usize> {
     let head = assertion.text.split(" (").next().unwrap_or_default();
     let name = head.rsplit([' ', '.', ':']).find(|it| !it.is_empty() && *it != "!")?;
     let inside = suite.helpers.get(name)?;
-    inside.iter().filter(|it| !it.is_vacuous).map(|it| weight_inside(it)).sum()
+    inside.iter().filter(|it| !it.is_vacuous).map(weight_inside).sum()
 }
 
 fn weight_inside(assertion: &Assertion) -> Option<usize> {
@@ -281,9 +281,9 @@ fn is_broader(one: &Assertion, two: &Assertion) -> bool {
         let message = halves.next().unwrap_or_default();
         (class, message.last().is_some_and(|message| !is_wildcard(message)))
     };
-    let ((old, had_message), (new, has_message)) = (parts(&one.expected), parts(&two.expected));
+    let ((old, said), (new, says)) = (parts(&one.expected), parts(&two.expected));
     let is_base = |class: &str| class.is_empty() || is_base_error(class);
-    (had_message && !has_message && old == new) || (!is_base(&old) && is_base(&new))
+    (said && !says && old == new) || (!is_base(&old) && is_base(&new))
 }
 
 /// G05: another value is expected while the code changed as well.

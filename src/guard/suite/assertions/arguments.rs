@@ -76,7 +76,7 @@ fn raising(
         class.iter().copied().filter(|it| !matches!(*it, "class" | ".")).collect();
     let arguments = call.arguments();
     let message = arguments.iter().find(|it| it.first() == Some(&"match"));
-    let regex = call.name.contains("egex").then(|| what.to_vec()).unwrap_or_default();
+    let regex = if call.name.contains("egex") { what.to_vec() } else { Vec::new() };
     let subject = if message.is_some() || !regex.is_empty() { Vec::new() } else { what.to_vec() };
     let mut expected = class;
     for part in message.map(|it| it.to_vec()).into_iter().chain([regex]).filter(|it| !it.is_empty())
@@ -96,7 +96,6 @@ pub(super) fn of_matcher(
     let (subject, matcher) = match arguments {
         [] => return Vec::new(),
         [_] if call.name != "That" => return Vec::new(),
-        [condition] => return of_condition(call.node, condition, false),
         [subject, matcher, ..] if matcher.iter().any(|it| *it == "(" || *it == ".") => {
             (*subject, *matcher)
         }
@@ -105,8 +104,7 @@ pub(super) fn of_matcher(
     let mut found = None;
     for (at, name) in matcher.iter().enumerate() {
         match *name {
-            "is" | "Is" | "Has" | "Does" | "Matchers" | "CoreMatchers" | "Throws"
-                if *name != "Throws" => {}
+            "is" | "Is" | "Has" | "Does" | "Matchers" | "CoreMatchers" => {}
             "not" | "Not" | "No" => is_contrary = !is_contrary,
             "Throws" => {
                 let class: Vec<&str> = matcher[at + 1..]
@@ -125,7 +123,7 @@ pub(super) fn of_matcher(
                     let (word, contrary) = meaning(name).filter(|_| name.len() > 2)?;
                     is_contrary ^= contrary;
                     Some((word, at))
-                })
+                });
             }
         }
     }

@@ -7,9 +7,10 @@ use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
 use crate::scan::syntax::{Language, Node};
 
 pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
-    let functions = side.functions.iter().filter_map(|function| {
-        matches!(function.node.kind(), "function_item" | "method_declaration").then_some(function)
-    });
+    let functions = side
+        .functions
+        .iter()
+        .filter(|function| matches!(function.node.kind(), "function_item" | "method_declaration"));
     let plain = functions.filter_map(|function| test(function.node, function.body, side));
     plain.chain(in_macros(side)).collect()
 }
@@ -148,29 +149,38 @@ fn is_by_name(node: Node<'_>, language: Language) -> bool {
             .is_some_and(|it| it.text().ends_with("TestCase"))
 }
 
+/// Whether a condition of compilation holds for nobody.
+fn is_never(condition: &str) -> bool {
+    condition.contains("any()") || matches!(condition, "(FALSE)" | "(false)")
+}
+
 fn mark(attribute: &Attribute<'_>, language: Language) -> Option<Mark> {
     let (name, arguments) = (attribute.name.as_str(), attribute.arguments.as_str());
-    let kind = match (language, name) {
-        (Language::Rust, "ignore") => MarkKind::Skip,
-        (Language::Rust, "cfg") if matches!(arguments, "(any())" | "(FALSE)" | "(false)") => {
-            MarkKind::Skip
+    let is_skip = match language {
+        Language::Rust => name == "ignore" || (name == "cfg" && is_never(arguments)),
+        Language::Java => {
+            matches!(name, "Disabled" | "Ignore")
+                || (name == "Test" && arguments.contains("enabled=false"))
         }
-        (Language::Rust, "cfg") if arguments.contains("any()") => MarkKind::Skip,
-        (Language::Rust, "cfg") if arguments != "(test)" => MarkKind::Conditional,
-        (Language::Rust, "cfg_attr") if arguments.contains("ignore") => MarkKind::Conditional,
-        (Language::Java, "Disabled" | "Ignore") => MarkKind::Skip,
-        (Language::Java, "Test") if arguments.contains("enabled=false") => MarkKind::Skip,
-        (Language::Java, name)
-            if name.starts_with("EnabledIf") || name.starts_with("EnabledOn") =>
-        {
-            MarkKind::Conditional
+        _ => {
+            let is_option = arguments.contains("Skip=") || arguments.contains("Ignore=");
+            matches!(name, "Ignore" | "Explicit") || is_option
         }
-        (Language::Java, name) if name.starts_with("Disabled") => MarkKind::Conditional,
-        (Language::CSharp, "Ignore" | "Explicit") => MarkKind::Skip,
-        (Language::CSharp, _) if arguments.contains("Skip=") || arguments.contains("Ignore=") => {
-            MarkKind::Skip
+    };
+    let is_conditional = match language {
+        Language::Rust => {
+            (name == "cfg" && arguments != "(test)")
+                || (name == "cfg_attr" && arguments.contains("ignore"))
         }
-        _ => return None,
+        Language::Java => {
+            ["EnabledIf", "EnabledOn", "Disabled"].iter().any(|it| name.starts_with(it))
+        }
+        _ => false,
+    };
+    let kind = match (is_skip, is_conditional) {
+        (true, _) => MarkKind::Skip,
+        (false, true) => MarkKind::Conditional,
+        (false, false) => return None,
     };
     let node = attribute.node;
     Some(Mark { kind, text: normal(node), bytes: node.bytes() })
@@ -224,7 +234,7 @@ fn rows_of<'t>(node: Node<'t>, attributes: &[Attribute<'t>], side: &Side<'t>) ->
             }
             "MethodSource" | "ArgumentsSource" | "CsvFileSource" | "MemberData" | "ClassData"
             | "TestCaseSource" | "DynamicData" | "TestFactory" | "RepeatedTest" => {
-                rows.is_open = true
+                rows.is_open = true;
             }
             _ => {}
         }

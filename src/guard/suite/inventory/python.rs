@@ -102,17 +102,15 @@ fn mark(decorator: Node<'_>) -> Option<Mark> {
 
 fn mark_of(text: &str) -> Option<MarkKind> {
     let callee = text.trim_start_matches('@').split('(').next().unwrap_or_default();
-    match callee.rsplit('.').next().unwrap_or_default() {
-        "skip" | "expectedFailure" => Some(MarkKind::Skip),
-        "xfail" if text.contains("condition") || text.contains("raises") => {
-            Some(MarkKind::Conditional)
-        }
-        "xfail" => Some(MarkKind::Skip),
-        "skipif" | "skipIf" if text.contains("(True") => Some(MarkKind::Skip),
-        "skipUnless" if text.contains("(False") => Some(MarkKind::Skip),
-        "skipif" | "skipIf" | "skipUnless" => Some(MarkKind::Conditional),
-        _ => None,
-    }
+    let (is_skip, is_conditional) = match callee.rsplit('.').next().unwrap_or_default() {
+        "skip" | "expectedFailure" => (true, false),
+        "xfail" => (true, text.contains("condition") || text.contains("raises")),
+        "skipif" | "skipIf" => (true, !text.contains("(True")),
+        "skipUnless" => (true, !text.contains("(False")),
+        _ => (false, false),
+    };
+    let kind = if is_conditional { MarkKind::Conditional } else { MarkKind::Skip };
+    is_skip.then_some(kind)
 }
 
 /// `pytestmark = pytest.mark.skip`, `__test__ = False`, `pytest.skip(…, allow_module_level=True)`.
