@@ -41,7 +41,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Guard)
         let _ = writeln!(note, "moai-ralph: {path}: guard({code}) is allowed: {reason}");
     }
     let evidence = guarded.evidence;
-    let measured =
-        Measured { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty: true };
+    // Nothing that differs is a fair answer; no base to compare with is none.
+    let may_be_empty = evidence.readings.iter().all(|reading| reading.gap.is_none());
+    let measured = Measured { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty };
     reply(&project.root, &wish, measured, begun)
 }
