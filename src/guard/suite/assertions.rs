@@ -7,7 +7,9 @@ mod conditions;
 use std::ops::Range;
 
 use super::calls::Call;
-use super::expression::{Tokens, bare, is_literal, is_nothing, joined, number, shape, value_count};
+use super::expression::{
+    Tokens, bare, is_literal, is_name, is_nothing, joined, number, shape, value_count,
+};
 use super::words::{Word, is_wildcard};
 use crate::guard::facts::tokens;
 use crate::scan::syntax::{Language, Node};
@@ -105,6 +107,12 @@ impl Assertion {
             is_open: false,
             is_vacuous: check == Check::Equal && is_self_evident(subject, expected),
         }
+    }
+
+    /// The names that are called in what it is about.
+    pub(super) fn callees(&self) -> impl Iterator<Item = &str> {
+        let called = self.subject.windows(2).filter(|two| two[1] == "(" && is_name(&two[0]));
+        called.map(|two| two[0].as_str())
     }
 
     fn vacuous(self) -> Self {

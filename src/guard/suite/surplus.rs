@@ -15,6 +15,9 @@ pub(super) struct Surplus {
 
 struct Entry {
     owner: usize,
+    /// Whether its test was not there before.
+    is_new: bool,
+    strength: Option<u8>,
     text: String,
     shape: String,
     left: usize,
@@ -38,6 +41,8 @@ impl Surplus {
             let is_new = |it: &&Assertion| !it.is_vacuous && !known.contains(it.text.as_str());
             entries.extend(test.assertions.iter().filter(is_new).map(|assertion| Entry {
                 owner: number,
+                is_new: pair.is_none(),
+                strength: assertion.check.strength(),
                 text: assertion.text.clone(),
                 shape: assertion.shape.clone(),
                 left: assertion.weight * test.rows.count(),
@@ -61,7 +66,19 @@ impl Surplus {
         let same_shape = |entry: &Entry| {
             entry.shape == assertion.shape && calls_the_same(test, &suite.after[entry.owner])
         };
-        let kinds: [&dyn Fn(&Entry) -> bool; 2] = [&same_text, &same_shape];
+        let as_strong = |entry: &Entry| {
+            entry.is_new
+                && entry.strength >= assertion.check.strength()
+                && match owner {
+                    // A part of a test may go to a test that calls what this part calls.
+                    Some(_) if assertion.callees().next().is_some() => {
+                        let called = suite.after[entry.owner].callees();
+                        assertion.callees().all(|name| called.contains(name))
+                    }
+                    _ => calls_the_same(test, &suite.after[entry.owner]),
+                }
+        };
+        let kinds: [&dyn Fn(&Entry) -> bool; 3] = [&same_text, &same_shape, &as_strong];
         for is_same in kinds {
             for entry in &mut self.entries {
                 if needed == 0 {

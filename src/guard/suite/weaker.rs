@@ -3,7 +3,7 @@
 
 use super::assertions::{Assertion, Check};
 use super::deletions::may_go;
-use super::expression::{Tokens, is_literal, unquoted};
+use super::expression::{Tokens, is_literal, is_name, unquoted};
 use super::inventory::{Mark, Test};
 use super::surplus::Surplus;
 use super::words::{is_base_error, is_wildcard};
@@ -99,7 +99,7 @@ impl<'a> Differences<'a> {
     }
 }
 
-/// How likely two assertions are about the same: 4 surely, 1 not at all.
+/// How likely two assertions are about the same: 4 surely, 1 perhaps, 0 not at all.
 fn likeness(one: &Assertion, two: &Assertion) -> u8 {
     let (subject, other) = (&one.subject, &two.subject);
     let holds = |whole: &[String], part: &[String]| {
@@ -115,9 +115,14 @@ fn likeness(one: &Assertion, two: &Assertion) -> u8 {
     {
         3
     } else if subject.first() == other.first() && !one.subject.is_empty() {
-        2
+        if subject.get(1).is_some_and(|it| it == "(") && subject.get(1) == other.get(1) {
+            3
+        } else {
+            2
+        }
     } else {
-        1
+        let shares = other.iter().any(|it| is_name(it) && subject.contains(it));
+        u8::from(shares || subject.len() == 1 || other.len() == 1)
     }
 }
 
@@ -216,8 +221,10 @@ fn weakened(
     surplus: &mut Surplus,
 ) -> Vec<Hit> {
     let weaker = differences.edited.iter().filter(|(one, two)| is_weaker(one, two));
-    let still =
-        weaker.filter(|(one, _)| surplus.take(suite, before, one, (Some(number), one.weight)) > 0);
+    let still = weaker.filter(|(one, _)| {
+        !still_compares(one, after)
+            && surplus.take(suite, before, one, (Some(number), one.weight)) > 0
+    });
     let tell = |(one, two): &(&Assertion, &Assertion)| {
         let message = format!(
             "test `{}` asserts more weakly: `{}` was `{}`; restore it",
@@ -230,6 +237,14 @@ fn weakened(
         }
     };
     still.map(tell).collect()
+}
+
+/// Whether what an assertion compared is still compared in its test, and the result asserted.
+fn still_compares(one: &Assertion, after: &Test<'_>) -> bool {
+    let mut whole = borrowed(&one.subject);
+    whole.push("==");
+    whole.extend(borrowed(&one.expected));
+    one.check == Check::Equal && after.tokens.windows(whole.len()).any(|window| window == whole)
 }
 
 fn is_weaker(one: &Assertion, two: &Assertion) -> bool {

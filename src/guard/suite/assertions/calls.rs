@@ -133,13 +133,17 @@ fn is_fluent(root: &str, path: &[&str]) -> bool {
 fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     let lower = call.name.to_lowercase();
     let words = ["assert", "verify", "expect", "andexpect"];
-    let is_named = words.iter().any(|word| lower.starts_with(word));
-    if !is_named && !is_helper(call.name) {
+    let helpers = ["check", "ensure", "must", "should", "require", "validate"];
+    let is_any = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    let is_helper = is_helper(call.name);
+    if !is_any(&words) && !is_helper {
         return Vec::new();
     }
+    // What only prepares something asserts on its way; nobody misses that.
+    let weight = usize::from(is_any(&words) || is_any(&helpers));
     let subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
     let check = if lower == "verify" { Check::Called } else { Check::Custom };
-    vec![Assertion::new(call.node, check, &subject, &[])]
+    vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
 }
 
 /// The last link of a chain that began with the value.
