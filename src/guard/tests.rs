@@ -86,6 +86,18 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.into_iter().flat_map(below).collect()
 }
 
+/// How many cases each family has, honest ones and others.
+fn counts(cases: &[Case]) -> BTreeMap<(String, bool), usize> {
+    let mut counts = BTreeMap::new();
+    for case in cases {
+        let file = case.title.split(": ").next().unwrap_or_default();
+        let family = file.split('/').find(|part| part.len() == 3 && part.starts_with('G'));
+        let family = family.expect("a folder per family").to_owned();
+        *counts.entry((family, file.contains("/positive"))).or_default() += 1;
+    }
+    counts
+}
+
 /// How often a detector was right.
 #[derive(Default)]
 struct Score {
@@ -100,6 +112,9 @@ fn the_corpus_is_judged_as_it_is_labelled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard");
     let only = std::env::var("GUARD_ONLY").unwrap_or_default();
     let cases: Vec<Case> = files(&folder).iter().flat_map(|file| cases(file)).collect();
+    for ((family, games), count) in counts(&cases) {
+        assert!(count >= 15, "{family}: only {count} cases, gaming: {games}");
+    }
     let mut scores: BTreeMap<String, Score> = BTreeMap::new();
     let mut wrong = Vec::new();
     for case in cases.iter().filter(|case| case.title.contains(&only)) {

@@ -4,7 +4,8 @@
 use std::fs;
 use std::process::Command;
 
-use serde_json::Value;
+use moai_ralph::store::ProjectKey;
+use serde_json::{Value, json};
 
 use crate::support::{Sandbox, finish};
 
@@ -87,12 +88,7 @@ fn what_cannot_be_judged_is_not_clean() {
     assert_eq!(guard(&sandbox, &[]).0, 4);
     assert_eq!(guard(&sandbox, &["--allow-unmeasured"]).0, 0);
     let bare = Sandbox::new();
-    fs::remove_dir_all(bare.path(".git"))
-        .or_else(|error| {
-            let is_absent = error.kind() == std::io::ErrorKind::NotFound;
-            if is_absent { Ok(()) } else { Err(error) }
-        })
-        .expect("no repository");
+    fs::remove_dir_all(bare.path(".git")).expect("a repository");
     bare.write("a.py", "x = 1\n");
     assert_eq!(guard(&bare, &[]).0, 4);
     let unknown = sandbox.run(&["guard", "--base", "no-such-commit"]);
@@ -102,9 +98,40 @@ fn what_cannot_be_judged_is_not_clean() {
 #[test]
 fn a_repository_without_a_commit_has_only_new_files() {
     let sandbox = Sandbox::new();
+    fs::remove_dir_all(sandbox.path(".git")).expect("a repository");
     git(&sandbox, &["init", "-q"]);
     sandbox.write("tests/test_cart.py", TESTS);
     assert_eq!(guard(&sandbox, &[]), (0, Vec::new()));
+}
+
+#[test]
+fn a_folder_of_a_repository_is_judged_by_itself() {
+    let sandbox = project();
+    sandbox.write("part/tests/test_cart.py", TESTS);
+    sandbox.commit();
+    sandbox.write("part/tests/test_cart.py", FEWER);
+    sandbox.write("tests/test_cart.py", FEWER);
+    let part = sandbox.path("part").display().to_string();
+    let found = guard(&sandbox, &["--root", &part]);
+    assert_eq!(found, (1, vec!["error G01 tests/test_cart.py".to_owned()]));
+}
+
+#[test]
+fn what_was_allowed_is_named_and_does_not_count() {
+    let sandbox = project();
+    sandbox.write("tests/test_cart.py", FEWER);
+    let report = sandbox.run(&["guard", "--json"]).json();
+    let id = &report["findings"][0]["id"];
+    let shared = sandbox.path(".git").canonicalize().expect("a repository");
+    let folder = ProjectKey::of(&shared).folder(&sandbox.base().join("state"));
+    let waiver = json!({"id": id, "code": "G01", "reason": "covered elsewhere"});
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("waivers.jsonl"), format!("{waiver}\nno line of ours\n"))
+        .expect("written");
+    let output = sandbox.run(&["guard"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stderr.contains("guard(G01) is allowed: covered elsewhere"), "{output:#?}");
+    assert!(!output.stdout.contains("G01"), "{output:#?}");
 }
 
 #[test]
