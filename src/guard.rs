@@ -5,8 +5,11 @@
 //! A finding with severity error stops a loop from ending, a warning does not. Every detector would
 //! rather miss a trick than accuse an honest refactor.
 
+mod commands;
 mod facts;
 mod suite;
+mod relaxed;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -70,6 +73,7 @@ type Family = fn(&Input<'_>, &Files<'_>) -> Vec<Hit>;
 
 /// All of them.
 const FAMILIES: &[Family] = &[suite::inspect];
+const FAMILIES: &[Family] = &[relaxed::hits];
 
 /// What a detector says.
 struct Hit {
@@ -108,6 +112,7 @@ pub fn inspect(input: &Input<'_>) -> Outcome {
     let hits = FAMILIES.iter().flat_map(|family| family(input, &files));
     let mut findings: Vec<Finding> = hits.map(|hit| to_finding(hit, input.changes)).collect();
     fingerprint(&mut findings);
+    gaps.extend(relaxed::gaps(input.changes));
     gaps.dedup();
     Outcome { findings, gaps }
 }

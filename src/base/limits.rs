@@ -351,3 +351,5 @@ pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
 pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
 /// Longest reason for which a finding is allowed.
 pub const WAIVER_REASON_CHARS_MAX: usize = 500;
+/// Deepest nesting of a configuration file that the guard reads.
+pub const SETTINGS_DEPTH_MAX: usize = 64;
