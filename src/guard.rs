@@ -5,11 +5,22 @@
 //! A finding with severity error stops a loop from ending, a warning does not. Every detector would
 //! rather miss a trick than accuse an honest refactor.
 
+mod abandoned;
 mod commands;
+mod detecting;
+mod escapes;
 mod facts;
 mod suite;
+mod faked;
+mod foreign;
+mod goal;
+mod hardcoded;
+mod novel;
 mod relaxed;
 mod settings;
+mod stubs;
+mod suppressed;
+mod swallowed;
 #[cfg(test)]
 mod tests;
 
@@ -74,6 +85,18 @@ type Family = fn(&Input<'_>, &Files<'_>) -> Vec<Hit>;
 /// All of them.
 const FAMILIES: &[Family] = &[suite::inspect];
 const FAMILIES: &[Family] = &[relaxed::hits];
+const FAMILIES: &[Family] = &[
+    hardcoded::hits,
+    detecting::hits,
+    suppressed::hits,
+    escapes::hits,
+    relaxed::hits,
+    swallowed::hits,
+    stubs::hits,
+    abandoned::hits,
+    faked::hits,
+    foreign::hits,
+];
 
 /// What a detector says.
 struct Hit {

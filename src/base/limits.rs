@@ -353,3 +353,9 @@ pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
 pub const WAIVER_REASON_CHARS_MAX: usize = 500;
 /// Deepest nesting of a configuration file that the guard reads.
 pub const SETTINGS_DEPTH_MAX: usize = 64;
+/// Fewest tokens of a body that is missed when a constant takes its place.
+pub const STUB_TOKENS_MIN: usize = 12;
+/// Fewest characters of a commented line that may be code.
+pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
+/// Fewest characters of a text that a test and a program do not share by accident.
+pub const RARE_TEXT_CHARS_MIN: usize = 4;
