@@ -6,6 +6,7 @@
 //! rather miss a trick than accuse an honest refactor.
 
 mod abandoned;
+mod blocks;
 mod commands;
 mod detecting;
 mod escapes;

@@ -170,13 +170,13 @@ fn rust(node: Node<'_>) -> bool {
 
 /// A class or an assembly of a runner, looked for by its name.
 fn frames(node: Node<'_>) -> bool {
-    let head = node.text().split('(').next().unwrap_or_default();
+    let name = node.field("name").or_else(|| node.field("function")).map_or("", Node::text);
     if !matches!(node.kind(), "method_invocation" | "invocation_expression") {
         return false;
     }
-    let asks = ["Class.forName", "startsWith", "StartsWith", "contains", "Contains", "Type.GetType", "Assembly.Load", "GetEnvironmentVariable"]
+    let asks = ["forName", "startsWith", "StartsWith", "contains", "Contains", "GetType", "Load", "GetEnvironmentVariable"]
         .iter()
-        .any(|it| head.ends_with(it));
+        .any(|it| name.ends_with(it));
     let arguments = node.field("arguments").map(strings).unwrap_or_default();
     asks && arguments.iter().any(|it| {
         let it = it.to_lowercase();

@@ -2,7 +2,8 @@
 //! always true, a clock or a random source replaced in code that is not a test. It must not know how
 //! the results are read.
 
-use super::facts::{Files, Side, is_comment, normal};
+use super::blocks::{is_class, statements};
+use super::facts::{Files, Side, normal};
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
@@ -97,7 +98,7 @@ fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
 fn is_equality(side: &Side<'_>, node: Node<'_>) -> bool {
     let name = node.field("name").map_or("", Node::text);
     let Some(body) = node.field("body") else { return false };
-    let statements: Vec<Node<'_>> = body.named_children().into_iter().filter(|it| !is_comment(*it) && !is_docstring(*it)).collect();
+    let statements = statements(body);
     let [one] = statements.as_slice() else { return false };
     let text = one.text().trim_end_matches(';').trim();
     let value = text.strip_prefix("return ").unwrap_or(text).trim();
@@ -109,13 +110,9 @@ fn is_equality(side: &Side<'_>, node: Node<'_>) -> bool {
     is_whole && takes_other && is_compared
 }
 
-fn is_docstring(node: Node<'_>) -> bool {
-    node.kind() == "expression_statement" && node.named_children().first().is_some_and(|it| it.kind() == "string")
-}
-
 /// Whether the value is meant to equal all, or has nothing to compare.
 fn is_wildcard(node: Node<'_>) -> bool {
-    let around = node.ancestors().find(|it| it.kind().contains("class") || it.kind() == "impl_item" || it.kind().contains("record"));
+    let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
     let Some(around) = around else { return false };
     let name = around.field("name").or_else(|| around.field("type")).map_or("", Node::text);
     let is_called_so = ["Any", "Anything", "Whatever", "Wildcard", "Ignore", "Marker", "Phantom", "Unit", "Matcher"].iter().any(|word| name.contains(word));

@@ -1,7 +1,8 @@
 //! G14: functions that say they are not written yet, and bodies that gave way to a constant. What is
 //! abstract by its language or its place is none. It must not know what a function should do.
 
-use super::facts::{Files, Function, Side, is_comment, normal, tokens};
+use super::blocks::{is_class, statements};
+use super::facts::{Files, Function, Side, is_comment, is_number, is_string, normal, tokens};
 use super::goal::removes;
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
@@ -45,14 +46,6 @@ fn shown(function: &Function<'_>) -> String {
         [one] => format!("`{}`", one.text().lines().next().unwrap_or_default()),
         _ => "nothing".to_owned(),
     }
-}
-
-/// Statements without comments and without the documentation of Python.
-fn statements(body: Node<'_>) -> Vec<Node<'_>> {
-    let is_text = |node: &Node<'_>| {
-        node.kind() == "expression_statement" && node.named_children().first().is_some_and(|it| it.kind() == "string")
-    };
-    body.named_children().into_iter().filter(|it| !is_comment(*it) && !is_text(it)).collect()
 }
 
 /// Whether a body that did something became a constant or nothing.
@@ -99,8 +92,8 @@ fn is_plain(node: Node<'_>) -> bool {
             | "Ok(())" | "vec![]" | "Vec::new()" | "String::new()" | "Default::default()" | "string.Empty" | "Optional.empty()"
     );
     is_word
-        || super::facts::is_number(node)
-        || super::facts::is_string(node) && !text.contains('{')
+        || is_number(node)
+        || is_string(node) && !text.contains('{')
         || text.strip_prefix("Ok(").or_else(|| text.strip_prefix("Some(")).and_then(|it| it.strip_suffix(')')).is_some_and(|it| {
             matches!(it, "true" | "false" | "0" | "1") || it.starts_with('"') && it.ends_with('"')
         })
@@ -186,7 +179,7 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
     if decorated.is_some_and(|it| it.text().split("def ").next().is_some_and(|it| it.contains("abstract") || it.contains("overload"))) {
         return true;
     }
-    let class = around.find(|it| it.kind().contains("class") || it.kind() == "trait_item");
+    let class = around.find(|it| is_class(*it));
     let Some(class) = class else { return side.path.as_str().ends_with(".pyi") };
     let name = class.field("name").map_or("", Node::text);
     let is_called_base = ["Base", "Abstract", "Mixin", "Interface", "Protocol", "Backend", "Template"].iter().any(|word| name.contains(word));
@@ -205,7 +198,7 @@ fn has_heirs(name: &str, files: &Files<'_>) -> bool {
     let mut found = false;
     for side in sides {
         side.root.walk(&mut |node| {
-            found |= node.kind().contains("class") && is_base(node);
+            found |= is_class(node) && is_base(node);
             !found
         });
     }

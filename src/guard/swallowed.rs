@@ -1,6 +1,7 @@
 //! G13: errors that nobody hears of: empty handlers, discarded results. It must not know what the
 //! errors mean; a handler that logs, wraps or returns an error is none of these.
 
+use super::blocks::statements;
 use super::facts::{Files, Side, is_comment, normal};
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
@@ -114,10 +115,6 @@ fn drops(statements: &[Node<'_>]) -> Option<&'static str> {
         },
         _ => None,
     }
-}
-
-fn statements(block: Node<'_>) -> Vec<Node<'_>> {
-    block.named_children().into_iter().filter(|it| !is_comment(*it)).collect()
 }
 
 /// Whether a value says nothing of an error.
