@@ -16,6 +16,9 @@ const CODE: &str = "G08";
 /// Pairs in one function that are no accident.
 const PAIRS_BLOCKING: usize = 2;
 
+/// Small letters in a row that make a text prose.
+const PROSE_LETTERS_MIN: usize = 3;
+
 /// Numbers that every program has.
 const COMMON: &[&str] = &["0", "1", "2", "10", "100", "-1", "0.0", "1.0", "2.0", "0.5", "1000", "60", "24", "3600", "1024"];
 
@@ -106,10 +109,13 @@ fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
     found
 }
 
-/// Numbers with a name, such as those of HTTP.
+/// Numbers with a name in words, such as those of HTTP and of errors.
 fn is_status(asked: &[String], answer: &[String]) -> bool {
     let is_number = |it: &String| it.parse::<f64>().is_ok();
-    asked.iter().all(is_number) && !answer.iter().all(is_number)
+    let is_prose = |it: &String| {
+        it.split(|it: char| !it.is_ascii_lowercase()).any(|word| word.len() >= PROSE_LETTERS_MIN)
+    };
+    asked.iter().all(is_number) && answer.iter().any(is_prose)
 }
 
 /// What a node asks for and what it answers, when it does both with literals.
