@@ -11,7 +11,6 @@ mod commands;
 mod detecting;
 mod escapes;
 mod facts;
-mod suite;
 mod faked;
 mod foreign;
 mod goal;
@@ -20,6 +19,7 @@ mod novel;
 mod relaxed;
 mod settings;
 mod stubs;
+mod suite;
 mod suppressed;
 mod swallowed;
 #[cfg(test)]
@@ -84,9 +84,8 @@ pub struct Outcome {
 type Family = fn(&Input<'_>, &Files<'_>) -> Vec<Hit>;
 
 /// All of them.
-const FAMILIES: &[Family] = &[suite::inspect];
-const FAMILIES: &[Family] = &[relaxed::hits];
 const FAMILIES: &[Family] = &[
+    suite::inspect,
     hardcoded::hits,
     detecting::hits,
     suppressed::hits,

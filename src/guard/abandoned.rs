@@ -1,6 +1,8 @@
 //! G15: code that was commented out, or deleted with the finding that spoke about it, instead of
 //! being mended. It must not know what the finding was about.
 
+use std::collections::HashSet;
+
 use super::facts::{File, Files, Function, Side, tokens};
 use super::goal::removes;
 use super::{Hit, Input};
@@ -21,31 +23,45 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
 /// first.
 fn commented(file: &File<'_>) -> Vec<Hit> {
     let (Some(before), Some(after)) = (&file.before, &file.after) else { return Vec::new() };
+    let known: HashSet<String> = code_comments(before).map(|(_, line, _)| line).collect();
+    let new: Vec<_> = code_comments(after).filter(|(_, line, _)| !known.contains(line)).collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
     let (was, is) = (code_lines(before), code_lines(after));
-    let known: Vec<String> = before.comments.iter().flat_map(|it| comment_lines(*it)).map(|(line, _)| line).collect();
     let mut hits: Vec<Hit> = Vec::new();
     let mut last = None;
-    for comment in &after.comments {
-        for (line, number) in comment_lines(*comment) {
-            let is_code = looks_like_code(&line) && was.contains(&line) && !is.contains(&line) && !known.contains(&line);
-            if !is_code {
-                continue;
-            }
-            let goes_on = last.is_some_and(|it| it + 1 == number);
-            last = Some(number);
-            if !goes_on {
-                hits.push(Hit {
-                    code: CODE,
-                    severity: Severity::Warning,
-                    path: file.change.path.clone(),
-                    bytes: comment.bytes(),
-                    message: "code is commented out: mend it or delete it".to_owned(),
-                    anchor: line,
-                });
-            }
+    for (comment, line, number) in new {
+        // Of tests that are commented out others speak.
+        let is_test = after.is_test_at(comment.bytes().start);
+        if is_test || !was.contains(&line) || is.contains(&line) {
+            continue;
+        }
+        let goes_on = last.is_some_and(|it| it + 1 == number);
+        last = Some(number);
+        if !goes_on {
+            hits.push(Hit {
+                code: CODE,
+                severity: Severity::Warning,
+                path: file.change.path.clone(),
+                bytes: comment.bytes(),
+                message: "code is commented out: mend it or delete it".to_owned(),
+                anchor: line,
+            });
         }
     }
     hits
+}
+
+/// The lines of comments that may be code, with their numbers.
+fn code_comments<'s, 't>(
+    side: &'s Side<'t>,
+) -> impl Iterator<Item = (Node<'t>, String, usize)> + use<'s, 't> {
+    let lines = |comment: &Node<'t>| {
+        let comment = *comment;
+        comment_lines(comment).into_iter().map(move |(line, number)| (comment, line, number))
+    };
+    side.comments.iter().flat_map(lines).filter(|(_, line, _)| looks_like_code(line))
 }
 
 fn looks_like_code(line: &str) -> bool {
@@ -53,15 +69,15 @@ fn looks_like_code(line: &str) -> bool {
 }
 
 /// The lines of a text that are not wholly in comments, with single blanks.
-fn code_lines(side: &Side<'_>) -> Vec<String> {
-    let is_in_comment = |number: usize| {
-        side.comments.iter().any(|it| {
-            let stands_alone = it.previous().is_none_or(|before| before.end_line() < it.line());
-            stands_alone && (it.line()..=it.end_line()).contains(&number)
-        })
-    };
-    let lines = side.root.text().lines().enumerate().filter(|(number, _)| !is_in_comment(*number + side.root.line()));
-    lines.map(|(_, line)| plain(line)).filter(|it| !it.is_empty()).collect()
+fn code_lines(side: &Side<'_>) -> HashSet<String> {
+    let stands_alone =
+        |it: &&Node<'_>| it.previous().is_none_or(|before| before.end_line() < it.line());
+    let alone = side.comments.iter().filter(stands_alone);
+    let commented: HashSet<usize> = alone.flat_map(|it| it.line()..=it.end_line()).collect();
+    // The tree of a text begins with its first word.
+    let lines = side.root.text().lines().zip(side.root.line()..);
+    let code = lines.filter(|(_, number)| !commented.contains(number));
+    code.map(|(line, _)| plain(line)).filter(|it| !it.is_empty()).collect()
 }
 
 fn plain(line: &str) -> String {

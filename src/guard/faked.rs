@@ -24,7 +24,8 @@ const EXITS: &[&str] = &[
 
 /// What only tests may put something else into.
 const REPLACED: &[&str] = &[
-    "Date", "Date.now", "Math.random", "builtins.", "crypto.randomUUID", "datetime.date", "datetime.datetime",
+    "Date", "Date.now", "Math.random", "builtins.hash", "builtins.isinstance", "builtins.len", "builtins.open",
+    "builtins.print", "builtins.sum", "crypto.randomUUID", "datetime.date", "datetime.datetime",
     "datetime.now", "global.Date", "global.setTimeout", "globalThis.Date", "globalThis.setTimeout", "os.urandom",
     "performance.now", "random.choice", "random.randint", "random.random", "time.monotonic", "time.perf_counter",
     "time.sleep", "time.time", "uuid.uuid4",
@@ -76,7 +77,22 @@ fn ends_well(side: &Side<'_>, node: Node<'_>) -> bool {
     let is_exit = EXITS.contains(&head) && (!is_plain_exit || side.language == Language::Python);
     // A program that a test starts ends by itself, which its place below `__main__` tells.
     let is_main = node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
-    is_exit && (arguments == "0" || arguments.is_empty() && head != "os._exit") && !is_main
+    let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
+    is_exit && is_success && !is_main && (side.language != Language::Python || is_of_test(side, node))
+}
+
+/// Whether code of Python is run by the runner of tests, not by a program that a test starts.
+fn is_of_test(side: &Side<'_>, node: Node<'_>) -> bool {
+    let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let Some(function) = side.function_at(node) else {
+        return file.starts_with("test_") || file == "conftest.py";
+    };
+    let name = function.name.rsplit('.').next().unwrap_or_default();
+    let is_hook = ["test", "pytest_", "setup", "setUp", "teardown", "tearDown"];
+    let is_fixture = function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
+    // A child that the test has made of itself must end without the runner's last words.
+    let is_child = function.node.text().contains("fork(");
+    (is_fixture || is_hook.iter().any(|start| name.starts_with(start))) && !is_child
 }
 
 fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
@@ -87,7 +103,7 @@ fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
     if is_test && is_status && is_zero {
         return Some(STATUS);
     }
-    let is_replaced = REPLACED.iter().any(|it| left == *it || it.ends_with('.') && left.starts_with(it));
+    let is_replaced = REPLACED.contains(&left);
     let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."].iter().any(|it| left.starts_with(it));
     // A built-in that is kept under its own name is only put back, and a polyfill asks first.
     let asks_first = node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))

@@ -37,6 +37,9 @@ const SOURCES: &[&str] = &[
     "buf.gen.yaml", "codegen.ts", "codegen.yml", "sqlc.yaml", "gqlgen.yml",
 ];
 
+/// Lines in which a generator says who it is.
+const HEAD_LINES: usize = 10;
+
 /// Words of a goal that is about dependencies.
 const DEPENDENCIES: &[&str] = &["bump", "dependabot", "dependenc", "lock", "package", "renovate", "update", "upgrade", "vendor", "version", "업데이트", "업그레이드", "의존성", "버전", "패키지"];
 
@@ -114,7 +117,8 @@ fn copy(change: &Change, input: &Input<'_>) -> Option<String> {
 /// Generated code whose source did not change.
 fn generated(change: &Change, input: &Input<'_>) -> Option<String> {
     let (before, after) = (change.before.as_deref()?, change.after.as_deref()?);
-    if !is_generated(before.as_bytes()) || before == after {
+    let is_lock = LOCKS.iter().any(|(lock, _)| *lock == name(change));
+    if is_lock || before == after || !is_generated(before.as_bytes()) || !says_so(before) {
         return None;
     }
     let own_source = |other: &Change| {
@@ -126,7 +130,12 @@ fn generated(change: &Change, input: &Input<'_>) -> Option<String> {
     (!is_made).then(|| "generated code is edited by hand: change what it is made from".to_owned())
 }
 
+/// Whether the mark of generated code stands in a comment, not in code that looks for it.
+fn says_so(text: &str) -> bool {
+    head(text).iter().any(|line| is_generated(line.as_bytes()) && !line.contains(['`', '"']))
+}
+
 /// The lines that name the generator and its version.
 fn head(text: &str) -> Vec<&str> {
-    text.lines().take(6).filter(|line| line.starts_with(['/', '#', ' ', '*'])).collect()
+    text.lines().take(HEAD_LINES).filter(|line| line.starts_with(['/', '#', ' ', '*', '-', '<'])).collect()
 }

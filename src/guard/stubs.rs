@@ -133,7 +133,9 @@ fn unwritten(language: Language, node: Node<'_>) -> bool {
         }
         (Language::Python, "raise_statement") => {
             let raised = node.text().trim_start_matches("raise").trim_start();
-            raised.starts_with("NotImplementedError") && !text().contains("support")
+            let why = raised.strip_prefix("NotImplementedError").map(str::to_lowercase);
+            // With other words it says that something cannot be.
+            why.is_some_and(|why| !why.contains(['"', '\'']) || says(&why))
         }
         (Language::Java, "throw_statement") => text().contains("unsupportedoperationexception") && says(&text()),
         (Language::CSharp, "throw_statement" | "throw_expression") => node.text().contains("NotImplementedException"),

@@ -2,7 +2,7 @@
 //! errors mean; a handler that logs, wraps or returns an error is none of these.
 
 use super::blocks::statements;
-use super::facts::{Files, Side, is_comment, normal};
+use super::facts::{Files, Function, Side, is_comment, normal};
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
@@ -26,6 +26,9 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         for function in &after.functions {
             let Some(old) = before.function(&function.name) else { continue };
             if after.is_test_at(function.node.bytes().start) {
+                continue;
+            }
+            if !passes_errors(after.language, old, function) {
                 continue;
             }
             let Some(node) = discarded(after.language, old.body, function.body) else { continue };
@@ -94,10 +97,28 @@ fn python(node: Node<'_>) -> Option<&'static str> {
     let text = caught.iter().map(|it| it.text()).collect::<Vec<_>>().join(" ");
     let names: Vec<&str> = text.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.')).collect();
     let is_broad = text.is_empty() || names.iter().any(|it| BROAD.contains(it));
-    if !is_broad {
+    let whole = node.parent()?;
+    // What only happens without an error stands in the `else`.
+    let has_else = whole.named_children().iter().any(|it| it.kind() == "else_clause");
+    if !is_broad || has_else {
         return None;
     }
-    drops(&statements(body))
+    let what = drops(&statements(body))?;
+    Some(if has_default(whole) { DEFAULT } else { what })
+}
+
+/// What a statement of Python assigns to.
+fn target(statement: Node<'_>) -> Option<Node<'_>> {
+    let inner = *statement.named_children().first()?;
+    inner.field("left").filter(|_| inner.kind() == "assignment")
+}
+
+/// Whether the one thing that is tried sets what the statement before has set to a default.
+fn has_default(tried: Node<'_>) -> bool {
+    let body = tried.field("body").map(statements).unwrap_or_default();
+    let before = tried.previous().and_then(target);
+    let [one] = body.as_slice() else { return false };
+    before.is_some_and(|it| target(*one).is_some_and(|own| own.text() == it.text()))
 }
 
 /// What a block does with an error if it does nothing with it.
@@ -198,6 +219,15 @@ fn blank(node: Node<'_>) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?.text());
     let is_error = right == "err" || right.ends_with("Err") && right.chars().all(char::is_alphanumeric);
     (left == "_" && is_error).then_some(EMPTY)
+}
+
+/// Whether a function hands errors to its callers, now as before. In Rust what is not a result may
+/// be missing as well.
+fn passes_errors(language: Language, old: &Function<'_>, new: &Function<'_>) -> bool {
+    let result = |function: &Function<'_>| {
+        function.node.field("return_type").map_or("", Node::text).to_owned()
+    };
+    language != Language::Rust || result(new).contains("Result") && result(old) == result(new)
 }
 
 /// The first place where a function that passed errors on discards one now.
