@@ -65,7 +65,8 @@ fn code_comments<'s, 't>(
 }
 
 fn looks_like_code(line: &str) -> bool {
-    line.chars().count() >= COMMENTED_CODE_CHARS_MIN && line.contains(['(', '=', ';', '[', '{', ':'])
+    line.chars().count() >= COMMENTED_CODE_CHARS_MIN
+        && line.contains(['(', '=', ';', '[', '{', ':'])
 }
 
 /// The lines of a text that are not wholly in comments, with single blanks.
@@ -99,12 +100,19 @@ fn deleted(finding: &Finding, goal: &str, files: &Files<'_>) -> Option<Hit> {
     let file = files.files.iter().find(|file| *file.change.path_before() == finding.path)?;
     let before = file.before.as_ref()?;
     let line = finding.range.start.line as usize;
-    let around = before.functions.iter().rev().find(|it| (it.node.line()..=it.node.end_line()).contains(&line))?;
+    let around = before
+        .functions
+        .iter()
+        .rev()
+        .find(|it| (it.node.line()..=it.node.end_line()).contains(&line))?;
     let is_gone = file.after.as_ref().is_none_or(|after| after.function(&around.name).is_none());
     if !is_gone || is_elsewhere(around, files) || removes(goal, &around.name) {
         return None;
     }
-    let message = format!("`{}` is gone, which {} {} spoke about: mend such code instead of deleting it", around.name, finding.sensor, finding.code);
+    let message = format!(
+        "`{}` is gone, which {} {} spoke about: mend such code instead of deleting it",
+        around.name, finding.sensor, finding.code
+    );
     Some(Hit {
         code: CODE,
         severity: Severity::Warning,
@@ -120,11 +128,11 @@ fn is_elsewhere(old: &Function<'_>, files: &Files<'_>) -> bool {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let mut own: Vec<&str> = tokens(old.body);
     own.retain(|it| it.len() > 1);
-    let functions = files.files.iter().filter_map(|file| file.after.as_ref()).flat_map(|side| &side.functions);
+    let functions =
+        files.files.iter().filter_map(|file| file.after.as_ref()).flat_map(|side| &side.functions);
     functions.into_iter().any(|other| {
         let others = tokens(other.body);
         let shared = own.iter().filter(|it| others.contains(it)).count();
         last(&other.name) == last(&old.name) || !own.is_empty() && shared * 10 >= own.len() * 7
     })
 }
-

@@ -124,19 +124,59 @@ const FOLDERS: &[&str] = &[".", "...", "spec", "specs", "src", "test", "tests"];
 
 /// Options that take tests out of a run.
 const FILTERS: &[&str] = &[
-    "-Dtest", "-E", "-g", "-k", "-m", "-run", "-short", "-skip", "-t", "--bin", "--bins",
-    "--changed", "--deselect", "--doc", "--exclude", "--exclude-task", "--filter", "--fgrep",
-    "--grep", "--ignore", "--ignore-glob", "--invert", "--last-failed", "--lf", "--lib",
-    "--onlyChanged", "--project", "--skip", "--test", "--testNamePattern", "--testPathIgnorePatterns",
-    "--testPathPattern", "--testPathPatterns", "--tests", "--shard", "-DskipTests",
+    "-Dtest",
+    "-E",
+    "-g",
+    "-k",
+    "-m",
+    "-run",
+    "-short",
+    "-skip",
+    "-t",
+    "--bin",
+    "--bins",
+    "--changed",
+    "--deselect",
+    "--doc",
+    "--exclude",
+    "--exclude-task",
+    "--filter",
+    "--fgrep",
+    "--grep",
+    "--ignore",
+    "--ignore-glob",
+    "--invert",
+    "--last-failed",
+    "--lf",
+    "--lib",
+    "--onlyChanged",
+    "--project",
+    "--skip",
+    "--test",
+    "--testNamePattern",
+    "--testPathIgnorePatterns",
+    "--testPathPattern",
+    "--testPathPatterns",
+    "--tests",
+    "--shard",
+    "-DskipTests",
     "-Dmaven.test.skip",
 ];
 
 /// Options by which a failed check is none.
 const LAX: &[&str] = &[
-    "--allow-no-tests", "--exit-zero", "--no-error-on-unmatched-pattern", "--no-fail-on-error",
-    "--pass-with-no-tests", "--passWithNoTests", "-Dmaven.test.failure.ignore", "--no-tests=pass",
-    "--no-cov", "--allowOnly", "--continue-on-collection-errors", "--suppress-no-test-exit-code",
+    "--allow-no-tests",
+    "--exit-zero",
+    "--no-error-on-unmatched-pattern",
+    "--no-fail-on-error",
+    "--pass-with-no-tests",
+    "--passWithNoTests",
+    "-Dmaven.test.failure.ignore",
+    "--no-tests=pass",
+    "--no-cov",
+    "--allowOnly",
+    "--continue-on-collection-errors",
+    "--suppress-no-test-exit-code",
 ];
 
 /// Options that make a check strict, with how a weaker number shows: `true` when it is lower.
@@ -152,8 +192,15 @@ const NUMBERS: &[(&str, bool, f64)] = &[
 ];
 
 /// Words whose loss makes a check lax.
-const STRICT: &[&str] =
-    &["--all-targets", "--check", "--strict", "--strict-config", "--strict-markers", "--workspace", "-race"];
+const STRICT: &[&str] = &[
+    "--all-targets",
+    "--check",
+    "--strict",
+    "--strict-config",
+    "--strict-markers",
+    "--workspace",
+    "-race",
+];
 
 impl Command {
     /// The program with its subcommand, by which a command is the same as an earlier one.
@@ -211,7 +258,10 @@ impl Command {
         let words = self.words.iter().skip(1).map(String::as_str);
         let is_path = |word: &&str| {
             !word.starts_with('-')
-                && (word.contains('/') || word.contains("::") || is_source(word) || FOLDERS.contains(word))
+                && (word.contains('/')
+                    || word.contains("::")
+                    || is_source(word)
+                    || FOLDERS.contains(word))
         };
         words.filter(is_path).collect()
     }
@@ -288,7 +338,9 @@ fn program_words(words: Vec<String>) -> Vec<String> {
     loop {
         let is_setting = |word: &String| {
             let name = word.split_once('=').map(|(name, _)| name);
-            name.is_some_and(|name| name.chars().all(|it| it.is_ascii_uppercase() || it == '_' || it.is_ascii_digit()))
+            name.is_some_and(|name| {
+                name.chars().all(|it| it.is_ascii_uppercase() || it == '_' || it.is_ascii_digit())
+            })
         };
         if words.first().is_some_and(is_setting) {
             words = &words[1..];
@@ -315,9 +367,13 @@ pub(super) fn weakened(before: &[Command], after: &[Command]) -> Vec<String> {
             found.push(format!("a failure of `{name}` no longer fails the script"));
         }
         let Some(old) = olds.first().filter(|_| olds.len() == 1 && news == 1) else { continue };
-        found.extend(weaker_options(old, command).into_iter().map(|what| format!("`{name}` {what}")));
+        found.extend(
+            weaker_options(old, command).into_iter().map(|what| format!("`{name}` {what}")),
+        );
     }
-    let lost = before.iter().filter(|old| old.kind().is_some_and(|kind| is_lost(old, kind, before, after)));
+    let lost = before
+        .iter()
+        .filter(|old| old.kind().is_some_and(|kind| is_lost(old, kind, before, after)));
     found.extend(lost.map(|old| format!("`{}` is no longer run", old.name())));
     found.dedup();
     found
@@ -339,7 +395,8 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
     let mut found = Vec::new();
     let added = |option: &&&str| new.has(option) && !old.has(option);
     if new.kind() == Some(Kind::Test) {
-        let filters = FILTERS.iter().filter(added).filter(|option| !is_harmless_filter(new, option));
+        let filters =
+            FILTERS.iter().filter(added).filter(|option| !is_harmless_filter(new, option));
         found.extend(filters.map(|option| format!("leaves tests out by `{option}`")));
         found.extend(narrower_paths(old, new));
     }
@@ -348,7 +405,8 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
     let dropped = STRICT.iter().filter(|option| old.has(option) && !new.has(option));
     found.extend(dropped.map(|option| format!("lost `{option}`")));
     for (option, is_floor, default) in NUMBERS {
-        let (was, is) = (old.number(option).unwrap_or(*default), new.number(option).unwrap_or(*default));
+        let (was, is) =
+            (old.number(option).unwrap_or(*default), new.number(option).unwrap_or(*default));
         let is_weaker = if *is_floor { is < was } else { is > was };
         if is_weaker {
             found.push(format!("has a weaker `{option}`"));
@@ -356,12 +414,14 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
     }
     let denies = |command: &Command| {
         command.words.windows(2).any(|it| it[0] == "-D" && it[1] == "warnings")
-            || command.has("-Dwarnings") || command.words.iter().any(|it| it == "-Werror")
+            || command.has("-Dwarnings")
+            || command.words.iter().any(|it| it == "-Werror")
     };
     if denies(old) && !denies(new) {
         found.push("no longer denies warnings".to_owned());
     }
-    let allowed = |command: &Command| command.words.iter().filter(|it| it.starts_with("-A")).count();
+    let allowed =
+        |command: &Command| command.words.iter().filter(|it| it.starts_with("-A")).count();
     if new.name() == "cargo clippy" && allowed(new) > allowed(old) {
         found.push("allows more lints".to_owned());
     }
@@ -376,7 +436,9 @@ fn is_harmless_filter(command: &Command, option: &str) -> bool {
         "-t" => !["jest", "vitest"].contains(&command.name().as_str()),
         "-g" => !["mocha", "playwright test"].contains(&command.name().as_str()),
         "--project" => command.name() != "playwright test",
-        "--tests" | "--test" => !["cargo test", "gradle test", "gradlew test"].contains(&command.name().as_str()),
+        "--tests" | "--test" => {
+            !["cargo test", "gradle test", "gradlew test"].contains(&command.name().as_str())
+        }
         _ => false,
     }
 }
@@ -384,10 +446,16 @@ fn is_harmless_filter(command: &Command, option: &str) -> bool {
 /// Says which paths a run is narrowed to.
 fn narrower_paths(old: &Command, new: &Command) -> Option<String> {
     let (was, is) = (old.is_about_files(), new.is_about_files());
-    let plain = |path: &str| path.trim_start_matches("./").trim_end_matches("/...").trim_end_matches('/').to_owned();
+    let plain = |path: &str| {
+        path.trim_start_matches("./").trim_end_matches("/...").trim_end_matches('/').to_owned()
+    };
     let covers = |wide: &str, path: &str| {
         let (wide, path) = (plain(wide), plain(path));
-        wide.is_empty() || wide == "..." || path == wide || path.starts_with(&format!("{wide}/")) || path.starts_with(&format!("{wide}::"))
+        wide.is_empty()
+            || wide == "..."
+            || path == wide
+            || path.starts_with(&format!("{wide}/"))
+            || path.starts_with(&format!("{wide}::"))
     };
     let is_file = |path: &&&str| is_source(path) || path.contains("::");
     if was.is_empty() {
@@ -445,8 +513,16 @@ mod tests {
 
     #[test]
     fn weaker_options_are_seen() {
-        check("cargo clippy -- -D warnings", "cargo clippy", &["`cargo clippy` no longer denies warnings"]);
-        check("eslint . --max-warnings 0", "eslint . --max-warnings=20", &["`eslint` has a weaker `--max-warnings`"]);
+        check(
+            "cargo clippy -- -D warnings",
+            "cargo clippy",
+            &["`cargo clippy` no longer denies warnings"],
+        );
+        check(
+            "eslint . --max-warnings 0",
+            "eslint . --max-warnings=20",
+            &["`eslint` has a weaker `--max-warnings`"],
+        );
         check("jest", "jest --passWithNoTests", &["`jest` got `--passWithNoTests`"]);
         check("pytest --cov-fail-under=80", "pytest --cov-fail-under 90", &[]);
     }

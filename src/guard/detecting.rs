@@ -11,15 +11,38 @@ const CODE: &str = "G09";
 
 /// Variables that runners of tests set.
 const VARIABLES: &[&str] = &[
-    "CARGO_TARGET_TMPDIR", "CYPRESS", "JEST_WORKER_ID", "MOCHA_FILE", "NEXTEST", "NEXTEST_RUN_ID", "NODE_TEST_CONTEXT",
-    "PYTEST_CURRENT_TEST", "PYTEST_VERSION", "PYTEST_XDIST_WORKER", "VITEST", "VITEST_WORKER_ID", "PLAYWRIGHT_TEST",
+    "CARGO_TARGET_TMPDIR",
+    "CYPRESS",
+    "JEST_WORKER_ID",
+    "MOCHA_FILE",
+    "NEXTEST",
+    "NEXTEST_RUN_ID",
+    "NODE_TEST_CONTEXT",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_VERSION",
+    "PYTEST_XDIST_WORKER",
+    "VITEST",
+    "VITEST_WORKER_ID",
+    "PLAYWRIGHT_TEST",
 ];
 
 /// Modules of runners whose being loaded tells that a test runs.
 const RUNNERS: &[&str] = &["pytest", "_pytest", "unittest", "nose", "doctest"];
 
 /// Parts of names that only code of runners has.
-const FRAMES: &[&str] = &["org.junit", "org.testng", "xunit", "nunit", "testhost", "mstest", "surefire", "jest", "pytest", "unittest", "mocha"];
+const FRAMES: &[&str] = &[
+    "org.junit",
+    "org.testng",
+    "xunit",
+    "nunit",
+    "testhost",
+    "mstest",
+    "surefire",
+    "jest",
+    "pytest",
+    "unittest",
+    "mocha",
+];
 
 pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     novel(files, detections).iter().map(hit).collect()
@@ -31,7 +54,10 @@ fn hit(new: &Novel<'_, '_>) -> Hit {
         severity: Severity::Error,
         path: new.file.change.path.clone(),
         bytes: new.thing.node.bytes(),
-        message: format!("`{}` tells a test from the real thing: do the same for both", new.thing.key),
+        message: format!(
+            "`{}` tells a test from the real thing: do the same for both",
+            new.thing.key
+        ),
         anchor: new.thing.key.clone(),
     }
 }
@@ -49,10 +75,29 @@ fn detections<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
 /// Whether a file sets tools up; they are told what to do by its name.
 fn is_configuration(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
-    let is_folder = path.as_str().split('/').any(|part| matches!(part, "config" | "configs" | "settings" | "scripts" | "tools" | "testutil" | "testutils"));
+    let is_folder = path.as_str().split('/').any(|part| {
+        matches!(
+            part,
+            "config" | "configs" | "settings" | "scripts" | "tools" | "testutil" | "testutils"
+        )
+    });
     let stem = name.split('.').next().unwrap_or_default();
-    is_folder || name.contains(".config.") || name.starts_with('.') || name.contains("setup")
-        || matches!(stem, "config" | "settings" | "knexfile" | "gulpfile" | "noxfile" | "conf" | "environment" | "env" | "testing")
+    is_folder
+        || name.contains(".config.")
+        || name.starts_with('.')
+        || name.contains("setup")
+        || matches!(
+            stem,
+            "config"
+                | "settings"
+                | "knexfile"
+                | "gulpfile"
+                | "noxfile"
+                | "conf"
+                | "environment"
+                | "env"
+                | "testing"
+        )
 }
 
 fn detects(language: Language, node: Node<'_>) -> bool {
@@ -76,15 +121,19 @@ fn python(node: Node<'_>) -> bool {
         "string" => VARIABLES.contains(&unquoted(node)),
         // `"pytest" in sys.modules`
         "comparison_operator" => {
-            let asks = text.contains(" in ") && (text.contains("sys.modules") || text.contains("sys.argv"));
+            let asks = text.contains(" in ")
+                && (text.contains("sys.modules") || text.contains("sys.argv"));
             asks && strings(node).iter().any(|it| RUNNERS.iter().any(|runner| it.contains(runner)))
         }
         "call" => {
             let name = node.field("function").map_or("", Node::text);
-            let is_modules = name == "sys.modules.get" && strings(node).iter().any(|it| RUNNERS.contains(it));
+            let is_modules =
+                name == "sys.modules.get" && strings(node).iter().any(|it| RUNNERS.contains(it));
             is_modules || matches!(name, "any" | "next") && looks_at_stack(node)
         }
-        "subscript" => text.starts_with("sys.modules[") && strings(node).iter().any(|it| RUNNERS.contains(it)),
+        "subscript" => {
+            text.starts_with("sys.modules[") && strings(node).iter().any(|it| RUNNERS.contains(it))
+        }
         _ => false,
     }
 }
@@ -92,7 +141,10 @@ fn python(node: Node<'_>) -> bool {
 /// Whether the callers are looked through for a test.
 fn looks_at_stack(node: Node<'_>) -> bool {
     let text = node.text();
-    let is_stack = ["inspect.stack", "extract_stack", "sys._getframe", "getStackTrace", "StackTrace"].iter().any(|it| text.contains(it));
+    let is_stack =
+        ["inspect.stack", "extract_stack", "sys._getframe", "getStackTrace", "StackTrace"]
+            .iter()
+            .any(|it| text.contains(it));
     is_stack && strings(node).iter().any(|it| it.to_lowercase().contains("test"))
 }
 
@@ -106,7 +158,10 @@ fn script(node: Node<'_>) -> bool {
             let property = node.field("property").map_or("", Node::text);
             node.text().starts_with("process.env.") && VARIABLES.contains(&property)
         }
-        "subscript_expression" => node.text().starts_with("process.env[") && strings(node).iter().any(|it| VARIABLES.contains(it)),
+        "subscript_expression" => {
+            node.text().starts_with("process.env[")
+                && strings(node).iter().any(|it| VARIABLES.contains(it))
+        }
         "binary_expression" => is_environment(node) && !is_start(node),
         "unary_expression" | "call_expression" => looks_at_stack_of_script(node),
         _ => false,
@@ -117,21 +172,32 @@ fn script(node: Node<'_>) -> bool {
 fn is_environment(node: Node<'_>) -> bool {
     let operator = node.field("operator").map_or("", Node::text);
     let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else { return false };
-    let is_name = |node: Node<'_>| node.text().ends_with(".NODE_ENV") || node.text().ends_with("['NODE_ENV']");
+    let is_name = |node: Node<'_>| {
+        node.text().ends_with(".NODE_ENV") || node.text().ends_with("['NODE_ENV']")
+    };
     let is_test = |node: Node<'_>| is_string(node) && matches!(unquoted(node), "test" | "testing");
     operator.contains('=') && (is_name(left) && is_test(right) || is_name(right) && is_test(left))
 }
 
 /// A server that tests load and do not start, and what is written to a log, are no results.
 fn is_start(node: Node<'_>) -> bool {
-    let around = node.ancestors().find(|it| matches!(it.kind(), "if_statement" | "expression_statement" | "variable_declarator" | "pair"));
-    let words = [".listen(", "logger", "log(", "morgan", "silent", "level", ".connect(", "console."];
-    around.is_some_and(|it| words.iter().any(|word| it.text().contains(word)) && !it.text().contains("return "))
+    let around = node.ancestors().find(|it| {
+        matches!(
+            it.kind(),
+            "if_statement" | "expression_statement" | "variable_declarator" | "pair"
+        )
+    });
+    let words =
+        [".listen(", "logger", "log(", "morgan", "silent", "level", ".connect(", "console."];
+    around.is_some_and(|it| {
+        words.iter().any(|word| it.text().contains(word)) && !it.text().contains("return ")
+    })
 }
 
 fn looks_at_stack_of_script(node: Node<'_>) -> bool {
     let text = node.text();
-    let asks = text.contains(".stack") && (text.contains(".includes(") || text.contains(".match(") || text.contains(".indexOf("));
+    let asks = text.contains(".stack")
+        && (text.contains(".includes(") || text.contains(".match(") || text.contains(".indexOf("));
     let called = node.field("function").is_some_and(|it| it.text().contains(".stack"));
     asks && called && strings(node).iter().any(|it| it.contains("test") || FRAMES.contains(it))
 }
@@ -147,7 +213,9 @@ fn go(node: Node<'_>) -> bool {
         "strings.HasSuffix" | "strings.Contains" => {
             node.text().contains("os.Args") && strings(node).iter().any(|it| it.contains("test"))
         }
-        "os.Getenv" | "os.LookupEnv" => strings(node).iter().any(|it| matches!(*it, "GO_TEST" | "GO_TESTING" | "TESTING" | "UNDER_TEST")),
+        "os.Getenv" | "os.LookupEnv" => strings(node)
+            .iter()
+            .any(|it| matches!(*it, "GO_TEST" | "GO_TESTING" | "TESTING" | "UNDER_TEST")),
         _ => false,
     }
 }
@@ -162,7 +230,9 @@ fn rust(node: Node<'_>) -> bool {
         "call_expression" => {
             let name = node.field("function").map_or("", Node::text);
             let asks = name.ends_with("env::var") || name.ends_with("env::var_os");
-            asks && strings(node).iter().any(|it| VARIABLES.contains(it) || *it == "RUST_TEST_THREADS")
+            asks && strings(node)
+                .iter()
+                .any(|it| VARIABLES.contains(it) || *it == "RUST_TEST_THREADS")
         }
         _ => false,
     }
@@ -174,9 +244,18 @@ fn frames(node: Node<'_>) -> bool {
     if !matches!(node.kind(), "method_invocation" | "invocation_expression") {
         return false;
     }
-    let asks = ["forName", "startsWith", "StartsWith", "contains", "Contains", "GetType", "Load", "GetEnvironmentVariable"]
-        .iter()
-        .any(|it| name.ends_with(it));
+    let asks = [
+        "forName",
+        "startsWith",
+        "StartsWith",
+        "contains",
+        "Contains",
+        "GetType",
+        "Load",
+        "GetEnvironmentVariable",
+    ]
+    .iter()
+    .any(|it| name.ends_with(it));
     let arguments = node.field("arguments").map(strings).unwrap_or_default();
     asks && arguments.iter().any(|it| {
         let it = it.to_lowercase();

@@ -14,7 +14,8 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         let (Some(before), Some(after)) = (&file.before, &file.after) else { continue };
         for function in &after.functions {
             let Some(old) = before.function(&function.name) else { continue };
-            let node = widened(after.language, old, function).filter(|it| !after.is_test_at(it.bytes().start));
+            let node = widened(after.language, old, function)
+                .filter(|it| !after.is_test_at(it.bytes().start));
             hits.extend(node.map(|node| Hit {
                 code: CODE,
                 severity: Severity::Warning,
@@ -67,11 +68,14 @@ fn script(node: Node<'_>) -> bool {
             let target = node.named_children().last().map_or("", |it| it.text());
             let inner = node.named_children().first().copied();
             let is_double = inner.is_some_and(|it| {
-                it.kind() == "as_expression" && it.named_children().last().is_some_and(|it| it.text() == "unknown")
+                it.kind() == "as_expression"
+                    && it.named_children().last().is_some_and(|it| it.text() == "unknown")
             });
             is_any(target) || is_double
         }
-        "type_annotation" => node.named_children().first().is_some_and(|it| is_any(it.text())) && !is_rest(node),
+        "type_annotation" => {
+            node.named_children().first().is_some_and(|it| is_any(it.text())) && !is_rest(node)
+        }
         "non_null_expression" => true,
         _ => false,
     }
@@ -92,7 +96,9 @@ fn python(node: Node<'_>) -> bool {
     let first = node.field("arguments").and_then(|it| it.named_children().first().copied());
     node.kind() == "call"
         && matches!(name, "cast" | "typing.cast" | "t.cast")
-        && first.is_some_and(|it| matches!(it.text().trim_matches(['"', '\'']), "Any" | "typing.Any" | "t.Any" | "object"))
+        && first.is_some_and(|it| {
+            matches!(it.text().trim_matches(['"', '\'']), "Any" | "typing.Any" | "t.Any" | "object")
+        })
 }
 
 /// Unsafe code without the comment that says why it is sound.
@@ -100,7 +106,8 @@ fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
     match node.kind() {
         "unsafe_block" => {
             let is_explained = |comment: &Node<'_>| {
-                let is_near = comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
+                let is_near =
+                    comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
                 is_near && comment.text().contains("SAFETY")
             };
             !side.comments.iter().any(|it| is_explained(it))
@@ -114,21 +121,27 @@ fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
 }
 
 fn go(node: Node<'_>) -> bool {
-    node.kind() == "call_expression" && node.field("function").is_some_and(|it| it.text() == "unsafe.Pointer")
+    node.kind() == "call_expression"
+        && node.field("function").is_some_and(|it| it.text() == "unsafe.Pointer")
 }
 
 /// `(T) (Object) value`.
 fn java(node: Node<'_>) -> bool {
     let inner = node.field("value");
     node.kind() == "cast_expression"
-        && inner.is_some_and(|it| it.kind() == "cast_expression" && it.field("type").is_some_and(|it| it.text() == "Object"))
+        && inner.is_some_and(|it| {
+            it.kind() == "cast_expression"
+                && it.field("type").is_some_and(|it| it.text() == "Object")
+        })
 }
 
 fn csharp(node: Node<'_>) -> bool {
     match node.kind() {
         "postfix_unary_expression" => node.text().ends_with('!'),
         "cast_expression" => node.field("type").is_some_and(|it| it.text() == "dynamic"),
-        "variable_declaration" | "parameter" => node.field("type").is_some_and(|it| it.text() == "dynamic"),
+        "variable_declaration" | "parameter" => {
+            node.field("type").is_some_and(|it| it.text() == "dynamic")
+        }
         _ => false,
     }
 }
@@ -137,38 +150,59 @@ fn csharp(node: Node<'_>) -> bool {
 fn widened<'t>(language: Language, old: &Function<'_>, new: &Function<'t>) -> Option<Node<'t>> {
     let is_wide = |node: Node<'_>| match language {
         Language::Go => {
-            let is_type = node.kind() == "interface_type" || node.kind() == "type_identifier" && node.text() == "any";
+            let is_type = node.kind() == "interface_type"
+                || node.kind() == "type_identifier" && node.text() == "any";
             is_type && is_go_parameter(node)
         }
-        Language::Python => node.kind() == "type" && matches!(node.text(), "Any" | "typing.Any" | "object"),
+        Language::Python => {
+            node.kind() == "type" && matches!(node.text(), "Any" | "typing.Any" | "object")
+        }
         Language::Rust => is_call_of(node, "unwrap"),
         Language::Java | Language::CSharp => {
-            matches!(node.kind(), "formal_parameter" | "parameter") && node.field("type").is_some_and(|it| matches!(it.text(), "Object" | "object"))
+            matches!(node.kind(), "formal_parameter" | "parameter")
+                && node.field("type").is_some_and(|it| matches!(it.text(), "Object" | "object"))
         }
         _ => false,
     };
-    let narrow = |function: &Function<'_>| count(function.node, |node| match language {
-        Language::Rust => node.kind() == "try_expression",
-        _ => is_typed(node) && !is_wide(node),
-    });
+    let narrow = |function: &Function<'_>| {
+        count(function.node, |node| match language {
+            Language::Rust => node.kind() == "try_expression",
+            _ => is_typed(node) && !is_wide(node),
+        })
+    };
     let is_worse = narrow(new) < narrow(old) && count(new.node, is_wide) > count(old.node, is_wide);
-    let known: Vec<&str> = old.node.descendants().into_iter().filter(|it| is_wide(*it)).map(Node::text).collect();
-    let found: Vec<Node<'t>> = new.node.descendants().into_iter().filter(|it| is_wide(*it)).collect();
-    found.into_iter().rev().find(|it| is_worse && (language != Language::Rust || !known.contains(&it.text())))
+    let known: Vec<&str> =
+        old.node.descendants().into_iter().filter(|it| is_wide(*it)).map(Node::text).collect();
+    let found: Vec<Node<'t>> =
+        new.node.descendants().into_iter().filter(|it| is_wide(*it)).collect();
+    found
+        .into_iter()
+        .rev()
+        .find(|it| is_worse && (language != Language::Rust || !known.contains(&it.text())))
 }
 
 fn is_typed(node: Node<'_>) -> bool {
-    matches!(node.kind(), "type" | "type_identifier" | "pointer_type" | "slice_type" | "map_type" | "formal_parameter" | "parameter")
-        && !is_comment(node)
+    matches!(
+        node.kind(),
+        "type"
+            | "type_identifier"
+            | "pointer_type"
+            | "slice_type"
+            | "map_type"
+            | "formal_parameter"
+            | "parameter"
+    ) && !is_comment(node)
 }
 
 fn is_go_parameter(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|it| it.kind() == "parameter_declaration" && !it.text().contains("..."))
+    node.parent()
+        .is_some_and(|it| it.kind() == "parameter_declaration" && !it.text().contains("..."))
 }
 
 fn is_call_of(node: Node<'_>, name: &str) -> bool {
     let called = node.field("function").filter(|it| it.kind() == "field_expression");
-    node.kind() == "call_expression" && called.and_then(|it| it.field("field")).is_some_and(|it| it.text() == name)
+    node.kind() == "call_expression"
+        && called.and_then(|it| it.field("field")).is_some_and(|it| it.text() == name)
 }
 
 fn count(node: Node<'_>, is_one: impl Fn(Node<'_>) -> bool) -> usize {

@@ -14,21 +14,52 @@ const CODE: &str = "G16";
 const EXIT: &str = "a test ends the run as a success: let the runner decide";
 const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
 const EQUAL: &str = "everything is equal: compare what is there";
-const PATCHED: &str = "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
+const PATCHED: &str =
+    "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
 
 /// Calls that end a process; with nothing or zero as a success.
 const EXITS: &[&str] = &[
-    "Environment.Exit", "System.exit", "exit", "os.Exit", "os._exit", "process.exit", "process::exit",
-    "std::process::exit", "sys.exit", "quit",
+    "Environment.Exit",
+    "System.exit",
+    "exit",
+    "os.Exit",
+    "os._exit",
+    "process.exit",
+    "process::exit",
+    "std::process::exit",
+    "sys.exit",
+    "quit",
 ];
 
 /// What only tests may put something else into.
 const REPLACED: &[&str] = &[
-    "Date", "Date.now", "Math.random", "builtins.hash", "builtins.isinstance", "builtins.len", "builtins.open",
-    "builtins.print", "builtins.sum", "crypto.randomUUID", "datetime.date", "datetime.datetime",
-    "datetime.now", "global.Date", "global.setTimeout", "globalThis.Date", "globalThis.setTimeout", "os.urandom",
-    "performance.now", "random.choice", "random.randint", "random.random", "time.monotonic", "time.perf_counter",
-    "time.sleep", "time.time", "uuid.uuid4",
+    "Date",
+    "Date.now",
+    "Math.random",
+    "builtins.hash",
+    "builtins.isinstance",
+    "builtins.len",
+    "builtins.open",
+    "builtins.print",
+    "builtins.sum",
+    "crypto.randomUUID",
+    "datetime.date",
+    "datetime.datetime",
+    "datetime.now",
+    "global.Date",
+    "global.setTimeout",
+    "globalThis.Date",
+    "globalThis.setTimeout",
+    "os.urandom",
+    "performance.now",
+    "random.choice",
+    "random.randint",
+    "random.random",
+    "time.monotonic",
+    "time.perf_counter",
+    "time.sleep",
+    "time.time",
+    "uuid.uuid4",
 ];
 
 /// Functions by which values say whether they are equal.
@@ -44,6 +75,15 @@ fn fakes<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
 
 fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
     let (what, text) = new.thing.key.split_once('\0')?;
+    let name = new.side.function_at(new.thing.node).map(|it| it.name.as_str());
+    let was_there = || {
+        let before = new.file.before.as_ref();
+        before.is_some_and(|before| name.is_some_and(|name| before.function(name).is_some()))
+    };
+    // Rust wants such a function of types without fields, too.
+    if what == EQUAL && new.side.language == Language::Rust && !was_there() {
+        return None;
+    }
     Some(Hit {
         code: CODE,
         severity: Severity::Error,
@@ -72,13 +112,21 @@ fn fake(side: &Side<'_>, node: Node<'_>) -> Option<&'static str> {
 /// so is what a script for a test is handed as text.
 fn ends_well(side: &Side<'_>, node: Node<'_>) -> bool {
     let head = node.text().split('(').next().unwrap_or_default().trim();
-    let arguments = node.text()[head.len().min(node.text().len())..].trim().trim_start_matches('(').trim_end_matches(')').trim();
+    let arguments = node.text()[head.len().min(node.text().len())..]
+        .trim()
+        .trim_start_matches('(')
+        .trim_end_matches(')')
+        .trim();
     let is_plain_exit = head == "exit" || head == "quit";
     let is_exit = EXITS.contains(&head) && (!is_plain_exit || side.language == Language::Python);
     // A program that a test starts ends by itself, which its place below `__main__` tells.
-    let is_main = node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
+    let is_main =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
     let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
-    is_exit && is_success && !is_main && (side.language != Language::Python || is_of_test(side, node))
+    is_exit
+        && is_success
+        && !is_main
+        && (side.language != Language::Python || is_of_test(side, node))
 }
 
 /// Whether code of Python is run by the runner of tests, not by a program that a test starts.
@@ -89,7 +137,8 @@ fn is_of_test(side: &Side<'_>, node: Node<'_>) -> bool {
     };
     let name = function.name.rsplit('.').next().unwrap_or_default();
     let is_hook = ["test", "pytest_", "setup", "setUp", "teardown", "tearDown"];
-    let is_fixture = function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
+    let is_fixture =
+        function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
     // A child that the test has made of itself must end without the runner's last words.
     let is_child = function.node.text().contains("fork(");
     (is_fixture || is_hook.iter().any(|start| name.starts_with(start))) && !is_child
@@ -99,15 +148,19 @@ fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?);
     let name = left.rsplit('.').next().unwrap_or_default();
     let is_zero = right.text() == "0" || right.text().ends_with(".OK");
-    let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode") && left.contains('.');
+    let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode")
+        && left.contains('.');
     if is_test && is_status && is_zero {
         return Some(STATUS);
     }
     let is_replaced = REPLACED.contains(&left);
-    let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."].iter().any(|it| left.starts_with(it));
+    let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."]
+        .iter()
+        .any(|it| left.starts_with(it));
     // A built-in that is kept under its own name is only put back, and a polyfill asks first.
-    let asks_first = node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
-        || matches!(right.kind(), "identifier" | "member_expression");
+    let asks_first =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
+            || matches!(right.kind(), "identifier" | "member_expression");
     (!is_test && (is_replaced || is_prototype) && !asks_first).then_some(PATCHED)
 }
 
@@ -118,8 +171,12 @@ fn is_equality(side: &Side<'_>, node: Node<'_>) -> bool {
     let [one] = statements.as_slice() else { return false };
     let text = one.text().trim_end_matches(';').trim();
     let value = text.strip_prefix("return ").unwrap_or(text).trim();
-    let is_whole = text.starts_with("return ") || side.language == Language::Rust || body.kind() == "arrow_expression_clause";
-    let takes_other = node.field("parameters").is_some_and(|it| it.named_children().len() > usize::from(side.language == Language::Python));
+    let is_whole = text.starts_with("return ")
+        || side.language == Language::Rust
+        || body.kind() == "arrow_expression_clause";
+    let takes_other = node.field("parameters").is_some_and(|it| {
+        it.named_children().len() > usize::from(side.language == Language::Python)
+    });
     let is_compared = EQUALITY.contains(&name) && value.eq_ignore_ascii_case("true")
         || name == "__ne__" && value == "False"
         || matches!(name, "compareTo" | "CompareTo" | "__cmp__") && value == "0";
@@ -131,7 +188,11 @@ fn is_wildcard(node: Node<'_>) -> bool {
     let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
     let Some(around) = around else { return false };
     let name = around.field("name").or_else(|| around.field("type")).map_or("", Node::text);
-    let is_called_so = ["Any", "Anything", "Whatever", "Wildcard", "Ignore", "Marker", "Phantom", "Unit", "Matcher"].iter().any(|word| name.contains(word));
+    let is_called_so = [
+        "Any", "Anything", "Whatever", "Wildcard", "Ignore", "Marker", "Phantom", "Unit", "Matcher",
+    ]
+    .iter()
+    .any(|word| name.contains(word));
     let plain = name.split('<').next().unwrap_or(name);
     let root = node.ancestors().last();
     let is_unit = root.is_some_and(|root| {

@@ -4,8 +4,26 @@ use crate::base::text::has_name;
 
 /// Words by which something is to go, in English and Korean.
 const REMOVAL: &[&str] = &[
-    "delete", "deprecate", "disable", "drop", "get rid of", "no longer", "remove", "removal", "retire", "stop ",
-    "strip", "turn off", "비활성", "삭제", "없애", "제거", "지우", "지워", "폐기", "중단",
+    "delete",
+    "deprecate",
+    "disable",
+    "drop",
+    "get rid of",
+    "no longer",
+    "remove",
+    "removal",
+    "retire",
+    "stop ",
+    "strip",
+    "turn off",
+    "비활성",
+    "삭제",
+    "없애",
+    "제거",
+    "지우",
+    "지워",
+    "폐기",
+    "중단",
 ];
 
 /// Whether the goal says that a thing with this name is to go: with or without what its name stands

@@ -20,7 +20,10 @@ const PAIRS_BLOCKING: usize = 2;
 const PROSE_LETTERS_MIN: usize = 3;
 
 /// Numbers that every program has.
-const COMMON: &[&str] = &["0", "1", "2", "10", "100", "-1", "0.0", "1.0", "2.0", "0.5", "1000", "60", "24", "3600", "1024"];
+const COMMON: &[&str] = &[
+    "0", "1", "2", "10", "100", "-1", "0.0", "1.0", "2.0", "0.5", "1000", "60", "24", "3600",
+    "1024",
+];
 
 pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let known = tested(files);
@@ -36,14 +39,18 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
             severity: Severity::Warning,
             path: new.file.change.path.clone(),
             bytes: node.bytes(),
-            message: format!("{} is in a test, and its answer is written down here: compute it", new.thing.key),
+            message: format!(
+                "{} is in a test, and its answer is written down here: compute it",
+                new.thing.key
+            ),
             anchor: format!("{} {}", function.name, new.thing.key),
         };
         let place = (new.file.change.path.as_str().to_owned(), function.name.clone());
         by_function.entry(place).or_default().push(hit);
     }
     let graded = by_function.into_values().flat_map(|hits| {
-        let severity = if hits.len() >= PAIRS_BLOCKING { Severity::Error } else { Severity::Warning };
+        let severity =
+            if hits.len() >= PAIRS_BLOCKING { Severity::Error } else { Severity::Warning };
         hits.into_iter().map(move |hit| Hit { severity, ..hit })
     });
     graded.collect()
@@ -52,20 +59,27 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
 /// What a literal says, if it is rare.
 fn literal(node: Node<'_>) -> Option<String> {
     if is_number(node) {
-        let text = node.text().trim_end_matches(['L', 'f', 'F', 'd', 'D', 'm', 'M']).replace('_', "");
+        let text =
+            node.text().trim_end_matches(['L', 'f', 'F', 'd', 'D', 'm', 'M']).replace('_', "");
         return (!COMMON.contains(&text.as_str())).then_some(text);
     }
     if !is_string(node) || node.text().contains("${") {
         return None;
     }
-    let text = node.text().trim_start_matches(['f', 'r', 'b', 'u', '@', '$']).trim_matches(['"', '\'', '`', '#']);
+    let text = node
+        .text()
+        .trim_start_matches(['f', 'r', 'b', 'u', '@', '$'])
+        .trim_matches(['"', '\'', '`', '#']);
     (text.chars().count() >= RARE_TEXT_CHARS_MIN).then(|| format!("\"{text}\""))
 }
 
 /// Whether a literal is no word or name: those are the vocabulary that tests and code share.
 fn is_specific(literal: &str) -> bool {
     let text = literal.trim_matches('"');
-    !literal.starts_with('"') || text.chars().any(|it| it.is_ascii_digit() || it.is_whitespace() || "@+*/(){}[],;=<>|&".contains(it))
+    !literal.starts_with('"')
+        || text
+            .chars()
+            .any(|it| it.is_ascii_digit() || it.is_whitespace() || "@+*/(){}[],;=<>|&".contains(it))
 }
 
 /// Every rare literal of the tests.
@@ -98,10 +112,16 @@ fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
             return !side.is_test;
         }
         if let Some((asked, answer)) = question(node) {
-            let is_known = |literals: &[String]| !literals.is_empty() && literals.iter().all(|it| known.contains(it));
-            let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it)) && !is_status(&asked, &answer);
+            let is_known = |literals: &[String]| {
+                !literals.is_empty() && literals.iter().all(|it| known.contains(it))
+            };
+            let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it))
+                && !is_status(&asked, &answer);
             if is_known(&asked) && is_known(&answer) && is_odd {
-                found.push(Thing { key: format!("{} → {}", asked.join(", "), answer.join(", ")), node });
+                found.push(Thing {
+                    key: format!("{} → {}", asked.join(", "), answer.join(", ")),
+                    node,
+                });
             }
         }
         true
@@ -130,8 +150,14 @@ fn question(node: Node<'_>) -> Option<(Vec<String>, Vec<String>)> {
             [then, condition, _] => Some((compared(*condition)?, answer(*then)?)),
             _ => None,
         },
-        "case_clause" | "switch_case" | "expression_case" | "match_arm" | "switch_section" | "switch_block_statement_group"
-        | "switch_rule" | "switch_expression_arm" => {
+        "case_clause"
+        | "switch_case"
+        | "expression_case"
+        | "match_arm"
+        | "switch_section"
+        | "switch_block_statement_group"
+        | "switch_rule"
+        | "switch_expression_arm" => {
             let parts = node.named_children();
             let (first, rest) = parts.split_first()?;
             let asked = literals(*first);
@@ -173,7 +199,12 @@ fn answer(node: Node<'_>) -> Option<Vec<String>> {
         return Some(literals(node));
     }
     match node.kind() {
-        "return_statement" | "return_expression" | "expression_statement" | "unary_expression" | "unary_operator" | "parenthesized_expression" => {
+        "return_statement"
+        | "return_expression"
+        | "expression_statement"
+        | "unary_expression"
+        | "unary_operator"
+        | "parenthesized_expression" => {
             let inner = node.named_children();
             let [one] = inner.as_slice() else { return None };
             answer(*one)
@@ -183,9 +214,12 @@ fn answer(node: Node<'_>) -> Option<Vec<String>> {
             let [one] = inner.as_slice() else { return None };
             answer(*one)
         }
-        "list" | "array" | "tuple" | "array_expression" | "tuple_expression" | "dictionary" | "object" => {
+        "list" | "array" | "tuple" | "array_expression" | "tuple_expression" | "dictionary"
+        | "object" => {
             let all = node.descendants();
-            let is_literal = all.iter().all(|it| !matches!(it.kind(), "identifier" | "call" | "call_expression" | "attribute"));
+            let is_literal = all.iter().all(|it| {
+                !matches!(it.kind(), "identifier" | "call" | "call_expression" | "attribute")
+            });
             let found = literals(node);
             (is_literal && !found.is_empty()).then_some(found)
         }

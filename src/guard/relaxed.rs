@@ -48,10 +48,20 @@ struct Pair {
 pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let mut pairs: BTreeMap<(&str, String), Pair> = BTreeMap::new();
     for file in &files.files {
-        for reading in readings(file.change.path_before(), file.change.before.as_deref(), file.before.as_ref(), file.change) {
+        for reading in readings(
+            file.change.path_before(),
+            file.change.before.as_deref(),
+            file.before.as_ref(),
+            file.change,
+        ) {
             pairs.entry(slot(&reading)).or_default().before.push(reading);
         }
-        for reading in readings(&file.change.path, file.change.after.as_deref(), file.after.as_ref(), file.change) {
+        for reading in readings(
+            &file.change.path,
+            file.change.after.as_deref(),
+            file.after.as_ref(),
+            file.change,
+        ) {
             pairs.entry(slot(&reading)).or_default().after.push(reading);
         }
     }
@@ -140,13 +150,19 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
     let is_code = |readings: &[Reading]| readings.iter().any(|it| it.is_code);
     let Some(now) = pair.after.first() else {
         let is_replaced = trades.contains(&tool.trade) || is_code(&pair.before);
-        let was_strict = !is_replaced && !laxer(tool, &before, &Value::Object(Map::new()), false).is_empty();
+        let was_strict =
+            !is_replaced && !laxer(tool, &before, &Value::Object(Map::new()), false).is_empty();
         let what = format!("the configuration of {} is gone", tool.name);
-        return was_strict.then(|| hit(&first.path, tool.name, &what, changes)).into_iter().collect();
+        return was_strict
+            .then(|| hit(&first.path, tool.name, &what, changes))
+            .into_iter()
+            .collect();
     };
     let after = merged(&pair.after);
     let is_other_kind = is_code(&pair.before) != is_code(&pair.after);
-    let inherits = is_other_kind || special::inherits_lints(tool, &after) || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
+    let inherits = is_other_kind
+        || special::inherits_lints(tool, &after)
+        || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
     let found = laxer(tool, &before, &after, inherits);
     let place = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or_default();
@@ -195,7 +211,8 @@ fn merge(into: &mut Value, from: &Value) {
 /// A finding about a key, at the first line that holds it.
 fn hit(path: &RelPath, key: &str, what: &str, changes: &[Change]) -> Hit {
     let last = key.rsplit('.').next().unwrap_or(key);
-    let text = changes.iter().find(|change| change.path == *path).and_then(|it| it.after.as_deref());
+    let text =
+        changes.iter().find(|change| change.path == *path).and_then(|it| it.after.as_deref());
     let start = text.and_then(|text| text.find(last)).unwrap_or(0);
     let end = if text.is_some_and(|text| text.contains(last)) { start + last.len() } else { 0 };
     Hit {

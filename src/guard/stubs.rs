@@ -13,14 +13,20 @@ use crate::scan::syntax::{Language, Node};
 const CODE: &str = "G14";
 
 pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = novel(files, placeholders).iter().filter_map(|new| placeholder(new, files)).collect();
+    let mut hits: Vec<Hit> =
+        novel(files, placeholders).iter().filter_map(|new| placeholder(new, files)).collect();
     for file in &files.files {
         let Some(side) = &file.after else { continue };
         for function in &side.functions {
             let old = file.before.as_ref().and_then(|it| it.function(&function.name));
-            let is_known = hits.iter().any(|hit| hit.path == file.change.path && function.node.bytes().contains(&hit.bytes.start));
+            let is_known = hits.iter().any(|hit| {
+                hit.path == file.change.path && function.node.bytes().contains(&hit.bytes.start)
+            });
             let is_gutted = old.is_some_and(|old| is_gutted(old, function)) && !is_known;
-            if !is_gutted || side.is_test_at(function.node.bytes().start) || removes(input.goal, &function.name) {
+            if !is_gutted
+                || side.is_test_at(function.node.bytes().start)
+                || removes(input.goal, &function.name)
+            {
                 continue;
             }
             if old.is_some_and(|old| is_moved(old, files)) {
@@ -53,8 +59,12 @@ fn is_gutted(old: &Function<'_>, new: &Function<'_>) -> bool {
     let did = tokens(old.body);
     let works = old.body.descendants().into_iter().any(|node| {
         let kind = node.kind();
-        kind.contains("call") || kind.contains("invocation") || kind.contains("binary") || kind.contains("comparison")
-            || kind.starts_with("if_") || kind.starts_with("for_")
+        kind.contains("call")
+            || kind.contains("invocation")
+            || kind.contains("binary")
+            || kind.contains("comparison")
+            || kind.starts_with("if_")
+            || kind.starts_with("for_")
     });
     did.len() >= STUB_TOKENS_MIN && works && is_constant(new.body) && !is_constant(old.body)
 }
@@ -67,10 +77,15 @@ fn is_constant(body: Node<'_>) -> bool {
         [] => true,
         [one] => match one.kind() {
             "pass_statement" => true,
-            "return_statement" => one.named_children().into_iter().filter(|it| !is_comment(*it)).all(is_plain),
+            "return_statement" => {
+                one.named_children().into_iter().filter(|it| !is_comment(*it)).all(is_plain)
+            }
             "expression_statement" => {
                 let inner = one.named_children();
-                one.text() == "..." || inner.len() == 1 && inner[0].kind() == "return_expression" && inner[0].named_children().into_iter().all(is_plain)
+                one.text() == "..."
+                    || inner.len() == 1
+                        && inner[0].kind() == "return_expression"
+                        && inner[0].named_children().into_iter().all(is_plain)
             }
             // The value of a block of Rust.
             _ => one.next().is_none() && is_plain(*one),
@@ -88,17 +103,42 @@ fn is_plain(node: Node<'_>) -> bool {
     let text = node.text().trim();
     let is_word = matches!(
         text,
-        "None" | "null" | "nil" | "undefined" | "True" | "true" | "False" | "false" | "[]" | "{}" | "()" | "..." | "default"
-            | "Ok(())" | "vec![]" | "Vec::new()" | "String::new()" | "Default::default()" | "string.Empty" | "Optional.empty()"
+        "None"
+            | "null"
+            | "nil"
+            | "undefined"
+            | "True"
+            | "true"
+            | "False"
+            | "false"
+            | "[]"
+            | "{}"
+            | "()"
+            | "..."
+            | "default"
+            | "Ok(())"
+            | "vec![]"
+            | "Vec::new()"
+            | "String::new()"
+            | "Default::default()"
+            | "string.Empty"
+            | "Optional.empty()"
     );
     is_word
         || is_number(node)
         || is_string(node) && !text.contains('{')
-        || text.strip_prefix("Ok(").or_else(|| text.strip_prefix("Some(")).and_then(|it| it.strip_suffix(')')).is_some_and(|it| {
-            matches!(it, "true" | "false" | "0" | "1") || it.starts_with('"') && it.ends_with('"')
-        })
-        || matches!(node.kind(), "expression_list" | "unary_expression" | "unary_operator" | "parenthesized_expression")
-            && node.named_children().into_iter().all(is_plain)
+        || text
+            .strip_prefix("Ok(")
+            .or_else(|| text.strip_prefix("Some("))
+            .and_then(|it| it.strip_suffix(')'))
+            .is_some_and(|it| {
+                matches!(it, "true" | "false" | "0" | "1")
+                    || it.starts_with('"') && it.ends_with('"')
+            })
+        || matches!(
+            node.kind(),
+            "expression_list" | "unary_expression" | "unary_operator" | "parenthesized_expression"
+        ) && node.named_children().into_iter().all(is_plain)
 }
 
 /// Whether most of what a function did is in another one now.
@@ -122,7 +162,16 @@ fn placeholders<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
 }
 
 /// Words of an unwritten place.
-const UNWRITTEN: &[&str] = &["not implemented", "notimplemented", "not yet implemented", "unimplemented", "todo", "to be implemented", "구현되지", "미구현"];
+const UNWRITTEN: &[&str] = &[
+    "not implemented",
+    "notimplemented",
+    "not yet implemented",
+    "unimplemented",
+    "todo",
+    "to be implemented",
+    "구현되지",
+    "미구현",
+];
 
 fn unwritten(language: Language, node: Node<'_>) -> bool {
     let text = || node.text().to_lowercase();
@@ -137,14 +186,20 @@ fn unwritten(language: Language, node: Node<'_>) -> bool {
             // With other words it says that something cannot be.
             why.is_some_and(|why| !why.contains(['"', '\'']) || says(&why))
         }
-        (Language::Java, "throw_statement") => text().contains("unsupportedoperationexception") && says(&text()),
-        (Language::CSharp, "throw_statement" | "throw_expression") => node.text().contains("NotImplementedException"),
+        (Language::Java, "throw_statement") => {
+            text().contains("unsupportedoperationexception") && says(&text())
+        }
+        (Language::CSharp, "throw_statement" | "throw_expression") => {
+            node.text().contains("NotImplementedException")
+        }
         (Language::Go, "call_expression") => {
             let name = node.field("function").map_or("", Node::text);
             name == "panic" && says(&text())
         }
         (Language::Go, "return_statement") => text().contains("errors.new(") && says(&text()),
-        (Language::JavaScript | Language::TypeScript | Language::Tsx, "throw_statement") => says(&text()),
+        (Language::JavaScript | Language::TypeScript | Language::Tsx, "throw_statement") => {
+            says(&text())
+        }
         _ => false,
     }
 }
@@ -174,17 +229,27 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
     let Some(function) = side.function_at(node) else { return true };
     let marked = |node: Node<'_>| {
         let head = node.text().lines().take(3).collect::<Vec<_>>().join(" ");
-        ["abstract", "@overload", "Protocol", "ABC", "interface "].iter().any(|word| head.contains(word))
+        ["abstract", "@overload", "Protocol", "ABC", "interface "]
+            .iter()
+            .any(|word| head.contains(word))
     };
     let mut around = function.node.ancestors();
     let decorated = function.node.parent().filter(|it| it.kind() == "decorated_definition");
-    if decorated.is_some_and(|it| it.text().split("def ").next().is_some_and(|it| it.contains("abstract") || it.contains("overload"))) {
+    if decorated.is_some_and(|it| {
+        it.text()
+            .split("def ")
+            .next()
+            .is_some_and(|it| it.contains("abstract") || it.contains("overload"))
+    }) {
         return true;
     }
     let class = around.find(|it| is_class(*it));
     let Some(class) = class else { return side.path.as_str().ends_with(".pyi") };
     let name = class.field("name").map_or("", Node::text);
-    let is_called_base = ["Base", "Abstract", "Mixin", "Interface", "Protocol", "Backend", "Template"].iter().any(|word| name.contains(word));
+    let is_called_base =
+        ["Base", "Abstract", "Mixin", "Interface", "Protocol", "Backend", "Template"]
+            .iter()
+            .any(|word| name.contains(word));
     class.kind() == "trait_item" || marked(class) || is_called_base || has_heirs(name, files)
 }
 
@@ -192,9 +257,12 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
 fn has_heirs(name: &str, files: &Files<'_>) -> bool {
     let sides = files.files.iter().filter_map(|file| file.after.as_ref());
     let is_base = |node: Node<'_>| {
-        let heritage = node.field("superclasses").or_else(|| node.field("superclass")).or_else(|| {
-            node.named_children().into_iter().find(|it| matches!(it.kind(), "class_heritage" | "base_list"))
-        });
+        let heritage =
+            node.field("superclasses").or_else(|| node.field("superclass")).or_else(|| {
+                node.named_children()
+                    .into_iter()
+                    .find(|it| matches!(it.kind(), "class_heritage" | "base_list"))
+            });
         heritage.is_some_and(|it| crate::base::text::has_name(it.text(), name))
     };
     let mut found = false;
@@ -212,8 +280,22 @@ fn remarks<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
     let says = |text: &str| {
         let is_mark = ["TODO", "FIXME", "XXX"].iter().any(|mark| text.contains(mark));
         let text = text.to_lowercase();
-        let words = ["implement", "real ", "proper", "hardcod", "hard-cod", "stub", "placeholder", "fake", "temporary", "for now", "구현", "임시", "하드코딩"];
-        is_mark && words.iter().any(|word| text.contains(word)) || text.contains("fixme")
+        let words = [
+            "implement",
+            "real ",
+            "proper",
+            "hardcod",
+            "hard-cod",
+            "stub",
+            "placeholder",
+            "fake",
+            "temporary",
+            "for now",
+            "구현",
+            "임시",
+            "하드코딩",
+        ];
+        is_mark && words.iter().any(|word| text.contains(word))
     };
     let found = side.comments.iter().filter(|it| says(it.text()));
     found.map(|node| Thing { key: normal_comment(*node), node: *node }).collect()

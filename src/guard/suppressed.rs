@@ -70,8 +70,8 @@ struct Silence {
 }
 
 pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
-    let new = novel(files, |side| side_things(side));
-    let new = new.into_iter().filter(|it| !is_narrower(it, files));
+    let new = novel(files, side_things);
+    let new = new.into_iter().filter(|it| !is_narrower(it));
     new.filter_map(|novel| hit(&novel, input.known)).collect()
 }
 
@@ -82,7 +82,7 @@ fn side_things<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
     }
     let mut found = Vec::new();
     for thing in things(side, |node| is_place(node, side.language).then(String::new)) {
-        for silence in silences(thing.node) {
+        for silence in silences(side, thing.node) {
             let key = format!("{}\0{}", silence.directive, silence.code);
             found.push(Thing { key, node: thing.node });
         }
@@ -92,45 +92,57 @@ fn side_things<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
 
 fn is_place(node: Node<'_>, language: Language) -> bool {
     match node.kind() {
-        kind if kind.contains("comment") => !node.parent().is_some_and(|it| it.kind().contains("comment")),
+        kind if kind.contains("comment") => {
+            !node.parent().is_some_and(|it| it.kind().contains("comment"))
+        }
         "attribute_item" | "inner_attribute_item" => language == Language::Rust,
         "annotation" => language == Language::Java,
-        "attribute" | "preproc_pragma" | "preproc_nullable" | "nullable_directive" => language == Language::CSharp,
+        "attribute" | "preproc_pragma" | "preproc_nullable" | "nullable_directive" => {
+            language == Language::CSharp
+        }
         _ => false,
     }
 }
 
-fn silences(node: Node<'_>) -> Vec<Silence> {
+fn silences(side: &Side<'_>, node: Node<'_>) -> Vec<Silence> {
+    let is_explained = has_reason_beside(side, node);
     let text = node.text();
     match node.kind() {
-        "attribute_item" | "inner_attribute_item" => rust(node),
-        "annotation" => java(node),
-        "attribute" => csharp(node),
+        "attribute_item" | "inner_attribute_item" => rust(node, is_explained),
+        "annotation" => java(node, is_explained),
+        "attribute" => csharp(node, is_explained),
         "preproc_pragma" => match text.split_once("warning disable") {
-            Some((_, rest)) => listed("#pragma warning disable", rest, node),
+            Some((_, rest)) => listed("#pragma warning disable", rest, is_explained),
             None => Vec::new(),
         },
         "preproc_nullable" | "nullable_directive" if text.contains("disable") => {
-            listed("#nullable disable", "", node)
+            listed("#nullable disable", "", is_explained)
         }
-        _ => comment(node),
+        _ => comment(node, is_explained),
     }
 }
 
-fn comment(node: Node<'_>) -> Vec<Silence> {
+fn comment(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
     let text = node.text();
     let mut found = Vec::new();
     let mut taken = 0..0;
     for (word, codes) in DIRECTIVES {
-        let Some(at) = text.find(word).filter(|at| is_directive(text, *at) && !taken.contains(at)) else { continue };
+        let Some(at) = text.find(word).filter(|at| is_directive(text, *at) && !taken.contains(at))
+        else {
+            continue;
+        };
         taken = at..at + word.len();
         let rest = text[at + word.len()..].lines().next().unwrap_or_default();
         if rest.starts_with(|it: char| it.is_alphanumeric()) {
             continue;
         }
         let (codes, rest) = codes_of(*codes, rest);
-        let has_reason = is_reason(&rest) || has_reason_beside(node);
-        found.extend(codes.into_iter().map(|code| Silence { directive: (*word).to_owned(), code, has_reason }));
+        let has_reason = is_reason(&rest) || is_explained;
+        found.extend(codes.into_iter().map(|code| Silence {
+            directive: (*word).to_owned(),
+            code,
+            has_reason,
+        }));
     }
     found
 }
@@ -156,16 +168,22 @@ fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
         Codes::Numbered => {
             let is_code = |word: &&str| {
                 let letters = word.trim_end_matches(|it: char| it.is_ascii_digit());
-                letters.len() < word.len() && !letters.is_empty() && letters.chars().all(|it| it.is_ascii_uppercase())
+                letters.len() < word.len()
+                    && !letters.is_empty()
+                    && letters.chars().all(|it| it.is_ascii_uppercase())
             };
-            let words: Vec<&str> = rest.split([' ', ',', ':']).filter(|it| !it.is_empty()).collect();
-            let found: Vec<String> = words.iter().take_while(|it| is_code(it)).map(|it| (*it).to_owned()).collect();
+            let words: Vec<&str> =
+                rest.split([' ', ',', ':']).filter(|it| !it.is_empty()).collect();
+            let found: Vec<String> =
+                words.iter().take_while(|it| is_code(it)).map(|it| (*it).to_owned()).collect();
             let behind = words[found.len()..].join(" ");
             (if found.is_empty() { all() } else { found }, behind)
         }
         Codes::List => {
             let rest = rest.trim_start_matches([':', '=', ' ']).trim_end_matches("*/");
-            let (list, mut behind) = rest.split_once("--").map_or((rest, String::new()), |(list, why)| (list, why.to_owned()));
+            let (list, mut behind) = rest
+                .split_once("--")
+                .map_or((rest, String::new()), |(list, why)| (list, why.to_owned()));
             let mut found = Vec::new();
             let mut parts = list.split(',');
             for part in parts.by_ref() {
@@ -195,92 +213,99 @@ fn is_reason(text: &str) -> bool {
 }
 
 /// Whether a comment on the line above, or at the end of the same line, says why.
-fn has_reason_beside(node: Node<'_>) -> bool {
-    let says = |other: Node<'_>| {
-        other.kind().contains("comment")
+fn has_reason_beside(side: &Side<'_>, node: Node<'_>) -> bool {
+    let says = |other: &Node<'_>| {
+        let is_above = other.end_line() + 1 == node.line();
+        let is_behind = other.line() == node.end_line() && other.bytes() != node.bytes();
+        (is_above || is_behind)
             && is_reason(other.text())
             && !DIRECTIVES.iter().any(|(word, _)| other.text().contains(word))
     };
-    let (line, end) = (node.line(), node.end_line());
-    let mut root = node;
-    while let Some(parent) = root.parent() {
-        root = parent;
-    }
-    let mut found = false;
-    root.walk(&mut |other| {
-        let is_near = other.line() <= end + 1 && other.end_line() + 1 >= line;
-        let is_beside = other.end_line() + 1 == line || other.line() == end && other != node;
-        found |= is_near && is_beside && says(other);
-        is_near && !found
-    });
-    found
+    side.comments.iter().any(says)
 }
 
-fn listed(directive: &str, rest: &str, node: Node<'_>) -> Vec<Silence> {
+fn listed(directive: &str, rest: &str, is_explained: bool) -> Vec<Silence> {
     let (codes, behind) = rest.split_once("//").unwrap_or((rest, ""));
-    let has_reason = is_reason(behind) || has_reason_beside(node);
+    let has_reason = is_reason(behind) || is_explained;
     let mut codes: Vec<&str> = codes.split(',').map(str::trim).collect();
     codes.dedup();
-    let one = |code: &str| Silence { directive: directive.to_owned(), code: code.to_owned(), has_reason };
+    let one =
+        |code: &str| Silence { directive: directive.to_owned(), code: code.to_owned(), has_reason };
     codes.into_iter().map(one).collect()
 }
 
-fn rust(node: Node<'_>) -> Vec<Silence> {
-    let text = node.text();
+fn rust(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
+    let comments = node.text().lines().filter_map(|line| line.split_once("//"));
+    let has_comment = comments.into_iter().any(|(_, comment)| is_reason(comment));
+    let lines = node.text().lines().map(|line| line.split("//").next().unwrap_or_default());
+    let text: String = lines.collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
     for directive in ["allow", "expect"] {
         let open = format!("{directive}(");
         let Some(at) = text.find(&open) else { continue };
         let is_word = text[..at].ends_with(['[', ' ', ',', '(']);
         let inner = &text[at + open.len()..];
-        let Some((inner, _)) = inner.rsplit_once(')').filter(|_| is_word) else { continue };
         let (codes, why) = inner.split_once("reason").unwrap_or((inner, ""));
-        let has_reason = is_reason(why) || has_reason_beside(node);
+        let codes = codes.split(')').next().filter(|_| is_word).unwrap_or_default();
+        let has_reason = is_reason(why) || is_explained || has_comment;
         let codes = codes.split(',').map(str::trim).filter(|it| !it.is_empty());
-        let one = |code: &str| Silence { directive: format!("#[{directive}]"), code: code.to_owned(), has_reason };
+        let directive = format!("#[{directive}]");
+        let one = |code: &str| Silence {
+            directive: directive.clone(),
+            code: code.to_owned(),
+            has_reason,
+        };
         found.extend(codes.map(one));
     }
     found
 }
 
-fn java(node: Node<'_>) -> Vec<Silence> {
+fn java(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
     let name = node.field("name").map_or("", Node::text);
     if !matches!(name, "SuppressWarnings" | "SuppressFBWarnings") {
         return Vec::new();
     }
-    let has_reason = node.text().contains("justification") || has_reason_beside(node);
+    let has_reason = node.text().contains("justification") || is_explained;
     let (codes, _) = node.text().split_once("justification").unwrap_or((node.text(), ""));
     let codes = codes.split('"').skip(1).step_by(2).map(str::to_owned);
     codes.map(|code| Silence { directive: format!("@{name}"), code, has_reason }).collect()
 }
 
-fn csharp(node: Node<'_>) -> Vec<Silence> {
+fn csharp(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
     let name = node.field("name").map_or("", Node::text);
-    if !matches!(name, "SuppressMessage" | "UnconditionalSuppressMessage" | "ExcludeFromCodeCoverage") {
+    if !matches!(
+        name,
+        "SuppressMessage" | "UnconditionalSuppressMessage" | "ExcludeFromCodeCoverage"
+    ) {
         return Vec::new();
     }
     let text = node.text();
     let why = text.split_once("Justification").map_or("", |(_, why)| why);
-    let has_reason = is_reason(why) && !why.contains("<Pending>") || has_reason_beside(node);
+    let has_reason = is_reason(why) && !why.contains("<Pending>") || is_explained;
     let code = text.split('"').nth(3).unwrap_or_default();
     let code = code.split(':').next().unwrap_or_default().to_owned();
     vec![Silence { directive: name.to_owned(), code, has_reason }]
 }
 
 /// Whether a directive for one code took the place of one for all.
-fn is_narrower(new: &Novel<'_, '_>, files: &Files<'_>) -> bool {
+fn is_narrower(new: &Novel<'_, '_>) -> bool {
     let Some((directive, code)) = new.thing.key.split_once('\0') else { return false };
+    let before = new.file.before.as_ref();
+    if code.is_empty() || !before.is_some_and(|it| it.root.text().contains(directive)) {
+        return false;
+    }
     let wide = format!("{directive}\0");
     let count = |side: Option<&Side<'_>>| {
         side.map_or(0, |side| side_things(side).iter().filter(|it| it.key == wide).count())
     };
-    let file = files.files.iter().find(|file| file.change.path == new.file.change.path);
-    !code.is_empty() && file.is_some_and(|it| count(it.before.as_ref()) > count(it.after.as_ref()))
+    count(before) > count(Some(new.side))
 }
 
 fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
     let (directive, code) = new.thing.key.split_once('\0')?;
-    let silence = silences(new.thing.node).into_iter().find(|it| it.directive == directive && it.code == code)?;
+    let silence = silences(new.side, new.thing.node)
+        .into_iter()
+        .find(|it| it.directive == directive && it.code == code)?;
     let is_test = new.side.is_test_at(new.thing.node.bytes().start);
     // A test that expects an error of the compiler is a test of types.
     if is_test && directive == "@ts-expect-error" {
@@ -290,9 +315,13 @@ fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
     let is_fine = silence.has_reason || is_test || is_usual(new.side, new.thing.node, &silence);
     let what = if code.is_empty() { directive.to_owned() } else { format!("{directive} {code}") };
     let message = match hides {
-        Some(finding) => format!("`{what}` hides {} {}: mend what it speaks about", finding.sensor, finding.code),
+        Some(finding) => {
+            format!("`{what}` hides {} {}: mend what it speaks about", finding.sensor, finding.code)
+        }
         None if is_fine => format!("`{what}` is new: mend what it silences where that is possible"),
-        None => format!("`{what}` is new and says no reason: mend what it silences, or write the reason beside it"),
+        None => format!(
+            "`{what}` is new and says no reason: mend what it silences, or write the reason beside it"
+        ),
     };
     Some(Hit {
         code: CODE,
@@ -308,10 +337,20 @@ fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
 fn is_usual(side: &Side<'_>, node: Node<'_>, silence: &Silence) -> bool {
     let line = side.root.text().lines().nth(node.line()).unwrap_or_default();
     match silence.directive.as_str() {
-        "noqa" => side.path.as_str().ends_with("__init__.py") && ["F401", "F403", ""].contains(&silence.code.as_str()),
-        "pragma: no cover" => ["__main__", "TYPE_CHECKING", "NotImplementedError", "@overload", "abstractmethod", "..."]
-            .iter()
-            .any(|word| line.contains(word)),
+        "noqa" => {
+            side.path.as_str().ends_with("__init__.py")
+                && ["F401", "F403", ""].contains(&silence.code.as_str())
+        }
+        "pragma: no cover" => [
+            "__main__",
+            "TYPE_CHECKING",
+            "NotImplementedError",
+            "@overload",
+            "abstractmethod",
+            "...",
+        ]
+        .iter()
+        .any(|word| line.contains(word)),
         _ => false,
     }
 }

@@ -92,10 +92,14 @@ fn handler(node: Node<'_>) -> Option<(&'static str, bool)> {
 
 fn python(node: Node<'_>) -> Option<&'static str> {
     let body = node.named_children().into_iter().rev().find(|it| it.kind() == "block")?;
-    let caught: Vec<Node<'_>> =
-        node.named_children().into_iter().filter(|it| it.kind() != "block" && !is_comment(*it)).collect();
+    let caught: Vec<Node<'_>> = node
+        .named_children()
+        .into_iter()
+        .filter(|it| it.kind() != "block" && !is_comment(*it))
+        .collect();
     let text = caught.iter().map(|it| it.text()).collect::<Vec<_>>().join(" ");
-    let names: Vec<&str> = text.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.')).collect();
+    let names: Vec<&str> =
+        text.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.')).collect();
     let is_broad = text.is_empty() || names.iter().any(|it| BROAD.contains(it));
     let whole = node.parent()?;
     // What only happens without an error stands in the `else`.
@@ -130,7 +134,11 @@ fn drops(statements: &[Node<'_>]) -> Option<&'static str> {
             "expression_statement" if one.text() == "..." => Some(EMPTY),
             "return_statement" => {
                 let value = one.named_children().first().copied();
-                value.is_none_or(is_default).then_some(if value.is_none() { EMPTY } else { DEFAULT })
+                value.is_none_or(is_default).then_some(if value.is_none() {
+                    EMPTY
+                } else {
+                    DEFAULT
+                })
             }
             _ => None,
         },
@@ -142,8 +150,24 @@ fn drops(statements: &[Node<'_>]) -> Option<&'static str> {
 fn is_default(node: Node<'_>) -> bool {
     matches!(
         node.text().trim(),
-        "None" | "null" | "nil" | "undefined" | "False" | "false" | "True" | "true" | "0" | "-1" | "\"\"" | "''" | "[]" | "{}" | "()"
-            | "default" | "string.Empty" | "Optional.empty()"
+        "None"
+            | "null"
+            | "nil"
+            | "undefined"
+            | "False"
+            | "false"
+            | "True"
+            | "true"
+            | "0"
+            | "-1"
+            | "\"\""
+            | "''"
+            | "[]"
+            | "{}"
+            | "()"
+            | "default"
+            | "string.Empty"
+            | "Optional.empty()"
     )
 }
 
@@ -152,16 +176,20 @@ fn caught(node: Node<'_>) -> Option<&'static str> {
     let body = node.field("body")?;
     let what = drops(&statements(body))?;
     let head: &str = &node.text()[..body.bytes().start - node.bytes().start];
-    let words: Vec<&str> =
-        head.split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.')).filter(|it| !it.is_empty()).collect();
+    let words: Vec<&str> = head
+        .split(|it: char| !(it.is_alphanumeric() || it == '_' || it == '.'))
+        .filter(|it| !it.is_empty())
+        .collect();
     // What Java's conventions call a variable that is meant to be dropped.
     if words.iter().any(|it| it.starts_with("ignore") || it.starts_with("expected")) {
         return None;
     }
-    let is_typed = words.len() > 2 || node.named_children().iter().any(|it| it.kind() == "catch_declaration");
+    let is_typed =
+        words.len() > 2 || node.named_children().iter().any(|it| it.kind() == "catch_declaration");
     let is_broad = !is_typed || words.iter().any(|it| BROAD.contains(it));
     // JavaScript has one handler for all, and a default is what many of them are for.
-    let is_script = words.len() < 3 && what == DEFAULT && !is_typed && words.first() == Some(&"catch");
+    let is_script =
+        words.len() < 3 && what == DEFAULT && !is_typed && words.first() == Some(&"catch");
     (is_broad && !is_script).then_some(what)
 }
 
@@ -202,22 +230,27 @@ fn arm(node: Node<'_>) -> Option<&'static str> {
 fn unlooked(node: Node<'_>) -> Option<&'static str> {
     let condition: String = node.field("condition")?.text().split_whitespace().collect();
     let body = node.field("consequence")?;
-    let is_empty = body.kind() == "block" && statements(body).is_empty() && node.field("alternative").is_none();
-    (condition.ends_with("!=nil") && condition.to_lowercase().contains("err") && is_empty).then_some(EMPTY)
+    let is_empty = body.kind() == "block"
+        && statements(body).is_empty()
+        && node.field("alternative").is_none();
+    (condition.ends_with("!=nil") && condition.to_lowercase().contains("err") && is_empty)
+        .then_some(EMPTY)
 }
 
 /// `result.ok();` as a statement.
 fn discarded_ok(node: Node<'_>) -> Option<&'static str> {
     let inner = *node.named_children().first()?;
     let called = inner.field("function").filter(|it| it.kind() == "field_expression")?;
-    let is_ok = called.field("field").is_some_and(|it| it.text() == "ok") && inner.text().ends_with(".ok()");
+    let is_ok = called.field("field").is_some_and(|it| it.text() == "ok")
+        && inner.text().ends_with(".ok()");
     (is_ok && node.text().ends_with(';')).then_some(DISCARDED)
 }
 
 /// `_ = err`.
 fn blank(node: Node<'_>) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?.text());
-    let is_error = right == "err" || right.ends_with("Err") && right.chars().all(char::is_alphanumeric);
+    let is_error =
+        right == "err" || right.ends_with("Err") && right.chars().all(char::is_alphanumeric);
     (left == "_" && is_error).then_some(EMPTY)
 }
 
@@ -235,7 +268,8 @@ fn discarded<'t>(language: Language, old: Node<'_>, new: Node<'t>) -> Option<Nod
     let passed = |body: Node<'_>| match language {
         Language::Rust => count(body, |it| it.kind() == "try_expression"),
         Language::Go => count(body, |it| {
-            it.kind() == "if_statement" && it.field("condition").is_some_and(|it| it.text().ends_with("!= nil"))
+            it.kind() == "if_statement"
+                && it.field("condition").is_some_and(|it| it.text().ends_with("!= nil"))
         }),
         _ => 0,
     };
@@ -246,9 +280,10 @@ fn discarded<'t>(language: Language, old: Node<'_>, new: Node<'t>) -> Option<Nod
             is_blank && matches!(value, "call_expression" | "await_expression" | "macro_invocation")
         }
         (Language::Rust, "call_expression") => {
-            ["unwrap_or_default", "unwrap_or", "ok"].iter().any(|name| node.field("function").is_some_and(|it| {
-                it.field("field").is_some_and(|field| field.text() == *name)
-            }))
+            ["unwrap_or_default", "unwrap_or", "ok"].iter().any(|name| {
+                node.field("function")
+                    .is_some_and(|it| it.field("field").is_some_and(|field| field.text() == *name))
+            })
         }
         (Language::Go, "assignment_statement" | "short_var_declaration") => {
             let left = node.field("left").map_or("", Node::text);
@@ -258,8 +293,10 @@ fn discarded<'t>(language: Language, old: Node<'_>, new: Node<'t>) -> Option<Nod
         _ => false,
     };
     let is_worse = passed(new) < passed(old) && count(new, is_discard) > count(old, is_discard);
-    let known: Vec<&str> = old.descendants().into_iter().filter(|it| is_discard(*it)).map(Node::text).collect();
-    let mut found = new.descendants().into_iter().filter(|it| is_discard(*it) && !known.contains(&it.text()));
+    let known: Vec<&str> =
+        old.descendants().into_iter().filter(|it| is_discard(*it)).map(Node::text).collect();
+    let mut found =
+        new.descendants().into_iter().filter(|it| is_discard(*it) && !known.contains(&it.text()));
     found.next().filter(|_| is_worse)
 }
 

@@ -26,17 +26,27 @@ const LAX_ELEMENTS: &[(&str, &[&str])] = &[
 ];
 
 /// Elements whose loss makes a build lax.
-const STRICT_ELEMENTS: &[(&str, &str)] = &[("Nullable", "enable"), ("TreatWarningsAsErrors", "true")];
+const STRICT_ELEMENTS: &[(&str, &str)] =
+    &[("Nullable", "enable"), ("TreatWarningsAsErrors", "true")];
 
 /// Elements whose list or number must not grow, or not fall.
 const LISTS: &[&str] = &["NoWarn", "WarningsNotAsErrors"];
-const NUMBERS_MIN: &[&str] = &["Threshold", "minimum", "WarningLevel", "mutationThreshold", "coverageThreshold"];
+const NUMBERS_MIN: &[&str] =
+    &["Threshold", "minimum", "WarningLevel", "mutationThreshold", "coverageThreshold"];
 const NUMBERS_MAX: &[&str] = &["rerunFailingTestsCount", "maxAllowedViolations", "maxFailures"];
 
 /// Words of a Gradle build that are lax.
 const LAX_WORDS: &[&str] = &[
-    "ignoreFailures = true", "ignoreFailures=true", "isIgnoreFailures = true", "ignoreFailures true", "enabled = false",
-    "abortOnError false", "abortOnError = false", "failOnViolation = false", "maxRetries =", "exclude '**/*Test",
+    "ignoreFailures = true",
+    "ignoreFailures=true",
+    "isIgnoreFailures = true",
+    "ignoreFailures true",
+    "enabled = false",
+    "abortOnError false",
+    "abortOnError = false",
+    "failOnViolation = false",
+    "maxRetries =",
+    "exclude '**/*Test",
     "exclude(\"**/*Test",
 ];
 
@@ -64,20 +74,30 @@ type Found = Vec<(String, String)>;
 /// The values of an element, in the order of the text.
 fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    text.split(open.as_str()).skip(1).filter_map(|rest| rest.split_once(close.as_str())).map(|(value, _)| value.trim()).collect()
+    text.split(open.as_str())
+        .skip(1)
+        .filter_map(|rest| rest.split_once(close.as_str()))
+        .map(|(value, _)| value.trim())
+        .collect()
 }
 
 fn elements(before: &str, after: &str) -> Found {
     let (before, after) = (&without_comments(before), &without_comments(after));
     let mut found = Found::new();
     for (name, lax) in LAX_ELEMENTS {
-        let count = |text: &str| values(text, name).into_iter().filter(|it| lax.contains(&it.to_ascii_lowercase().as_str())).count();
+        let count = |text: &str| {
+            values(text, name)
+                .into_iter()
+                .filter(|it| lax.contains(&it.to_ascii_lowercase().as_str()))
+                .count()
+        };
         if count(after) > count(before) {
             found.push(((*name).to_owned(), format!("`{name}` is now `{}`", lax[0])));
         }
     }
     for (name, strict) in STRICT_ELEMENTS {
-        let is_there = |text: &str| values(text, name).iter().any(|it| it.eq_ignore_ascii_case(strict));
+        let is_there =
+            |text: &str| values(text, name).iter().any(|it| it.eq_ignore_ascii_case(strict));
         if is_there(before) && values(after, name).is_empty() {
             found.push(((*name).to_owned(), format!("`{name}` is gone")));
         }
@@ -85,17 +105,28 @@ fn elements(before: &str, after: &str) -> Found {
     for name in LISTS {
         let items = |text: &str| -> Vec<String> {
             let all = values(text, name).join(";");
-            all.split([';', ',']).map(|it| it.trim().to_owned()).filter(|it| !it.is_empty() && !it.starts_with('$')).collect()
+            all.split([';', ','])
+                .map(|it| it.trim().to_owned())
+                .filter(|it| !it.is_empty() && !it.starts_with('$'))
+                .collect()
         };
         // Missing documentation comments are no fault of code.
-        let new = items(after).into_iter().find(|it| !items(before).contains(it) && !it.ends_with("1591"));
+        let new = items(after)
+            .into_iter()
+            .find(|it| !items(before).contains(it) && !it.ends_with("1591"));
         found.extend(new.map(|it| ((*name).to_owned(), format!("`{name}` got `{it}`"))));
     }
     for (names, is_floor) in [(NUMBERS_MIN, true), (NUMBERS_MAX, false)] {
         for name in names {
-            let numbers = |text: &str| values(text, name).iter().filter_map(|it| it.parse::<f64>().ok()).collect::<Vec<_>>();
+            let numbers = |text: &str| {
+                values(text, name)
+                    .iter()
+                    .filter_map(|it| it.parse::<f64>().ok())
+                    .collect::<Vec<_>>()
+            };
             let (was, is) = (numbers(before), numbers(after));
-            let is_weaker = was.iter().zip(&is).any(|(was, is)| if is_floor { is < was } else { is > was });
+            let is_weaker =
+                was.iter().zip(&is).any(|(was, is)| if is_floor { is < was } else { is > was });
             let is_new = !is_floor && was.is_empty() && is.iter().any(|it| *it > 0.0);
             if is_weaker || is_new {
                 found.push(((*name).to_owned(), format!("`{name}` asks for less")));
@@ -116,7 +147,11 @@ fn without_comments(text: &str) -> String {
 }
 
 fn words(before: &str, after: &str, lax: &[&str]) -> Found {
-    let count = |text: &str, word: &str| text.lines().filter(|line| !line.trim_start().starts_with("//") && line.contains(word)).count();
+    let count = |text: &str, word: &str| {
+        text.lines()
+            .filter(|line| !line.trim_start().starts_with("//") && line.contains(word))
+            .count()
+    };
     let new = lax.iter().filter(|word| count(after, word) > count(before, word));
     new.map(|word| ((*word).to_owned(), format!("the build got `{word}`"))).take(1).collect()
 }
@@ -124,7 +159,9 @@ fn words(before: &str, after: &str, lax: &[&str]) -> Found {
 fn ignored(before: &str, after: &str) -> Found {
     let lines = |text: &str| settings::as_list(&serde_json::Value::String(text.to_owned() + "\n"));
     let (was, is) = (lines(before), lines(after));
-    let new = is.iter().find(|it| !it.starts_with(['#', '!']) && !was.contains(it) && !super::compare::is_harmless(it));
+    let new = is.iter().find(|it| {
+        !it.starts_with(['#', '!']) && !was.contains(it) && !super::compare::is_harmless(it)
+    });
     new.map(|it| (it.clone(), format!("`{it}` is ignored"))).into_iter().collect()
 }
 

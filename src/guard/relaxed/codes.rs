@@ -67,7 +67,8 @@ impl Selection {
     }
 
     fn is_off_in(&self, glob: &str, code: &str) -> bool {
-        let is_named = |(own, off): &&(String, String)| own == glob && code.starts_with(off.as_str());
+        let is_named =
+            |(own, off): &&(String, String)| own == glob && code.starts_with(off.as_str());
         self.by_glob.iter().find(is_named).is_some()
     }
 }
@@ -75,7 +76,8 @@ impl Selection {
 /// Every rule that was on and is not.
 pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value) -> Vec<Laxer> {
     let (was, is) = (Selection::of(tool, before), Selection::of(tool, after));
-    let mut named: Vec<&String> = [&was.on, &was.off, &is.on, &is.off].into_iter().flatten().collect();
+    let mut named: Vec<&String> =
+        [&was.on, &was.off, &is.on, &is.off].into_iter().flatten().collect();
     named.sort();
     named.dedup();
     let is_pointless = |code: &str| POINTLESS.iter().any(|it| code.starts_with(it));
@@ -153,8 +155,18 @@ mod tests {
     fn only_rules_that_were_on_can_be_turned_off() {
         let lint = |table: Value| json!({ "lint": table });
         check(&RUFF, &json!({}), &lint(json!({"ignore": ["F401"]})), &["F401"]);
-        check(&RUFF, &json!({}), &lint(json!({"select": ["E", "F", "B"], "ignore": ["B008"]})), &[]);
-        check(&RUFF, &lint(json!({"select": ["E", "F", "B"]})), &lint(json!({"select": ["E", "F"]})), &["B"]);
+        check(
+            &RUFF,
+            &json!({}),
+            &lint(json!({"select": ["E", "F", "B"], "ignore": ["B008"]})),
+            &[],
+        );
+        check(
+            &RUFF,
+            &lint(json!({"select": ["E", "F", "B"]})),
+            &lint(json!({"select": ["E", "F"]})),
+            &["B"],
+        );
         check(&RUFF, &lint(json!({"select": ["E", "F"]})), &lint(json!({"select": ["ALL"]})), &[]);
         check(&RUFF, &json!({"select": ["F"]}), &lint(json!({"select": ["F"]})), &[]);
         check(&FLAKE8, &json!({}), &json!({"extend-ignore": "E203, W503"}), &[]);
@@ -166,7 +178,17 @@ mod tests {
         let files = |glob: &str, code: &str| json!({"lint": {"per-file-ignores": {glob: [code]}}});
         check(&RUFF, &json!({}), &files("src/a.py", "F821"), &["per-file-ignores"]);
         check(&RUFF, &json!({}), &files("__init__.py", "F401"), &[]);
-        check(&RUFF, &json!({"lint": {"select": ["S"]}}), &json!({"lint": {"select": ["S"], "per-file-ignores": {"tests/*": ["S101"]}}}), &[]);
-        check(&FLAKE8, &json!({}), &json!({"per-file-ignores": "a.py:F401,E711\nb.py: F841"}), &["per-file-ignores"; 3]);
+        check(
+            &RUFF,
+            &json!({"lint": {"select": ["S"]}}),
+            &json!({"lint": {"select": ["S"], "per-file-ignores": {"tests/*": ["S101"]}}}),
+            &[],
+        );
+        check(
+            &FLAKE8,
+            &json!({}),
+            &json!({"per-file-ignores": "a.py:F401,E711\nb.py: F841"}),
+            &["per-file-ignores"; 3],
+        );
     }
 }

@@ -141,12 +141,7 @@ pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
 
 /// Whether a level fell. One that is set to the lowest where there was none counts unless the same
 /// change raises another: who takes up a whole set of rules may leave some of them out.
-fn is_lower(
-    ladder: &[&str],
-    was: Option<&Value>,
-    is: Option<&Value>,
-    is_raised: bool,
-) -> bool {
+fn is_lower(ladder: &[&str], was: Option<&Value>, is: Option<&Value>, is_raised: bool) -> bool {
     match (rank(ladder, was), is, rank(ladder, is)) {
         (Some(was), _, Some(is)) => is < was,
         (Some(was), None, _) => was > 1 || ladder.get(was).is_some_and(|it| *it == "warn"),
@@ -170,7 +165,8 @@ fn lost(was: &Value, is: Option<&Value>) -> Option<String> {
 fn narrowed(was: Option<&Value>, is: &Value) -> Option<String> {
     let news = as_list(is);
     let Some(was) = was else {
-        let is_file = |it: &&String| !it.contains('*') && it.rsplit('/').next().is_some_and(is_source);
+        let is_file =
+            |it: &&String| !it.contains('*') && it.rsplit('/').next().is_some_and(is_source);
         let file = news.iter().find(is_file).filter(|_| news.iter().all(|it| is_file(&it)))?;
         return Some(format!("is narrowed to `{file}`"));
     };
@@ -209,21 +205,57 @@ fn grown(was: Option<&Value>, is: &Value, but_tests: bool) -> Option<String> {
     let (olds, news) = (was.map(as_list).unwrap_or_default(), as_list(is));
     let added: Vec<&String> = news.iter().filter(|new| !olds.contains(new)).collect();
     let dropped = olds.iter().filter(|old| !news.contains(old)).count();
-    let is_fine = |new: &str| {
-        is_harmless(new) || but_tests && TESTS.iter().any(|word| new.contains(word))
-    };
+    let is_fine =
+        |new: &str| is_harmless(new) || but_tests && TESTS.iter().any(|word| new.contains(word));
     let first = added.iter().find(|new| !is_fine(new)).filter(|_| added.len() > dropped)?;
     Some(format!("got `{first}`"))
 }
 
 /// Parts of paths that hold no source of the project, and names of what no linter can judge.
 const HARMLESS: &[&str] = &[
-    ".d.ts", ".git", ".min.", ".mypy_cache", ".next", ".nox", ".nuxt", ".pytest_cache",
-    ".ruff_cache", ".tox", ".turbo", ".venv", "__generated__", "__pycache__", "__snapshots__",
-    "_pb2", ".pb.", "bower_components", "build", "coverage", "dist", "docs/_build", "egg-info",
-    "generated", "migrations", "node_modules", "out", "site-packages", "storybook-static",
-    "target", "third_party", "third-party", "thirdparty", "vendor", "venv", ".cache", "htmlcov",
-    "__mocks__", "testdata", "fixtures", ".eslintrc.js", ".eslintrc.cjs", "eslint.config",
+    ".d.ts",
+    ".git",
+    ".min.",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".nuxt",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "__generated__",
+    "__pycache__",
+    "__snapshots__",
+    "_pb2",
+    ".pb.",
+    "bower_components",
+    "build",
+    "coverage",
+    "dist",
+    "docs/_build",
+    "egg-info",
+    "generated",
+    "migrations",
+    "node_modules",
+    "out",
+    "site-packages",
+    "storybook-static",
+    "target",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "vendor",
+    "venv",
+    ".cache",
+    "htmlcov",
+    "__mocks__",
+    "testdata",
+    "fixtures",
+    ".eslintrc.js",
+    ".eslintrc.cjs",
+    "eslint.config",
 ];
 
 /// Words in the names of tests.
@@ -241,9 +273,22 @@ pub(super) fn is_harmless(item: &str) -> bool {
 
 /// Names of rules that a formatter or another rule makes pointless, by the formatters' documents.
 const CODES: &[&str] = &[
-    "deadcode", "exportloopref", "exhaustivestruct", "golint", "gomnd", "ifshort", "interfacer",
-    "maligned", "nosnakecase", "scopelint", "structcheck", "tenv", "varcheck", "execinquery",
-    "bad-continuation", "line-too-long",
+    "deadcode",
+    "exportloopref",
+    "exhaustivestruct",
+    "golint",
+    "gomnd",
+    "ifshort",
+    "interfacer",
+    "maligned",
+    "nosnakecase",
+    "scopelint",
+    "structcheck",
+    "tenv",
+    "varcheck",
+    "execinquery",
+    "bad-continuation",
+    "line-too-long",
 ];
 
 #[cfg(test)]
@@ -265,13 +310,23 @@ mod tests {
         let gone = ["compilerOptions.strict was `true` and is gone"];
         check(&TSC, &strict, &json!({"compilerOptions": {"target": "es2022"}}), &gone);
         check(&TSC, &json!({"compilerOptions": {}}), &strict, &[]);
-        check(&MYPY, &json!({}), &json!({"ignore_errors": "True"}), &["ignore_errors was gone and is `True`"]);
+        check(
+            &MYPY,
+            &json!({}),
+            &json!({"ignore_errors": "True"}),
+            &["ignore_errors was gone and is `True`"],
+        );
     }
 
     #[test]
     fn levels_fall_by_words_tables_and_removal() {
         let lints = |level: &str| json!({"lints": {"clippy": {"unwrap_used": level, "all": {"level": "warn"}}}});
-        check(&CARGO, &lints("deny"), &lints("warn"), &["lints.clippy.unwrap_used was `deny` and is `warn`"]);
+        check(
+            &CARGO,
+            &lints("deny"),
+            &lints("warn"),
+            &["lints.clippy.unwrap_used was `deny` and is `warn`"],
+        );
         check(&CARGO, &lints("warn"), &lints("deny"), &[]);
         let more = json!({"lints": {"clippy": {"unwrap_used": "warn", "all": {"level": "warn"}, "pedantic": "warn", "similar_names": "allow"}}});
         check(&CARGO, &lints("warn"), &more, &[]);

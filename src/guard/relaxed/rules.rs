@@ -64,10 +64,12 @@ fn has_same_sets(before: &Value, after: &Value) -> bool {
 }
 
 fn pair(before: &Value, after: &Value, place: &str, has_new_sets: bool) -> Vec<Laxer> {
-    let rules = |value: &Value| value.get("rules").and_then(Value::as_object).cloned().unwrap_or_default();
+    let rules =
+        |value: &Value| value.get("rules").and_then(Value::as_object).cloned().unwrap_or_default();
     let (was, is) = (rules(before), rules(after));
     let level = |value: Option<&Value>| rank(LEVELS, value);
-    let is_raised = is.iter().any(|(name, value)| level(Some(value)) > level(was.get(name)).or(Some(0)));
+    let is_raised =
+        is.iter().any(|(name, value)| level(Some(value)) > level(was.get(name)).or(Some(0)));
     let mut found = Vec::new();
     for (name, value) in &is {
         let Some(new) = level(Some(value)) else { continue };
@@ -84,7 +86,9 @@ fn pair(before: &Value, after: &Value, place: &str, has_new_sets: bool) -> Vec<L
     });
     // The sets may hold what went.
     let may_be_held = has_new_sets || after.get("extends").is_some();
-    let gone = gone.filter(|_| !may_be_held && !is.is_empty() || is.is_empty() && after.get("rules").is_some());
+    let gone = gone.filter(|_| {
+        !may_be_held && !is.is_empty() || is.is_empty() && after.get("rules").is_some()
+    });
     found.extend(gone.map(|(name, _)| Laxer::new(name, format!("is gone from `{place}`"))));
     found
 }

@@ -26,22 +26,37 @@ pub(super) fn hits(changes: &[Change]) -> Vec<Hit> {
 }
 
 /// What got weaker in named scripts, each with the name it stands at.
-fn compare(before: &[(String, Vec<Command>)], after: &[(String, Vec<Command>)]) -> Vec<(String, String)> {
+fn compare(
+    before: &[(String, Vec<Command>)],
+    after: &[(String, Vec<Command>)],
+) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (name, old) in before {
         if let Some((_, new)) = after.iter().find(|(other, _)| other == name) {
-            let elsewhere: Vec<Command> = after.iter().filter(|(other, _)| other != name).flat_map(|it| it.1.clone()).collect();
+            let elsewhere: Vec<Command> = after
+                .iter()
+                .filter(|(other, _)| other != name)
+                .flat_map(|it| it.1.clone())
+                .collect();
             for what in weakened(old, new) {
                 let is_moved = what.ends_with("no longer run")
-                    && old.iter().any(|it| what.contains(&format!("`{}`", it.name())) && elsewhere.iter().any(|other| other.name() == it.name()));
+                    && old.iter().any(|it| {
+                        what.contains(&format!("`{}`", it.name()))
+                            && elsewhere.iter().any(|other| other.name() == it.name())
+                    });
                 if !is_moved {
                     found.push((name.clone(), format!("`{name}`: {what}")));
                 }
             }
-        } else if let Some(lost) = old.iter().find(|it| it.kind().is_some_and(|kind| kind != Kind::Script)) {
+        } else if let Some(lost) =
+            old.iter().find(|it| it.kind().is_some_and(|kind| kind != Kind::Script))
+        {
             let is_elsewhere = after.iter().flat_map(|it| &it.1).any(|it| it.kind() == lost.kind());
             if !is_elsewhere {
-                found.push((name.clone(), format!("`{name}`, which runs `{}`, is gone", lost.name())));
+                found.push((
+                    name.clone(),
+                    format!("`{name}`, which runs `{}`, is gone", lost.name()),
+                ));
             }
         }
     }
@@ -63,7 +78,8 @@ fn packages(change: &Change) -> Vec<(String, String)> {
     let emptied = before.iter().filter_map(|(name, old)| {
         let new = &after.iter().find(|(other, _)| other == name)?.1;
         let is_check = ["test", "lint", "typecheck", "check"].contains(&name.as_str());
-        (is_check && !old.is_empty() && new.is_empty()).then(|| (name.clone(), format!("`{name}` runs nothing")))
+        (is_check && !old.is_empty() && new.is_empty())
+            .then(|| (name.clone(), format!("`{name}` runs nothing")))
     });
     let emptied: Vec<(String, String)> = emptied.collect();
     found.retain(|(name, _)| !emptied.iter().any(|(other, _)| other == name));
@@ -87,13 +103,22 @@ fn recipes(text: Option<&str>) -> Vec<(String, Vec<Command>)> {
             let command = recipe.trim_start_matches(['-', '@', '+']);
             let is_forgiven = recipe[..recipe.len() - command.len()].contains('-');
             let Some((_, own)) = targets.last_mut() else { continue };
-            own.extend(commands(command).into_iter().map(|it| Command { is_forgiven: it.is_forgiven || is_forgiven, ..it }));
-        } else if let Some((names, rest)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('=')) {
+            own.extend(
+                commands(command)
+                    .into_iter()
+                    .map(|it| Command { is_forgiven: it.is_forgiven || is_forgiven, ..it }),
+            );
+        } else if let Some((names, rest)) =
+            line.split_once(':').filter(|(_, rest)| !rest.starts_with('='))
+        {
             let is_target = !names.starts_with(['#', '.']) && !names.contains('=');
             if is_target {
                 // What a target needs is run before it.
                 let needed = rest.split_whitespace().take_while(|it| !it.starts_with(['#', ';']));
-                let needed = needed.map(|it| Command { words: vec!["make".to_owned(), it.to_owned()], is_forgiven: false });
+                let needed = needed.map(|it| Command {
+                    words: vec!["make".to_owned(), it.to_owned()],
+                    is_forgiven: false,
+                });
                 let needed: Vec<Command> = needed.collect();
                 targets.push((names.trim().to_owned(), needed));
             }
@@ -112,7 +137,9 @@ fn tox(change: &Change) -> Vec<(String, String)> {
             let recipe = |line: &str| {
                 let is_forgiven = line.starts_with('-');
                 let found = commands(line.trim_start_matches(['-', '!', ' '])).into_iter();
-                found.map(|it| Command { is_forgiven: it.is_forgiven || is_forgiven, ..it }).collect::<Vec<_>>()
+                found
+                    .map(|it| Command { is_forgiven: it.is_forgiven || is_forgiven, ..it })
+                    .collect::<Vec<_>>()
             };
             (name, script.lines().flat_map(recipe).collect())
         })
@@ -135,17 +162,24 @@ fn whole(change: &Change) -> Vec<(String, String)> {
 fn workflows(changes: &[Change]) -> Vec<Hit> {
     let is_workflow = |path: &RelPath| {
         let text = path.as_str();
-        text.starts_with(".github/workflows/") || text == ".gitlab-ci.yml" || text == ".circleci/config.yml"
-            || text == "azure-pipelines.yml" || text == "bitbucket-pipelines.yml"
+        text.starts_with(".github/workflows/")
+            || text == ".gitlab-ci.yml"
+            || text == ".circleci/config.yml"
+            || text == "azure-pipelines.yml"
+            || text == "bitbucket-pipelines.yml"
     };
     let changed: Vec<&Change> = changes.iter().filter(|change| is_workflow(&change.path)).collect();
     let mut before = Flow::default();
     let mut after = Flow::default();
     let mut hits = Vec::new();
     for change in &changed {
-        let (old, new) = (Flow::read(change.before.as_deref()), Flow::read(change.after.as_deref()));
+        let (old, new) =
+            (Flow::read(change.before.as_deref()), Flow::read(change.after.as_deref()));
         if change.before.is_some() && change.after.is_some() {
-            let own = old.weaker(&new).into_iter().map(|(key, what)| hit(&change.path, key, &what, changes));
+            let own = old
+                .weaker(&new)
+                .into_iter()
+                .map(|(key, what)| hit(&change.path, key, &what, changes));
             hits.extend(own);
         }
         before.commands.extend(old.commands);
@@ -154,7 +188,10 @@ fn workflows(changes: &[Change]) -> Vec<Hit> {
     let place = changed.first().map(|change| change.path.clone());
     let found = weakened(&before.commands, &after.commands).into_iter();
     hits.extend(place.into_iter().flat_map(|path| {
-        found.clone().map(move |what| hit(&path, "run", &format!("workflow: {what}"), changes)).collect::<Vec<_>>()
+        found
+            .clone()
+            .map(move |what| hit(&path, "run", &format!("workflow: {what}"), changes))
+            .collect::<Vec<_>>()
     }));
     hits
 }
@@ -190,12 +227,22 @@ impl Flow {
             Value::Object(table) => {
                 for (key, inner) in table {
                     match (key.as_str(), inner) {
-                        ("continue-on-error" | "allow_failure" | "continueOnError", Value::Bool(true)) => self.forgiven += 1,
+                        (
+                            "continue-on-error" | "allow_failure" | "continueOnError",
+                            Value::Bool(true),
+                        ) => self.forgiven += 1,
                         ("if", Value::Bool(false)) => self.dead += 1,
-                        ("if", Value::String(word)) if word.replace(' ', "") == "${{false}}" || word == "false" => self.dead += 1,
-                        ("run" | "script" | "before_script", Value::String(script)) => self.commands.extend(commands(script)),
+                        ("if", Value::String(word))
+                            if word.replace(' ', "") == "${{false}}" || word == "false" =>
+                        {
+                            self.dead += 1
+                        }
+                        ("run" | "script" | "before_script", Value::String(script)) => {
+                            self.commands.extend(commands(script))
+                        }
                         ("run" | "script" | "before_script", Value::Array(lines)) => {
-                            self.commands.extend(lines.iter().filter_map(Value::as_str).flat_map(commands));
+                            self.commands
+                                .extend(lines.iter().filter_map(Value::as_str).flat_map(commands));
                         }
                         _ => self.visit(inner),
                     }
@@ -209,7 +256,10 @@ impl Flow {
     fn weaker(&self, after: &Self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         if after.forgiven > self.forgiven {
-            found.push(("continue-on-error", "workflow: a failure does not count any more".to_owned()));
+            found.push((
+                "continue-on-error",
+                "workflow: a failure does not count any more".to_owned(),
+            ));
         }
         if after.dead > self.dead {
             found.push(("if: false", "workflow: a step never runs any more".to_owned()));
@@ -217,7 +267,10 @@ impl Flow {
         let checks = |flow: &Self| flow.commands.iter().any(|it| it.kind().is_some());
         for trigger in ["push", "pull_request"] {
             let has = |flow: &Self| flow.triggers.iter().any(|it| it == trigger);
-            let is_left = after.triggers.iter().any(|it| ["push", "pull_request", "merge_group", "pull_request_target", "workflow_call"].contains(&it.as_str()));
+            let is_left = after.triggers.iter().any(|it| {
+                ["push", "pull_request", "merge_group", "pull_request_target", "workflow_call"]
+                    .contains(&it.as_str())
+            });
             if checks(self) && has(self) && !has(after) && !is_left {
                 found.push(("on", format!("workflow: it no longer runs on `{trigger}`")));
             }

@@ -8,21 +8,36 @@ use super::compare::Laxer;
 use super::rules;
 use super::tools::{CARGO, ESLINT, FLAKE8, PYTEST, RUFF, Tool};
 use crate::guard::commands::{Command, weakened};
-use crate::guard::settings::{as_bool, as_list, as_word};
+use crate::guard::settings::{as_bool, as_list, as_word, at};
 
 /// What `strict` stands for in TypeScript 5 (its reference of tsconfig).
 const TSC_STRICT: [&str; 9] = [
-    "alwaysStrict", "noImplicitAny", "noImplicitThis", "strictBindCallApply",
-    "strictBuiltinIteratorReturn", "strictFunctionTypes", "strictNullChecks",
-    "strictPropertyInitialization", "useUnknownInCatchVariables",
+    "alwaysStrict",
+    "noImplicitAny",
+    "noImplicitThis",
+    "strictBindCallApply",
+    "strictBuiltinIteratorReturn",
+    "strictFunctionTypes",
+    "strictNullChecks",
+    "strictPropertyInitialization",
+    "useUnknownInCatchVariables",
 ];
 
 /// What `strict` stands for in mypy (`mypy --help`).
 const MYPY_STRICT: [&str; 13] = [
-    "check_untyped_defs", "disallow_any_generics", "disallow_incomplete_defs",
-    "disallow_subclassing_any", "disallow_untyped_calls", "disallow_untyped_decorators",
-    "disallow_untyped_defs", "extra_checks", "no_implicit_reexport", "strict_equality",
-    "warn_redundant_casts", "warn_return_any", "warn_unused_ignores",
+    "check_untyped_defs",
+    "disallow_any_generics",
+    "disallow_incomplete_defs",
+    "disallow_subclassing_any",
+    "disallow_untyped_calls",
+    "disallow_untyped_decorators",
+    "disallow_untyped_defs",
+    "extra_checks",
+    "no_implicit_reexport",
+    "strict_equality",
+    "warn_redundant_casts",
+    "warn_return_any",
+    "warn_unused_ignores",
 ];
 
 /// A configuration with one shape wherever it stood.
@@ -50,7 +65,7 @@ pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) 
         name if name == RUFF.name || name == FLAKE8.name => codes::laxer(tool, before, after),
         name if name == PYTEST.name => pytest(before, after),
         name if name == ESLINT.name => rules::laxer(before, after, inherits),
-        name if name == CARGO.name => lints_gone(before, after),
+        name if name == CARGO.name => cargo(before, after),
         _ => Vec::new(),
     }
 }
@@ -147,15 +162,20 @@ fn lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// Lints that went with their whole table count by the keys; a table that comes from the workspace
-/// instead is none that went.
-fn lints_gone(before: &Value, after: &Value) -> Vec<Laxer> {
-    let inherited = |value: &Value| {
-        let flag = value.get("lints").and_then(|it| it.get("workspace"));
-        flag.and_then(as_bool) == Some(true)
-    };
-    let is_gone = inherited(before) && after.get("lints").is_none();
-    is_gone.then(|| Laxer::new("lints.workspace", "is gone")).into_iter().collect()
+/// A table that came from the workspace and is gone, and tests that are no longer looked for without
+/// being named. What else goes is seen by its keys.
+fn cargo(before: &Value, after: &Value) -> Vec<Laxer> {
+    let mut found = Vec::new();
+    if inherits_lints(&CARGO, before) && after.get("lints").is_none() {
+        found.push(Laxer::new("lints.workspace", "is gone"));
+    }
+    let is_off =
+        |value: &Value| at(value, &["package", "autotests"]).and_then(as_bool) == Some(false);
+    let names_tests = after.get("test").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    if is_off(after) && !is_off(before) && !names_tests {
+        found.push(Laxer::new("package.autotests", "is `false` and no test is named"));
+    }
+    found
 }
 
 /// Whether later lints come from the workspace.
@@ -163,4 +183,3 @@ pub(super) fn inherits_lints(tool: &Tool, after: &Value) -> bool {
     let flag = after.get("lints").and_then(|it| it.get("workspace")).and_then(as_bool);
     tool.name == CARGO.name && flag == Some(true)
 }
-

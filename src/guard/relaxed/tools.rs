@@ -360,7 +360,6 @@ pub(super) const CARGO: Tool = Tool {
     keys: &[
         key("lib.test", Way::StrictByDefault),
         key("lib.doctest", Way::StrictByDefault),
-        key("package.autotests", Way::StrictByDefault),
         key("lints.*.*.level", Way::Ladder(LINTS)),
         key("lints.*.*", Way::Ladder(LINTS)),
         key("workspace.lints.*.*.level", Way::Ladder(LINTS)),
