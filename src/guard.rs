@@ -8,12 +8,12 @@
 mod abandoned;
 mod blocks;
 mod commands;
+mod companions;
 mod detecting;
 mod escapes;
 mod facts;
 mod faked;
 mod foreign;
-mod goal;
 mod hardcoded;
 mod novel;
 mod relaxed;
@@ -25,6 +25,7 @@ mod swallowed;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use self::facts::{File, Files, Side};
@@ -62,7 +63,7 @@ impl Change {
 /// What is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// Every file that differs from the base.
+    /// Every file that differs from the base, and what of [`companions`] is there.
     pub changes: &'a [Change],
     /// What the user wants, in their own words; empty when it is not known. It may allow that
     /// something is deleted together with its tests.
@@ -140,10 +141,21 @@ pub fn inspect(input: &Input<'_>) -> Outcome {
     Outcome { findings, gaps }
 }
 
-/// Whether a file is code that the guard reads; of any other only some files mean something to it.
+/// Whether a file is code or configuration that the guard reads; others mean nothing to it, or only
+/// their names do.
 #[must_use]
 pub fn reads(path: &RelPath) -> bool {
-    Language::of(path).is_some_and(facts::is_known)
+    Language::of(path).is_some_and(facts::is_known) || relaxed::reads(path)
+}
+
+/// The files that a judgement should see as well, where they are there and did not change: tests of
+/// the changed code, each as a change that changes nothing.
+#[must_use]
+pub fn companions(changes: &[Change]) -> Vec<RelPath> {
+    let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+    let found: BTreeSet<RelPath> =
+        changed.iter().flat_map(|path| companions::tests_of(path)).collect();
+    found.into_iter().filter(|path| !changed.contains(path)).collect()
 }
 
 /// The tree of a text in one of the languages that the guard knows.

@@ -9,6 +9,7 @@ use super::project::Project;
 use super::waivers::Waivers;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity};
+use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git::{self, Before, Different};
@@ -57,8 +58,10 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
         return Ok(unmeasured(gap.with_remedy("git init")));
     };
     let mut texts = Texts { root: files::Root::open(&project.root), skipped: Vec::new() };
-    let changes: Vec<Change> =
+    let mut changes: Vec<Change> =
         different.into_iter().filter_map(|different| texts.change(different)).collect();
+    let changed = changes.len();
+    changes.extend(texts.companions(&changes));
     let input = Input { changes: &changes, goal: &wanted.goal, known: &wanted.known };
     let outcome = guard::inspect(&input);
     let gaps = outcome.gaps.iter();
@@ -72,7 +75,7 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
         }
     }
     let is_skipped = |path: &str| texts.skipped.iter().any(|skipped| skipped.path == path);
-    let paths = changes.into_iter().map(|change| change.path);
+    let paths = changes.into_iter().take(changed).map(|change| change.path);
     guarded.evidence.files = paths.filter(|path| !is_skipped(path.as_str())).collect();
     let mut reading = Reading::clean(SENSOR, SensorKind::Guard, guarded.evidence.files.len());
     reading.dirty = guarded.evidence.findings.iter().any(|it| it.severity >= wanted.threshold);
@@ -100,6 +103,15 @@ struct Texts {
 }
 
 impl Texts {
+    /// Tests beside what changed, as they stand. One that cannot be read is missed by nobody.
+    fn companions(&self, changes: &[Change]) -> Vec<Change> {
+        let unchanged = |path: RelPath| {
+            let text = self.root.read(&path).ok()?.text.to_string();
+            Some(Change { path, old_path: None, before: Some(text.clone()), after: Some(text) })
+        };
+        guard::companions(changes).into_iter().filter_map(unchanged).collect()
+    }
+
     /// Both texts of a file; `None` when one cannot be had, which for code is a gap and for data is
     /// nothing that the guard would read.
     fn change(&mut self, different: Different) -> Option<Change> {

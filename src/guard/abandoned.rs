@@ -4,13 +4,16 @@
 use std::collections::HashSet;
 
 use super::facts::{File, Files, Function, Side, tokens};
-use super::goal::removes;
+use super::suite::goal::removes;
 use super::{Hit, Input};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::COMMENTED_CODE_CHARS_MIN;
 use crate::scan::syntax::Node;
 
 const CODE: &str = "G15";
+
+/// Words in a body by which it is known again.
+const BODY_TOKENS_MIN: usize = 4;
 
 pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let mut hits: Vec<Hit> = files.files.iter().flat_map(commented).collect();
@@ -133,6 +136,7 @@ fn is_elsewhere(old: &Function<'_>, files: &Files<'_>) -> bool {
     functions.into_iter().any(|other| {
         let others = tokens(other.body);
         let shared = own.iter().filter(|it| others.contains(it)).count();
-        last(&other.name) == last(&old.name) || !own.is_empty() && shared * 10 >= own.len() * 7
+        last(&other.name) == last(&old.name)
+            || own.len() >= BODY_TOKENS_MIN && shared * 10 >= own.len() * 7
     })
 }

@@ -1,5 +1,5 @@
-//! Blocks of code and the classes around them, as far as detectors share a view of them. It must not
-//! know what is a finding.
+//! Blocks of code and the classes around them, as far as detectors share a view of them. It must
+//! not know what is a finding.
 
 use super::facts::is_comment;
 use crate::scan::syntax::Node;

@@ -293,7 +293,7 @@ pub(super) fn commands(script: &str) -> Vec<Command> {
                 last.is_forgiven = true;
             }
             is_behind_or = glue == "||";
-            let words = program_words(words);
+            let words = program_words(&words);
             if !words.is_empty() && !excuse {
                 commands.push(Command { words, is_forgiven: false });
             }
@@ -333,8 +333,8 @@ fn split(line: &str) -> Vec<(Vec<String>, &str)> {
 }
 
 /// The words from the program on.
-fn program_words(words: Vec<String>) -> Vec<String> {
-    let mut words: &[String] = &words;
+fn program_words(words: &[String]) -> Vec<String> {
+    let mut words = words;
     loop {
         let is_setting = |word: &String| {
             let name = word.split_once('=').map(|(name, _)| name);

@@ -110,7 +110,7 @@ fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
                     comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
                 is_near && comment.text().contains("SAFETY")
             };
-            !side.comments.iter().any(|it| is_explained(it))
+            !side.comments.iter().any(is_explained)
         }
         "call_expression" => {
             let name = node.field("function").map_or("", Node::text);

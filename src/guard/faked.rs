@@ -1,6 +1,6 @@
 //! G16: results that are faked from inside: a success reported whatever happened, equality that is
-//! always true, a clock or a random source replaced in code that is not a test. It must not know how
-//! the results are read.
+//! always true, a clock or a random source replaced in code that is not a test. It must not know
+//! how the results are read.
 
 use super::blocks::{is_class, statements};
 use super::facts::{Files, Side, normal};
@@ -147,7 +147,7 @@ fn is_of_test(side: &Side<'_>, node: Node<'_>) -> bool {
 fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
     let (left, right) = (node.field("left")?.text(), node.field("right")?);
     let name = left.rsplit('.').next().unwrap_or_default();
-    let is_zero = right.text() == "0" || right.text().ends_with(".OK");
+    let is_zero = right.text().rsplit('.').next().is_some_and(|it| matches!(it, "0" | "OK"));
     let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode")
         && left.contains('.');
     if is_test && is_status && is_zero {

@@ -1,6 +1,6 @@
-//! G08: answers that are written down for what the tests ask. A condition on a literal that leads to
-//! another, both of them in tests, is one pair; words that any program may know are none. It must
-//! not know what the tests check.
+//! G08: answers that are written down for what the tests ask. A condition on a literal that leads
+//! to another, both of them in tests, is one pair; words that any program may know are none. It
+//! must not know what the tests check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +98,7 @@ fn tested(files: &Files<'_>) -> BTreeSet<String> {
 
 /// The name of a test or of a group of them.
 fn is_title(node: Node<'_>) -> bool {
-    let call = node.parent().and_then(|it| it.parent());
+    let call = node.parent().and_then(Node::parent);
     let name = call.and_then(|it| it.field("function")).map_or("", |it| it.text());
     let is_first = node.previous().is_none();
     is_first && ["it", "test", "describe", "context", "t.Run"].contains(&name)
@@ -183,7 +183,7 @@ fn compared(condition: Node<'_>) -> Option<Vec<String>> {
     (is_equality && !is_order && !found.is_empty()).then_some(found)
 }
 
-/// The rare literals below a node; none when there is also a common one, which may carry the meaning.
+/// The rare literals below a node.
 fn literals(node: Node<'_>) -> Vec<String> {
     let mut found = Vec::new();
     node.walk(&mut |node| {
@@ -199,17 +199,16 @@ fn answer(node: Node<'_>) -> Option<Vec<String>> {
         return Some(literals(node));
     }
     match node.kind() {
-        "return_statement"
+        "block"
+        | "statement_block"
+        | "expression_list"
+        | "statement_list"
+        | "return_statement"
         | "return_expression"
         | "expression_statement"
         | "unary_expression"
         | "unary_operator"
         | "parenthesized_expression" => {
-            let inner = node.named_children();
-            let [one] = inner.as_slice() else { return None };
-            answer(*one)
-        }
-        "block" | "statement_block" | "expression_list" | "statement_list" => {
             let inner = node.named_children();
             let [one] = inner.as_slice() else { return None };
             answer(*one)

@@ -74,6 +74,11 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     hits
 }
 
+/// Whether a file is the configuration of a known tool.
+pub(super) fn reads(path: &RelPath) -> bool {
+    HOMES.iter().any(|home| is_named(path, home.file))
+}
+
 /// The configuration files that cannot be read now.
 pub(super) fn gaps(changes: &[Change]) -> Vec<(RelPath, Gap)> {
     let unread = |change: &Change| {

@@ -98,7 +98,7 @@ fn ini(text: &str) -> Value {
         }
         let name = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         if let Some(name) = name.filter(|_| !line.starts_with([' ', '\t'])) {
-            section = name.trim().to_owned();
+            name.trim().clone_into(&mut section);
             key = None;
             continue;
         }
@@ -146,9 +146,9 @@ pub(super) fn as_number(value: &Value) -> Option<f64> {
 pub(super) fn as_list(value: &Value) -> Vec<String> {
     let split = |text: &str| -> Vec<String> {
         let is_listed = text.contains([',', '\n']);
-        let is_end = |character: char| match is_listed {
-            true => character == ',' || character == '\n',
-            false => character.is_whitespace(),
+        let is_end = |character: char| {
+            let is_mark = character == ',' || character == '\n';
+            if is_listed { is_mark } else { character.is_whitespace() }
         };
         text.split(is_end).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };

@@ -1,10 +1,10 @@
-//! G14: functions that say they are not written yet, and bodies that gave way to a constant. What is
-//! abstract by its language or its place is none. It must not know what a function should do.
+//! G14: functions that say they are not written yet, and bodies that gave way to a constant. What
+//! is abstract by its language or its place is none. It must not know what a function should do.
 
 use super::blocks::{is_class, statements};
 use super::facts::{Files, Function, Side, is_comment, is_number, is_string, normal, tokens};
-use super::goal::removes;
 use super::novel::{Novel, Thing, novel, things};
+use super::suite::goal::removes;
 use super::{Hit, Input};
 use crate::base::finding::Severity;
 use crate::base::limits::STUB_TOKENS_MIN;
@@ -244,7 +244,7 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
         return true;
     }
     let class = around.find(|it| is_class(*it));
-    let Some(class) = class else { return side.path.as_str().ends_with(".pyi") };
+    let Some(class) = class else { return side.path.extension().as_deref() == Some("pyi") };
     let name = class.field("name").map_or("", Node::text);
     let is_called_base =
         ["Base", "Abstract", "Mixin", "Interface", "Protocol", "Backend", "Template"]

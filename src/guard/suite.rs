@@ -5,7 +5,7 @@ mod assertions;
 mod calls;
 mod deletions;
 mod expression;
-mod goal;
+pub(super) mod goal;
 mod inventory;
 mod mocks;
 mod pairs;

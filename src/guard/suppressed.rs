@@ -147,8 +147,8 @@ fn comment(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
     found
 }
 
-/// Whether a directive stands where a tool reads it: first in its comment, or behind another mark of
-/// one; not in the middle of prose.
+/// Whether a directive stands where a tool reads it: first in its comment, or behind another mark
+/// of one; not in the middle of prose.
 fn is_directive(text: &str, at: usize) -> bool {
     let before = text[..at].rsplit('\n').next().unwrap_or_default();
     let before = before.trim_end();
@@ -320,7 +320,7 @@ fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
         }
         None if is_fine => format!("`{what}` is new: mend what it silences where that is possible"),
         None => format!(
-            "`{what}` is new and says no reason: mend what it silences, or write the reason beside it"
+            "`{what}` is new and says no reason: mend what it silences, or say why beside it"
         ),
     };
     Some(Hit {

@@ -145,3 +145,39 @@ fn the_corpus_is_judged_as_it_is_labelled() {
     }
     assert!(wrong.is_empty(), "{} of the labels do not hold:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// A finding of the base at a 0-based line.
+fn known(file: &str, line: u32, code: &str) -> Finding {
+    let at = crate::base::text::Position { line, character: 0 };
+    let range = crate::base::text::Range { start: at, end: at };
+    let place = (path(file), range, ContentHash::of(b""));
+    Finding::new("mypy", code, Severity::Error, place, "wrong")
+}
+
+#[test]
+fn what_was_found_before_may_be_neither_silenced_nor_deleted() {
+    let judge = |before: &str, after: &str, known: Finding| {
+        let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
+        let changes = [Change { path: path("a.py"), old_path: None, before, after }];
+        let outcome = inspect(&Input { changes: &changes, goal: "", known: &[known] });
+        let found = outcome.findings.into_iter();
+        found.map(|it| (it.code, it.severity)).collect::<Vec<_>>()
+    };
+    let (bad, fine) = ("def f():\n    return g() + 1\n", "def h():\n    return 3\n");
+    let silenced = "def f():\n    return g() + 1  # type: ignore[operator]  # old library\n";
+    let blocked = [("G10".to_owned(), Severity::Error)];
+    assert_eq!(judge(bad, silenced, known("a.py", 1, "operator")), blocked);
+    let warned = [("G10".to_owned(), Severity::Warning)];
+    assert_eq!(judge(bad, silenced, known("a.py", 1, "arg-type")), warned);
+    let gone = [("G15".to_owned(), Severity::Warning)];
+    assert_eq!(judge(bad, fine, known("a.py", 1, "operator")), gone);
+    assert_eq!(judge(bad, fine, known("b.py", 1, "operator")), []);
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_a_gap() {
+    let (before, after) = (Some("[tool]\n".to_owned()), Some("[tool\n".to_owned()));
+    let changes = [Change { path: path("pyproject.toml"), old_path: None, before, after }];
+    let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+    assert_eq!(outcome.gaps.len(), 1, "{:?}", outcome.gaps);
+}

@@ -106,7 +106,7 @@ fn is_tests(glob: &str) -> bool {
 
 /// The codes of a list; words that are none, such as a comment behind one, are left out.
 fn codes(value: &Value) -> Vec<String> {
-    let words = as_list(value).into_iter().flat_map(|it| {
+    let words = as_list(value).into_iter().filter_map(|it| {
         let code = it.split(['#', ' ']).next().unwrap_or_default().to_owned();
         (!code.is_empty()).then_some(code)
     });

@@ -116,7 +116,8 @@ fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "gone".to_owned(), |value| format!("`{}`", as_word(value)))
 }
 
-/// The place of a value on a ladder: a word, the first of a list, truth, or a number of ESLint.
+/// The place of a value on a ladder: a word, the first of a list, truth, or a number as `ESLint`
+/// has them.
 pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
     let top = ladder.len().saturating_sub(1);
     match value? {
@@ -320,7 +321,9 @@ mod tests {
 
     #[test]
     fn levels_fall_by_words_tables_and_removal() {
-        let lints = |level: &str| json!({"lints": {"clippy": {"unwrap_used": level, "all": {"level": "warn"}}}});
+        let all = json!({"level": "warn"});
+        let clippy = |table: Value| json!({"lints": {"clippy": table}});
+        let lints = |level: &str| clippy(json!({"unwrap_used": level, "all": all}));
         check(
             &CARGO,
             &lints("deny"),
@@ -328,7 +331,10 @@ mod tests {
             &["lints.clippy.unwrap_used was `deny` and is `warn`"],
         );
         check(&CARGO, &lints("warn"), &lints("deny"), &[]);
-        let more = json!({"lints": {"clippy": {"unwrap_used": "warn", "all": {"level": "warn"}, "pedantic": "warn", "similar_names": "allow"}}});
+        let more = json!({
+            "unwrap_used": "warn", "all": all, "pedantic": "warn", "similar_names": "allow",
+        });
+        let more = clippy(more);
         check(&CARGO, &lints("warn"), &more, &[]);
     }
 

@@ -1,4 +1,5 @@
-//! The rules of an ESLint configuration, in its old and in its flat form. It must not know files.
+//! The rules of a configuration of `ESLint`, in its old and in its flat form. It must not know
+//! files.
 
 use serde_json::{Map, Value};
 

@@ -168,24 +168,24 @@ fn workflows(changes: &[Change]) -> Vec<Hit> {
             || text == "azure-pipelines.yml"
             || text == "bitbucket-pipelines.yml"
     };
-    let changed: Vec<&Change> = changes.iter().filter(|change| is_workflow(&change.path)).collect();
+    let own: Vec<&Change> = changes.iter().filter(|change| is_workflow(&change.path)).collect();
     let mut before = Flow::default();
     let mut after = Flow::default();
     let mut hits = Vec::new();
-    for change in &changed {
+    for change in &own {
         let (old, new) =
             (Flow::read(change.before.as_deref()), Flow::read(change.after.as_deref()));
         if change.before.is_some() && change.after.is_some() {
-            let own = old
+            let found = old
                 .weaker(&new)
                 .into_iter()
                 .map(|(key, what)| hit(&change.path, key, &what, changes));
-            hits.extend(own);
+            hits.extend(found);
         }
         before.commands.extend(old.commands);
         after.commands.extend(new.commands);
     }
-    let place = changed.first().map(|change| change.path.clone());
+    let place = own.first().map(|change| change.path.clone());
     let found = weakened(&before.commands, &after.commands).into_iter();
     hits.extend(place.into_iter().flat_map(|path| {
         found
@@ -211,45 +211,44 @@ struct Flow {
 impl Flow {
     fn read(text: Option<&str>) -> Self {
         let value = settings::read(Format::Yaml, text.unwrap_or_default()).unwrap_or_default();
-        let mut flow = Self::default();
-        flow.triggers = match value.get("on") {
+        let triggers = match value.get("on") {
             Some(Value::Object(table)) => table.keys().cloned().collect(),
             Some(Value::Array(list)) => list.iter().map(as_word).collect(),
             Some(Value::String(word)) => vec![word.clone()],
             _ => Vec::new(),
         };
+        let mut flow = Self { triggers, ..Self::default() };
         flow.visit(&value);
         flow
     }
 
     fn visit(&mut self, value: &Value) {
         match value {
-            Value::Object(table) => {
-                for (key, inner) in table {
-                    match (key.as_str(), inner) {
-                        (
-                            "continue-on-error" | "allow_failure" | "continueOnError",
-                            Value::Bool(true),
-                        ) => self.forgiven += 1,
-                        ("if", Value::Bool(false)) => self.dead += 1,
-                        ("if", Value::String(word))
-                            if word.replace(' ', "") == "${{false}}" || word == "false" =>
-                        {
-                            self.dead += 1
-                        }
-                        ("run" | "script" | "before_script", Value::String(script)) => {
-                            self.commands.extend(commands(script))
-                        }
-                        ("run" | "script" | "before_script", Value::Array(lines)) => {
-                            self.commands
-                                .extend(lines.iter().filter_map(Value::as_str).flat_map(commands));
-                        }
-                        _ => self.visit(inner),
-                    }
-                }
-            }
+            Value::Object(table) => table.iter().for_each(|(key, inner)| self.entry(key, inner)),
             Value::Array(list) => list.iter().for_each(|inner| self.visit(inner)),
             _ => {}
+        }
+    }
+
+    fn entry(&mut self, key: &str, value: &Value) {
+        let is_never = || match value {
+            Value::Bool(is) => !is,
+            Value::String(word) => matches!(word.replace(' ', "").as_str(), "${{false}}" | "false"),
+            _ => false,
+        };
+        match key {
+            "continue-on-error" | "allow_failure" | "continueOnError" => {
+                self.forgiven += usize::from(*value == Value::Bool(true));
+            }
+            "if" => self.dead += usize::from(is_never()),
+            "run" | "script" | "before_script" if !value.is_object() => match value {
+                Value::Array(lines) => {
+                    let lines = lines.iter().filter_map(Value::as_str);
+                    self.commands.extend(lines.flat_map(commands));
+                }
+                script => self.commands.extend(commands(script.as_str().unwrap_or_default())),
+            },
+            _ => self.visit(value),
         }
     }
 

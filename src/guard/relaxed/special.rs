@@ -162,8 +162,8 @@ fn lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// A table that came from the workspace and is gone, and tests that are no longer looked for without
-/// being named. What else goes is seen by its keys.
+/// A table that came from the workspace and is gone, and tests that are no longer looked for
+/// without being named. What else goes is seen by its keys.
 fn cargo(before: &Value, after: &Value) -> Vec<Laxer> {
     let mut found = Vec::new();
     if inherits_lints(&CARGO, before) && after.get("lints").is_none() {

@@ -19,10 +19,10 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
             table = reader.keys()?;
             reader.expect("]]")?;
             let (last, above) = table.split_last().ok_or("a table without a name")?;
-            let list = table_at(&mut root, above)?;
-            let list = list.entry(last.clone()).or_insert_with(|| Value::Array(Vec::new()));
-            let Value::Array(list) = list else { return Err(format!("`{last}` is no list")) };
-            list.push(Value::Object(Map::new()));
+            let around = table_at(&mut root, above)?;
+            let tables = around.entry(last.clone()).or_insert_with(|| Value::Array(Vec::new()));
+            let Value::Array(tables) = tables else { return Err(format!("`{last}` is no list")) };
+            tables.push(Value::Object(Map::new()));
         } else if reader.take("[") {
             table = reader.keys()?;
             reader.expect("]")?;
@@ -79,7 +79,7 @@ impl<'t> Reader<'t> {
     fn skip_blank(&mut self, lines: bool) {
         loop {
             let rest = self.rest();
-            let kept = rest.trim_start_matches(|it| matches!(it, ' ' | '\t' | '\r'));
+            let kept = rest.trim_start_matches([' ', '\t', '\r']);
             self.at += rest.len() - kept.len();
             match kept.chars().next() {
                 Some('\n') if lines => self.at += 1,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::path::RelPath;
+use crate::base::text::has_name;
 use crate::guard::facts::{Files, Side};
 
 /// Words that ask for something to go; Korean ones stand inside longer words.
@@ -84,6 +85,13 @@ const FILLERS: &[&str] = &[
     "cs",
     "src",
 ];
+
+/// Whether a goal asks for a thing with this name to go.
+pub(in crate::guard) fn removes(goal: &str, name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let asked = Goal::new(goal);
+    asked.names(last) || has_name(goal, last) && asked.speaks_of(last)
+}
 
 /// The words of a goal that name what shall go.
 pub(super) struct Goal {
@@ -186,6 +194,14 @@ pub(super) fn stem(path: &RelPath) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_named_may_go() {
+        assert!(removes("Remove the legacy export (export_csv)", "Cart.export_csv"));
+        assert!(removes("drop `check`, nobody calls it", "check"));
+        assert!(!removes("Remove the legacy export", "import_csv"));
+        assert!(!removes("Fix export_csv", "export_csv"));
+    }
 
     #[test]
     fn only_a_goal_that_asks_for_it_lets_something_go() {

@@ -33,7 +33,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("regex_syntax", &["scan::engine"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
-    ("serde_saphyr", &["config", "scan::rules"]),
+    ("serde_saphyr", &["config", "guard::settings", "scan::rules"]),
     ("similar", &["report"]),
     ("tree_sitter_r", &["scan::engine"]),
     ("tracing_subscriber", &["cli", "daemon"]),
