@@ -152,10 +152,9 @@ pub fn reads(path: &RelPath) -> bool {
 /// the changed code, each as a change that changes nothing.
 #[must_use]
 pub fn companions(changes: &[Change]) -> Vec<RelPath> {
-    let changed: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-    let found: BTreeSet<RelPath> =
-        changed.iter().flat_map(|path| companions::tests_of(path)).collect();
-    found.into_iter().filter(|path| !changed.contains(path)).collect()
+    let own: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
+    let found: BTreeSet<RelPath> = own.iter().flat_map(|path| companions::tests_of(path)).collect();
+    found.into_iter().filter(|path| !own.contains(path)).collect()
 }
 
 /// The tree of a text in one of the languages that the guard knows.

@@ -60,7 +60,7 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
     let mut texts = Texts { root: files::Root::open(&project.root), skipped: Vec::new() };
     let mut changes: Vec<Change> =
         different.into_iter().filter_map(|different| texts.change(different)).collect();
-    let changed = changes.len();
+    let own = changes.len();
     changes.extend(texts.companions(&changes));
     let input = Input { changes: &changes, goal: &wanted.goal, known: &wanted.known };
     let outcome = guard::inspect(&input);
@@ -75,7 +75,7 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
         }
     }
     let is_skipped = |path: &str| texts.skipped.iter().any(|skipped| skipped.path == path);
-    let paths = changes.into_iter().take(changed).map(|change| change.path);
+    let paths = changes.into_iter().take(own).map(|change| change.path);
     guarded.evidence.files = paths.filter(|path| !is_skipped(path.as_str())).collect();
     let mut reading = Reading::clean(SENSOR, SensorKind::Guard, guarded.evidence.files.len());
     reading.dirty = guarded.evidence.findings.iter().any(|it| it.severity >= wanted.threshold);
