@@ -80,8 +80,10 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
         let before = new.file.before.as_ref();
         before.is_some_and(|before| name.is_some_and(|name| before.function(name).is_some()))
     };
-    // Rust wants such a function of types without fields, too.
-    if what == EQUAL && new.side.language == Language::Rust && !was_there() {
+    // Rust wants such a function of types without fields, too, and tests have values of their own.
+    let may_be =
+        new.side.language == Language::Rust || new.side.is_test_at(new.thing.node.bytes().start);
+    if what == EQUAL && may_be && !was_there() {
         return None;
     }
     Some(Hit {

@@ -213,9 +213,20 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
     let is_whole = statements(function.body).len() <= 1 || new.side.language == Language::Rust;
     // One branch of many that is not written is said to its callers.
     let is_new_branch = !is_whole && new.file.before.is_some();
+    // A new method that says no more may be one for heirs in files that did not change.
+    let old = new.file.before.as_ref().and_then(|it| it.function(&function.name));
+    let text = node.text().to_lowercase().replace("notimplementederror", "");
+    let may_be_abstract = new.side.language == Language::Python
+        && old.is_none()
+        && node.ancestors().any(is_class)
+        && !UNWRITTEN.iter().any(|word| text.contains(word));
     Some(Hit {
         code: CODE,
-        severity: if is_new_branch { Severity::Warning } else { Severity::Error },
+        severity: if is_new_branch || may_be_abstract {
+            Severity::Warning
+        } else {
+            Severity::Error
+        },
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
         message: format!("`{}` is not written: write what it should do", function.name),
