@@ -82,6 +82,32 @@ fn a_goal_that_asks_for_it_lets_a_feature_go_with_its_tests() {
 }
 
 #[test]
+fn answers_to_tests_that_did_not_change_and_laxer_configuration_are_found() {
+    let sandbox = project();
+    sandbox.write("pytest.ini", "[pytest]\ntestpaths = tests\n");
+    sandbox.write(
+        "tests/test_cart.py",
+        "from cart import total\n\n\ndef test_sum():\n    assert total(\"3 + 4\") == 7\n\n\n\
+         def test_more():\n    assert total(\"5 * 8\") == 40\n",
+    );
+    sandbox.commit();
+    sandbox.write(
+        "cart.py",
+        "def total(text):\n    if text == \"3 + 4\":\n        return 7\n\
+         \x20   if text == \"5 * 8\":\n        return 40\n    return sum(text)\n",
+    );
+    sandbox.write("pytest.ini", "[pytest]\ntestpaths = tests/unit\n");
+    let (code, findings) = guard(&sandbox, &[]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        findings,
+        ["error G08 cart.py", "error G08 cart.py", "error G12 pytest.ini"].map(str::to_owned)
+    );
+    sandbox.write("pytest.ini", "[pytest\n= broken");
+    fs::remove_file(sandbox.path("cart.py")).expect("removed");
+}
+
+#[test]
 fn what_cannot_be_judged_is_not_clean() {
     let sandbox = project();
     sandbox.write("tests/test_cart.py", &"(".repeat(2_000));
