@@ -5,6 +5,7 @@ mod args;
 mod daemon;
 mod demo;
 mod door;
+mod guard;
 mod hook;
 mod looping;
 mod mcp;
@@ -100,6 +101,7 @@ fn execute(args: &Args) -> Reply {
             door::ask(args.root.as_deref(), request, check.no_daemon)
         }
         Command::Scan(ref wish) => scan::run(args, wish),
+        Command::Guard(ref wish) => guard::run(args, wish),
         Command::References(_)
         | Command::Definition(_)
         | Command::Hover(_)
@@ -146,6 +148,7 @@ fn wants_document(args: &Args) -> bool {
     args.json
         || match &args.command {
             Command::Check(check) => check.format != Output::Text,
+            Command::Guard(wish) => wish.format != Output::Text,
             Command::Scan(wish) => args.format(wish.format.format()) != Format::Text,
             _ => false,
         }

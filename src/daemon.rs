@@ -11,6 +11,7 @@ pub mod engine;
 mod exam;
 mod gather;
 mod git_program;
+mod guarding;
 mod handlers;
 mod judge_calls;
 mod judged_change;
@@ -41,5 +42,6 @@ mod scanning;
 mod spending;
 mod sweep;
 mod untold;
+mod waivers;
 #[cfg_attr(not(test), expect(dead_code, reason = "called by the loop's start and status"))]
 mod workers;

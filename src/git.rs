@@ -6,6 +6,8 @@ pub mod branches;
 pub mod checkpoint;
 pub mod versions;
 
+mod difference;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -14,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{ErrorCode, Repository, Status, StatusOptions};
 
+pub use self::difference::{Before, Different, different_since};
 use crate::base::evidence::Skipped;
 use crate::base::path::{NEVER_WALKED, RelPath};
 
@@ -253,9 +256,12 @@ fn is_there(absolute: &Path, status: Status) -> bool {
 /// Whether nobody put this file under version control and nobody meant to: a package folder that
 /// is not ignored yet would drown the change.
 fn is_generated(path: &Path, status: Status) -> bool {
+    status == Status::WT_NEW && is_never_walked(path)
+}
+
+fn is_never_walked(path: &Path) -> bool {
     let is_never = |name: &OsStr| name.to_str().is_some_and(|name| NEVER_WALKED.contains(&name));
-    status == Status::WT_NEW
-        && path.components().any(|part| matches!(part, Component::Normal(name) if is_never(name)))
+    path.components().any(|part| matches!(part, Component::Normal(name) if is_never(name)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub mod config;
 pub mod daemon;
 pub mod files;
 pub mod git;
+pub mod guard;
 pub mod ipc;
 pub mod judge;
 pub mod looping;

@@ -16,6 +16,7 @@ mod project;
 mod rules;
 pub mod search;
 mod set;
+pub mod syntax;
 #[cfg(test)]
 mod tests;
 mod trials;

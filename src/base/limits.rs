@@ -528,3 +528,18 @@ pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
 pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
 /// Longest message of a failed back end that is repeated, in characters.
 pub const JUDGE_FAULT_CHARS_MAX: usize = 160;
+/// Tests that are gone times tests that are new, compared by their bodies; above it only those with
+/// the same body are found again.
+pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
+/// Size of the file of findings that the user allowed.
+pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
+/// Longest reason for which a finding is allowed.
+pub const WAIVER_REASON_CHARS_MAX: usize = 500;
+/// Deepest nesting of a configuration file that the guard reads.
+pub const SETTINGS_DEPTH_MAX: usize = 64;
+/// Fewest tokens of a body that is missed when a constant takes its place.
+pub const STUB_TOKENS_MIN: usize = 12;
+/// Fewest characters of a commented line that may be code.
+pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
+/// Fewest characters of a text that a test and a program do not share by accident.
+pub const RARE_TEXT_CHARS_MIN: usize = 4;

@@ -1,5 +1,6 @@
 //! The arguments, as clap reads them. The doc comments are the help texts.
 
+pub(super) mod guard;
 pub(super) mod looping;
 pub(super) mod scan;
 
@@ -57,6 +58,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Scan files with structural rules alone
     Scan(scan::ScanArgs),
+    /// Whether what changed makes the measurements easier instead of the code better
+    Guard(guard::GuardArgs),
     /// Everywhere the symbol at a place is spoken of
     References(PlaceArgs),
     /// Where the symbol at a place is defined

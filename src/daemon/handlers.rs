@@ -6,6 +6,8 @@ mod check;
 mod daemon_status;
 mod definition;
 mod doctor;
+mod guard;
+mod guard_allow;
 mod hook;
 mod hover;
 mod judge;
@@ -71,6 +73,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
         Request::ScanTest(wished) => scan_test::handle(engine, &caller, wished).await.into(),
+        Request::Guard(wished) => guard::handle(engine, &caller, wished).await.into(),
+        Request::GuardAllow(wished) => guard_allow::handle(engine, &caller, wished).await.into(),
         Request::References(lookup) => references::handle(engine, &caller, lookup).await.into(),
         Request::Definition(lookup) => definition::handle(engine, &caller, lookup).await.into(),
         Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),

@@ -189,6 +189,8 @@ fn name(request: &Request) -> String {
         Request::Check(_) => "check".to_owned(),
         Request::Scan(_) => "scan".to_owned(),
         Request::ScanTest(_) => "scan test".to_owned(),
+        Request::Guard(_) => "guard".to_owned(),
+        Request::GuardAllow(_) => "guard allow".to_owned(),
         Request::References(_) => "references".to_owned(),
         Request::Definition(_) => "definition".to_owned(),
         Request::Hover(_) => "hover".to_owned(),

@@ -13,6 +13,7 @@ mod prefilter;
 mod suppress;
 #[cfg(test)]
 mod tests;
+pub(super) mod tree;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

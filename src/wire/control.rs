@@ -55,6 +55,10 @@ pub enum Request {
     Scan(Scan),
     /// `scan test`.
     ScanTest(ScanTest),
+    /// `guard`.
+    Guard(Guard),
+    /// `guard allow`.
+    GuardAllow(GuardAllow),
     /// `references`.
     References(Lookup),
     /// `definition`.
@@ -224,6 +228,36 @@ pub struct ScanTest {
     pub json: bool,
     /// Rules without tests are named.
     pub verbose: bool,
+}
+
+/// Arguments of `guard`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Guard {
+    /// The commit to compare with, as git names it; `None`: HEAD.
+    pub base: Option<String>,
+    /// What the change is for, in the user's words.
+    pub goal: String,
+    /// How the report is written.
+    pub format: Format,
+    /// Colours in the text.
+    pub color: bool,
+    /// Hints in the text.
+    pub verbose: bool,
+    /// Lowest severity that fails: `error`, `warning` or `never`.
+    pub fail_on: String,
+    /// A gap does not fail.
+    pub allow_unmeasured: bool,
+}
+
+/// Arguments of `guard allow`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GuardAllow {
+    /// The finding's fingerprint.
+    pub id: String,
+    /// Why it is right.
+    pub reason: String,
+    /// The commit to compare with, as git names it; `None`: HEAD.
+    pub base: Option<String>,
 }
 
 /// A text that is no file.

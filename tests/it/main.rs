@@ -11,6 +11,7 @@ mod docs;
 mod doctor;
 mod fake_server;
 mod faults;
+mod guard;
 mod hooks;
 mod judge;
 mod loops;
