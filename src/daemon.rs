@@ -22,12 +22,9 @@ mod ledger;
 pub mod lifecycle;
 mod log;
 mod look;
-#[cfg_attr(not(test), expect(dead_code, reason = "made at the start of an autonomous loop"))]
 mod loop_branch;
-#[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
 mod loop_files;
 mod merge_place;
-#[cfg_attr(not(test), expect(dead_code, reason = "begun and called by the loop's start and Stop"))]
 mod merging;
 #[cfg(test)]
 mod place;
@@ -37,11 +34,10 @@ mod project_rules;
 mod queries;
 mod restoring;
 mod rewriting;
+mod rubrics;
 mod scanning;
-#[cfg_attr(not(test), expect(dead_code, reason = "the Stop that calls all of it comes next"))]
 mod spending;
 mod sweep;
 mod untold;
 mod waivers;
-#[cfg_attr(not(test), expect(dead_code, reason = "called by the loop's start and status"))]
 mod workers;

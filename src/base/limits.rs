@@ -194,6 +194,10 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 /// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
 /// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
+/// Time kept back at the end of a Stop, for saving and for the reply.
+pub const STOP_REPLY_MS: u64 = 15_000;
+/// Time the start of a loop waits for its first checkpoint; a slower one is finished behind it.
+pub const START_CHECKPOINT_MS_MAX: u64 = 3_000;
 /// Time `hook post-tool-use` and `hook post-tool-batch` wait.
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.

@@ -26,6 +26,9 @@ pub(super) const LOOP_FILES: [&str; 6] = [
     ".claude/memory",
 ];
 
+/// The name of the checkpoint that a loop begins with.
+pub(super) const START: &str = "0";
+
 /// The private folder of copies.
 const COPIES: &str = "checkpoints";
 
@@ -46,7 +49,6 @@ pub(super) struct Keeper {
 }
 
 /// The files as they stand now.
-#[cfg_attr(not(test), expect(dead_code, reason = "asked for at every Stop"))]
 pub(super) async fn look(engine: &Arc<Engine>, project: &Project) -> Result<Look, Gap> {
     let (folder, root) = (folder(engine, project), project.root.clone());
     let job = engine.job();
@@ -59,7 +61,6 @@ pub(super) async fn look(engine: &Arc<Engine>, project: &Project) -> Result<Look
 
 /// Keeps what was looked at as checkpoint `name` of a loop, and lets old ones go, but never `best`.
 /// Returns the name under which people find it: a ref, or the name itself.
-#[cfg_attr(not(test), expect(dead_code, reason = "asked for at every Stop"))]
 pub(super) async fn keep(
     engine: &Arc<Engine>,
     project: &Project,

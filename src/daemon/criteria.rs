@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Engine, blocking};
 use super::exam as files_of_exam;
 use super::project::{Project, read};
+use super::rubrics;
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
@@ -19,7 +20,7 @@ use crate::checks::{self, Command, End, Run};
 use crate::files;
 use crate::looping::criteria::counts::{Counter, TestCounts, compare, next_base};
 use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
-use crate::looping::criteria::{AUTOCHECKS, CheckCommand, Criterion, Plan, RUBRIC, Sources};
+use crate::looping::criteria::{AUTOCHECKS, CheckCommand, Criterion, Plan, Sources};
 use crate::looping::exam::{Exam, Role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
@@ -42,7 +43,7 @@ pub(super) fn plan(project: &Project) -> Plan {
     criteria::plan(&Sources {
         criteria: &config.success_criteria,
         own: &config.checks,
-        rubric: &rubric_checks(&project.root),
+        rubric: &rubrics::on_disk(&project.root).checks,
         proposed: &proposed,
         has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
     })
@@ -298,21 +299,6 @@ fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
         Some((program, argument)) => (PathBuf::from(program), vec![argument.trim().to_owned()]),
         None => (PathBuf::from(named), Vec::new()),
     }
-}
-
-/// The list items below the heading `Checks` of `RUBRIC.md`.
-fn rubric_checks(root: &Path) -> Vec<String> {
-    let text = read(&root.join(RUBRIC)).ok().flatten().unwrap_or_default();
-    let mut is_inside = false;
-    let mut found = Vec::new();
-    for line in text.lines() {
-        if let Some(heading) = line.strip_prefix("## ") {
-            is_inside = heading.trim().eq_ignore_ascii_case("checks");
-        } else if let Some(item) = line.strip_prefix("- ").filter(|_| is_inside) {
-            found.push(item.trim().trim_matches('`').to_owned());
-        }
-    }
-    found
 }
 
 /// The root and the folders in it, as far as proposals look at them.

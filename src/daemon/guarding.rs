@@ -1,15 +1,19 @@
 //! The guard over one project: texts of the base from git, texts of now from the disk, what the
 //! user allowed taken out. It must not know what the detectors look for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::checkpoints::{self, Keeper};
 use super::engine::{Engine, blocking};
 use super::project::Project;
 use super::waivers::Waivers;
 use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity};
+use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
+use crate::base::tree::Checkpoint;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git::{self, Before, Different};
@@ -26,6 +30,8 @@ pub(super) struct Wanted {
     pub(super) known: Vec<Finding>,
     /// Lowest severity that makes the reading dirty.
     pub(super) threshold: Severity,
+    /// The loop whose first checkpoint is the base where there is no git.
+    pub(super) loop_id: Option<String>,
 }
 
 /// What the guard says about a project.
@@ -52,8 +58,11 @@ pub(super) async fn guard(
 fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded, String> {
     let begun = Instant::now();
     let found = git::different_since(&project.root, wanted.base.as_deref());
-    let Some(different) = found.map_err(|error| format!("nothing to compare with: {error}"))?
-    else {
+    let found = match found.map_err(|error| format!("nothing to compare with: {error}"))? {
+        None => since_start(engine, project, wanted.loop_id.as_deref())?,
+        found => found,
+    };
+    let Some(different) = found else {
         let gap = Gap::new(Cause::NoTool, "not a git work tree, so there is no base");
         return Ok(unmeasured(gap.with_remedy("git init")));
     };
@@ -83,6 +92,34 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
     guarded.evidence.readings.push(reading);
     guarded.evidence.skipped = texts.skipped;
     Ok(guarded)
+}
+
+/// What differs from the first checkpoint of a loop, where copies take the place of git; `None`
+/// when there is none.
+fn since_start(
+    engine: &Engine,
+    project: &Project,
+    loop_id: Option<&str>,
+) -> Result<Option<Vec<Different>>, String> {
+    let Some(id) = loop_id else { return Ok(None) };
+    let keeper = Keeper::find(project.root.clone(), checkpoints::folder(engine, project))?;
+    let is_start = |it: &Checkpoint| it.owner == id && it.name == checkpoints::START;
+    let Some(start) = keeper.list()?.into_iter().find(is_start) else { return Ok(None) };
+    let (before, now) = (keeper.tree(&start)?.nodes, keeper.look(&BTreeSet::new())?.tree.nodes);
+    let paths: BTreeSet<&RelPath> = before.keys().chain(now.keys()).collect();
+    let differs = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
+    let different = differs.map(|path| {
+        let text = before.get(path).map(|node| keeper.content(&node.content)).transpose()?;
+        let before = match text.map(String::from_utf8) {
+            None => Before::Absent,
+            Some(Ok(text)) if text.len() as u64 <= SOURCE_BYTES_MAX => Before::Text(text),
+            Some(Ok(_)) => Before::Unread("larger than 1 MiB"),
+            Some(Err(_)) => Before::Unread("not UTF-8"),
+        };
+        let is_there = now.contains_key(path);
+        Ok(Different { path: path.clone(), old_path: None, before, is_there })
+    });
+    different.collect::<Result<_, String>>().map(Some)
 }
 
 /// Nothing but the reason why.

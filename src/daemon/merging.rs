@@ -59,7 +59,8 @@ impl From<GitError> for Halt {
 }
 
 /// Merges the branch of a loop into its base. `checks` measures the work tree of the loop once more
-/// when the rebase has changed it; its error is what the agent is told. With the option
+/// when the rebase has changed it, against the commit it stands on now; its error is what the agent
+/// is told. With the option
 /// `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
@@ -68,7 +69,7 @@ pub(super) async fn land<F, C>(
     checks: F,
 ) -> Landing
 where
-    F: Fn() -> C + Send + Sync,
+    F: Fn(String) -> C + Send + Sync,
     C: Future<Output = Result<(), String>> + Send,
 {
     let _lock = match lock(project).await {
@@ -108,7 +109,7 @@ struct Ends {
 impl Merge<'_> {
     async fn once<F, C>(&self, checks: &F) -> Result<(), Halt>
     where
-        F: Fn() -> C + Send + Sync,
+        F: Fn(String) -> C + Send + Sync,
         C: Future<Output = Result<(), String>> + Send,
     {
         let mut head = self.ready().await?;
@@ -125,7 +126,7 @@ impl Merge<'_> {
             if !self.contains(&head, &ends.onto).await? {
                 head = self.rebase(&place, &head, &ends).await?;
                 self.move_branch(&head).await?;
-                let checked = checks().await;
+                let checked = checks(ends.onto.clone()).await;
                 checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }
             let merged = self.merge(&place, &head, &ends).await?;

@@ -12,6 +12,7 @@ use crate::base::limits::{
 use crate::base::verdict::{Cause, Gap};
 use crate::config::prices::{Cost, Prices};
 use crate::files::{Tail, read_on};
+use crate::report::spending::{Price, used};
 use crate::wire::transcript::{Tally, Usage};
 
 /// What is remembered between two looks.
@@ -55,6 +56,14 @@ pub(super) async fn spent(
         usage.is_cut.then(|| Gap::new(Cause::Skipped, detail))
     });
     Spent { cost: Prices::built_in().cost(&usage), usage, gap }
+}
+
+/// One line about it for people.
+pub(super) fn words(spent: &Spent) -> String {
+    let Spent { usage, cost, gap } = spent;
+    let as_of = &Prices::built_in().as_of;
+    let price = Price { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
+    used(usage, price, gap.as_ref())
 }
 
 impl Spending {

@@ -7,15 +7,16 @@ mod standing;
 use std::fmt::Write as _;
 
 use super::agent::bounded;
-use super::{count, counts, line, shown};
+use super::{count, counts, framework, line, shown};
 use crate::base::evidence::{Evidence, SensorKind};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
-    FEEDBACK_FINDINGS_MAX, FLIPS_NAMED_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX,
+    CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX, FLIPS_NAMED_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX,
     STALL_ITERATIONS_MAX, TASK_CHARS_MAX,
 };
 use crate::base::text::one_line;
-use crate::looping::state::{LoopState, Status};
+use crate::looping::framework::{Framework, language_of};
+use crate::looping::state::{LoopState, Mode, Status};
 use crate::looping::step::Reasons;
 pub use ends::{ended, report, report_json};
 pub use standing::{history, history_json, list, list_json, status};
@@ -29,11 +30,12 @@ pub fn started(state: &LoopState) -> String {
          Work on the task. When you stop, the changed files are measured afresh (language servers, \
          structural scan, and .claude/autochecks.sh where there is one). If anything is wrong you \
          are told what, and go on. Do not weaken tests, checks or configuration to get there.\n\
-         {claim}",
+         {instructions}{claim}",
         id = state.id,
         next = state.iteration + 1,
         max = state.max_iterations,
         task = task(state),
+        instructions = instructions(state),
         claim = claim(state),
     )
 }
@@ -61,6 +63,19 @@ pub fn again(state: &LoopState) -> String {
     text
 }
 
+/// How to work in the iteration that begins, with a line of its own before and behind. A loop that
+/// only mends what sensors report needs no such words.
+fn instructions(state: &LoopState) -> String {
+    let is_research = state.options.research && state.iteration == 0;
+    let has_memory = state.options.structured_memory;
+    let is_plain = state.mode == Mode::Basic && state.promise.is_none() && !has_memory;
+    if is_plain && !is_research {
+        return String::new();
+    }
+    let chosen = Framework::choose(&state.prompt, state.mode, is_research, has_memory);
+    format!("\n{}\n\n", framework::instructions(chosen).trim_end())
+}
+
 fn claim(state: &LoopState) -> String {
     match &state.promise {
         Some(promise) => format!(
@@ -83,9 +98,23 @@ pub fn to_mend(evidence: &Evidence) -> String {
     text.trim_end().to_owned()
 }
 
+/// What the loop's notes in the tree say to the next iteration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notes<'a> {
+    /// What is left to do by the agent's own account.
+    pub remaining: &'a [String],
+    /// Lines of a `progress.txt` that is too long.
+    pub too_many_lines: Option<usize>,
+}
+
 /// Why a loop goes on: the reason of a blocked Stop.
 #[must_use]
-pub fn goes_on(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> String {
+pub fn goes_on(
+    state: &LoopState,
+    evidence: &Evidence,
+    reasons: &Reasons,
+    notes: Notes<'_>,
+) -> String {
     let mut text = format!(
         "[moai-ralph] loop {}: not done yet. Iteration {} of {} begins.\n",
         state.id,
@@ -104,10 +133,14 @@ pub fn goes_on(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> Str
     push_wrong(&mut text, evidence);
     push_checks(&mut text, evidence);
     push_gaps(&mut text, evidence);
-    push_reasons(&mut text, evidence, reasons);
+    push_reasons(&mut text, state, evidence, reasons);
     push_signals(&mut text, state, evidence, reasons);
-    let text = bounded(&text, REASON_CHARS_MAX, "moai-ralph check shows all");
-    format!("{}\nTask:\n{}\n{}", text.trim_end(), task(state), claim(state))
+    push_notes(&mut text, state, notes);
+    let rest = format!("\nTask:\n{}\n{}{}", task(state), instructions(state), claim(state));
+    // What is always said leaves less room for what is wrong; the first of that matters most.
+    let room = CONTEXT_CHARS_MAX.saturating_sub(rest.chars().count()).min(REASON_CHARS_MAX);
+    let text = bounded(&text, room, "moai-ralph check shows all");
+    format!("{}{rest}", text.trim_end())
 }
 
 /// For the user, when the host would not hold the agent once more although the loop is not done.
@@ -176,7 +209,17 @@ fn push_gaps(text: &mut String, evidence: &Evidence) {
     }
 }
 
-fn push_reasons(text: &mut String, evidence: &Evidence, reasons: &Reasons) {
+/// What the agent itself wrote down.
+fn push_notes(text: &mut String, state: &LoopState, notes: Notes<'_>) {
+    let language = language_of(&state.prompt);
+    text.push_str(&framework::remaining(language, notes.remaining));
+    if let Some(lines) = notes.too_many_lines {
+        let _ = writeln!(text, "{}", framework::too_long(language, lines));
+    }
+}
+
+fn push_reasons(text: &mut String, state: &LoopState, evidence: &Evidence, reasons: &Reasons) {
+    let language = language_of(&state.prompt);
     if reasons.lacks_promise {
         text.push_str(if evidence.verdict().gap().is_some() {
             "Nothing measured is wrong, but completion was not claimed.\n"
@@ -195,17 +238,15 @@ fn push_reasons(text: &mut String, evidence: &Evidence, reasons: &Reasons) {
     push_list(text, "The judge did not approve:", &reasons.rejected);
     push_list(text, "Said, but not what was measured:", &reasons.contradictions);
     if reasons.needs_new_strategy {
-        text.push_str(
-            "This was rejected so often that the approach itself is in doubt. Give it up: read the \
-             task again, write down why it was rejected, and choose another way.\n",
-        );
+        let rejections = state.options.hitl_threshold;
+        let _ = writeln!(text, "{}", framework::strategy_reset(language, rejections));
     }
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "The work is clean but does not fit the base branch:\n{conflict}");
     }
     if !reasons.research_missing.is_empty() {
         text.push_str("Before the work comes the research phase; this Stop is not counted.\n");
-        push_list(text, "progress.txt lacks:", &reasons.research_missing);
+        text.push_str(&framework::research_lacks(language, &reasons.research_missing));
     }
 }
 

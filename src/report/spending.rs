@@ -47,15 +47,11 @@ pub fn used(usage: &Usage, price: Price<'_>, gap: Option<&Gap>) -> String {
     text
 }
 
-/// A note for the user where the agent's last message and the measurement cannot both be true.
+/// Where the agent's last message and the measurement cannot both be true, one line each.
 #[must_use]
-pub fn contradicted(found: &[Contradiction]) -> Option<String> {
-    let named: Vec<String> = found
-        .iter()
-        .take(CLAIMS_NAMED_MAX)
-        .map(|one| format!("the agent said \"{}\"; measured: {}", one.claim, one.measured))
-        .collect();
-    (!named.is_empty()).then(|| format!("[moai-ralph] {}", named.join("\n")))
+pub fn contradicted(found: &[Contradiction]) -> Vec<String> {
+    let line = |one: &Contradiction| format!("\"{}\"; measured: {}", one.claim, one.measured);
+    found.iter().take(CLAIMS_NAMED_MAX).map(line).collect()
 }
 
 /// `1,234,567`.
@@ -107,11 +103,8 @@ mod tests {
 
     #[test]
     fn a_contradiction_quotes_both_sides() {
-        assert_eq!(contradicted(&[]), None);
+        assert!(contradicted(&[]).is_empty());
         let one = Contradiction { claim: "All tests pass.".into(), measured: "2 errors".into() };
-        assert_eq!(
-            contradicted(&[one]).as_deref(),
-            Some("[moai-ralph] the agent said \"All tests pass.\"; measured: 2 errors")
-        );
+        assert_eq!(contradicted(&[one]), ["\"All tests pass.\"; measured: 2 errors"]);
     }
 }

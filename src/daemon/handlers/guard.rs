@@ -30,7 +30,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Guard)
         is_tool: caller.is_tool,
     };
     let (base, goal, threshold) = (wished.base, wished.goal, wish.threshold());
-    let wanted = Wanted { base, goal, threshold, known: Vec::new() };
+    let wanted = Wanted { base, goal, threshold, known: Vec::new(), loop_id: None };
     let guarded = match guard(engine, &project, wanted).await {
         Ok(guarded) => guarded,
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),

@@ -16,7 +16,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: GuardA
     };
     let GuardAllow { id, reason, base } = wished;
     let (goal, known, threshold) = (String::new(), Vec::new(), Severity::Error);
-    let wanted = Wanted { base, goal, known, threshold };
+    let wanted = Wanted { base, goal, known, threshold, loop_id: None };
     let guarded = match guard(engine, &project, wanted).await {
         Ok(guarded) => guarded,
         Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),

@@ -8,7 +8,7 @@ use crate::base::limits::{
 };
 use crate::base::text::one_line;
 use crate::base::verdict::Verdict;
-use crate::looping::facts::Facts;
+use crate::looping::facts::{Facts, JudgeOutcome};
 use crate::looping::progress;
 use crate::looping::state::{Basis, Iteration, LoopState, Remaining, Sensed, Status};
 
@@ -30,7 +30,7 @@ pub(super) fn measured(
     next.basis = Basis {
         last_words: last_words(input.last_message),
         is_claimed: is_claimed(state, input),
-        sensors: evidence.readings.iter().map(sensed).collect(),
+        sensors: evidence.readings.iter().map(sensed).chain(judge(evidence, facts)).collect(),
         gaps: gap_lines(evidence),
         contradictions: facts.contradictions.clone(),
         files: evidence.files.len(),
@@ -102,6 +102,17 @@ fn sensed(reading: &Reading) -> Sensed {
         verdict: word(&reading.verdict()).to_owned(),
         files: reading.files,
     }
+}
+
+/// The judge is asked about what all others were asked about.
+fn judge(evidence: &Evidence, facts: &Facts) -> Option<Sensed> {
+    let verdict = match facts.judge.as_ref()? {
+        JudgeOutcome::Approved => "clean",
+        JudgeOutcome::Rejected { .. } => "dirty",
+        JudgeOutcome::Unmeasured(_) => "unmeasured",
+    };
+    let (sensor, files) = ("judge".to_owned(), evidence.files.len());
+    Some(Sensed { sensor, verdict: verdict.to_owned(), files })
 }
 
 /// All gaps in one text, each with its sensor.
