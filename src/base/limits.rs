@@ -471,8 +471,6 @@ pub const MERGE_RETRY_MS: u64 = 50;
 pub const MERGE_TRIES_MAX: u32 = 5;
 /// Files named one by one in the task that a merge leads to; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
-/// Workers of one loop; each is a work tree, and a session that somebody opens.
-pub const WORKERS_MAX: usize = 16;
 /// Judge criteria of one rubric.
 pub const RUBRIC_CRITERIA_MAX: usize = 50;
 /// Longest criterion, in characters.

@@ -40,6 +40,13 @@ pub(super) async fn begin_branch(
     Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
 }
 
+/// Undoes the making of a branch that nobody has worked on.
+pub(super) async fn take_back(project: &Project, branch: &Branch) {
+    for arguments in [["switch", "--quiet", &branch.base], ["branch", "-D", &branch.name]] {
+        git(project, &project.root, &arguments).await;
+    }
+}
+
 /// Where branches of loops start: how the work tree stands, and the base branch. The error is the
 /// reason why none can.
 pub(super) async fn start_of(

@@ -10,11 +10,11 @@ use super::git_program::{git, said_of};
 use super::loop_branch::{Branch, read, start_of};
 use super::merging::steers;
 use super::project::Project;
-use crate::base::limits::WORKERS_MAX;
 use crate::base::path::RelPath;
 use crate::checks::End;
 use crate::git::branches::{self, full};
 use crate::git::checkpoint::covers;
+use crate::looping::control;
 use crate::looping::state::LoopState;
 use crate::report::workers::Worker;
 use crate::store::loops::Which;
@@ -38,9 +38,6 @@ pub(super) async fn start_workers(
     base: Option<&str>,
     (now_ms, make): (u64, impl Fn(&str, &Branch) -> LoopState),
 ) -> Result<Vec<Worker>, String> {
-    if names.is_empty() || names.len() > WORKERS_MAX {
-        return Err(format!("--workers: 1 to {WORKERS_MAX}"));
-    }
     tidy(engine, project).await;
     let (standing, base) = start_of(project, base).await?;
     let folder = folder(project).await?;
@@ -111,7 +108,7 @@ async fn take_back(project: &Project, tree: &Path, branch: &str) {
 
 async fn forget(engine: &Engine, project: &Project, root: PathBuf, state: Option<LoopState>) {
     let Some(state) = state else { return };
-    let cancelled = crate::looping::control::cancel(&state, state.updated_ms);
+    let cancelled = control::cancel(&state, state.updated_ms);
     if let Err(error) = engine.store.advance_loop(&project.key, &state, cancelled).await {
         tracing::warn!(%error, root = %root.display(), "the loop of a worker stays");
     }
@@ -239,7 +236,6 @@ mod tests {
         let which = Which::Id("loop-0".to_owned());
         let left = place.engine.store.find_loop(&project.key, &project.root, which).await.unwrap();
         assert_eq!(left.map(|it| it.status), Some(Status::Cancelled));
-        assert!(start(&place, 0).await.is_err() && start(&place, WORKERS_MAX + 1).await.is_err());
     }
 
     #[tokio::test]

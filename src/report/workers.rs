@@ -48,6 +48,12 @@ pub fn status(workers: &[Worker]) -> String {
     text
 }
 
+/// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
+#[must_use]
+pub fn document(workers: &[Worker]) -> Value {
+    json!({"schema": "moai-ralph/workers@1", "workers": json(workers)})
+}
+
 /// The same as values.
 #[must_use]
 pub fn json(workers: &[Worker]) -> Value {

@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use super::hook::HookCall;
+use super::loop_start::Begun;
 use super::{loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::daemon::loop_files;
 use crate::looping::arguments;
 use crate::looping::start::Wish;
 use crate::looping::state::Until;
-use crate::report::{agent, loops};
+use crate::report::{agent, loops, workers};
 use crate::store::loops::Which;
 use crate::wire::hook::HookOutput;
 
@@ -62,7 +63,11 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
     match loop_start::begin(call.engine, &call.project, wish, Some(session)).await {
-        Ok(state) => {
+        Ok(Begun::Workers(begun)) => HookOutput::Context(format!(
+            "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
+            workers::started(&begun)
+        )),
+        Ok(Begun::Loop(state)) => {
             let mut texts = vec![loops::started(&state)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
