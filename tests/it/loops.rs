@@ -1,7 +1,11 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
+mod branches;
 mod commands;
 mod ends;
+mod held;
+mod judged;
+mod notes;
 mod owners;
 
 use std::fs;
@@ -9,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, SESSION, Sandbox};
+use crate::support::{Output, SESSION, Sandbox, finish};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
@@ -37,6 +41,21 @@ fn looping(options: &[&str]) -> Sandbox {
 fn start(sandbox: &Sandbox, options: &[&str]) -> Output {
     let arguments = ["loop", "start", "--session", SESSION, "--prompt", "fix it", "--json"];
     sandbox.run(&[&arguments, options].concat())
+}
+
+/// The project's own checks.
+fn autochecks(sandbox: &Sandbox, body: &str) {
+    sandbox.write(".claude/autochecks.sh", &format!("#!/bin/sh\n{body}\n"));
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
+}
+
+fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    sandbox.prepare(&mut command);
+    let output = finish(command.args(arguments), "");
+    assert_eq!(output.code, 0, "{arguments:?}: {output:#?}");
+    output.stdout.trim().to_owned()
 }
 
 /// One Stop of this session; the reason when it is blocked.
@@ -148,18 +167,13 @@ fn other_sessions_and_waiting_turns_are_left_alone() {
 #[test]
 fn failing_checks_of_the_project_are_fed_back() {
     let sandbox = project();
-    let checks = |text: &str| {
-        sandbox.write(".claude/autochecks.sh", text);
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
-    };
-    checks("#!/bin/sh\necho 'test_total: expected 3, got 4'\nexit 1\n");
+    autochecks(&sandbox, "test -f total || { echo 'test_total: expected 3, got 4'; exit 1; }");
     sandbox.write("app.py", FIXED);
     let output = start(&sandbox, &["--until", "checks", "--max-iterations", "5"]);
     assert_eq!(output.code, 0, "{output:#?}");
     let reason = stop(&sandbox, "finished").expect("a failing check blocks");
     assert!(reason.contains("expected 3, got 4"), "{reason}");
-    checks("#!/bin/sh\nexit 0\n");
+    sandbox.write("total", "");
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }

@@ -25,7 +25,7 @@ async fn merged(place: &Place, branch: &Branch) -> Landing {
     land(&place.engine, &project, branch, passing).await
 }
 
-async fn passing() -> Result<(), String> {
+async fn passing(_: String) -> Result<(), String> {
     Ok(())
 }
 
@@ -110,7 +110,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
     let main = place.git(&["rev-parse", "main"]);
     let project = place.project(&place.root());
     let count = AtomicUsize::new(0);
-    let failing = || {
+    let failing = |_| {
         count.fetch_add(1, Ordering::Relaxed);
         let is_rebased = place.read("c").is_some();
         async move { Err(format!("FAIL with c: {is_rebased}")) }

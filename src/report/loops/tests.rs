@@ -25,7 +25,7 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
         ..Evidence::default()
     };
     let reasons = Reasons { is_dirty: true, ..Reasons::default() };
-    let text = goes_on(&LoopState { iteration: 1, ..state() }, &evidence, &reasons);
+    let text = goes_on(&LoopState { iteration: 1, ..state() }, &evidence, &reasons, Notes::default());
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
     Still wrong: 1 error
@@ -148,7 +148,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
         ..Reasons::default()
     };
     let evidence = Evidence { findings: vec![finding("a.py", 2, "x")], ..Evidence::default() };
-    insta::assert_snapshot!(goes_on(&state(), &evidence, &reasons), @r"
+    insta::assert_snapshot!(goes_on(&state(), &evidence, &reasons, Notes::default()), @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
     Still wrong: 1 error
       error a.py:3:1 pyright(x): x is wrong
@@ -175,7 +175,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     ");
     let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
     let back = Reasons { signals: back, ..Reasons::default() };
-    let told = goes_on(&state(), &evidence, &back);
+    let told = goes_on(&state(), &evidence, &back, Notes::default());
     assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
     let told = yields(&LoopState { iteration: 9, ..state() }, &evidence, &back);
     assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
