@@ -7,7 +7,9 @@ use super::args::Args;
 use super::args::looping::{LoopCommand, RestoreArgs, Select, StartArgs};
 use super::{INVALID, REFUSED, door};
 use crate::base::limits::PROMPT_BYTES_MAX;
-use crate::wire::control::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{
+    LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request,
+};
 
 pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
     let select = |select: &Select| LoopSelect {

@@ -66,12 +66,12 @@ pub fn again(state: &LoopState) -> String {
 /// How to work in the iteration that begins, with a line of its own before and behind. A loop that
 /// only mends what sensors report needs no such words.
 fn instructions(state: &LoopState) -> String {
-    let is_research = state.options.research && state.iteration == 0;
-    let has_memory = state.options.structured_memory;
-    let is_plain = state.mode == Mode::Basic && state.promise.is_none() && !has_memory;
-    if is_plain && !is_research {
+    let (has_research, has_memory) = (state.options.research, state.options.structured_memory);
+    let keeps_notes = has_research || has_memory || state.promise.is_some();
+    if state.mode == Mode::Basic && !keeps_notes {
         return String::new();
     }
+    let is_research = has_research && state.iteration == 0;
     let chosen = Framework::choose(&state.prompt, state.mode, is_research, has_memory);
     format!("\n{}\n\n", framework::instructions(chosen).trim_end())
 }

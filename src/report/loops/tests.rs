@@ -25,7 +25,8 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
         ..Evidence::default()
     };
     let reasons = Reasons { is_dirty: true, ..Reasons::default() };
-    let text = goes_on(&LoopState { iteration: 1, ..state() }, &evidence, &reasons, Notes::default());
+    let plain = LoopState { iteration: 1, promise: None, ..state() };
+    let text = goes_on(&plain, &evidence, &reasons, Notes::default());
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
     Still wrong: 1 error
@@ -37,9 +38,12 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     Not measured: pyright (it is still loading the project)
     Task:
     fix it
-    Only when all of it is really done, end your last message with this line alone:
-    <promise>DONE</promise>
+    The loop ends by itself when everything measured is clean.
     ");
+    let text = goes_on(&state(), &evidence, &reasons, Notes::default());
+    let (feedback, rest) = text.split_once("\nTask:\nfix it\n").expect("the task is repeated");
+    assert!(feedback.contains("a.py:3:1") && rest.contains("Take one step from REMAINING_GAP"));
+    assert!(text.ends_with("this line alone:\n<promise>DONE</promise>"), "{text}");
 }
 
 #[test]
@@ -148,7 +152,10 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
         ..Reasons::default()
     };
     let evidence = Evidence { findings: vec![finding("a.py", 2, "x")], ..Evidence::default() };
-    insta::assert_snapshot!(goes_on(&state(), &evidence, &reasons, Notes::default()), @r"
+    let remaining = ["a second test".to_owned()];
+    let notes = Notes { remaining: &remaining, too_many_lines: Some(90) };
+    let plain = LoopState { promise: None, ..state() };
+    insta::assert_snapshot!(goes_on(&plain, &evidence, &reasons, notes), @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
     Still wrong: 1 error
       error a.py:3:1 pyright(x): x is wrong
@@ -158,20 +165,22 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
       - the parser has no test
     Said, but not what was measured:
       - all tests pass: 2 failed
-    This was rejected so often that the approach itself is in doubt. Give it up: read the task again, write down why it was rejected, and choose another way.
+    Rejected 5 times in a row: do not improve on this approach once more. Read all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, and take an approach that does not have it; put the old one down as rejected.
     The work is clean but does not fit the base branch:
     mend a.py
     Before the work comes the research phase; this Stop is not counted.
-    progress.txt lacks:
+    The research is not finished yet. In progress.txt:
       - APPROACH (50 characters at least)
     Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
     This is worse than iteration 1 was.
     No file was changed for two iterations, so nothing can be different.
     Comes back again and again: error a.py:3:1 pyright(x): x is wrong
+    You left to do (REMAINING_GAP in progress.txt):
+      - a second test
+    progress.txt has 90 lines: shorten it to what the next iteration needs; decisions are kept in decisions.md.
     Task:
     fix it
-    Only when all of it is really done, end your last message with this line alone:
-    <promise>DONE</promise>
+    The loop ends by itself when everything measured is clean.
     ");
     let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
     let back = Reasons { signals: back, ..Reasons::default() };

@@ -1,5 +1,7 @@
 //! Autonomous loops on branches of their own, and workers beside the project.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::{DIRTY, FIXED, blocked, git, project, start, status, stop};
@@ -26,7 +28,10 @@ fn an_autonomous_loop_works_on_its_branch_and_is_merged_when_it_is_done() {
     assert!(stop(&sandbox, "finished").expect("dirty").contains("nobody is watching"));
     sandbox.write("app.py", FIXED);
     let reason = stop(&sandbox, "finished").expect("it is not committed");
-    assert!(reason.contains("does not fit the base branch") && reason.contains("app.py"), "{reason}");
+    assert!(
+        reason.contains("does not fit the base branch") && reason.contains("app.py"),
+        "{reason}"
+    );
     commit_all(&sandbox, "a better word");
     assert_eq!(stop(&sandbox, "finished"), None);
     let ended = status(&sandbox);
@@ -55,8 +60,9 @@ fn a_base_that_moved_is_rebased_onto_and_a_conflict_is_the_next_task() {
 }
 
 #[test]
-fn without_git_or_a_commit_no_autonomous_loop_begins() {
+fn without_git_no_autonomous_loop_begins() {
     let sandbox = Sandbox::new();
+    fs::remove_dir_all(sandbox.path(".git")).expect("there");
     sandbox.write("app.py", FIXED);
     let refused = start(&sandbox, &AUTONOMOUS);
     assert_eq!(refused.code, 1, "{refused:#?}");

@@ -4,10 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{DIRTY, FIXED, autochecks, git, notice, project, start, status, stop};
-use crate::support::Sandbox;
+use super::{DIRTY, FIXED, autochecks, blocked, git, notice, project, start, status, stop};
+use crate::support::write_file;
 
-const TESTS: &str = "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
+const TESTS: &str =
+    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
 const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
 
 #[test]
@@ -82,8 +83,12 @@ fn each_stop_leaves_a_checkpoint_and_the_best_one_comes_back() {
     }
     let ended = status(&sandbox);
     assert_eq!((&ended["status"], &ended["best"]), (&json!("max_iterations"), &json!(2)));
-    let kept: Vec<&Value> =
-        ended["history"].as_array().expect("a history").iter().map(|it| &it["checkpoint"]).collect();
+    let kept: Vec<&Value> = ended["history"]
+        .as_array()
+        .expect("a history")
+        .iter()
+        .map(|it| &it["checkpoint"])
+        .collect();
     let id = ended["id"].as_str().expect("an id");
     assert_eq!(kept[1], &json!(format!("refs/moai-ralph/{id}/2")));
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), head, "HEAD stays where it is");
@@ -105,15 +110,13 @@ fn what_the_agent_says_is_held_against_what_was_measured() {
     assert!(reason.contains("measured: 1 error"), "{reason}");
 }
 
-/// A transcript with this many fresh tokens.
-fn transcript(sandbox: &Sandbox, tokens: u64) -> std::path::PathBuf {
-    let path = sandbox.base().join("transcript.jsonl");
+/// A line of a transcript with this many fresh tokens.
+fn line(id: &str, tokens: u64) -> String {
     let usage = json!({"input_tokens": 0, "output_tokens": tokens});
-    let message = json!({"id": "m1", "model": "claude-opus-4-6", "usage": usage});
-    let line = json!({"type": "assistant", "requestId": "r1", "message": message,
-        "timestamp": "2999-01-01T00:00:00Z"});
-    crate::support::write_file(&path, &format!("{line}\n"));
-    path
+    let message = json!({"id": id, "model": "claude-opus-4-6", "usage": usage});
+    let at = "2999-01-01T00:00:00Z";
+    let line = json!({"type": "assistant", "requestId": id, "message": message, "timestamp": at});
+    format!("{line}\n")
 }
 
 #[test]
@@ -121,14 +124,16 @@ fn tokens_of_the_session_are_counted_and_bound_the_loop() {
     let sandbox = project();
     assert_eq!(start(&sandbox, &["--max-tokens", "1000"]).code, 0);
     sandbox.write("app.py", DIRTY);
-    let stop_with = |tokens| {
+    let path = sandbox.base().join("transcript.jsonl");
+    let stop_with = |text: &str| {
+        write_file(&path, text);
         let mut input = sandbox.payload("Stop");
-        input["transcript_path"] = json!(transcript(&sandbox, tokens));
+        input["transcript_path"] = json!(path);
         sandbox.hook("stop", &input)
     };
-    assert!(super::blocked(&stop_with(400)).is_some());
+    assert!(blocked(&stop_with(&line("m1", 400))).is_some());
     assert_eq!(status(&sandbox)["tokens"], 400);
-    let told = notice(&stop_with(1_200));
+    let told = notice(&stop_with(&(line("m1", 400) + &line("m2", 800))));
     assert!(told.contains("limit of tokens") && told.contains("used 1,200 fresh"), "{told}");
     assert_eq!(status(&sandbox)["status"], "budget");
 }

@@ -84,11 +84,10 @@ fn decisions_are_kept_and_a_completed_loop_hands_over() {
 #[test]
 fn an_open_question_stops_a_start_and_leaves_nothing_behind() {
     let sandbox = project();
-    let align = "## Open questions\n\n- [ ] Which word? (blocking)\n";
+    let align = "## Gulf of Envisioning — Gap Check\n- **Blocking questions**:\n  - [ ] Which?\n";
     sandbox.write(".claude/gulf-align.md", align);
     let refused = start(&sandbox, &["--mode", "autonomous", "--no-research"]);
-    if refused.code == 0 {
-        panic!("{refused:#?}");
-    }
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("Which?"), "{refused:#?}");
     assert_eq!(super::git(&sandbox, &["branch", "--list", "gulf/*"]), "");
 }

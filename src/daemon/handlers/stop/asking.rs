@@ -119,9 +119,10 @@ async fn judge(
         };
         return (outcome, None);
     }
-    let passed = evidence.readings.iter().filter(|reading| {
-        reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean
-    });
+    let passed = evidence
+        .readings
+        .iter()
+        .filter(|reading| reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean);
     let output = |output: &Option<String>| output.clone().unwrap_or_default();
     let checks = passed.map(|reading| (reading.sensor.clone(), output(&reading.output))).collect();
     let (goal, base) = (state.prompt.clone(), state.base.clone());
