@@ -34,11 +34,10 @@ pub(super) async fn frozen(
     let path = RelPath::parse(RUBRIC).filter(|path| exam.files.contains_key(path));
     let Some(path) = path else { return Ok(Rubric::default()) };
     let text = store.exam_text(&project.key, loop_id, &path).await;
-    match text.map_err(|error| lost(error.to_string()))? {
-        Some(bytes) => Ok(Rubric::parse(&String::from_utf8_lossy(&bytes))),
-        None => {
-            let detail = format!("{RUBRIC} was too large to be kept when the loop started");
-            Err(Gap::new(Cause::Skipped, detail))
-        }
-    }
+    let too_large = || {
+        let detail = format!("{RUBRIC} was too large to be kept when the loop started");
+        Gap::new(Cause::Skipped, detail)
+    };
+    let bytes = text.map_err(|error| lost(error.to_string()))?.ok_or_else(too_large)?;
+    Ok(Rubric::parse(&String::from_utf8_lossy(&bytes)))
 }

@@ -172,12 +172,12 @@ async fn with_workers(
     let commit = read(move || branches::commit_of(&root, &reference)).await;
     let commit = commit.map_err(|error| error.to_string())?;
     let now_ms = state.created_ms;
-    let named = |_| {
+    let one = |_| {
         let id = loop_id();
         let branch = branch_name(&id, now_ms);
         (id, branch)
     };
-    let names: Vec<(String, String)> = (0..state.options.workers).map(named).collect();
+    let names: Vec<(String, String)> = (0..state.options.workers).map(one).collect();
     let make = |id: &str, branch: &Branch| {
         let base_branch = Some(branch.base.clone());
         let options = Options { base_branch, workers: 0, ..state.options.clone() };

@@ -116,7 +116,7 @@ async fn decide_once(
     // The evidence is newer than anything still waiting to be told.
     call.engine.ledger().drop_late(&call.input.session_id);
     let notices = keep_notes(call, state, &next, &found).await;
-    Some(reply(call, &next, &decision, (&seen, &found), notices))
+    Some(reply(call, &next, &decision, (&seen, &found), &notices))
 }
 
 /// What a decided Stop leaves in the tree, once nobody can overtake it any more. Returns what the
@@ -149,7 +149,7 @@ fn reply(
     next: &LoopState,
     decision: &Decision,
     (seen, found): (&Seen, &Found),
-    more: Vec<String>,
+    more: &[String],
 ) -> HookOutput {
     let evidence = &seen.evidence;
     let notes = loops::Notes {
@@ -165,7 +165,7 @@ fn reply(
     };
     let is_over = !next.status.is_active();
     texts.extend(found.spent.as_ref().filter(|_| is_over).map(spending::words));
-    let news = seen.notes.notices.iter().chain(&found.notices).chain(&more);
+    let news = seen.notes.notices.iter().chain(&found.notices).chain(more);
     let mut ledger = call.engine.ledger();
     texts.extend(news.filter(|text| ledger.is_news(&call.input.session_id, text)).cloned());
     HookOutput::Notice(texts.join("\n"))
