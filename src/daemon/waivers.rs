@@ -48,8 +48,8 @@ impl Waivers {
             "message": finding.message,
             "reason": reason,
         }));
-        let text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
-        files::write_private(&self.file, text.as_bytes())
+        let lines: Vec<String> = self.lines.iter().map(Value::to_string).collect();
+        files::write_private(&self.file, (lines.join("\n") + "\n").as_bytes())
     }
 }
 
