@@ -1,7 +1,7 @@
 //! What the program costs its host: `cargo bench --bench hook_round_trip`.
 //!
 //! Machines differ and are shared, so no budget is a time: each is a ratio of two things measured
-//! alternately in this run, except the memory of the idle daemon. Ends with 1 when a budget is
+//! alternately in this run, except the memory of the idle daemon and the time of a loop's Stop. Ends with 1 when a budget is
 //! exceeded, with 4 when something could not be measured, because then nobody knows.
 
 #[path = "hook_round_trip/edits.rs"]
@@ -15,6 +15,8 @@ mod raw_client;
 mod resident;
 #[path = "hook_round_trip/starts.rs"]
 mod starts;
+#[path = "hook_round_trip/stops.rs"]
+mod stops;
 #[path = "../tests/it/support.rs"]
 #[expect(dead_code, reason = "shared with the tests, which use the rest")]
 mod support;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         memory::measure(&sandbox, &mut table);
         process_start
     };
+    stops::measure(&mut table);
     edits::measure(process_start, &mut table);
     let _ = write!(std::io::stdout().lock(), "{table}");
     ExitCode::from(table.exit_code())

@@ -180,7 +180,7 @@ fn with_raw(raw: &mut RawClient, edit: usize) -> Duration {
 }
 
 /// A module of the kinds of code that real modules consist of.
-fn source(module: usize, functions: usize) -> String {
+pub(crate) fn source(module: usize, functions: usize) -> String {
     let mut text = String::from(
         "\"\"\"Orders and what becomes of them.\"\"\"\n\nimport json\nimport re\n\
          from collections import defaultdict\nfrom dataclasses import dataclass, field\n\

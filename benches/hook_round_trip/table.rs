@@ -46,12 +46,17 @@ pub(crate) enum Figure {
     Share(f64),
     /// Memory in MB (10⁶ bytes).
     Megabytes(f64),
+    /// A time where there is nothing to compare it with.
+    Milliseconds(f64),
 }
 
 impl Figure {
     fn value(self) -> f64 {
         match self {
-            Self::Times(value) | Self::Share(value) | Self::Megabytes(value) => value,
+            Self::Times(value)
+            | Self::Share(value)
+            | Self::Megabytes(value)
+            | Self::Milliseconds(value) => value,
         }
     }
 }
@@ -62,6 +67,7 @@ impl fmt::Display for Figure {
             Self::Times(times) => format!("{times:.2} ×"),
             Self::Share(share) => format!("{:+.1} %", share * 100.0),
             Self::Megabytes(megabytes) => format!("{megabytes:.1} MB"),
+            Self::Milliseconds(milliseconds) => format!("{milliseconds:.1} ms"),
         };
         f.pad(&text)
     }

@@ -18,7 +18,9 @@ pub(crate) const ARGUMENT: &str = "scan-project";
 /// A scan of this project.
 pub(crate) fn command(project: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
-    command.arg(ARGUMENT).arg(project);
+    // As the daemon is started, which makes the scans of `moai-ralph scan`.
+    let (name, value) = moai_ralph::ipc::door::MALLOC;
+    command.arg(ARGUMENT).arg(project).env(name, value);
     command
 }
 

@@ -135,9 +135,22 @@ pub fn start_without_waiting(places: &Places, program: &Path) -> std::io::Result
     spawn(program, Stdio::null()).map(|_| true)
 }
 
+/// How the daemon's memory is kept by glibc; other C libraries do not look at it. Two arenas in
+/// place of eight per core: what one of the many threads gave back is there for the others, which
+/// makes the whole a fifth smaller. And a syntax tree's memory is not given back to the kernel after
+/// each text, only to be asked for again. Language servers get the environment of their caller.
+pub const MALLOC: (&str, &str) = (
+    "GLIBC_TUNABLES",
+    "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=4194304:glibc.malloc.top_pad=262144",
+);
+
 fn spawn(program: &Path, stdout: Stdio) -> std::io::Result<std::process::Child> {
+    let (name, value) = MALLOC;
+    let chosen = std::env::var(name).ok().filter(|it| !it.is_empty());
+    let tunables = chosen.map_or_else(|| value.to_owned(), |it| format!("{value}:{it}"));
     Command::new(program)
         .args(["daemon", "run", "--detach"])
+        .env(name, tunables)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(stdout)

@@ -98,7 +98,7 @@ impl Engine {
             Err(gap) => return (Vec::new(), Some(gap)),
         };
         let table = Table::new(self.language.into(), &active);
-        let Ok(walk) = table.walk(&tree, has_marker) else {
+        let Ok(walk) = table.walk(&tree, &active, has_marker) else {
             return (Vec::new(), Some(too_deep()));
         };
         let gap = is_unparsed(&tree).then(|| unparsed(self.language));

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::globs::RuleGlobs;
 use super::grammar::Grammar;
-use super::names::word_of;
+use super::names::words_of;
 use super::prefilter::{Need, need_of};
 use crate::base::path::RelPath;
 use crate::scan::language::Language;
@@ -48,9 +48,9 @@ impl Rule {
 
     /// What a text must hold for it to match.
     pub(super) fn need(&self) -> Need {
-        let names = self.spec.resolves.values().map(|names| {
-            Need::any(names.iter().map(|name| Need::elsewhere_text(word_of(self.language, name))))
-        });
+        let name =
+            |name: &String| Need::all(words_of(self.language, name).map(Need::elsewhere_text));
+        let names = self.spec.resolves.values().map(|names| Need::any(names.iter().map(name)));
         let written = need_of(&self.spec.body, Grammar::from(self.language));
         Need::all(names.chain([written]))
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::compile::chain;
 use super::grammar::Grammar;
-use super::matching::{TooDeep, for_each_node};
+use super::matching::{Below, TooDeep, for_each_node};
 use super::{Document, is_unparsed, parse, too_deep, unparsed};
 use crate::base::verdict::Gap;
 use crate::scan::language::Language;
@@ -76,7 +76,7 @@ impl Injector {
             return Ok(Vec::new());
         }
         let tree = parse(host, text)?;
-        for_each_node(&tree, |_| {}).map_err(|TooDeep| too_deep())?;
+        for_each_node(&tree, |_| Below::Visit).map_err(|TooDeep| too_deep())?;
         if is_unparsed(&tree) {
             return Err(unparsed(host));
         }

@@ -88,14 +88,20 @@ impl Table {
     }
 
     /// Walks a tree once: collects the nodes that the rules may match, and the comments when they
-    /// are asked for.
+    /// are asked for. Where no anchor of any rule is, nothing is looked at.
     pub(super) fn walk<'t>(
         &self,
         tree: &'t AstGrep<Document>,
+        active: &Active<'_>,
         with_comments: bool,
     ) -> Result<Walk<'t>, TooDeep> {
         let mut walk = Walk { candidates: Vec::new(), comments: Vec::new() };
+        let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
+        let mut anchors = if with_comments { None } else { Anchors::starts(anchors) };
         for_each_node(tree, |node| {
+            if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
+                return Below::Skip;
+            }
             let slot = usize::from(node.kind_id()).min(self.by_kind.len() - 1);
             if !self.by_kind[slot].is_empty() {
                 walk.candidates.push((node, slot));
@@ -103,6 +109,7 @@ impl Table {
             if with_comments && suppress::is_comment(node.kind()) {
                 walk.comments.push(node);
             }
+            Below::Visit
         })?;
         Ok(walk)
     }
@@ -141,16 +148,26 @@ impl Table {
     }
 }
 
-/// Visits every node of a tree in the order of the text, those with children before these.
+/// What becomes of the nodes below one that was visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    Visit,
+    /// They are not visited, unless they are so many that they may be too deep.
+    Skip,
+}
+
+/// Visits the nodes of a tree in the order of the text, those with children before these.
 pub(super) fn for_each_node<'t>(
     tree: &'t AstGrep<Document>,
-    mut visit: impl FnMut(RawNode<'t>),
+    mut visit: impl FnMut(RawNode<'t>) -> Below,
 ) -> Result<(), TooDeep> {
     let mut cursor = tree.root().get_inner_node().walk();
     let mut depth = 0;
     loop {
-        visit(cursor.node());
-        if cursor.goto_first_child() {
+        let node = cursor.node();
+        let is_surely_flat = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
+        let is_skipped = visit(node) == Below::Skip && is_surely_flat();
+        if !is_skipped && cursor.goto_first_child() {
             depth += 1;
             if depth > TREE_DEPTH_MAX {
                 return Err(TooDeep);

@@ -203,21 +203,17 @@ impl Names {
     }
 }
 
-/// A word that a text holds wherever something in it stands for this qualified name: the module, or
-/// the class or package that is written in front of the last part.
-pub(super) fn word_of(language: Language, qualified: &str) -> &str {
-    match language {
-        Language::Go => {
-            let path = qualified.rsplit_once('.').map_or(qualified, |(path, _)| path);
-            package_of(path)
-        }
-        Language::Java | Language::Kotlin => {
-            let mut parts = qualified.rsplit('.');
-            parts.next();
-            parts.next().unwrap_or(qualified)
-        }
+/// Words that a text holds wherever something in it stands for this qualified name: the module, or
+/// the class or package that is written in front of the last part, and that part. A default export
+/// is not called by its name.
+pub(super) fn words_of(language: Language, qualified: &str) -> [&str; 2] {
+    let (path, last) = qualified.rsplit_once('.').unwrap_or((qualified, qualified));
+    let first = match language {
+        Language::Go => package_of(path),
+        Language::Java | Language::Kotlin => path.rsplit('.').next().unwrap_or(path),
         _ => qualified.split(['.', '/']).next().unwrap_or(qualified),
-    }
+    };
+    [first, if last == "default" { first } else { last }]
 }
 
 /// Name and alias of Python's `a.b as c`.

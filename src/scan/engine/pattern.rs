@@ -10,7 +10,7 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
 use super::grammar::Grammar;
-use super::matching::{TooDeep, for_each_node};
+use super::matching::{Below, TooDeep, for_each_node};
 use super::{Document, is_unparsed, too_deep, unparsed};
 use crate::base::limits::{PATTERN_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::text::LineIndex;
@@ -57,7 +57,7 @@ impl Pattern {
         let tree = Document::try_new(&code, grammar).map(AstGrep::doc);
         let tree = tree.map_err(|_| format!("it does not parse as {}", language.as_str()))?;
         // Before the engine makes a pattern of it, which recurses.
-        if for_each_node(&tree, |_| {}).is_err() {
+        if for_each_node(&tree, |_| Below::Visit).is_err() {
             return Err(format!("it is nested deeper than {TREE_DEPTH_MAX} levels"));
         }
         let matcher = match ended(text, &tree) {
@@ -138,7 +138,7 @@ impl Pattern {
 /// A text's tree; the error is why it cannot be matched.
 pub(super) fn parse(text: &str, language: Language) -> Result<AstGrep<Document>, Gap> {
     let tree = super::parse(language, text)?;
-    for_each_node(&tree, |_| {}).map_err(|TooDeep| too_deep())?;
+    for_each_node(&tree, |_| Below::Visit).map_err(|TooDeep| too_deep())?;
     if is_unparsed(&tree) { Err(unparsed(language)) } else { Ok(tree) }
 }
 

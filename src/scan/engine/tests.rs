@@ -122,6 +122,21 @@ fn built_in_rules_match_their_snippets_as_ast_grep_does() {
     }
 }
 
+#[test]
+fn each_rule_alone_matches_its_snippets_as_ast_grep_does() {
+    // Alone most rules say where their matches can be, so that the walk leaves much out.
+    for language in LANGUAGES {
+        for file in FILES.iter().filter(|file| file.speaks(language)) {
+            let alone = Twins::new(&[(file.name, file.text)], language);
+            let rule = read_yaml(file.text).expect("a rule");
+            let invalid = rule["tests"]["invalid"].as_array().expect("snippets");
+            let texts = invalid.iter().filter_map(Value::as_str);
+            let counts = texts.map(|snippet| alone.check_same(snippet));
+            assert!(counts.sum::<usize>() > 0, "{}", file.name);
+        }
+    }
+}
+
 /// Python that the rules below speak about, and what confuses them. Whole lines.
 const LINES: &[&str] = &[
     "bad(1)",

@@ -53,11 +53,32 @@ fn complaints(name: &str, text: &str) -> Vec<String> {
     let is_safe = rule["metadata"]["fix"].as_str();
     must(is_safe.is_none() || !rule["fix"].is_null(), "a kind of fix without a fix");
     must(is_safe.is_none_or(|it| it == "safe"), "another kind of fix than safe");
+    must(
+        !has_wide_class(&rule),
+        r"\w or \d in a regex: [A-Za-z0-9_] and [0-9] take far less memory",
+    );
     let (valid, invalid) = (texts(&rule, "valid"), texts(&rule, "invalid"));
     must(valid.len() >= 3 && invalid.len() >= 3, "fewer than three snippets of a kind");
     wrong.extend(failed_snippets(&rule, &rules(&[(name, text)]), &valid, false));
     wrong.extend(failed_snippets(&rule, &rules(&[(name, text)]), &invalid, true));
     wrong
+}
+
+/// Whether a regular expression has a class of all letters or digits of the world. Each of them
+/// takes tens of kilobytes for as long as the program runs.
+fn has_wide_class(value: &Value) -> bool {
+    let is_wide = |text: &str| {
+        let escapes = text.replace(r"\\", "");
+        [r"\w", r"\W", r"\d", r"\D"].iter().any(|class| escapes.contains(class))
+    };
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| match value {
+            Value::String(text) => key == "regex" && is_wide(text),
+            _ => key != "tests" && has_wide_class(value),
+        }),
+        Value::Array(items) => items.iter().any(has_wide_class),
+        _ => false,
+    }
 }
 
 /// Weaknesses that a rule may name; a new one is looked up and added.

@@ -10,6 +10,7 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("debugger_statement", "debugger"),
     ("defer_statement", "defer"),
     ("delete_expression", "delete"),
+    ("elif_clause", "elif"),
     ("except_clause", "except"),
     ("finally_clause", "finally"),
     ("switch_statement", "switch"),

@@ -6,8 +6,11 @@ use regex_syntax::parse;
 
 use super::Need;
 
-/// Words that a match may begin with, at most; of more than that none is sought.
-const PREFIXES_MAX: usize = 100;
+/// Texts of an expression, at most; of more than that none is sought.
+const TEXTS_MAX: usize = 100;
+
+/// Characters of a class that are told apart.
+const CLASS_MAX: usize = 6;
 
 /// What a `regex` key needs; nothing for an expression that does not parse.
 pub(super) fn need_of(regex: &str) -> Need {
@@ -15,81 +18,124 @@ pub(super) fn need_of(regex: &str) -> Need {
 }
 
 fn need_of_hir(hir: &Hir) -> Need {
-    let needs = match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => return Need::Nothing,
-        HirKind::Literal(literal) => return Need::text(&literal.0, false),
-        HirKind::Repetition(repetition) if repetition.min == 0 => return Need::Nothing,
-        HirKind::Repetition(repetition) => return need_of_hir(&repetition.sub),
-        HirKind::Capture(capture) => return need_of_hir(&capture.sub),
-        HirKind::Alternation(branches) => Need::any(branches.iter().map(need_of_hir)),
-        HirKind::Concat(parts) => need_of_parts(parts),
-    };
-    if matches!(needs, Need::Word(_)) {
-        return needs;
+    if let Some(all) = texts_of(hir) {
+        return need_of_texts(&all);
     }
-    // What a match begins with: the whole of it where the expression is a list of words, which the
-    // parser has taken apart at their common letters.
-    let prefixes = Extractor::new().limit_total(PREFIXES_MAX).extract(hir);
-    let Some(words) = prefixes.literals() else { return needs };
-    let begins = Need::any(words.iter().map(|word| Need::text(word.as_bytes(), false)));
-    let is_better = prefixes.is_exact() && begins != Need::Nothing;
-    if is_better || needs == Need::Nothing { begins } else { needs }
+    match hir.kind() {
+        HirKind::Repetition(repetition) if repetition.min > 0 => need_of_hir(&repetition.sub),
+        HirKind::Capture(capture) => need_of_hir(&capture.sub),
+        HirKind::Alternation(branches) => Need::any(branches.iter().map(need_of_hir)),
+        HirKind::Concat(parts) => {
+            let begins = Extractor::new().limit_total(TEXTS_MAX).extract(hir);
+            let texts = begins.literals().unwrap_or_default().iter();
+            let begins =
+                need_of_texts(&texts.map(|text| Text::of(text.as_bytes())).collect::<Vec<_>>());
+            Need::all([need_of_parts(parts), begins])
+        }
+        _ => Need::Nothing,
+    }
 }
 
-/// All parts, where single characters next to each other make a word.
-fn need_of_parts(parts: &[Hir]) -> Need {
-    let (mut needs, mut run) = (Vec::new(), Run::default());
-    for part in parts {
-        match part.kind() {
-            HirKind::Literal(literal) => run.bytes.extend_from_slice(&literal.0),
-            HirKind::Look(_) | HirKind::Empty => {}
-            HirKind::Class(class) => match letter_of_any_case(class) {
-                Some(letter) => run.push_any_case(letter),
-                None => needs.push(run.end()),
-            },
-            _ => needs.extend([run.end(), need_of_hir(part)]),
-        }
+/// That one of these texts is there; nothing when there is none.
+fn need_of_texts(texts: &[Text]) -> Need {
+    if texts.is_empty() {
+        return Need::Nothing;
     }
-    needs.push(run.end());
+    Need::any(texts.iter().map(|text| Need::text(&text.bytes, text.any_case)))
+}
+
+/// All parts, where those with few texts next to each other are one.
+fn need_of_parts(parts: &[Hir]) -> Need {
+    let (mut needs, mut run) = (Vec::new(), vec![Text::default()]);
+    for part in parts {
+        let texts = texts_of(part);
+        let joined = texts.as_ref().and_then(|texts| followed(&run, texts));
+        if let Some(joined) = joined {
+            run = joined;
+            continue;
+        }
+        needs.push(need_of_texts(&run));
+        run = texts.unwrap_or_else(|| {
+            needs.push(need_of_hir(part));
+            vec![Text::default()]
+        });
+    }
+    needs.push(need_of_texts(&run));
     Need::all(needs)
 }
 
-/// Characters that follow each other in every match.
-#[derive(Default)]
-struct Run {
+/// A text that an expression matches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Text {
     bytes: Vec<u8>,
+    /// Whether its ASCII letters may be of the other case.
     any_case: bool,
 }
 
-impl Run {
-    fn push_any_case(&mut self, letter: u8) {
-        self.bytes.push(letter);
-        self.any_case = true;
-    }
-
-    fn end(&mut self) -> Need {
-        let run = std::mem::take(self);
-        Need::text(&run.bytes, run.any_case)
+impl Text {
+    fn of(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), any_case: false }
     }
 }
 
-/// The lower-case letter of a class that is one ASCII letter in both cases and nothing else.
-fn letter_of_any_case(class: &Class) -> Option<u8> {
-    let characters: Vec<char> = match class {
-        Class::Unicode(class) => {
-            let ranges = class.ranges();
-            let singles = ranges.iter().filter(|range| range.start() == range.end());
-            (singles.clone().count() == ranges.len())
-                .then(|| singles.map(regex_syntax::hir::ClassUnicodeRange::start).collect())?
+/// All texts that an expression matches, when they are few.
+fn texts_of(hir: &Hir) -> Option<Vec<Text>> {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Some(vec![Text::default()]),
+        HirKind::Literal(literal) => Some(vec![Text::of(&literal.0)]),
+        HirKind::Class(class) => texts_of_class(class),
+        HirKind::Capture(capture) => texts_of(&capture.sub),
+        HirKind::Repetition(repetition) if (repetition.min, repetition.max) == (0, Some(1)) => {
+            let mut texts = texts_of(&repetition.sub)?;
+            texts.push(Text::default());
+            Some(texts)
         }
-        Class::Bytes(_) => return None,
-    };
-    match characters.as_slice() {
-        [upper, lower] if upper.is_ascii_uppercase() && upper.to_ascii_lowercase() == *lower => {
-            u8::try_from(*lower).ok()
+        HirKind::Repetition(_) => None,
+        HirKind::Alternation(branches) => {
+            let mut texts = Vec::new();
+            for branch in branches {
+                texts.extend(texts_of(branch)?);
+            }
+            (texts.len() <= TEXTS_MAX).then_some(texts)
         }
-        _ => None,
+        HirKind::Concat(parts) => {
+            let begin = vec![Text::default()];
+            parts.iter().try_fold(begin, |texts, part| followed(&texts, &texts_of(part)?))
+        }
     }
+}
+
+/// Each text followed by each of the others.
+fn followed(texts: &[Text], others: &[Text]) -> Option<Vec<Text>> {
+    if texts.len() * others.len() > TEXTS_MAX {
+        return None;
+    }
+    let join = |text: &Text, other: &Text| Text {
+        bytes: [text.bytes.as_slice(), &other.bytes].concat(),
+        any_case: text.any_case || other.any_case,
+    };
+    Some(texts.iter().flat_map(|text| others.iter().map(move |other| join(text, other))).collect())
+}
+
+/// The characters of a small class; an ASCII letter in both cases is one text.
+fn texts_of_class(class: &Class) -> Option<Vec<Text>> {
+    let Class::Unicode(class) = class else { return None };
+    let mut characters = Vec::new();
+    for range in class.ranges() {
+        if range.len() > CLASS_MAX {
+            return None;
+        }
+        characters.extend(range.start()..=range.end());
+    }
+    let is_upper_of_another =
+        |it: &char| it.is_ascii_uppercase() && characters.contains(&it.to_ascii_lowercase());
+    let kept = characters.iter().filter(|it| !is_upper_of_another(it));
+    let text = |it: &char| Text {
+        bytes: it.to_string().into_bytes(),
+        any_case: it.is_ascii_lowercase() && characters.contains(&it.to_ascii_uppercase()),
+    };
+    let texts: Vec<Text> = kept.map(text).collect();
+    (texts.len() <= CLASS_MAX).then_some(texts)
 }
 
 #[cfg(test)]
