@@ -13,4 +13,5 @@ pub mod path;
 pub mod protected;
 pub mod sensitive;
 pub mod text;
+pub mod tree;
 pub mod verdict;

@@ -72,8 +72,17 @@ pub struct Run {
 /// and none when the future is dropped; a process that left the group (`setsid`) is not followed,
 /// and cannot hold up the run either.
 pub async fn run(command: Command) -> Run {
+    run_with(command, Output::default()).await
+}
+
+/// The same; `watch` sees every line of the output, also those that are not kept, except lines of
+/// more than [`crate::base::limits::CHECK_LINE_BYTES_MAX`] bytes.
+pub async fn run_watched(command: Command, watch: &mut (dyn FnMut(&str) + Send)) -> Run {
+    run_with(command, Output::watched(watch)).await
+}
+
+async fn run_with(command: Command, mut output: Output<'_>) -> Run {
     let started = Instant::now();
-    let mut output = Output::default();
     let end = match start(&command) {
         Ok(mut running) => running.finish(command.timeout, &mut output).await,
         Err(error) => End::Unmeasured(not_started(&command, &error)),
@@ -111,7 +120,7 @@ struct Running {
 }
 
 impl Running {
-    async fn finish(&mut self, limit: Duration, output: &mut Output) -> End {
+    async fn finish(&mut self, limit: Duration, output: &mut Output<'_>) -> End {
         let end = if let Ok(status) = timeout(limit, self.wait(output)).await {
             end_of(status)
         } else {
@@ -131,7 +140,7 @@ impl Running {
     }
 
     /// Reads output until the process ends.
-    async fn wait(&mut self, output: &mut Output) -> io::Result<ExitStatus> {
+    async fn wait(&mut self, output: &mut Output<'_>) -> io::Result<ExitStatus> {
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
         loop {
             let Some(receiver) = &mut self.receiver else { return self.child.wait().await };
@@ -146,7 +155,7 @@ impl Running {
     }
 
     /// Reads what the ended group left in the pipe.
-    async fn drain(&mut self, output: &mut Output) {
+    async fn drain(&mut self, output: &mut Output<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
         while let Ok(count @ 1..) = receiver.read(&mut buffer).await {

@@ -5,7 +5,9 @@ mod args;
 mod daemon;
 mod demo;
 mod door;
+mod guard;
 mod hook;
+mod looping;
 mod mcp;
 mod patterns;
 mod queries;
@@ -13,20 +15,21 @@ mod scan;
 mod server;
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, Color, Command, LoopCommand, Output, Select};
+use args::{Args, Color, Command, Output};
 
-use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, Format, LoopSelect, LoopStart, Reply, Request};
+use crate::wire::control::{Check, Doctor, Format, Judge, Reply, Request};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
+/// Exit code of a refusal.
+const REFUSED: u8 = 1;
 /// Exit code of an interrupted command.
 const INTERRUPTED: u8 = 130;
 
@@ -98,13 +101,24 @@ fn execute(args: &Args) -> Reply {
             door::ask(args.root.as_deref(), request, check.no_daemon)
         }
         Command::Scan(ref wish) => scan::run(args, wish),
+        Command::Guard(ref wish) => guard::run(args, wish),
         Command::References(_)
         | Command::Definition(_)
         | Command::Hover(_)
         | Command::Symbols(_)
         | Command::Rename(_) => queries::run(args),
         Command::Search(_) | Command::Rewrite(_) => patterns::run(args),
-        Command::Loop(ref command) => looping(args, command),
+        Command::Loop(ref command) => looping::run(args, command),
+        Command::Judge(ref judge) => {
+            let request = Request::Judge(Judge {
+                rubric: judge.rubric.clone(),
+                base: judge.base.clone(),
+                record: judge.record,
+                json: args.json,
+            });
+            // Nothing that would be kept warm is needed.
+            door::ask(args.root.as_deref(), request, true)
+        }
         Command::Daemon(ref command) => daemon::run(command, args.json),
         Command::Doctor(ref doctor) => {
             let request = Request::Doctor(Doctor {
@@ -134,53 +148,10 @@ fn wants_document(args: &Args) -> bool {
     args.json
         || match &args.command {
             Command::Check(check) => check.format != Output::Text,
+            Command::Guard(wish) => wish.format != Output::Text,
             Command::Scan(wish) => args.format(wish.format.format()) != Format::Text,
             _ => false,
         }
-}
-
-fn looping(args: &Args, command: &LoopCommand) -> Reply {
-    let json = args.json;
-    let select = |select: &Select| LoopSelect {
-        id: select.id.clone(),
-        session: select.session.clone(),
-        json,
-    };
-    let request = match command {
-        LoopCommand::Start(start) => {
-            let prompt = match prompt(start.prompt.as_deref(), start.prompt_file.as_deref()) {
-                Ok(prompt) => prompt,
-                Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
-            };
-            Request::LoopStart(LoopStart {
-                session: start.session.clone(),
-                prompt,
-                max_iterations: start.max_iterations,
-                completion_promise: start.completion_promise.clone(),
-                until: start.until.map(|until| until.word().to_owned()),
-                json,
-            })
-        }
-        LoopCommand::Status(which) => Request::LoopStatus(select(which)),
-        LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
-    };
-    door::ask(args.root.as_deref(), request, false)
-}
-
-/// The task from the command line, a file, or stdin (`-`).
-fn prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
-    let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
-    let mut bytes = Vec::new();
-    // One byte more than allowed, so that too much is noticed and not cut.
-    let bound = PROMPT_BYTES_MAX as u64 + 1;
-    let read = if file == Path::new("-") {
-        std::io::stdin().take(bound).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
-    String::from_utf8(bytes)
-        .map_err(|_| format!("--prompt-file {}: the task is not UTF-8", file.display()))
 }
 
 fn has_color(wish: Color) -> bool {

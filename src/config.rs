@@ -1,12 +1,18 @@
 //! Options: default < user file < project file < environment. Pure: texts come in, a validated
 //! configuration or one error with file, line and key comes out. It must not know where files lie.
 
+mod checks;
+pub mod judge;
+pub mod prices;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use self::judge::JudgeOptions;
+use crate::looping::criteria::{CheckCommand, Criterion};
 use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
 
 /// The options in force.
@@ -46,6 +52,16 @@ pub struct Config {
     pub stop_budget: Duration,
     /// Longest run of the project's own checks.
     pub check_timeout: Duration,
+    /// What a loop asks of the project's own commands.
+    pub success_criteria: Vec<Criterion>,
+    /// Commands that are run at every Stop.
+    pub checks: Vec<CheckCommand>,
+    /// Whether a criterion without a command takes the one that the project's files suggest.
+    pub propose_checks: bool,
+    /// Whether a merged loop is pushed to the remote of its base branch.
+    pub push: bool,
+    /// Who judges a change, and how.
+    pub judge: JudgeOptions,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
     /// Tools offered to agents; `None` stands for all.
@@ -93,6 +109,7 @@ struct Layer {
     scan: Scan,
     #[serde(rename = "loop")]
     looping: Loop,
+    judge: judge::Layer,
     daemon: Daemon,
     mcp: Mcp,
 }
@@ -139,6 +156,10 @@ struct Loop {
     max_iterations: Option<u64>,
     stop_budget_ms: Option<u64>,
     check_timeout_secs: Option<u64>,
+    success_criteria: Option<Vec<String>>,
+    checks: Option<Vec<checks::Check>>,
+    propose_checks: Option<bool>,
+    push: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -161,7 +182,7 @@ enum Tools {
 }
 
 /// Tools that an agent can be offered.
-const TOOLS: [&str; 8] = [
+const TOOLS: [&str; 11] = [
     "diagnostics",
     "references",
     "definition",
@@ -170,13 +191,16 @@ const TOOLS: [&str; 8] = [
     "scan",
     "search_code",
     "rewrite",
+    "loop_start",
+    "loop_status",
+    "loop_cancel",
 ];
 
 /// Severities of rules.
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 31] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -194,6 +218,18 @@ const KEYS: [&str; 19] = [
     "loop.max_iterations",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
+    "loop.success_criteria",
+    "loop.checks",
+    "loop.propose_checks",
+    "loop.push",
+    "judge.backend",
+    "judge.model",
+    "judge.command",
+    "judge.url",
+    "judge.api_key_env",
+    "judge.timeout_secs",
+    "judge.max_budget_usd",
+    "judge.judges",
     "daemon.idle_secs",
     "mcp.tools",
 ];
@@ -220,6 +256,11 @@ impl Default for Config {
             max_iterations: 10,
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
+            success_criteria: Vec::new(),
+            checks: Vec::new(),
+            propose_checks: true,
+            push: false,
+            judge: JudgeOptions::default(),
             daemon_idle: Duration::from_mins(30),
             tools: None,
         }
@@ -276,11 +317,14 @@ impl Config {
     }
 
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
-        let Layer { enabled, lsp, scan, looping, daemon, mcp } = layer;
+        let Layer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
+        set(&mut self.push, looping.push);
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;
+        self.lay_checks_over(looping.success_criteria, looping.checks, looping.propose_checks)?;
+        self.judge.lay_over(judge)?;
         let millis = Duration::from_millis;
         let secs = Duration::from_secs;
         let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -561,6 +605,23 @@ mod tests {
             (config.rule_severities["b"].as_str(), config.disabled_rules.len()),
             ("info", 2)
         );
+    }
+
+    #[test]
+    fn one_judge_or_several_are_asked_and_each_has_a_name() {
+        let names = |text: &str| {
+            let judges = load(&[text], &[]).expect("valid").judge.judges();
+            judges.into_iter().map(|one| format!("{} {}", one.name, one.model)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(""), ["claude "]);
+        assert_eq!(names("ralph: {judge: {backend: openai, model: m}}"), ["openai m"]);
+        let two = "{name: a, model: x}, {backend: command, command: [judge.sh]}";
+        assert_eq!(names(&format!("ralph: {{judge: {{judges: [{two}]}}}}")), ["a x", "command "]);
+        let options = load(&["ralph: {judge: {max_budget_usd: 0.29}}"], &[]).expect("valid").judge;
+        assert_eq!(options.budget_cents, 29);
+        check_error(&["ralph:\n  judge:\n    url: ftp://x\n"], &[], &["ralph.yaml:3", "judge.url"]);
+        check_error(&["ralph: {judge: {max_budget_usd: 0}}"], &[], &["max_budget_usd", "0.01"]);
+        check_error(&["ralph: {judge: {backend: oracle}}"], &[], &["judge.backend"]);
     }
 
     #[test]

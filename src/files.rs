@@ -2,11 +2,14 @@
 //! are, when they were written, and private folders. It must not know what files are read for:
 //! languages, sensors and git's index are none of its business.
 
+pub mod copies;
+pub mod kinds;
 mod private;
 mod replace;
 mod search;
 mod snapshot;
 mod stamps;
+mod tail;
 pub mod transaction;
 mod walk;
 
@@ -21,6 +24,7 @@ pub use replace::replace;
 pub use search::{Found, fold, search};
 pub use snapshot::{Root, Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
+pub use tail::{Grown, Tail, read_on};
 pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest

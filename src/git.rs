@@ -1,6 +1,12 @@
 //! What git knows about a root: which files changed, where worktrees meet, the commit of HEAD. The
-//! only place that names `git2`; it reads and never writes, not even the index. It must not know
-//! what the answers are for.
+//! only place that names `git2`. This file only reads; checkpoints write objects and refs of our
+//! own, and nobody here writes an index or a work tree. It must not know what the answers are for.
+
+pub mod branches;
+pub mod checkpoint;
+pub mod versions;
+
+mod difference;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{ErrorCode, Repository, Status, StatusOptions};
 
+pub use self::difference::{Before, Different, different_since};
 use crate::base::evidence::Skipped;
 use crate::base::path::{NEVER_WALKED, RelPath};
 
@@ -74,7 +81,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     }
     let mut changed = Changed::default();
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
-        let path = Path::new(OsStr::from_bytes(entry.path_bytes()));
+        let path = &path_of(entry.path_bytes());
         let absolute = work_tree.join(path);
         // A submodule, or a repository inside this one: what changed in it is not known here.
         if absolute.is_dir() && absolute.join(".git").exists() && absolute.starts_with(&root) {
@@ -197,6 +204,11 @@ impl Changed {
     }
 }
 
+/// A path as git names it.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
 fn no_ceiling() -> std::iter::Empty<&'static OsStr> {
     std::iter::empty()
 }
@@ -209,6 +221,14 @@ fn open(root: &Path) -> Result<Option<Repository>, GitError> {
         Err(error) if error.code() == ErrorCode::NotFound && !is_marked(root) => Ok(None),
         Err(error) => Err(broken(root, &error)),
     }
+}
+
+fn needed(root: &Path) -> Result<Repository, GitError> {
+    open(root)?.ok_or_else(no_repository)
+}
+
+fn no_repository() -> GitError {
+    GitError { detail: "there is no git repository".to_owned(), remedy: None }
 }
 
 fn is_marked(root: &Path) -> bool {
@@ -236,267 +256,13 @@ fn is_there(absolute: &Path, status: Status) -> bool {
 /// Whether nobody put this file under version control and nobody meant to: a package folder that
 /// is not ignored yet would drown the change.
 fn is_generated(path: &Path, status: Status) -> bool {
+    status == Status::WT_NEW && is_never_walked(path)
+}
+
+fn is_never_walked(path: &Path) -> bool {
     let is_never = |name: &OsStr| name.to_str().is_some_and(|name| NEVER_WALKED.contains(&name));
-    status == Status::WT_NEW
-        && path.components().any(|part| matches!(part, Component::Normal(name) if is_never(name)))
+    path.components().any(|part| matches!(part, Component::Normal(name) if is_never(name)))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::{chown, symlink};
-
-    use git2::{IndexAddOption, Signature};
-
-    use super::*;
-
-    struct Tree {
-        temp: tempfile::TempDir,
-    }
-
-    impl Tree {
-        fn new() -> Self {
-            let tree = Self { temp: tempfile::tempdir().unwrap() };
-            fs::create_dir(tree.root()).unwrap();
-            tree
-        }
-
-        /// A repository whose first commit holds these files.
-        fn with(files: &[&str]) -> Self {
-            let tree = Self::new();
-            Repository::init(tree.root()).unwrap();
-            for file in files {
-                tree.write(file, "first\n");
-            }
-            tree.commit();
-            tree
-        }
-
-        fn root(&self) -> PathBuf {
-            self.temp.path().canonicalize().unwrap().join("root")
-        }
-
-        fn write(&self, name: &str, text: &str) {
-            let path = self.root().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-
-        fn stage(&self) {
-            let repository = Repository::open(self.root()).unwrap();
-            let mut index = repository.index().unwrap();
-            index.add_all(["*"], IndexAddOption::DEFAULT, None).unwrap();
-            index.update_all(["*"], None).unwrap();
-            index.write().unwrap();
-        }
-
-        fn commit(&self) -> String {
-            self.stage();
-            let repository = Repository::open(self.root()).unwrap();
-            let tree = repository.index().unwrap().write_tree().unwrap();
-            let tree = repository.find_tree(tree).unwrap();
-            let by = Signature::now("t", "t@example.org").unwrap();
-            let parent = repository.head().ok().map(|head| head.peel_to_commit().unwrap());
-            let parents: Vec<_> = parent.iter().collect();
-            let id = repository.commit(Some("HEAD"), &by, &by, "m", &tree, &parents).unwrap();
-            id.to_string()
-        }
-    }
-
-    fn files(root: &Path) -> Vec<String> {
-        let changed = changed(root).unwrap().expect("a work tree");
-        assert_eq!(changed.skipped, []);
-        changed.files.iter().map(RelPath::to_string).collect()
-    }
-
-    #[test]
-    fn every_way_to_change_a_file_counts_and_a_deleted_one_is_left_out() {
-        let tree = Tree::with(&["same", "edited", "staged", "moved", "gone", "gone-staged"]);
-        tree.write(".gitignore", "*.log\n");
-        tree.write("staged", "second\n");
-        tree.write("staged-new", "new\n");
-        fs::remove_file(tree.root().join("gone-staged")).unwrap();
-        fs::rename(tree.root().join("moved"), tree.root().join("moved-to")).unwrap();
-        tree.stage();
-        tree.write("edited", "second\n");
-        tree.write("new/한글 a.py", "new\n");
-        tree.write("build.log", "x");
-        fs::remove_file(tree.root().join("gone")).unwrap();
-        let expected =
-            [".gitignore", "edited", "moved-to", "new/한글 a.py", "staged", "staged-new"];
-        assert_eq!(files(&tree.root()), expected);
-    }
-
-    #[test]
-    fn a_subfolder_sees_only_its_own_files() {
-        let tree = Tree::with(&["part/a", "part-two/a", "b"]);
-        for file in ["part/a", "part/new", "part-two/a", "b", "[part]/x"] {
-            tree.write(file, "second\n");
-        }
-        assert_eq!(files(&tree.root().join("part")), ["a", "new"]);
-        assert_eq!(files(&tree.root().join("[part]")), ["x"]);
-        let alias = tree.temp.path().join("alias");
-        symlink(tree.root().join("part"), &alias).unwrap();
-        assert_eq!(files(&alias), ["a", "new"]);
-    }
-
-    #[test]
-    fn an_ignored_root_is_no_work_tree_of_its_own() {
-        let tree = Tree::with(&["a"]);
-        tree.write(".gitignore", "scratch/\n");
-        tree.write("scratch/x.py", "x\n");
-        assert_eq!(changed(&tree.root().join("scratch")), Ok(None));
-    }
-
-    #[test]
-    fn without_commits_everything_is_changed_and_there_is_no_head() {
-        let tree = Tree::new();
-        Repository::init(tree.root()).unwrap();
-        tree.write("staged", "x");
-        tree.stage();
-        tree.write("new", "x");
-        assert_eq!(files(&tree.root()), ["new", "staged"]);
-        assert_eq!(head(&tree.root()), None);
-    }
-
-    #[test]
-    fn without_git_there_is_nothing_to_compare_with() {
-        let tree = Tree::new();
-        assert_eq!(changed(&tree.root()), Ok(None));
-        assert_eq!(common_dir(&tree.root()), None);
-        assert_eq!(head(&tree.root()), None);
-    }
-
-    #[test]
-    fn a_linked_worktree_has_its_own_changes_and_shares_the_common_folder() {
-        let tree = Tree::with(&["a"]);
-        let linked = tree.temp.path().canonicalize().unwrap().join("linked");
-        let repository = Repository::open(tree.root()).unwrap();
-        repository.worktree("linked", &linked, None).unwrap();
-        fs::write(linked.join("a"), "second\n").unwrap();
-        assert_eq!(files(&linked), ["a"]);
-        assert_eq!(files(&tree.root()), [""; 0]);
-        assert_eq!(common_dir(&tree.root()), Some(tree.root().join(".git")));
-        assert_eq!(common_dir(&linked), common_dir(&tree.root()));
-        assert_eq!(head(&linked), head(&tree.root()));
-    }
-
-    #[test]
-    fn a_tracked_file_is_not_ignored_whatever_the_rules_say() {
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path().canonicalize().unwrap();
-        let paths = ["kept.py", "gen/made.py", "a.py"].map(|path| RelPath::parse(path).unwrap());
-        assert!(ignored(&root, &paths).unwrap().is_empty(), "without git nothing is ignored");
-        let repository = Repository::init(&root).unwrap();
-        fs::write(root.join(".gitignore"), "gen/\nkept.py\n").unwrap();
-        fs::write(root.join("kept.py"), "x\n").unwrap();
-        let mut index = repository.index().unwrap();
-        index.add_path(Path::new("kept.py")).unwrap();
-        index.write().unwrap();
-        assert_eq!(ignored(&root, &paths).unwrap(), BTreeSet::from([paths[1].clone()]));
-    }
-
-    #[test]
-    fn head_moves_with_commits() {
-        let tree = Tree::with(&["a"]);
-        tree.write("a", "second\n");
-        let id = tree.commit();
-        assert_eq!(head(&tree.root()), Some(id));
-        assert_eq!(files(&tree.root()), [""; 0]);
-    }
-
-    #[test]
-    fn a_package_folder_nobody_ignored_does_not_drown_the_change() {
-        let tree = Tree::with(&["vendored/node_modules/kept.js"]);
-        tree.write("vendored/node_modules/kept.js", "second\n");
-        tree.write("node_modules/x/index.js", "x\n");
-        tree.write("a.js", "x\n");
-        assert_eq!(files(&tree.root()), ["a.js", "vendored/node_modules/kept.js"]);
-    }
-
-    #[test]
-    fn a_changed_file_that_cannot_be_named_is_said_to_be_skipped() {
-        let tree = Tree::with(&["a"]);
-        fs::write(tree.root().join(OsStr::from_bytes(b"\xc7\xd1.py")), "x").unwrap();
-        let changed = changed(&tree.root()).unwrap().unwrap();
-        assert_eq!(changed.files, []);
-        assert_eq!(changed.skipped[0].path, "\u{fffd}\u{fffd}.py");
-    }
-
-    #[test]
-    fn broken_git_data_is_an_error_and_never_no_change() {
-        let tree = Tree::with(&["a"]);
-        let common = common_dir(&tree.root());
-        fs::write(tree.root().join(".git/index"), "not an index").unwrap();
-        assert!(changed(&tree.root()).is_err());
-        fs::write(tree.root().join(".git/config"), "[broken").unwrap();
-        assert!(changed(&tree.root()).is_err());
-        assert_eq!(common_dir(&tree.root()), common);
-        fs::remove_file(tree.root().join(".git/HEAD")).unwrap();
-        assert!(changed(&tree.root()).is_err());
-        let stray = Tree::new();
-        stray.write(".git", "gitdir: /nonexistent/worktrees/x\n");
-        assert!(changed(&stray.root()).is_err());
-    }
-
-    #[test]
-    fn commits_since_a_base_do_not_hide_what_they_changed() {
-        let tree = Tree::with(&[]);
-        tree.write("a.py", "1");
-        tree.write("same.py", "1");
-        tree.commit();
-        let base = head(&tree.root()).unwrap();
-        tree.write("a.py", "2");
-        tree.write("b.py", "1");
-        tree.commit();
-        let names = |base: Option<&str>| {
-            let changed = changed_since(&tree.root(), base).unwrap().unwrap();
-            changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        assert!(names(None).is_empty());
-        assert_eq!(names(Some(&base)), ["a.py", "b.py"]);
-        assert!(changed_since(&tree.root(), Some(&"0".repeat(40))).is_err());
-    }
-
-    #[test]
-    fn a_base_before_the_first_commit_sees_all_that_was_committed() {
-        let tree = Tree::with(&[]);
-        let before = base(&tree.root());
-        let names = || {
-            let changed = changed_since(&tree.root(), before.as_deref()).unwrap().unwrap();
-            changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        assert!(before.is_some());
-        assert!(names().is_empty());
-        tree.write("a.py", "1");
-        assert_eq!(names(), ["a.py"]);
-        tree.commit();
-        assert_eq!(names(), ["a.py"]);
-        assert_eq!(base(&tree.root()), head(&tree.root()));
-        assert_eq!(base(Tree::new().temp.path()), None);
-    }
-
-    #[test]
-    fn texts_of_the_last_commit_are_known() {
-        let tree = Tree::with(&["a.py"]);
-        tree.write("a.py", "second\n");
-        let root = tree.root();
-        let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
-        assert_eq!(head_text(&root, &path("a.py")).as_deref(), Some("first\n"));
-        assert_eq!(head_text(&root, &path("new.py")), None);
-    }
-
-    #[test]
-    fn a_repository_of_another_user_is_an_error_with_its_remedy() {
-        let tree = Tree::with(&["a"]);
-        // Only the superuser can give a directory away.
-        if chown(tree.root(), Some(4242), None).is_ok()
-            && chown(tree.root().join(".git"), Some(4242), None).is_ok()
-        {
-            let error = changed(&tree.root()).unwrap_err();
-            assert_eq!(error.detail, "the git repository belongs to another user");
-            let root = tree.root();
-            let remedy = format!("git config --global --add safe.directory '{}'", root.display());
-            assert_eq!(error.remedy, Some(remedy));
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,25 @@
 //! The loop: whether an agent that wants to stop is done. Pure: state, input, evidence and time
 //! go in, the next state and a decision come out. It must not know files, processes or wording.
 
+pub mod align;
 pub mod arguments;
+pub mod claims;
+pub mod control;
+pub mod criteria;
+pub mod exam;
+pub mod facts;
+mod fences;
+pub mod fields;
+pub mod framework;
+pub mod handoff;
+pub mod options;
+pub mod progress;
 pub mod promise;
+pub mod research;
 pub mod start;
 pub mod state;
 pub mod step;
+pub mod wiki;
+
+#[cfg(test)]
+mod simulation;

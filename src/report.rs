@@ -2,23 +2,31 @@
 //! out. It must not decide anything.
 
 pub mod agent;
+pub mod align;
 pub mod answers;
+pub mod checks;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;
+pub mod framework;
 pub mod github;
 pub mod human;
 pub mod json;
 pub mod jsonl;
+pub mod judging;
 pub mod loops;
+pub mod merging;
 pub mod notice;
 pub mod rename;
+pub mod restore;
 pub mod rewrite;
 pub mod rule_tests;
 pub mod sarif;
 pub mod search;
 pub mod servers;
+pub mod spending;
 pub mod tools;
+pub mod workers;
 
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::LINE_CHARS_MAX;

@@ -5,6 +5,7 @@
 //! has a gap: a missing rule never looks like a clean file.
 
 mod builtin;
+pub mod comments;
 pub mod edits;
 mod engine;
 mod facts;
@@ -15,6 +16,7 @@ mod project;
 mod rules;
 pub mod search;
 mod set;
+pub mod syntax;
 #[cfg(test)]
 mod tests;
 mod trials;

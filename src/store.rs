@@ -3,6 +3,8 @@
 //! functions per table live in files below `store/` and are built on `Store::write` and
 //! `Store::read`, which nothing outside can call.
 
+pub mod exams;
+pub mod judgements;
 pub mod loops;
 mod open;
 mod schema;
@@ -62,6 +64,14 @@ pub enum StoreError {
     /// The database is damaged. The next use moves it aside and starts a fresh one.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
+    /// The database is sound, but what one loop holds makes no sense to this program.
+    #[error("loop {id} cannot be read ({reason}); moai-ralph loop cancel {id} sets it aside")]
+    Unreadable {
+        /// The loop.
+        id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Disk full, not writable, locked too long, or the store thread is gone.
     #[error("the store is not available: {0}")]
     Unavailable(String),
@@ -179,7 +189,9 @@ impl Databases {
                 Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
             });
         match &result {
-            Ok(_) | Err(StoreError::Conflict(_)) => self.put_back(project, database),
+            Ok(_) | Err(StoreError::Conflict(_) | StoreError::Unreadable { .. }) => {
+                self.put_back(project, database);
+            }
             Err(StoreError::Corrupt(_)) => {
                 self.suspects.insert(project.clone());
             }

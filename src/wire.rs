@@ -7,3 +7,4 @@ pub mod framing;
 pub mod hook;
 pub mod jsonrpc;
 pub mod lsp;
+pub mod transcript;

@@ -13,6 +13,10 @@ pub enum SensorKind {
     Scan,
     /// A command of the project.
     Check,
+    /// The detectors of weakened tests and checks.
+    Guard,
+    /// A model's opinion.
+    Judge,
 }
 
 impl SensorKind {
@@ -23,6 +27,8 @@ impl SensorKind {
             Self::Lsp => "lsp",
             Self::Scan => "scan",
             Self::Check => "check",
+            Self::Guard => "guard",
+            Self::Judge => "judge",
         }
     }
 }

@@ -194,6 +194,10 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 /// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
 /// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
+/// Time kept back at the end of a Stop, for saving and for the reply.
+pub const STOP_REPLY_MS: u64 = 15_000;
+/// Time the start of a loop waits for its first checkpoint; a slower one is finished behind it.
+pub const START_CHECKPOINT_MS_MAX: u64 = 3_000;
 /// Time `hook post-tool-use` and `hook post-tool-batch` wait.
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.
@@ -206,6 +210,33 @@ pub const HOOK_MS_MAX: u64 = 4_000;
 pub const FIX_LIST_MS_MAX: u64 = 5_000;
 /// Iterations a loop may ask for.
 pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
+/// Minutes a loop may ask for: thirty days.
+pub const LOOP_MINUTES_MAX: u32 = 43_200;
+/// Worktrees a loop may ask for.
+pub const LOOP_WORKERS_MAX: u32 = 8;
+/// Iterations in a row without a better one, after which a loop has stalled.
+pub const STALL_ITERATIONS_MAX: usize = 3;
+/// Iterations in a row without a change of any file, after which the agent is told.
+pub const NO_OP_ITERATIONS_MIN: usize = 2;
+/// Iterations in a row in which at least as many errors came as went, after which the agent is told.
+pub const DIVERGING_ITERATIONS_MIN: usize = 2;
+/// Times one error comes back before it is named as one that does.
+pub const FLIPS_MIN: usize = 2;
+/// Errors of one iteration whose fingerprints are kept.
+pub const FLIP_ERRORS_MAX: usize = 200;
+/// Iterations that keep the fingerprints of their errors.
+pub const FLIP_ITERATIONS_MAX: usize = 12;
+/// Errors that are named as ones that come back.
+pub const FLIPS_NAMED_MAX: usize = 5;
+/// Stops that the research gate holds.
+pub const RESEARCH_TRIES_MAX: u32 = 3;
+/// Continuations in a row without a tool call that the host allows unless it is told otherwise
+/// (Claude Code 2.1.143 and later).
+pub const HOST_CONTINUATIONS_MAX: u32 = 8;
+/// Longest part of the agent's last words that a loop keeps, in characters.
+pub const LAST_WORDS_CHARS_MAX: usize = 300;
+/// Loops that one list names.
+pub const LOOPS_LISTED_MAX: usize = 50;
 /// Stops in a row that are blocked only because something could not be measured yet.
 pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
 /// Output of a check kept from its beginning.
@@ -344,3 +375,173 @@ pub const SEARCH_MATCHES_MAX: usize = 10_000;
 pub const MATCH_CHARS_MAX: usize = 2_000;
 /// Time that `scan --fix` takes before it gives up; then nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
+/// Shortest `APPROACH` that passes the research gate, in characters.
+pub const APPROACH_CHARS_MIN: usize = 50;
+/// Lowest `CONFIDENCE` that passes the research gate.
+pub const CONFIDENCE_MIN: u32 = 30;
+/// Entries of `REMAINING_GAP` that an iteration begins with.
+pub const REMAINING_LINES_MAX: usize = 5;
+/// Lines of `progress.txt` above which the agent is asked to shorten it.
+pub const PROGRESS_LINES_MAX: usize = 80;
+/// Longest decision or remaining step that is repeated, in characters.
+pub const DECISION_CHARS_MAX: usize = 500;
+/// Decisions taken from one `progress.txt`.
+pub const DECISIONS_MAX: usize = 200;
+/// Longest part of `progress.txt` that a completed loop hands to the next, in characters.
+pub const HANDOFF_CHARS_MAX: usize = 8_000;
+/// Completed loops that are looked for in `.claude/memory/`.
+pub const WIKI_LOOPS_MAX: usize = 10_000;
+/// Unanswered questions named one by one when they stop a start.
+pub const QUESTIONS_NAMED_MAX: usize = 10;
+/// Longest instructions of an iteration, in characters; they come with every Stop that goes on.
+pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
+/// Longest line of a transcript that is read; longer ones hold contents of files and no counts that
+/// are not repeated.
+pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of a transcript that one look reads; the rest comes with the next.
+pub const TRANSCRIPT_READ_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Replies whose tokens are counted for one session.
+pub const TRANSCRIPT_REPLIES_MAX: usize = 100_000;
+/// Transcripts of subagents that are read for one session.
+pub const TRANSCRIPT_FILES_MAX: usize = 1_000;
+/// Sentences of one message that are held against the evidence.
+pub const CLAIM_SENTENCES_MAX: usize = 500;
+/// Longest sentence that is quoted back, in characters.
+pub const CLAIM_CHARS_MAX: usize = 160;
+/// Largest file that a loop writes for agents and people; a larger one is left as it is.
+pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
+/// Times the change of such a file is tried again because others wrote it meanwhile.
+pub const LOOP_FILE_TRIES_MAX: usize = 3;
+/// Contradicted sentences of one message that the user is told.
+pub const CLAIMS_NAMED_MAX: usize = 3;
+/// Shortest time of a run of tests that a collapse is told of: below it, caches explain anything.
+pub const TEST_COLLAPSE_MS_MIN: u64 = 5_000;
+/// Share of that time that must be gone for it to be a collapse.
+pub const TEST_COLLAPSE_PERCENT: u64 = 90;
+/// Commands that options may name for every Stop.
+pub const CHECKS_MAX: usize = 50;
+/// Time that all checks of one Stop get together; one that does not begin in it is not measured.
+/// With the longest wait for language servers it stays below [`HOOK_STOP_MS_MAX`].
+pub const CHECKS_MS_MAX: u64 = 420_000;
+/// Longest line of a check's output that is searched for the totals of tests; longer ones hold none.
+pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
+/// Folders below the root whose files may suggest checks.
+pub const PROPOSAL_FOLDERS_MAX: usize = 50;
+/// Files of one frozen exam, tests apart; more are not compared, and that is said.
+pub const EXAM_FILES_MAX: usize = 2_000;
+/// Tests of one frozen exam; more are not listed, and whoever judges tests asks git for the base.
+pub const EXAM_TESTS_MAX: usize = 5_000;
+/// Largest text kept in a frozen exam; of larger ones only the hash is.
+pub const EXAM_TEXT_BYTES_MAX: usize = 256 * 1024;
+/// Texts kept in one frozen exam, all together.
+pub const EXAM_TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Part of a file that is hashed for the exam; its length counts as well.
+pub const EXAM_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Exams kept in one project's store beside those of active loops; older ones are forgotten.
+pub const EXAMS_MAX: usize = 20;
+/// Largest file that a checkpoint holds; a larger one that is unchanged in git is held, too.
+pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes that one checkpoint reads, over all files that are not known already.
+pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Files that one checkpoint holds.
+pub const CHECKPOINT_FILES_MAX: usize = 200_000;
+/// Checkpoints kept of one loop; the oldest go first, the best one stays.
+pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
+/// Loops of a project whose checkpoints are kept, the latest ones.
+pub const CHECKPOINT_LOOPS_MAX: usize = 20;
+/// Bytes of the list of files of one checkpoint that is kept without git.
+pub const CHECKPOINT_LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Files that one restore of a checkpoint changes.
+pub const RESTORE_FILES_MAX: usize = 10_000;
+/// Bytes that one restore of a checkpoint reads: contents of now and of then.
+pub const RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// Bytes of texts, before and after, that the diff of a restore is made of.
+pub const RESTORE_DIFF_BYTES_MAX: usize = 1024 * 1024;
+/// Longest diff shown before a checkpoint is restored, in characters.
+pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
+/// Time one call of the `git` program may take; hooks of the project run in it.
+pub const GIT_MS_MAX: u64 = 120_000;
+/// Time one call of the `git` program that speaks with a remote may take.
+pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
+/// Time a merge waits for another one of the same repository.
+pub const MERGE_WAIT_MS_MAX: u64 = 10_000;
+/// Pause between two looks whether the other one is done.
+pub const MERGE_RETRY_MS: u64 = 50;
+/// Times a merge is begun anew because the branch it goes into has moved.
+pub const MERGE_TRIES_MAX: u32 = 5;
+/// Files named one by one in the task that a merge leads to; the rest are counted.
+pub const MERGE_FILES_NAMED_MAX: usize = 20;
+/// Judge criteria of one rubric.
+pub const RUBRIC_CRITERIA_MAX: usize = 50;
+/// Longest criterion, in characters.
+pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
+/// Unchanged lines shown to a judge on either side of a change.
+pub const JUDGE_CONTEXT_LINES: usize = 8;
+/// Characters beyond which a line goes on in another row of what a judge is shown.
+pub const JUDGE_LINE_CHARS_MAX: usize = 400;
+/// Shortest run of letters and digits that is taken for encoded data, in characters.
+pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
+/// What one call of a judge shows of a change: some 25,000 tokens, which current models read whole.
+pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
+/// Calls that one view of a change may take; what is beyond is not judged, and said so.
+pub const JUDGE_PARTS_MAX: usize = 8;
+/// Calls of judges made at the same time.
+pub const JUDGE_CALLS_AT_ONCE_MAX: usize = 4;
+/// Times one question is put when the answer cannot be used.
+pub const JUDGE_TRIES_MAX: usize = 2;
+/// Longest part of the task that a judge is told, in characters.
+pub const JUDGE_GOAL_CHARS_MAX: usize = 4_000;
+/// What a judge is shown of one check's output, in characters.
+pub const JUDGE_CHECK_CHARS_MAX: usize = 3_000;
+/// Longest answer of a judge.
+pub const JUDGE_ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// Tokens that an HTTP back end may answer with.
+pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
+/// Longest quote of a judge that is looked for, in characters; more than asked for, because models
+/// count badly.
+pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
+/// Shortest quote that proves anything, in characters that are not blank.
+pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
+/// Lines that a quote may stand away from where it is said to.
+pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
+/// Quotes kept of one ruling.
+pub const JUDGE_QUOTES_MAX: usize = 8;
+/// Longest reason of a judge that is kept, in characters.
+pub const JUDGE_REASON_CHARS_MAX: usize = 300;
+/// Longest hint of a judge that is kept, in characters.
+pub const JUDGE_HINT_CHARS_MAX: usize = 200;
+/// Confidence below which a judge is asked again.
+pub const JUDGE_CONFIDENCE_MIN: f64 = 0.7;
+/// One call in so many plants a wrong function that calls itself approved.
+pub const JUDGE_CANARY_EVERY: u128 = 8;
+/// Judges of one change.
+pub const JUDGES_MAX: usize = 8;
+/// Suspicions kept of one answer or one change.
+pub const SUSPICIONS_MAX: usize = 50;
+/// Words that may stand between two words of a phrase that speaks to a judge.
+pub const INJECTION_WORDS_APART_MAX: usize = 4;
+/// Entries of `JUDGE_EVOLUTION.md`, and rulings that a judge is reminded of.
+pub const JUDGE_HISTORY_MAX: usize = 40;
+/// Judgements kept of one project; the oldest go first.
+pub const JUDGEMENTS_KEPT_MAX: usize = 500;
+/// Largest `JUDGE_FEEDBACK.md`; its oldest entries go first.
+pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
+/// Time a judge's program gets to describe its options, in milliseconds.
+pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
+/// Longest message of a failed back end that is repeated, in characters.
+pub const JUDGE_FAULT_CHARS_MAX: usize = 160;
+/// Tests that are gone times tests that are new, compared by their bodies; above it only those with
+/// the same body are found again.
+pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
+/// Size of the file of findings that the user allowed.
+pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
+/// Longest reason for which a finding is allowed.
+pub const WAIVER_REASON_CHARS_MAX: usize = 500;
+/// Deepest nesting of a configuration file that the guard reads.
+pub const SETTINGS_DEPTH_MAX: usize = 64;
+/// Fewest tokens of a body that is missed when a constant takes its place.
+pub const STUB_TOKENS_MIN: usize = 12;
+/// Fewest characters of a commented line that may be code.
+pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
+/// Fewest characters of a text that a test and a program do not share by accident.
+pub const RARE_TEXT_CHARS_MIN: usize = 4;

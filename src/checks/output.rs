@@ -1,7 +1,9 @@
-//! What is kept of a command's output: a head and a tail of its visible text, whatever its length.
-//! It must not know where the bytes come from.
+//! What is kept of a command's output: a head and a tail of its visible text, whatever its length;
+//! and whoever watches sees every line of it once. It must not know where the bytes come from.
 
-use crate::base::limits::{CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX};
+use crate::base::limits::{
+    CHECK_LINE_BYTES_MAX, CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX,
+};
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
@@ -9,11 +11,49 @@ const BELL: u8 = 0x07;
 /// Collects output in bounded memory. Escape sequences are removed before anything is counted, so
 /// that no cut can leave half of one.
 #[derive(Default)]
-pub(super) struct Output {
+pub(super) struct Output<'w> {
     head: Vec<u8>,
     tail: Vec<u8>,
     dropped_bytes: u64,
     at: At,
+    lines: Option<Lines<'w>>,
+}
+
+/// Takes a line of visible text, without its line break.
+pub(super) type Watch<'w> = &'w mut (dyn FnMut(&str) + Send);
+
+/// The line that is not over yet.
+struct Lines<'w> {
+    watch: Watch<'w>,
+    line: Vec<u8>,
+    /// The line is longer than anybody wants to see.
+    is_too_long: bool,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (text, is_over) = match part {
+                [text @ .., b'\n' | b'\r'] => (text, true),
+                text => (text, false),
+            };
+            self.is_too_long |= self.line.len() + text.len() > CHECK_LINE_BYTES_MAX;
+            if !self.is_too_long {
+                self.line.extend_from_slice(text);
+            }
+            if is_over {
+                self.end();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.is_too_long {
+            (self.watch)(&String::from_utf8_lossy(&self.line));
+        }
+        self.line.clear();
+        self.is_too_long = false;
+    }
 }
 
 /// Where in an escape sequence (ECMA-48) the output stands.
@@ -29,7 +69,13 @@ enum At {
     String,
 }
 
-impl Output {
+impl<'w> Output<'w> {
+    /// The same, watched.
+    pub(super) fn watched(watch: Watch<'w>) -> Self {
+        let lines = Lines { watch, line: Vec::new(), is_too_long: false };
+        Self { lines: Some(lines), ..Self::default() }
+    }
+
     /// Takes the next bytes, cut anywhere.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if matches!(self.at, At::Text) && !bytes.contains(&ESCAPE) {
@@ -47,6 +93,9 @@ impl Output {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
+        if let Some(lines) = &mut self.lines {
+            lines.push(bytes);
+        }
         let room = CHECK_OUTPUT_HEAD_BYTES_MAX - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
@@ -66,6 +115,9 @@ impl Output {
     /// The kept text: undecodable bytes replaced, control characters except line breaks and tabs
     /// removed, and one line that counts the bytes left out, when there are any.
     pub(super) fn finish(mut self) -> String {
+        if let Some(lines) = &mut self.lines {
+            lines.end();
+        }
         self.cut_tail();
         if self.dropped_bytes == 0 {
             self.head.append(&mut self.tail);
@@ -143,6 +195,23 @@ mod tests {
         let head = "x".repeat(CHECK_OUTPUT_HEAD_BYTES_MAX);
         let tail = "x".repeat(CHECK_OUTPUT_TAIL_BYTES_MAX);
         check(&vec![b'x'; whole + 1], &format!("{head}\n… 1 bytes left out …\n{tail}"));
+    }
+
+    #[test]
+    fn every_line_is_seen_once_wherever_it_is_cut_and_one_at_the_bound_whole() {
+        let check = |bytes: &[u8], piece: usize, expected: &[&str]| {
+            let mut seen = Vec::new();
+            let mut watch = |line: &str| seen.push(line.to_owned());
+            let mut output = Output::watched(&mut watch);
+            bytes.chunks(piece).for_each(|piece| output.push(piece));
+            output.finish();
+            assert_eq!(seen, expected);
+        };
+        for piece in [1, 3, 100] {
+            check(b"a\x1b[1mb\n10%\rdone\nlast", piece, &["ab", "10%", "done", "last"]);
+        }
+        let whole = "x".repeat(CHECK_LINE_BYTES_MAX);
+        check(format!("{whole}\n{whole}x\ny").as_bytes(), 1_000, &[&whole, "y"]);
     }
 
     #[test]

@@ -148,6 +148,54 @@ async fn a_process_that_left_the_group_cannot_hold_up_the_run_either() {
 }
 
 #[tokio::test]
+async fn a_check_that_kills_its_own_parent_is_a_failed_one_and_nothing_is_left() {
+    let temp = tempfile::tempdir().unwrap();
+    // The child outlives the shell that was started, ignores SIGTERM and keeps the pipe.
+    let text = "sh -c 'trap \"\" TERM HUP; echo $$ > child; kill -9 $PPID; sleep 1000' & wait";
+    let run = run(shell(text, temp.path())).await;
+    assert_eq!(run.end, End::Failed("killed by signal 9".to_owned()));
+    assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
+    for id in ids(temp.path(), &["child"]) {
+        until("the child is dead", || is_dead(id)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_forks_without_end_is_ended_with_all_of_them() {
+    let temp = tempfile::tempdir().unwrap();
+    // Each generation leaves a successor and ends, so that no process id stays.
+    let text = "echo '[ $(wc -l < ids) -gt 400 ] && sleep 1000; echo $$ >> ids; sh next.sh & \
+                exit' > next.sh; : > ids; sh next.sh; while :; do sleep 1; done";
+    let command = Command { timeout: Duration::from_millis(500), ..shell(text, temp.path()) };
+    let run = run(command).await;
+    assert!(matches!(&run.end, End::Unmeasured(gap) if gap.cause == Cause::TimedOut), "{run:?}");
+    let forks = fs::read_to_string(temp.path().join("ids")).unwrap().lines().count();
+    assert!(forks > 1, "it forked");
+    until("nobody works in the folder", || !is_worked_in(temp.path())).await;
+}
+
+/// Whether a process has this working directory.
+fn is_worked_in(folder: &Path) -> bool {
+    let folder = folder.canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.into_iter().any(|entry| {
+        fs::read_link(entry.path().join("cwd")).is_ok_and(|directory| directory == folder)
+    })
+}
+
+#[tokio::test]
+async fn totals_in_the_middle_of_much_output_are_seen_though_they_are_not_kept() {
+    let temp = tempfile::tempdir().unwrap();
+    let text = "yes aaaaaaaaaaaaaaa | head -c 1000000; echo; echo 'total: 7'; \
+                yes bbbbbbbbbbbbbbb | head -c 1000000";
+    let mut seen = Vec::new();
+    let mut watch = |line: &str| seen.extend(line.strip_prefix("total: ").map(str::to_owned));
+    let run = run_watched(shell(text, temp.path()), &mut watch).await;
+    assert!(!run.output.contains("total"), "{}", run.output);
+    assert_eq!(seen, ["7"]);
+}
+
+#[tokio::test]
 async fn dropping_the_run_kills_the_group() {
     let temp = tempfile::tempdir().unwrap();
     let text = "(sleep 1000 & echo $! > deep; wait) & echo $! > sub; \

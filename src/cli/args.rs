@@ -1,5 +1,7 @@
 //! The arguments, as clap reads them. The doc comments are the help texts.
 
+pub(super) mod guard;
+pub(super) mod looping;
 pub(super) mod scan;
 
 use std::path::PathBuf;
@@ -56,6 +58,8 @@ pub(super) enum Command {
     Check(CheckArgs),
     /// Scan files with structural rules alone
     Scan(scan::ScanArgs),
+    /// Whether what changed makes the measurements easier instead of the code better
+    Guard(guard::GuardArgs),
     /// Everywhere the symbol at a place is spoken of
     References(PlaceArgs),
     /// Where the symbol at a place is defined
@@ -70,9 +74,11 @@ pub(super) enum Command {
     Search(SearchArgs),
     /// Give code of one shape another one in all files; a preview without --apply
     Rewrite(RewriteArgs),
-    /// Start, look at or cancel a loop that holds the agent's Stop until the evidence is clean
+    /// Ask the judges whether the current change meets RUBRIC.md
+    Judge(JudgeArgs),
+    /// A loop holds the agent's Stop until the evidence is clean
     #[command(subcommand)]
-    Loop(LoopCommand),
+    Loop(looping::LoopCommand),
     /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, exit code 0 always
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, post-tool-use,
@@ -269,78 +275,6 @@ impl FailOn {
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum LoopCommand {
-    /// Start a loop
-    Start(StartArgs),
-    /// Show the active or the last loop
-    Status(Select),
-    /// Cancel a loop; takes effect at once, touches no file
-    Cancel(Select),
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct StartArgs {
-    /// The session that owns the loop [default: the next session of this root claims it]
-    #[arg(long, value_name = "ID")]
-    pub(super) session: Option<String>,
-    /// How the loop decides
-    #[arg(long, value_enum, default_value_t = Mode::Basic)]
-    pub(super) mode: Mode,
-    /// The task
-    #[arg(
-        long,
-        value_name = "TEXT",
-        required_unless_present = "prompt_file",
-        conflicts_with = "prompt_file",
-        allow_hyphen_values = true
-    )]
-    pub(super) prompt: Option<String>,
-    /// The task from a file, or from stdin with -
-    #[arg(long, value_name = "FILE|-")]
-    pub(super) prompt_file: Option<PathBuf>,
-    /// Stops after which the loop ends in any case [default: 10]
-    #[arg(long, value_name = "N")]
-    pub(super) max_iterations: Option<u32>,
-    /// What the agent writes as <promise>TEXT</promise> to claim completion
-    #[arg(long, value_name = "TEXT")]
-    pub(super) completion_promise: Option<String>,
-    /// What ends the loop [default: promise with --completion-promise, else diagnostics]
-    #[arg(long, value_enum)]
-    pub(super) until: Option<UntilArg>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Mode {
-    Basic,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum UntilArg {
-    Diagnostics,
-    Checks,
-    Promise,
-}
-
-impl UntilArg {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Diagnostics => "diagnostics",
-            Self::Checks => "checks",
-            Self::Promise => "promise",
-        }
-    }
-}
-
-#[derive(Debug, clap::Args)]
-pub(super) struct Select {
-    /// Loop id [default: the active one, else the last]
-    pub(super) id: Option<String>,
-    /// The loop of this session
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
-    pub(super) session: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
 pub(super) enum ServerCommand {
     /// Install pinned language servers into your data folder
     Install {
@@ -394,6 +328,19 @@ pub(super) struct DoctorArgs {
     /// against theirs alone
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct JudgeArgs {
+    /// The rubric [default: RUBRIC.md of the project]
+    #[arg(long, value_name = "FILE")]
+    pub(super) rubric: Option<PathBuf>,
+    /// Commit that the change begins at [default: HEAD]
+    #[arg(long, value_name = "REV")]
+    pub(super) base: Option<String>,
+    /// Add the judgement to the files that a loop keeps of them
+    #[arg(long)]
+    pub(super) record: bool,
 }
 
 #[derive(Debug, clap::Args)]

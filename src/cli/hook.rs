@@ -13,9 +13,14 @@ use crate::base::limits::{
 use crate::base::verdict::{Cause, Gap};
 use crate::ipc::door::NoAnswer;
 use crate::ipc::{Places, door as ipc_door};
+use crate::models::RECURSION_MARK;
 use crate::wire::control::{Call, PROTOCOL, Request};
 
 pub(super) fn run(event: &str) -> u8 {
+    // A judge that we asked is no agent to watch: judging it would ask the next one.
+    if std::env::var_os(RECURSION_MARK).is_some() {
+        return 0;
+    }
     let Ok(caller) = door::hook_caller() else { return 0 };
     let Some(places) = Places::from_env(&caller.env) else { return 0 };
     let input = match read_input() {

@@ -6,10 +6,21 @@ mod check;
 mod daemon_status;
 mod definition;
 mod doctor;
+mod guard;
+mod guard_allow;
 mod hook;
 mod hover;
+mod judge;
 mod late_answers;
 mod loop_cancel;
+mod loop_checks;
+mod loop_history;
+mod loop_pause;
+mod loop_refreeze;
+mod loop_replies;
+mod loop_report;
+mod loop_restore;
+mod loop_resume;
 mod loop_start;
 mod loop_status;
 mod mcp_tools;
@@ -37,15 +48,16 @@ mod user_prompt_submit;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::engine::{Engine, Outcome};
+use super::engine::{Engine, Outcome, now_ms};
 use super::project::Project;
 use crate::base::hash::ContentHash;
+use crate::looping::control;
 use crate::looping::state::LoopState;
 use crate::report::answers::{Asked, No, no_json, no_text};
 use crate::report::tools;
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
-use crate::wire::control::{Caller, LoopSelect, Reply, Request};
+use crate::wire::control::{Caller, Reply, Request};
 
 /// Exit code of a refusal or a failure.
 const REFUSED: u8 = 1;
@@ -61,6 +73,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
         Request::ScanTest(wished) => scan_test::handle(engine, &caller, wished).await.into(),
+        Request::Guard(wished) => guard::handle(engine, &caller, wished).await.into(),
+        Request::GuardAllow(wished) => guard_allow::handle(engine, &caller, wished).await.into(),
         Request::References(lookup) => references::handle(engine, &caller, lookup).await.into(),
         Request::Definition(lookup) => definition::handle(engine, &caller, lookup).await.into(),
         Request::Hover(lookup) => hover::handle(engine, &caller, lookup).await.into(),
@@ -68,9 +82,21 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Rename(wish) => rename::handle(engine, &caller, wish).await.into(),
         Request::Search(wish) => search::handle(engine, &caller, wish).await.into(),
         Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
+        Request::Judge(wish) => judge::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
         Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
+        Request::LoopRestore(wish) => loop_restore::handle(engine, &caller, wish).await.into(),
         Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
+        Request::LoopPause(select) => loop_pause::handle(engine, &caller, select).await.into(),
+        Request::LoopResume(wish) => loop_resume::handle(engine, &caller, wish).await.into(),
+        Request::LoopHistory(wish) => loop_history::handle(engine, &caller, wish).await.into(),
+        Request::LoopReport(select) => loop_report::handle(engine, &caller, select).await.into(),
+        Request::LoopChecks { select, list } => {
+            loop_checks::handle(engine, &caller, select, list).await.into()
+        }
+        Request::LoopRefreeze(select) => {
+            loop_refreeze::handle(engine, &caller, select).await.into()
+        }
         Request::Doctor(asked) => doctor::handle(engine, &caller, asked).await.into(),
         Request::McpTools => mcp_tools::handle(engine, &caller).into(),
         Request::ServerList { json } => server_list::handle(engine, json).await.into(),
@@ -120,15 +146,6 @@ fn ended(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Which loop a command means.
-fn which(select: &LoopSelect) -> Which {
-    match (&select.id, &select.session) {
-        (Some(id), _) => Which::Id(id.clone()),
-        (None, Some(session)) => Which::LatestOf(session.clone()),
-        (None, None) => Which::Latest,
-    }
-}
-
 /// The active loop of a session; an unclaimed one of the root becomes this session's.
 async fn loop_of_session(
     engine: &Engine,
@@ -144,7 +161,7 @@ async fn loop_of_session(
         Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
         own => return Ok((own, false)),
     };
-    let claimed = LoopState { session_id: Some(session.to_owned()), ..unclaimed.clone() };
+    let claimed = control::claim(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
         Saved::Yes => Ok((Some(claimed), true)),
         // Another session was quicker.

@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::kept_lines::KeptLines;
 use super::project_rules::KnownRules;
+use super::spending::Spending;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -177,9 +178,29 @@ impl Ledger {
         self.disks.get(root).is_none_or(|disk| disk.others_changed_since(path, epoch))
     }
 
+    /// What is known of a session's transcripts; whoever takes it keeps it again.
+    pub(super) fn take_spending(&mut self, session: &str) -> Spending {
+        self.session(session).spending.take().unwrap_or_default()
+    }
+
+    /// Remembers it for the next look.
+    pub(super) fn keep_spending(&mut self, session: &str, spending: Spending) {
+        self.session(session).spending = Some(spending);
+    }
+
     /// A session wrote a file.
     pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
         self.session(session).wrote(root, path);
+    }
+
+    /// A session's agent called a tool.
+    pub(super) fn acts(&mut self, session: &str) {
+        self.session(session).has_acted = true;
+    }
+
+    /// Whether it did since this was last asked.
+    pub(super) fn take_acted(&mut self, session: &str) -> bool {
+        self.sessions.get_mut(session).is_some_and(|it| std::mem::take(&mut it.has_acted))
     }
 
     /// The files of a root that a session wrote, and whether there were more.

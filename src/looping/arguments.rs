@@ -1,8 +1,9 @@
 //! The arguments of a slash command, as the user typed them. Options stand before or behind the
 //! task; the task in between is kept byte for byte and never goes near a shell.
 
+use super::control::Raise;
 use super::start::Wish;
-use super::state::Until;
+use super::state::{Mode, Until};
 use crate::base::limits::OPTION_CHARS_MAX;
 use crate::base::text::one_line;
 
@@ -11,19 +12,42 @@ use crate::base::text::one_line;
 pub enum BadOption {
     /// No such option.
     #[error(
-        "unknown option {0}; write -- before the task to keep it as words; known: --max-iterations N, --completion-promise TEXT, --until diagnostics|checks|promise"
+        "unknown option {0}; write -- before the task to keep it as words; known: {known}",
+        known = known()
     )]
     Unknown(String),
     /// Its value is missing or no good.
     #[error("{0} {1}; to use the words as the task, write -- before the task")]
     Value(&'static str, &'static str),
+    /// More than new bounds for a loop that is there.
+    #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]
+    NoRaise,
 }
 
-const OPTIONS: [(&str, &str); 3] = [
-    ("--max-iterations", "needs a number of at least 1"),
-    ("--completion-promise", "needs a text, quoted when it has blanks"),
-    ("--until", "needs diagnostics, checks or promise"),
+/// Name, how its value is written, and what it needs; a flag has no value.
+const OPTIONS: [(&str, &str, &str); 14] = [
+    ("--max-iterations", "N", NUMBER),
+    ("--completion-promise", "TEXT", "needs a text, quoted when it has blanks"),
+    ("--until", "diagnostics|checks|promise", "needs diagnostics, checks or promise"),
+    ("--mode", "basic|judge|autonomous", "needs basic, judge or autonomous"),
+    ("--milestone-every", "N", NUMBER),
+    ("--hitl-threshold", "N", NUMBER),
+    ("--max-minutes", "N", NUMBER),
+    ("--max-tokens", "N", NUMBER),
+    ("--base-branch", "B", "needs the name of a branch"),
+    ("--workers", "N", NUMBER),
+    ("--force-max", "", FLAG),
+    ("--no-research", "", FLAG),
+    ("--research", "", FLAG),
+    ("--structured-memory", "", FLAG),
 ];
+const NUMBER: &str = "needs a number of at least 1";
+const FLAG: &str = "takes no value";
+
+fn known() -> String {
+    let shown = OPTIONS.map(|(name, value, _)| format!("{name} {value}").trim_end().to_owned());
+    shown.join(", ")
+}
 
 /// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
 /// only when nothing but options follow it. Everything behind a lone `--` is task.
@@ -47,9 +71,20 @@ pub fn parse(typed: &str) -> Result<Wish, BadOption> {
     Ok(wish)
 }
 
+/// Reads the arguments of a resumed loop: new bounds, and nothing else.
+pub fn parse_raise(typed: &str) -> Result<Raise, BadOption> {
+    let wish = parse(typed)?;
+    let Wish { max_iterations, max_minutes, max_tokens, .. } = wish;
+    let only = Wish { max_iterations, max_minutes, max_tokens, ..Wish::default() };
+    if wish != only {
+        return Err(BadOption::NoRaise);
+    }
+    Ok(Raise { max_iterations, max_minutes, max_tokens })
+}
+
 /// Cuts where the last run of known options begins.
 fn split_trailing_options(text: &str) -> (&str, &str) {
-    let is_known = |at: usize| OPTIONS.iter().any(|(name, _)| is_option(&text[at..], name));
+    let is_known = |at: usize| OPTIONS.iter().any(|(name, ..)| is_option(&text[at..], name));
     let starts = text.match_indices("--").map(|(at, _)| at).filter(|at| {
         let stands_alone = *at == 0 || text[..*at].ends_with(char::is_whitespace);
         stands_alone && is_known(*at)
@@ -82,19 +117,49 @@ fn is_option(text: &str, name: &str) -> bool {
 
 /// Takes the option at the beginning of `text`; returns what follows it.
 fn take_option<'t>(text: &'t str, wish: &mut Wish) -> Result<&'t str, BadOption> {
-    let Some((name, need)) = OPTIONS.iter().find(|(name, _)| is_option(text, name)) else {
+    let Some((name, value, need)) = OPTIONS.iter().find(|(name, ..)| is_option(text, name)) else {
         let word = text.split_whitespace().next().unwrap_or_default();
         return Err(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX)));
     };
     let bad = || BadOption::Value(name, need);
-    let value = text[name.len()..].trim_start_matches('=').trim_start();
-    let (value, rest) = take_value(value).ok_or_else(bad)?;
-    match *name {
-        "--max-iterations" => wish.max_iterations = Some(value.parse().map_err(|_| bad())?),
-        "--completion-promise" => wish.promise = Some(value.to_owned()),
-        _ => wish.until = Some(Until::from_word(value).ok_or_else(bad)?),
+    let behind = &text[name.len()..];
+    if value.is_empty() {
+        if behind.starts_with('=') {
+            return Err(bad());
+        }
+        set_flag(wish, name);
+        return Ok(behind);
     }
+    let behind = behind.trim_start_matches('=').trim_start();
+    let (value, rest) = take_value(behind).ok_or_else(bad)?;
+    set_value(wish, name, value).ok_or_else(bad)?;
     Ok(rest)
+}
+
+fn set_flag(wish: &mut Wish, name: &str) {
+    match name {
+        "--force-max" => wish.force_max = true,
+        "--structured-memory" => wish.structured_memory = true,
+        _ => wish.research = Some(name == "--research"),
+    }
+}
+
+/// `None` when the value is no good.
+fn set_value(wish: &mut Wish, name: &str, value: &str) -> Option<()> {
+    match name {
+        "--max-iterations" => wish.max_iterations = Some(value.parse().ok()?),
+        "--completion-promise" => wish.promise = Some(value.to_owned()),
+        "--until" => wish.until = Some(Until::from_word(value)?),
+        "--mode" => wish.mode = Some(Mode::from_word(value)?),
+        "--milestone-every" => wish.milestone_every = Some(value.parse().ok()?),
+        "--hitl-threshold" => wish.hitl_threshold = Some(value.parse().ok()?),
+        "--max-minutes" => wish.max_minutes = Some(value.parse().ok()?),
+        "--max-tokens" => wish.max_tokens = Some(value.parse().ok()?),
+        "--base-branch" => wish.base_branch = Some(value.to_owned()),
+        "--workers" => wish.workers = Some(value.parse().ok()?),
+        _ => return None,
+    }
+    Some(())
 }
 
 /// A quoted text without its quotes, or everything up to the next blank.
@@ -145,11 +210,49 @@ mod tests {
     }
 
     #[test]
+    fn every_option_is_read_before_and_behind_the_task() {
+        let all = "--mode autonomous --milestone-every 2 --hitl-threshold=3 --max-minutes 60 \
+                   --max-tokens 100000 --force-max --no-research --structured-memory \
+                   --base-branch dev --workers 2";
+        let wanted = Wish {
+            prompt: "port it".into(),
+            mode: Some(Mode::Autonomous),
+            milestone_every: Some(2),
+            hitl_threshold: Some(3),
+            max_minutes: Some(60),
+            max_tokens: Some(100_000),
+            force_max: true,
+            research: Some(false),
+            structured_memory: true,
+            base_branch: Some("dev".into()),
+            workers: Some(2),
+            ..Wish::default()
+        };
+        assert_eq!(parse(&format!("{all} port it")), Ok(wanted.clone()));
+        assert_eq!(parse(&format!("port it {all}")), Ok(wanted));
+        assert_eq!(parse("--research go").map(|wish| wish.research), Ok(Some(true)));
+        let task = "say why --force-max and --mode judge do not mix";
+        check(task, task, None, None);
+    }
+
+    #[test]
+    fn resuming_takes_bounds_and_nothing_else() {
+        let raise = Raise { max_iterations: Some(9), max_tokens: Some(5), ..Raise::default() };
+        assert_eq!(parse_raise("--max-iterations 9 --max-tokens 5"), Ok(raise));
+        assert_eq!(parse_raise(" "), Ok(Raise::default()));
+        assert_eq!(parse_raise("go on"), Err(BadOption::NoRaise));
+        assert_eq!(parse_raise("--mode judge"), Err(BadOption::NoRaise));
+    }
+
+    #[test]
     fn bad_options_are_told() {
         let bad = |typed: &str| parse(typed).expect_err("bad").to_string();
         assert!(bad("--frobnicate fix it").contains("--frobnicate"));
         assert!(bad("fix --max-iterations many").contains("--max-iterations needs"));
         assert!(bad("fix --max-iterations").contains("--max-iterations needs"));
+        assert!(bad("fix --mode wild").contains("--mode needs"));
+        assert!(bad("--force-max=2 fix").contains("--force-max takes no value"));
+        assert!(bad("--frobnicate fix it").contains("--structured-memory"));
         assert!(bad("fix --until never").contains("--until needs"));
         assert!(bad("fix --completion-promise \"open").contains("--completion-promise needs"));
     }

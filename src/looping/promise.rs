@@ -1,39 +1,18 @@
 //! The promise tag: the agent's claim that it is done. Only a line of its own in the agent's own
 //! last message counts; a quoted, fenced, indented, negated or mentioned tag claims nothing.
 
+use super::fences::Fences;
+
 /// Whether the message claims completion with `<promise>TEXT</promise>`.
 #[must_use]
 pub fn is_claimed(message: &str, promise: &str) -> bool {
     let tag = format!("<promise>{}</promise>", promise.trim());
-    // The open fence's character and length; it is closed by at least as many of the same.
-    let mut fence: Option<(char, usize)> = None;
-    for line in message.lines() {
-        let text = line.trim();
-        match (fence, fence_of(text)) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some((open, length)), Some((mark, count)))
-                if mark == open && count >= length && text.chars().all(|it| it == mark) =>
-            {
-                fence = None;
-            }
-            _ => {}
-        }
+    let mut fences = Fences::default();
+    message.lines().any(|line| {
         // Four blanks or a tab make a Markdown code block.
-        let is_code = fence.is_some() || line.starts_with("    ") || line.starts_with('\t');
-        if !is_code && text == tag {
-            return true;
-        }
-    }
-    false
-}
-
-/// The fence a line begins with: three or more backticks or tildes. Behind backticks no other one
-/// may follow, or they are a code span (`CommonMark` 4.5).
-fn fence_of(text: &str) -> Option<(char, usize)> {
-    let mark = text.chars().next().filter(|first| matches!(first, '`' | '~'))?;
-    let count = text.chars().take_while(|character| *character == mark).count();
-    let is_span = mark == '`' && text[count..].contains('`');
-    (count >= 3 && !is_span).then_some((mark, count))
+        let is_code = fences.is_code(line) || line.starts_with("    ") || line.starts_with('\t');
+        !is_code && line.trim() == tag
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Starting a loop: what is refused, and the state it begins with.
 
-use super::state::{LoopState, Remaining, Status, Until};
-use crate::base::limits::{LOOP_ITERATIONS_MAX, PROMISE_CHARS_MAX, PROMPT_BYTES_MAX};
+use super::options::Options;
+use super::state::{Basis, Counts, LoopState, Mode, Remaining, Status, Until};
+use crate::base::limits::{
+    LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_WORKERS_MAX, PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
+};
 
 /// What the user asked for, from the command line or a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +17,26 @@ pub struct Wish {
     pub promise: Option<String>,
     /// `--until`.
     pub until: Option<Until>,
+    /// `--mode`.
+    pub mode: Option<Mode>,
+    /// `--milestone-every`.
+    pub milestone_every: Option<u32>,
+    /// `--hitl-threshold`.
+    pub hitl_threshold: Option<u32>,
+    /// `--max-minutes`.
+    pub max_minutes: Option<u32>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<u64>,
+    /// `--force-max`.
+    pub force_max: bool,
+    /// `--research` or `--no-research`.
+    pub research: Option<bool>,
+    /// `--structured-memory`.
+    pub structured_memory: bool,
+    /// `--base-branch`.
+    pub base_branch: Option<String>,
+    /// `--workers`.
+    pub workers: Option<u32>,
 }
 
 /// What the surroundings say.
@@ -62,6 +85,15 @@ pub enum Refusal {
     /// There is nothing to pass.
     #[error("--until checks needs checks: there is no .claude/autochecks.sh")]
     NoChecks,
+    /// A bound or threshold of nothing.
+    #[error("{0} must be between 1 and {1}")]
+    OutOfRange(&'static str, u64),
+    /// It means something in autonomous mode alone.
+    #[error("{0} needs --mode autonomous")]
+    NeedsAutonomous(&'static str),
+    /// No branch has such a name.
+    #[error("--base-branch must be the name of a branch")]
+    BadBranch,
     /// One loop per session.
     #[error(
         "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /cancel-loop)"
@@ -81,9 +113,36 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         return Err(Refusal::PromptTooLong(wish.prompt.len()));
     }
     let max_iterations = wish.max_iterations.unwrap_or(setting.max_iterations_default);
-    if !(1..=LOOP_ITERATIONS_MAX).contains(&max_iterations) {
-        return Err(Refusal::Unbounded);
-    }
+    let max_iterations = bounded_iterations(max_iterations)?;
+    let until = until(&wish, setting)?;
+    let mode = wish.mode.unwrap_or_default();
+    let options = options(&wish, mode)?;
+    Ok(LoopState {
+        id: setting.id.to_owned(),
+        session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
+        mode,
+        status: Status::Running,
+        pause_reason: None,
+        until,
+        prompt: wish.prompt,
+        promise: wish.promise,
+        options,
+        base: setting.base.clone(),
+        branch: None,
+        iteration: 0,
+        max_iterations,
+        counts: Counts::default(),
+        remaining: Remaining::default(),
+        history: Vec::new(),
+        basis: Basis::default(),
+        note: None,
+        created_ms: setting.now_ms,
+        clock_ms: setting.now_ms,
+        updated_ms: setting.now_ms,
+    })
+}
+
+fn until(wish: &Wish, setting: &Setting<'_>) -> Result<Until, Refusal> {
     let is_bad = |text: &str| {
         let is_long = text.chars().count() > PROMISE_CHARS_MAX;
         is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
@@ -96,27 +155,76 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         None => Until::Diagnostics,
     });
     match until {
-        Until::Promise if wish.promise.is_none() => return Err(Refusal::NoPromise),
-        Until::Checks if !setting.has_checks => return Err(Refusal::NoChecks),
-        _ => {}
+        Until::Promise if wish.promise.is_none() => Err(Refusal::NoPromise),
+        Until::Checks if !setting.has_checks => Err(Refusal::NoChecks),
+        until => Ok(until),
     }
-    Ok(LoopState {
-        id: setting.id.to_owned(),
-        session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
-        status: Status::Running,
-        until,
-        prompt: wish.prompt,
-        promise: wish.promise,
-        base: setting.base.clone(),
-        iteration: 0,
-        max_iterations,
-        unmeasured_blocks: 0,
-        remaining: Remaining::default(),
-        history: Vec::new(),
-        note: None,
-        created_ms: setting.now_ms,
-        updated_ms: setting.now_ms,
+}
+
+fn options(wish: &Wish, mode: Mode) -> Result<Options, Refusal> {
+    if mode != Mode::Autonomous {
+        if wish.base_branch.is_some() {
+            return Err(Refusal::NeedsAutonomous("--base-branch"));
+        }
+        if wish.workers.is_some() {
+            return Err(Refusal::NeedsAutonomous("--workers"));
+        }
+    }
+    // It reaches git as an argument, so it must not look like an option.
+    let is_bad =
+        |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
+    if wish.base_branch.as_deref().is_some_and(is_bad) {
+        return Err(Refusal::BadBranch);
+    }
+    let usual = Options::of(mode);
+    let whole = u64::from(u32::MAX);
+    let threshold = bounded("--hitl-threshold", wish.hitl_threshold.map(u64::from), whole)?;
+    Ok(Options {
+        milestone_every: narrow(bounded(
+            "--milestone-every",
+            wish.milestone_every.map(u64::from),
+            u64::from(LOOP_ITERATIONS_MAX),
+        )?),
+        hitl_threshold: narrow(threshold).unwrap_or(usual.hitl_threshold),
+        max_minutes: bounded_minutes(wish.max_minutes)?,
+        max_tokens: bounded_tokens(wish.max_tokens)?,
+        force_max: wish.force_max,
+        research: wish.research.unwrap_or(usual.research),
+        structured_memory: wish.structured_memory,
+        base_branch: wish.base_branch.clone(),
+        workers: narrow(bounded(
+            "--workers",
+            wish.workers.map(u64::from),
+            u64::from(LOOP_WORKERS_MAX),
+        )?)
+        .unwrap_or(usual.workers),
     })
+}
+
+fn bounded(option: &'static str, value: Option<u64>, most: u64) -> Result<Option<u64>, Refusal> {
+    match value {
+        Some(value) if !(1..=most).contains(&value) => Err(Refusal::OutOfRange(option, most)),
+        value => Ok(value),
+    }
+}
+
+fn narrow(value: Option<u64>) -> Option<u32> {
+    value.and_then(|value| u32::try_from(value).ok())
+}
+
+/// A bound of iterations, if it is one.
+pub(super) fn bounded_iterations(max: u32) -> Result<u32, Refusal> {
+    if (1..=LOOP_ITERATIONS_MAX).contains(&max) { Ok(max) } else { Err(Refusal::Unbounded) }
+}
+
+/// A bound of minutes, if it is one.
+pub(super) fn bounded_minutes(max: Option<u32>) -> Result<Option<u32>, Refusal> {
+    bounded("--max-minutes", max.map(u64::from), u64::from(LOOP_MINUTES_MAX)).map(narrow)
+}
+
+/// A bound of tokens, if it is one.
+pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, Refusal> {
+    bounded("--max-tokens", max, u64::MAX)
 }
 
 #[cfg(test)]
@@ -155,10 +263,36 @@ mod tests {
         check(Wish { promise: Some(String::new()), ..wish() }, &Refusal::BadPromise);
         check(Wish { until: Some(Until::Promise), ..wish() }, &Refusal::NoPromise);
         check(Wish { until: Some(Until::Checks), ..wish() }, &Refusal::NoChecks);
+        let range = |option, most| Refusal::OutOfRange(option, most);
+        check(Wish { milestone_every: Some(0), ..wish() }, &range("--milestone-every", 1_000));
+        check(Wish { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));
+        check(Wish { max_tokens: Some(0), ..wish() }, &range("--max-tokens", u64::MAX));
+        let none = Wish { hitl_threshold: Some(0), ..wish() };
+        check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
+        let autonomous = Wish { mode: Some(Mode::Autonomous), ..wish() };
+        check(Wish { workers: Some(9), ..autonomous.clone() }, &range("--workers", 8));
+        check(Wish { workers: Some(2), ..wish() }, &Refusal::NeedsAutonomous("--workers"));
+        let branch = |wish, name: &str| Wish { base_branch: Some(name.into()), ..wish };
+        check(branch(wish(), "main"), &Refusal::NeedsAutonomous("--base-branch"));
+        check(branch(autonomous, "--upload-pack=x"), &Refusal::BadBranch);
         let active = state();
         let taken = Setting { active: Some(&active), ..setting() };
         let refusal = start(wish(), &taken).expect_err("one per session");
         assert_eq!(refusal, Refusal::AlreadyActive(active.id.clone()));
+    }
+
+    #[test]
+    fn each_mode_brings_its_own_threshold_and_research_phase() {
+        let of = |mode, research| {
+            let wish = Wish { mode: Some(mode), research, ..wish() };
+            let options = start(wish, &setting()).expect("started").options;
+            (options.hitl_threshold, options.research)
+        };
+        assert_eq!(of(Mode::Basic, None), (5, false));
+        assert_eq!(of(Mode::Basic, Some(true)), (5, true));
+        assert_eq!(of(Mode::Judge, None), (5, true));
+        assert_eq!(of(Mode::Judge, Some(false)), (5, false));
+        assert_eq!(of(Mode::Autonomous, None), (10, true));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What is known about one loop.
 
+use super::options::Options;
+use super::progress;
+
 /// How a loop stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -13,18 +16,37 @@ pub enum Status {
     CompletedUnverified,
     /// The bound of iterations was reached first.
     MaxIterations,
+    /// The bound of time was reached first.
+    TimedOut,
+    /// The bound of tokens was reached first.
+    Budget,
+    /// Nothing got better for too long.
+    Stalled,
+    /// It went back and forth between the same states.
+    Oscillating,
+    /// Tests or checks were weakened in the same way again, after it was told.
+    Gaming,
     /// The user ended it.
     Cancelled,
+    /// The work is done, but what belongs to its end could not be.
+    Failed,
 }
 
 impl Status {
-    const NAMES: [(Self, &'static str); 6] = [
+    /// All, with their words.
+    pub const NAMES: [(Self, &'static str); 12] = [
         (Self::Running, "running"),
         (Self::Paused, "paused"),
         (Self::Completed, "completed"),
         (Self::CompletedUnverified, "completed_unverified"),
         (Self::MaxIterations, "max_iterations"),
+        (Self::TimedOut, "timed_out"),
+        (Self::Budget, "budget"),
+        (Self::Stalled, "stalled"),
+        (Self::Oscillating, "oscillating"),
+        (Self::Gaming, "gaming"),
         (Self::Cancelled, "cancelled"),
+        (Self::Failed, "failed"),
     ];
 
     /// The word in JSON and in the store.
@@ -43,6 +65,71 @@ impl Status {
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Paused)
+    }
+}
+
+/// Why a loop is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseReason {
+    /// As many iterations as the user wanted to look at have passed.
+    Milestone,
+    /// The judge rejected too often in a row; a person should look.
+    Hitl,
+    /// A language server that is required could not measure.
+    LspRequired,
+    /// The user paused it.
+    User,
+}
+
+impl PauseReason {
+    /// All, with their words.
+    pub const NAMES: [(Self, &'static str); 4] = [
+        (Self::Milestone, "milestone"),
+        (Self::Hitl, "hitl"),
+        (Self::LspRequired, "lsp_required"),
+        (Self::User, "user"),
+    ];
+
+    /// The word in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The reason of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+}
+
+/// How a loop decides, beyond the evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Evidence alone.
+    #[default]
+    Basic,
+    /// A judge looks at what the evidence cannot tell, once all of it is clean.
+    Judge,
+    /// On a branch of its own, without waiting for people; merged at the end.
+    Autonomous,
+}
+
+impl Mode {
+    /// All, with their words.
+    pub const NAMES: [(Self, &'static str); 3] =
+        [(Self::Basic, "basic"), (Self::Judge, "judge"), (Self::Autonomous, "autonomous")];
+
+    /// The word on the command line, in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The mode of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
     }
 }
 
@@ -81,35 +168,91 @@ pub struct LoopState {
     pub id: String,
     /// The only session it decides for; `None` until one claims it. Never an empty text.
     pub session_id: Option<String>,
+    /// How it decides.
+    pub mode: Mode,
     /// How it stands.
     pub status: Status,
+    /// Why it is paused, if it is.
+    pub pause_reason: Option<PauseReason>,
     /// What ends it.
     pub until: Until,
     /// The task, byte for byte.
     pub prompt: String,
     /// The text inside the promise tag.
     pub promise: Option<String>,
+    /// What it was started with.
+    pub options: Options,
     /// What it started from, as git's owner names it; what was committed since is measured, too.
     pub base: Option<String>,
+    /// The branch of its own that an autonomous loop works on.
+    pub branch: Option<String>,
     /// Stops decided so far.
     pub iteration: u32,
     /// The bound of `iteration`.
     pub max_iterations: u32,
-    /// Blocks in a row that only waited for a measurement.
-    pub unmeasured_blocks: u32,
+    /// What is counted from one Stop to the next.
+    pub counts: Counts,
     /// What the last Stop left to do.
     pub remaining: Remaining,
     /// One entry per decided Stop.
     pub history: Vec<Iteration>,
+    /// What the last Stop rested on.
+    pub basis: Basis,
     /// Why it is paused, or what a terminal state has to say.
     pub note: Option<String>,
     /// Start, in milliseconds since the epoch.
     pub created_ms: u64,
+    /// Where its counted time begins, in milliseconds since the epoch: its start, or when a session
+    /// claimed it, moved by the time it was paused.
+    pub clock_ms: u64,
     /// Last change, in milliseconds since the epoch.
     pub updated_ms: u64,
 }
 
-/// What is left to do.
+/// What is counted from one Stop to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Blocks in a row that only waited for a measurement.
+    pub unmeasured_blocks: u32,
+    /// Rejections by the judge without an approval or a person between them.
+    pub consecutive_rejections: u32,
+    /// Blocks in a row without a tool call of the agent; the host has a cap for them.
+    pub continuations: u32,
+    /// Stops that the research gate held.
+    pub research_tries: u32,
+    /// Tokens used since the start; `None` when nobody knows.
+    pub tokens: Option<u64>,
+}
+
+/// What the last measured Stop rested on, for its report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// What the agent said last, as one bounded line.
+    pub last_words: String,
+    /// Whether the promise was claimed, where one is asked for.
+    pub is_claimed: Option<bool>,
+    /// What each sensor said.
+    pub sensors: Vec<Sensed>,
+    /// What was not measured, one line each.
+    pub gaps: Vec<String>,
+    /// What the agent said and the measurements deny, one line each.
+    pub contradictions: Vec<String>,
+    /// Files that every sensor was asked about.
+    pub files: usize,
+}
+
+/// What one sensor said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sensed {
+    /// Its name and, where it said one, its version.
+    pub sensor: String,
+    /// `clean`, `dirty` or `unmeasured`.
+    pub verdict: String,
+    /// Files it measured.
+    pub files: usize,
+}
+
+/// What one Stop left to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remaining {
     /// Findings of severity error.
@@ -123,7 +266,7 @@ pub struct Remaining {
 }
 
 /// One decided Stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
     /// Its number, from 1.
     pub number: u32,
@@ -137,6 +280,25 @@ pub struct Iteration {
     pub checks: String,
     /// `continue` or the status it led to.
     pub verdict: String,
+    /// How bad it was, in one number; `None` when it was not wholly measured and may be measured
+    /// yet.
+    pub weight: Option<u64>,
+    /// Hash over everything that was wrong, with multiplicity; `None` when nothing was.
+    pub wrong: Option<String>,
+    /// Fingerprints of the errors, sorted and bounded; only the latest iterations keep them.
+    pub errors_seen: Vec<String>,
+    /// Codes of blocking findings of the guard.
+    pub guard_codes: Vec<String>,
+    /// Hash of the work tree.
+    pub tree: Option<String>,
+    /// Where the work tree is kept.
+    pub checkpoint: Option<String>,
+    /// Tokens used up to here since the start; `None` when nobody knew.
+    pub tokens: Option<u64>,
+    /// Whether it is better than every one before it.
+    pub is_better: bool,
+    /// Whether the agent was told that it goes back and forth.
+    pub told_oscillation: bool,
 }
 
 impl LoopState {
@@ -144,6 +306,26 @@ impl LoopState {
     #[must_use]
     pub fn goal(&self) -> &str {
         self.prompt.trim_start().lines().next().unwrap_or_default().trim_end()
+    }
+
+    /// Whether its time is used up.
+    #[must_use]
+    pub fn is_out_of_time(&self, now_ms: u64) -> bool {
+        let most = self.options.max_minutes.map(|minutes| u64::from(minutes) * 60_000);
+        most.is_some_and(|most| now_ms.saturating_sub(self.clock_ms) >= most)
+    }
+
+    /// Whether its tokens are used up; as long as nobody counts them, they are not.
+    #[must_use]
+    pub fn is_out_of_tokens(&self) -> bool {
+        let used = self.options.max_tokens.zip(self.counts.tokens);
+        used.is_some_and(|(most, used)| used >= most)
+    }
+
+    /// The number of the iteration with the least wrong; `None` before anything was measured.
+    #[must_use]
+    pub fn best(&self) -> Option<u32> {
+        progress::best(&self.history).map(|one| one.number)
     }
 
     /// How many more iterations it takes at the pace of the last one; `None` without progress.
@@ -165,14 +347,7 @@ mod tests {
 
     #[test]
     fn the_forecast_follows_the_last_pace_and_is_silent_without_progress() {
-        let at = |errors| Iteration {
-            number: 1,
-            at_ms: 0,
-            errors,
-            warnings: 0,
-            checks: "none".into(),
-            verdict: "continue".into(),
-        };
+        let at = |errors| Iteration { number: 1, errors, ..Iteration::default() };
         let forecast = |errors: &[usize]| {
             let history = errors.iter().copied().map(at).collect();
             LoopState { history, ..state() }.forecast_iterations()

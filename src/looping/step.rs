@@ -2,13 +2,17 @@
 //! is it over, what does the evidence say, and only then the limits. Completion is tested before
 //! the limits, so the last iteration counts.
 
+mod completion;
+mod record;
+
+use super::facts::{Facts, JudgeOutcome};
+use super::progress::{self, Signals};
 use super::promise;
-use super::state::{Iteration, LoopState, Remaining, Status};
-use crate::base::evidence::{Evidence, Reading, SensorKind};
-use crate::base::finding::Severity;
-use crate::base::limits::{GAP_CHARS_MAX, SKIPPED_NAMED_MAX, UNMEASURED_BLOCKS_MAX};
-use crate::base::text::one_line;
+use super::state::{LoopState, Mode, PauseReason, Status};
+use crate::base::evidence::{Evidence, SensorKind};
+use crate::base::limits::{RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
 use crate::base::verdict::{Gap, Verdict};
+pub use completion::wants_merge;
 
 /// What the host says at a Stop.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +21,15 @@ pub struct StopInput<'a> {
     pub session_id: &'a str,
     /// The agent's own last message.
     pub last_message: &'a str,
-    /// The agent waits for work of its own that goes on.
-    pub is_waiting: bool,
+    /// The agent waits for work of its own that goes on, or the turn must end: it was interrupted,
+    /// or its context is full.
+    pub is_let_go: bool,
+    /// Whether the turn goes on only because a hook held an earlier Stop.
+    pub is_continuation: bool,
+    /// Whether the agent called a tool since its last Stop; the host then counts anew.
+    pub has_acted: bool,
+    /// Continuations in a row that the host allows; `None` for any number.
+    pub continuations_max: Option<u32>,
 }
 
 /// Whether a Stop must be measured at all.
@@ -40,20 +51,86 @@ pub fn admit(state: Option<&LoopState>, input: &StopInput<'_>) -> Admission {
     let is_owner =
         !input.session_id.is_empty() && state.session_id.as_deref() == Some(input.session_id);
     match state.status {
-        _ if !is_owner || input.is_waiting => Admission::Allow,
+        _ if !is_owner || input.is_let_go => Admission::Allow,
         Status::Running => Admission::Measure,
         Status::Paused => Admission::AllowPaused,
         _ => Admission::Allow,
     }
 }
 
+/// What the evidence alone comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// Something is wrong.
+    Dirty,
+    /// Something is not measured yet, for a reason that passes or that the agent can mend.
+    Waits(Gap),
+    /// Nothing measured is wrong, but the agent does not claim to be done.
+    Unclaimed,
+    /// A required language server could not measure.
+    Required(Gap),
+    /// Nothing measured is wrong; what is missing nobody closes by waiting.
+    Unverified(Gap),
+    /// Everything asked for was measured, and nothing is wrong.
+    Clean,
+}
+
+impl Outlook {
+    /// Whether only a judge could still object.
+    #[must_use]
+    pub fn is_open_to_judge(&self) -> bool {
+        matches!(self, Self::Clean | Self::Unverified(_))
+    }
+}
+
+/// What the evidence of an admitted Stop comes to.
+#[must_use]
+pub fn outlook(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    lsp_required: bool,
+) -> Outlook {
+    match evidence.verdict() {
+        Verdict::Dirty => Outlook::Dirty,
+        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => Outlook::Waits(gap),
+        _ if is_claimed(state, input) == Some(false) => Outlook::Unclaimed,
+        Verdict::Clean => Outlook::Clean,
+        Verdict::Unmeasured(gap) if lsp_required && is_of_servers(evidence) => {
+            Outlook::Required(gap)
+        }
+        Verdict::Unmeasured(gap) => Outlook::Unverified(gap),
+    }
+}
+
+/// Whether the promise is claimed; `None` where none is asked for.
+fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
+    state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
+}
+
+fn may_close(gap: &Gap) -> bool {
+    gap.cause.is_passing() || gap.cause.is_mendable()
+}
+
+fn may_wait(state: &LoopState) -> bool {
+    state.counts.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+}
+
+/// Whether a language server is what is missing; not so when only a check or the scan has a gap.
+fn is_of_servers(evidence: &Evidence) -> bool {
+    let mut gaps = evidence.readings.iter().filter(|reading| reading.gap.is_some()).peekable();
+    gaps.peek().is_none() || gaps.any(|reading| reading.kind == SensorKind::Lsp)
+}
+
 /// What becomes of a measured Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The turn ends; the loop has reached the status in its state.
+    /// The turn ends; the loop has reached the status in its state, or is paused.
     End,
     /// The turn goes on, for these reasons.
     Continue(Reasons),
+    /// The loop is not done, but the host would not hold the turn once more; the user must.
+    Yield(Reasons),
 }
 
 /// Why a loop goes on.
@@ -65,118 +142,131 @@ pub struct Reasons {
     pub waits_for: Option<Gap>,
     /// The evidence is clean, but the agent has not claimed completion.
     pub lacks_promise: bool,
+    /// The judge's reasons for its rejection; empty when it did not reject.
+    pub rejected: Vec<String>,
+    /// Rejected so often that the whole approach should be given up.
+    pub needs_new_strategy: bool,
+    /// The finished branch does not fit the base branch: what to do about it.
+    pub conflict: Option<String>,
+    /// All is done, and the user wants the loop to go on to its last iteration.
+    pub is_acknowledged: bool,
+    /// What the research phase still lacks; the Stop was not counted.
+    pub research_missing: Vec<String>,
+    /// What the agent said and the measurements deny.
+    pub contradictions: Vec<String>,
+    /// How it compares with the iterations before.
+    pub signals: Signals,
 }
 
-/// Decides a Stop that [`admit`] let through. `lsp_required`: a gap that nobody closes by waiting
-/// pauses the loop instead of ending it as unverified.
+/// Decides a Stop that [`admit`] let through.
 #[must_use]
 pub fn step(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    lsp_required: bool,
-    now_ms: u64,
+    facts: &Facts,
 ) -> (LoopState, Decision) {
-    let mut next = state.clone();
-    next.iteration += 1;
-    next.updated_ms = now_ms;
-    next.remaining = remaining(evidence);
-    let verdict = evidence.verdict();
-    let is_claimed = state
-        .promise
-        .as_ref()
-        .is_none_or(|promise| promise::is_claimed(input.last_message, promise));
-    let mut reasons = Reasons::default();
-    match verdict {
-        Verdict::Dirty => reasons.is_dirty = true,
-        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
-            reasons.waits_for = Some(gap);
-        }
-        _ if !is_claimed => reasons.lacks_promise = true,
-        Verdict::Clean => next.status = Status::Completed,
-        Verdict::Unmeasured(gap) => {
-            next.status = if lsp_required { Status::Paused } else { Status::CompletedUnverified };
-            next.note = Some(gaps(evidence).unwrap_or_else(|| gap.to_string()));
-        }
+    let outlook = outlook(state, input, evidence, facts.lsp_required);
+    let mut next = record::measured(state, input, evidence, facts);
+    let now = record::iteration(&next, evidence, facts);
+    let signals = progress::signals(&state.history, &now);
+    let contradictions = facts.contradictions.clone();
+    let mut reasons = Reasons { contradictions, signals, ..Reasons::default() };
+    completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
+    next.counts.unmeasured_blocks =
+        if reasons.waits_for.is_some() { state.counts.unmeasured_blocks + 1 } else { 0 };
+    if next.status == Status::Running {
+        limit(&mut next, &reasons, evidence, facts);
     }
-    let waits_again = reasons.waits_for.is_some();
-    next.unmeasured_blocks = if waits_again { state.unmeasured_blocks + 1 } else { 0 };
-    if next.status == Status::Running && next.iteration >= next.max_iterations {
-        next.status = Status::MaxIterations;
-        next.note = gaps(evidence);
+    if next.status == Status::Running {
+        pause(&mut next, &mut reasons, facts);
     }
     let goes_on = next.status == Status::Running;
-    next.history.push(Iteration {
-        number: next.iteration,
-        at_ms: now_ms,
-        errors: next.remaining.errors,
-        warnings: next.remaining.warnings,
-        checks: checks_word(evidence).to_owned(),
-        verdict: if goes_on { "continue" } else { next.status.as_str() }.to_owned(),
-    });
-    let decision = if goes_on { Decision::Continue(reasons) } else { Decision::End };
+    if goes_on && is_held_by_research(state, facts) {
+        next.iteration = state.iteration;
+        next.counts.research_tries += 1;
+        reasons.research_missing.clone_from(&facts.research_missing);
+    } else {
+        record::push(&mut next, now, &reasons);
+    }
+    let decision = if goes_on { go_on(state, input, &mut next, reasons) } else { Decision::End };
     (next, decision)
 }
 
-/// Cancelling is idempotent: a loop that is over stays what it was.
-#[must_use]
-pub fn cancel(state: &LoopState, now_ms: u64) -> LoopState {
-    if !state.status.is_active() {
-        return state.clone();
+/// The first bound that is reached. What was done anyway stays done.
+fn limit(next: &mut LoopState, reasons: &Reasons, evidence: &Evidence, facts: &Facts) {
+    let signals = &reasons.signals;
+    let status = if next.iteration >= next.max_iterations {
+        Status::MaxIterations
+    } else if next.is_out_of_time(facts.now_ms) {
+        Status::TimedOut
+    } else if next.is_out_of_tokens() {
+        Status::Budget
+    // The more particular end comes first: who goes back and forth does not get better either.
+    } else if !signals.gamed_again.is_empty() {
+        Status::Gaming
+    } else if signals.oscillates_again {
+        Status::Oscillating
+    } else if signals.is_stalled() {
+        Status::Stalled
+    } else {
+        return;
+    };
+    // A branch that is not merged is not done.
+    if reasons.is_acknowledged && next.branch.is_none() {
+        next.status = completion::done(next);
+        return;
     }
-    LoopState { status: Status::Cancelled, updated_ms: now_ms, ..state.clone() }
+    next.status = status;
+    next.note = match status {
+        Status::Gaming => Some(signals.gamed_again.join(", ")),
+        _ => record::gaps(evidence),
+    };
 }
 
-fn may_close(gap: &Gap) -> bool {
-    gap.cause.is_passing() || gap.cause.is_mendable()
-}
-
-fn may_wait(state: &LoopState) -> bool {
-    state.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
-}
-
-fn remaining(evidence: &Evidence) -> Remaining {
-    let failed = evidence
-        .readings
-        .iter()
-        .filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
-        .map(|reading| reading.sensor.clone());
-    Remaining {
-        errors: evidence.count(Severity::Error),
-        warnings: evidence.count(Severity::Warning),
-        older: evidence.older,
-        checks_failed: failed.collect(),
+/// Whether a person should look, or the agent should begin anew.
+fn pause(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts) {
+    if let Some(JudgeOutcome::Rejected { .. }) = facts.judge
+        && next.counts.consecutive_rejections >= next.options.hitl_threshold
+    {
+        if next.mode != Mode::Autonomous {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::Hitl);
+            next.note = Some(reasons.rejected.join("; "));
+            return;
+        }
+        next.counts.consecutive_rejections = 0;
+        reasons.needs_new_strategy = true;
+    }
+    if next.options.milestone_every.is_some_and(|every| next.iteration.is_multiple_of(every)) {
+        next.status = Status::Paused;
+        next.pause_reason = Some(PauseReason::Milestone);
     }
 }
 
-/// All gaps in one text, each with its sensor.
-fn gaps(evidence: &Evidence) -> Option<String> {
-    let gaps: Vec<String> = evidence
-        .readings
-        .iter()
-        .filter_map(|reading| Some(format!("{} ({})", reading.sensor, reading.gap.as_ref()?)))
-        .chain(skipped(evidence))
-        .collect();
-    (!gaps.is_empty()).then(|| gaps.join("; "))
+/// The first Stop waits for the research phase, but not for ever.
+fn is_held_by_research(state: &LoopState, facts: &Facts) -> bool {
+    state.options.research
+        && state.iteration == 0
+        && state.counts.research_tries < RESEARCH_TRIES_MAX
+        && !facts.research_missing.is_empty()
 }
 
-/// The first skipped files by name, the rest as a number.
-fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
-    let named = evidence.skipped.iter().take(SKIPPED_NAMED_MAX);
-    let more = evidence.skipped.len().saturating_sub(SKIPPED_NAMED_MAX);
-    named
-        .map(|one| format!("{} ({})", one_line(&one.path, GAP_CHARS_MAX), one.reason))
-        .chain((more > 0).then(|| format!("{more} more files")))
-}
-
-fn checks_word(evidence: &Evidence) -> &'static str {
-    let checks = evidence.readings.iter().filter(|reading| reading.kind == SensorKind::Check);
-    match checks.map(Reading::verdict).reduce(Verdict::worse) {
-        None => "none",
-        Some(Verdict::Clean) => "clean",
-        Some(Verdict::Dirty) => "dirty",
-        Some(Verdict::Unmeasured(_)) => "unmeasured",
+/// Holds the turn, unless the host would end it all the same and call that a success.
+fn go_on(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    next: &mut LoopState,
+    reasons: Reasons,
+) -> Decision {
+    let is_in_row = input.is_continuation && !input.has_acted;
+    let in_row = if is_in_row { state.counts.continuations } else { 0 };
+    if input.continuations_max.is_some_and(|most| in_row >= most) {
+        next.counts.continuations = 0;
+        return Decision::Yield(reasons);
     }
+    next.counts.continuations = in_row + 1;
+    Decision::Continue(reasons)
 }
 
 #[cfg(test)]

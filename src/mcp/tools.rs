@@ -3,6 +3,7 @@
 
 mod diagnostics;
 mod lookups;
+mod loops;
 mod rename;
 mod rewrite;
 mod scan;
@@ -25,13 +26,24 @@ const TIMEOUT_SECS: u64 = 120;
 /// Longest time a call may give them.
 const TIMEOUT_SECS_MAX: u64 = 3600;
 
+/// What a tool does to the world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It changes what the engine does next, and no file.
+    Steers,
+    /// It may write files.
+    Writes,
+}
+
 /// One tool.
 pub struct Tool {
     /// Its name, as it is called and switched off.
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    is_read_only: bool,
+    effect: Effect,
     input: Value,
     output: Value,
     /// The request that a call becomes, or what is wrong with the arguments.
@@ -47,9 +59,9 @@ impl Tool {
         };
         let hints = ToolAnnotations::from_raw(
             Some(self.title.to_owned()),
-            Some(self.is_read_only),
-            Some(!self.is_read_only),
-            Some(self.is_read_only),
+            Some(self.effect == Effect::Reads),
+            Some(self.effect == Effect::Writes),
+            Some(self.effect == Effect::Reads),
             Some(false),
         );
         rmcp::model::Tool::new(self.name, self.description, schema(&self.input))
@@ -64,6 +76,7 @@ impl Tool {
 pub fn all() -> &'static [Tool] {
     static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         let [references, definition, hover] = lookups::tools();
+        let [loop_start, loop_status, loop_cancel] = loops::tools();
         vec![
             diagnostics::tool(),
             references,
@@ -73,6 +86,9 @@ pub fn all() -> &'static [Tool] {
             scan::tool(),
             search_code::tool(),
             rewrite::tool(),
+            loop_start,
+            loop_status,
+            loop_cancel,
         ]
     });
     &ALL

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::loops;
 use crate::base::evidence::{Compared, Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::text::Position;
 use crate::base::verdict::Verdict;
-use crate::looping::state::LoopState;
+use crate::looping::state::{Iteration, LoopState, PauseReason, Status};
 
 /// `moai-ralph/report@1`.
 #[must_use]
@@ -38,7 +39,8 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
     report
 }
 
-fn sensor(reading: &Reading) -> Value {
+/// One reading, as it stands in a report.
+pub(super) fn sensor(reading: &Reading) -> Value {
     let mut value = json!({
         "name": reading.sensor,
         "kind": reading.kind.as_str(),
@@ -90,20 +92,13 @@ pub(super) fn word(verdict: &Verdict) -> &'static str {
 /// `moai-ralph/loop@1`. `at` is milliseconds since the epoch as RFC 3339 text.
 #[must_use]
 pub fn looping(state: &LoopState) -> Value {
-    let history = state.history.iter().map(|one| {
-        json!({
-            "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
-            "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
-            "checkpoint": null,
-        })
-    });
+    let options = &state.options;
     let is_terminal = !state.status.is_active();
-    let is_paused = state.status == crate::looping::state::Status::Paused;
     json!({
         "schema": "moai-ralph/loop@1",
         "id": state.id,
         "session_id": state.session_id,
-        "mode": "basic",
+        "mode": state.mode.as_str(),
         "status": state.status.as_str(),
         "until": state.until.as_str(),
         "iteration": state.iteration,
@@ -111,20 +106,50 @@ pub fn looping(state: &LoopState) -> Value {
         "goal": state.goal(),
         "prompt": state.prompt,
         "completion_promise": state.promise,
-        "consecutive_rejections": 0,
+        "options": {
+            "milestone_every": options.milestone_every,
+            "hitl_threshold": options.hitl_threshold,
+            "max_minutes": options.max_minutes,
+            "max_tokens": options.max_tokens,
+            "force_max": options.force_max,
+            "research": options.research,
+            "structured_memory": options.structured_memory,
+            "base_branch": options.base_branch,
+            "workers": options.workers,
+        },
+        "tokens": state.counts.tokens,
+        "consecutive_rejections": state.counts.consecutive_rejections,
         "remaining": {
             "error": state.remaining.errors,
             "warning": state.remaining.warnings,
             "checks_failed": state.remaining.checks_failed,
         },
+        "best": state.best(),
         "forecast_iterations": state.forecast_iterations(),
-        "pause_reason": state.note.as_ref().filter(|_| is_paused),
-        "branch": null,
-        "history": history.collect::<Vec<_>>(),
+        "pause_reason": state.pause_reason.map(PauseReason::as_str),
+        "note": state.note,
+        "branch": state.branch,
+        "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
         "terminal": is_terminal.then(|| json!({
             "status": state.status.as_str(), "at": rfc3339(state.updated_ms),
-            "not_measured": state.note,
+            "not_measured": state.note.as_ref().filter(|_| is_about_gaps(state.status)),
+            "report": loops::report_json(state),
         })),
+    })
+}
+
+/// Whether the note of such an end tells what was not measured.
+fn is_about_gaps(status: Status) -> bool {
+    !matches!(status, Status::Gaming | Status::Failed)
+}
+
+/// One iteration, as it stands in a loop.
+pub(super) fn iteration(one: &Iteration) -> Value {
+    json!({
+        "n": one.number, "at": rfc3339(one.at_ms), "errors": one.errors,
+        "warnings": one.warnings, "checks": one.checks, "verdict": one.verdict,
+        "checkpoint": one.checkpoint, "weight": one.weight, "guard": one.guard_codes,
+        "tokens": one.tokens,
     })
 }
 
@@ -169,7 +194,7 @@ mod tests {
         assert_eq!(running["prompt"], prompt);
         assert_eq!(running["goal"], "fix \"it\" $(x)");
         assert_eq!(running["terminal"], Value::Null);
-        let status = crate::looping::state::Status::Completed;
+        let status = Status::Completed;
         assert_eq!(looping(&LoopState { status, ..state() })["terminal"]["status"], "completed");
     }
 

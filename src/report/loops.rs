@@ -1,18 +1,27 @@
-//! The words of a loop: its start, why it goes on, how it ended.
+//! The words of a loop for its agent: its start, why it goes on. Below: for people, how it stands
+//! and how it ended.
+
+mod ends;
+mod standing;
 
 use std::fmt::Write as _;
 
 use super::agent::bounded;
-use super::{count, counts, line, shown};
+use super::{count, counts, framework, line, shown};
 use crate::base::evidence::{Evidence, SensorKind};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
-    FEEDBACK_FINDINGS_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX, TASK_CHARS_MAX,
+    CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX, FLIPS_NAMED_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX,
+    STALL_ITERATIONS_MAX, TASK_CHARS_MAX,
 };
-use crate::looping::state::{LoopState, Status};
+use crate::base::text::one_line;
+use crate::looping::framework::{Framework, language_of};
+use crate::looping::state::{LoopState, Mode, Status};
 use crate::looping::step::Reasons;
+pub use ends::{ended, report, report_json};
+pub use standing::{history, history_json, list, list_json, status};
 
-/// The agent's instructions at the start of a loop, and again after compaction.
+/// The agent's instructions at the start of a loop.
 #[must_use]
 pub fn started(state: &LoopState) -> String {
     format!(
@@ -21,13 +30,50 @@ pub fn started(state: &LoopState) -> String {
          Work on the task. When you stop, the changed files are measured afresh (language servers, \
          structural scan, and .claude/autochecks.sh where there is one). If anything is wrong you \
          are told what, and go on. Do not weaken tests, checks or configuration to get there.\n\
-         {claim}",
+         {instructions}{claim}",
         id = state.id,
         next = state.iteration + 1,
         max = state.max_iterations,
         task = task(state),
+        instructions = instructions(state),
         claim = claim(state),
     )
+}
+
+/// The same to an agent that may have forgotten it, with how the loop stands; of a paused loop only
+/// that it is paused.
+#[must_use]
+pub fn again(state: &LoopState) -> String {
+    if state.status == Status::Paused {
+        return format!("{}. Until then your Stop is not held.", ended(state));
+    }
+    let Some(last) = state.history.last() else { return started(state) };
+    let mut text = started(state);
+    let _ = write!(
+        text,
+        "\nWhere it stands: the last Stop left {}, {}",
+        count(last.errors, "error"),
+        count(last.warnings, "warning"),
+    );
+    if !state.remaining.checks_failed.is_empty() {
+        let _ = write!(text, "; failed checks: {}", state.remaining.checks_failed.join(", "));
+    }
+    let way: Vec<String> = state.history.iter().map(|one| one.errors.to_string()).collect();
+    let _ = write!(text, ". Errors by iteration: {}.", one_line(&way.join(" "), 200));
+    text
+}
+
+/// How to work in the iteration that begins, with a line of its own before and behind. A loop that
+/// only mends what sensors report needs no such words.
+fn instructions(state: &LoopState) -> String {
+    let is_research = state.options.research && state.iteration == 0;
+    let has_memory = state.options.structured_memory;
+    let is_plain = state.mode == Mode::Basic && state.promise.is_none() && !has_memory;
+    if is_plain && !is_research {
+        return String::new();
+    }
+    let chosen = Framework::choose(&state.prompt, state.mode, is_research, has_memory);
+    format!("\n{}\n\n", framework::instructions(chosen).trim_end())
 }
 
 fn claim(state: &LoopState) -> String {
@@ -52,30 +98,68 @@ pub fn to_mend(evidence: &Evidence) -> String {
     text.trim_end().to_owned()
 }
 
+/// What the loop's notes in the tree say to the next iteration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notes<'a> {
+    /// What is left to do by the agent's own account.
+    pub remaining: &'a [String],
+    /// Lines of a `progress.txt` that is too long.
+    pub too_many_lines: Option<usize>,
+}
+
 /// Why a loop goes on: the reason of a blocked Stop.
 #[must_use]
-pub fn goes_on(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> String {
+pub fn goes_on(
+    state: &LoopState,
+    evidence: &Evidence,
+    reasons: &Reasons,
+    notes: Notes<'_>,
+) -> String {
     let mut text = format!(
         "[moai-ralph] loop {}: not done yet. Iteration {} of {} begins.\n",
         state.id,
         state.iteration + 1,
         state.max_iterations
     );
+    if reasons.is_acknowledged {
+        text = format!(
+            "[moai-ralph] loop {}: done and measured. It goes on to iteration {} of {}, as was \
+             asked for: look for what could still be better, and keep everything clean.\n",
+            state.id,
+            state.iteration + 1,
+            state.max_iterations
+        );
+    }
     push_wrong(&mut text, evidence);
     push_checks(&mut text, evidence);
     push_gaps(&mut text, evidence);
-    if reasons.lacks_promise {
-        text.push_str(if evidence.verdict().gap().is_some() {
-            "Nothing measured is wrong, but completion was not claimed.\n"
-        } else {
-            "Everything measured is clean, but completion was not claimed.\n"
-        });
-    }
-    if reasons.waits_for.as_ref().is_some_and(|gap| gap.cause.is_passing()) {
-        text.push_str("Stop again in a moment; what is loading is measured then.\n");
-    }
-    let text = bounded(&text, REASON_CHARS_MAX, "moai-ralph check shows all");
-    format!("{}\nTask:\n{}\n{}", text.trim_end(), task(state), claim(state))
+    push_reasons(&mut text, state, evidence, reasons);
+    push_signals(&mut text, state, evidence, reasons);
+    push_notes(&mut text, state, notes);
+    let rest = format!("\nTask:\n{}\n{}{}", task(state), instructions(state), claim(state));
+    // What is always said leaves less room for what is wrong; the first of that matters most.
+    let room = CONTEXT_CHARS_MAX.saturating_sub(rest.chars().count()).min(REASON_CHARS_MAX);
+    let text = bounded(&text, room, "moai-ralph check shows all");
+    format!("{}{rest}", text.trim_end())
+}
+
+/// For the user, when the host would not hold the agent once more although the loop is not done.
+#[must_use]
+pub fn yields(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> String {
+    let why = if reasons.is_dirty {
+        let wrong = evidence.findings.iter().filter(|one| one.severity >= Severity::Warning);
+        format!("still wrong: {}", counts(wrong))
+    } else {
+        "completion is not reached".to_owned()
+    };
+    format!(
+        "[moai-ralph] loop {} is not done after {} ({why}), and stays running. The host ends a \
+         turn that was held too often without a tool call; send any prompt to go on, or raise its \
+         cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=200 in the environment or in env of \
+         .claude/settings.json",
+        state.id,
+        count(state.iteration as usize, "iteration"),
+    )
 }
 
 fn task(state: &LoopState) -> String {
@@ -125,137 +209,98 @@ fn push_gaps(text: &mut String, evidence: &Evidence) {
     }
 }
 
+/// What the agent itself wrote down.
+fn push_notes(text: &mut String, state: &LoopState, notes: Notes<'_>) {
+    let language = language_of(&state.prompt);
+    text.push_str(&framework::remaining(language, notes.remaining));
+    if let Some(lines) = notes.too_many_lines {
+        let _ = writeln!(text, "{}", framework::too_long(language, lines));
+    }
+}
+
+fn push_reasons(text: &mut String, state: &LoopState, evidence: &Evidence, reasons: &Reasons) {
+    let language = language_of(&state.prompt);
+    if reasons.lacks_promise {
+        text.push_str(if evidence.verdict().gap().is_some() {
+            "Nothing measured is wrong, but completion was not claimed.\n"
+        } else {
+            "Everything measured is clean, but completion was not claimed.\n"
+        });
+    }
+    if let Some(gap) = &reasons.waits_for {
+        if !evidence.readings.iter().any(|reading| reading.gap.as_ref() == Some(gap)) {
+            let _ = writeln!(text, "Not measured: {gap}");
+        }
+        if gap.cause.is_passing() {
+            text.push_str("Stop again in a moment; what is missing is measured then.\n");
+        }
+    }
+    push_list(text, "The judge did not approve:", &reasons.rejected);
+    push_list(text, "Said, but not what was measured:", &reasons.contradictions);
+    if reasons.needs_new_strategy {
+        let rejections = state.options.hitl_threshold;
+        let _ = writeln!(text, "{}", framework::strategy_reset(language, rejections));
+    }
+    if let Some(conflict) = &reasons.conflict {
+        let _ = writeln!(text, "The work is clean but does not fit the base branch:\n{conflict}");
+    }
+    if !reasons.research_missing.is_empty() {
+        text.push_str("Before the work comes the research phase; this Stop is not counted.\n");
+        text.push_str(&framework::research_lacks(language, &reasons.research_missing));
+    }
+}
+
+fn push_list(text: &mut String, head: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{head}");
+    for one in lines {
+        let _ = writeln!(text, "  - {one}");
+    }
+}
+
+/// How this iteration compares with the ones before, as far as the agent can do something about it.
+fn push_signals(text: &mut String, state: &LoopState, evidence: &Evidence, reasons: &Reasons) {
+    let signals = &reasons.signals;
+    if let Some((like, between)) = signals.oscillates {
+        let _ = writeln!(
+            text,
+            "This is where iteration {like} was: what iteration {between} changed was undone. Both \
+             ways fail; find a third one. Going back and forth once more ends the loop."
+        );
+    } else if signals.stalled_for + 1 == STALL_ITERATIONS_MAX {
+        text.push_str(
+            "Nothing got better for two iterations. Take another approach: question what you \
+             assume about the cause. One more like this ends the loop.\n",
+        );
+    } else if signals.is_diverging {
+        text.push_str(
+            "As many errors come as go. Take smaller steps, and look at one error at a time.\n",
+        );
+    }
+    if let Some(best) = signals.worse_than {
+        let kept = state.history.iter().find(|one| one.number == best);
+        let how = match kept.and_then(|one| one.checkpoint.as_ref()) {
+            Some(_) => format!(" (moai-ralph loop restore {} --to {best} shows it)", state.id),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "This is worse than iteration {best} was{how}.");
+    }
+    if signals.is_no_op {
+        text.push_str("No file was changed for two iterations, so nothing can be different.\n");
+    }
+    let flips = evidence.findings.iter().filter(|finding| signals.flips.contains(&finding.id));
+    for finding in flips.take(FLIPS_NAMED_MAX) {
+        let _ = writeln!(text, "Comes back again and again: {}", line(finding));
+    }
+}
+
 /// What was left out of a Stop because an edit did not cause it.
 fn older(error_count: usize) -> Option<String> {
     let errors = count(error_count, "older error");
     (error_count > 0).then(|| format!("{errors} in files that were not touched"))
 }
 
-/// One message for the user when a loop has ended or paused.
-#[must_use]
-pub fn ended(state: &LoopState) -> String {
-    let after = count(state.iteration as usize, "iteration");
-    let id = &state.id;
-    let note = state.note.as_deref();
-    match state.status {
-        Status::Completed => {
-            let left = older(state.remaining.older).map(|older| format!("; {older} remain"));
-            format!(
-                "[moai-ralph] loop {id} completed after {after}: everything asked for was measured \
-                 and is clean{}",
-                left.unwrap_or_default()
-            )
-        }
-        Status::CompletedUnverified => format!(
-            "[moai-ralph] loop {id} ended after {after}; nothing wrong was found, but this was not \
-             measured: {}",
-            note.unwrap_or("unknown")
-        ),
-        Status::MaxIterations => {
-            let left = &state.remaining;
-            let mut text = format!(
-                "[moai-ralph] loop {id} ended at its limit of {after}, not completed: {}, {} left",
-                count(left.errors, "error"),
-                count(left.warnings, "warning"),
-            );
-            if !left.checks_failed.is_empty() {
-                let _ = write!(text, "; failed: {}", left.checks_failed.join(", "));
-            }
-            if let Some(note) = note {
-                let _ = write!(text, "; not measured: {note}");
-            }
-            text
-        }
-        Status::Paused => format!(
-            "[moai-ralph] loop {id} is paused after {after}: {} (moai-ralph loop cancel ends it)",
-            note.unwrap_or("no reason given")
-        ),
-        Status::Cancelled => format!("[moai-ralph] loop {id} was cancelled after {after}"),
-        Status::Running => format!("[moai-ralph] loop {id} is running"),
-    }
-}
-
-/// The status of a loop on one screen.
-#[must_use]
-pub fn status(state: &LoopState) -> String {
-    let mut text = format!(
-        "{} {}: iteration {} of {}, until {}\n  session: {}\n  task: {}\n",
-        state.id,
-        state.status.as_str(),
-        state.iteration,
-        state.max_iterations,
-        state.until.as_str(),
-        state.session_id.as_deref().unwrap_or("none yet (the next session of this root claims it)"),
-        state.goal(),
-    );
-    if let Some(last) = state.history.last() {
-        let _ = writeln!(
-            text,
-            "  last stop: {}, {}, checks {}",
-            count(last.errors, "error"),
-            count(last.warnings, "warning"),
-            last.checks
-        );
-    }
-    if let Some(forecast) = state.forecast_iterations() {
-        let _ = writeln!(text, "  forecast: {} more", count(forecast, "iteration"));
-    }
-    if let Some(note) = &state.note {
-        let _ = writeln!(text, "  note: {note}");
-    }
-    text
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::evidence::Reading;
-    use crate::base::finding::tests::finding;
-    use crate::base::verdict::{Cause, Gap};
-    use crate::looping::step::tests::state;
-
-    #[test]
-    fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
-        let gap = Gap::new(Cause::Loading, "it is still loading the project");
-        let evidence = Evidence {
-            findings: vec![finding("a.py", 2, "x")],
-            readings: vec![
-                Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 1) },
-                Reading {
-                    dirty: true,
-                    output: Some("FAIL test_a\nexpected 1\n(exit status 1)".into()),
-                    ..Reading::clean(".claude/autochecks.sh", SensorKind::Check, 0)
-                },
-            ],
-            ..Evidence::default()
-        };
-        let reasons = Reasons { is_dirty: true, ..Reasons::default() };
-        let text = goes_on(&LoopState { iteration: 1, ..state() }, &evidence, &reasons);
-        insta::assert_snapshot!(text, @r"
-        [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
-        Still wrong: 1 error
-          error a.py:3:1 pyright(x): x is wrong
-        Check failed: .claude/autochecks.sh. Its output:
-          | FAIL test_a
-          | expected 1
-          | (exit status 1)
-        Not measured: pyright (it is still loading the project)
-        Task:
-        fix it
-        Only when all of it is really done, end your last message with this line alone:
-        <promise>DONE</promise>
-        ");
-    }
-
-    #[test]
-    fn each_end_has_its_own_honest_words() {
-        let words = |status, note: Option<&str>| {
-            ended(&LoopState { status, iteration: 3, note: note.map(str::to_owned), ..state() })
-        };
-        assert!(words(Status::Completed, None).contains("completed after 3 iterations"));
-        let unverified = words(Status::CompletedUnverified, Some("pyright (not installed)"));
-        assert!(unverified.contains("not measured: pyright (not installed)"), "{unverified}");
-        assert!(!unverified.contains("completed"), "{unverified}");
-        assert!(words(Status::MaxIterations, None).contains("not completed"));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::agent::bounded;
 use super::answers::{Asked, CUT_FOR_TOOL, No, Place};
 use super::json::word;
+use super::loops;
 use super::plain;
 use super::rename::{ChangedFile, Outcome, Renamed, preview};
 use super::rewrite::Rewritten;
@@ -17,6 +18,7 @@ use crate::base::limits::{
 use crate::base::path::RelPath;
 use crate::base::text::one_line;
 use crate::base::verdict::Gap;
+use crate::looping::state::{LoopState, PauseReason};
 use crate::scan::search::Hit;
 
 /// What a check found, without hints. The worst come first; of too many the rest is counted.
@@ -98,6 +100,27 @@ pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
         Some(outcome) => answer["check"] = check(outcome),
     }
     answer
+}
+
+/// A loop, or none.
+#[must_use]
+pub fn looping(state: Option<&LoopState>) -> Value {
+    let shown = state.map(|state| {
+        json!({
+            "id": state.id,
+            "mode": state.mode.as_str(),
+            "status": state.status.as_str(),
+            "iteration": state.iteration,
+            "max_iterations": state.max_iterations,
+            "goal": one_line(state.goal(), LINE_CHARS_MAX),
+            "errors": state.remaining.errors,
+            "warnings": state.remaining.warnings,
+            "checks_failed": state.remaining.checks_failed,
+            "pause_reason": state.pause_reason.map(PauseReason::as_str),
+            "summary": loops::ended(state),
+        })
+    });
+    json!({"loop": shown})
 }
 
 /// Where code of one shape stands. The search was told how many places are wanted.

@@ -13,6 +13,7 @@ mod prefilter;
 mod suppress;
 #[cfg(test)]
 mod tests;
+pub(super) mod tree;
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -151,6 +152,24 @@ fn parse(language: Language, text: &str) -> Result<AstGrep<Document>, Gap> {
     }
     let document = Document::try_new(text, Grammar::from(language));
     document.map(AstGrep::doc).map_err(|_| unparsed(language))
+}
+
+/// Where the comments of a text are, and the words of its docstrings. `None` when there is any
+/// error in its tree: what is taken for a comment there may be code.
+pub(super) fn comments(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
+    let tree = parse(language, text).ok()?;
+    if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
+        return None;
+    }
+    let is_docstring = |node: &Node<'_, Document>| {
+        let above = node.parent().filter(|above| above.kind() == "string");
+        let statement = above.and_then(|above| above.parent());
+        node.kind() == "string_content"
+            && statement.is_some_and(|it| it.kind() == "expression_statement")
+    };
+    let is_prose =
+        |node: &Node<'_, Document>| suppress::is_comment(&node.kind()) || is_docstring(node);
+    Some(tree.root().dfs().filter(is_prose).map(|node| node.range()).collect())
 }
 
 /// Whether more brackets are open at once. Those in strings and comments count as well, which many

@@ -6,29 +6,52 @@ use crate::base::path::RelPath;
 /// A language of the scan. TypeScript and TSX are two, because their grammars differ, and so are C
 /// and C++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Language {
+pub enum Language {
+    /// Bash and other Bourne shells.
     Bash,
+    /// C.
     C,
+    /// C++.
     Cpp,
+    /// C#.
     CSharp,
+    /// CSS and SCSS.
     Css,
+    /// Dart.
     Dart,
+    /// Elixir.
     Elixir,
+    /// Go.
     Go,
+    /// HTML.
     Html,
+    /// Java.
     Java,
+    /// JavaScript, with JSX.
     JavaScript,
+    /// JSON.
     Json,
+    /// Kotlin.
     Kotlin,
+    /// PHP.
     Php,
+    /// Python.
     Python,
+    /// R.
     R,
+    /// Ruby.
     Ruby,
+    /// Rust.
     Rust,
+    /// Scala.
     Scala,
+    /// Swift.
     Swift,
+    /// TypeScript with JSX.
     Tsx,
+    /// TypeScript.
     TypeScript,
+    /// YAML.
     Yaml,
 }
 
@@ -103,7 +126,8 @@ impl Language {
     };
 
     /// The language of a file by its extension. Minified files have none: nobody edits them.
-    pub(super) fn of(path: &RelPath) -> Option<Self> {
+    #[must_use]
+    pub fn of(path: &RelPath) -> Option<Self> {
         if path.as_str().ends_with(".min.js") {
             return None;
         }
@@ -120,7 +144,8 @@ impl Language {
     }
 
     /// The word in messages.
-    pub(super) fn as_str(self) -> &'static str {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
         TABLE[self.index()].word
     }
 

@@ -9,7 +9,7 @@ use super::StoreError;
 
 /// Schema n is what the first n migrations make of an empty database; `user_version` says n. A
 /// migration that was released is never changed. An older program refuses a newer database.
-pub(super) const MIGRATIONS: [&str; 1] = [
+pub(super) const MIGRATIONS: [&str; 3] = [
     // 1: loops. `state` is JSON whose shape is versioned by the looping module; the other columns
     // repeat what is searched for. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -25,6 +25,42 @@ pub(super) const MIGRATIONS: [&str; 1] = [
         WHERE session_id IS NOT NULL AND status IN ('running', 'paused');
     CREATE UNIQUE INDEX loops_one_active_unclaimed ON loops (root)
         WHERE session_id IS NULL AND status IN ('running', 'paused');",
+    // Frozen exams. `plan` is JSON whose shape is versioned by `store::exams`; `text` is NULL where
+    // only the hash is kept, and `hash` is that of what matters of the file.
+    "CREATE TABLE exams (
+        loop_id TEXT PRIMARY KEY NOT NULL,
+        frozen_ms INTEGER NOT NULL,
+        is_cut INTEGER NOT NULL,
+        plan TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE exam_files (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        role TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        bytes INTEGER NOT NULL,
+        changed_ns INTEGER NOT NULL,
+        text BLOB,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE exam_counts (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        passed INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        skipped INTEGER NOT NULL,
+        duration_ms INTEGER,
+        PRIMARY KEY (loop_id, name)
+    ) STRICT, WITHOUT ROWID;",
+    // Judgements: `key` and `criteria` are hashes, `opinion` is JSON of the store's own.
+    "CREATE TABLE judgements (
+        key TEXT PRIMARY KEY NOT NULL,
+        root TEXT NOT NULL,
+        criteria TEXT NOT NULL,
+        opinion TEXT NOT NULL,
+        at_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX judgements_by_time ON judgements (root, criteria, at_ms);",
 ];
 
 /// Brings a database to the newest schema, all migrations or none; one that is newer is an error.

@@ -1,10 +1,14 @@
 //! The control protocol between front doors and the daemon: one JSON line each way. The handshake
 //! travels with the request, so a call costs one round trip.
 
+mod loops;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+pub use loops::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart};
 
 /// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL: u32 = 1;
@@ -51,6 +55,10 @@ pub enum Request {
     Scan(Scan),
     /// `scan test`.
     ScanTest(ScanTest),
+    /// `guard`.
+    Guard(Guard),
+    /// `guard allow`.
+    GuardAllow(GuardAllow),
     /// `references`.
     References(Lookup),
     /// `definition`.
@@ -65,12 +73,33 @@ pub enum Request {
     Search(Search),
     /// `rewrite`.
     Rewrite(Rewrite),
+    /// `judge`.
+    Judge(Judge),
     /// `loop start`.
     LoopStart(LoopStart),
     /// `loop status`.
     LoopStatus(LoopSelect),
     /// `loop cancel`.
     LoopCancel(LoopSelect),
+    /// `loop pause`.
+    LoopPause(LoopSelect),
+    /// `loop resume`.
+    LoopResume(LoopResume),
+    /// `loop history`.
+    LoopHistory(LoopHistory),
+    /// `loop report`.
+    LoopReport(LoopSelect),
+    /// `loop checks`.
+    LoopChecks {
+        /// The loop whose frozen checks are meant.
+        select: LoopSelect,
+        /// Say which there are, and run none.
+        list: bool,
+    },
+    /// `loop refreeze`.
+    LoopRefreeze(LoopSelect),
+    /// `loop restore`.
+    LoopRestore(LoopRestore),
     /// `doctor`.
     Doctor(Doctor),
     /// Which tools the project's options offer to agents.
@@ -201,6 +230,36 @@ pub struct ScanTest {
     pub verbose: bool,
 }
 
+/// Arguments of `guard`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Guard {
+    /// The commit to compare with, as git names it; `None`: HEAD.
+    pub base: Option<String>,
+    /// What the change is for, in the user's words.
+    pub goal: String,
+    /// How the report is written.
+    pub format: Format,
+    /// Colours in the text.
+    pub color: bool,
+    /// Hints in the text.
+    pub verbose: bool,
+    /// Lowest severity that fails: `error`, `warning` or `never`.
+    pub fail_on: String,
+    /// A gap does not fail.
+    pub allow_unmeasured: bool,
+}
+
+/// Arguments of `guard allow`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GuardAllow {
+    /// The finding's fingerprint.
+    pub id: String,
+    /// Why it is right.
+    pub reason: String,
+    /// The commit to compare with, as git names it; `None`: HEAD.
+    pub base: Option<String>,
+}
+
 /// A text that is no file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GivenText {
@@ -309,30 +368,15 @@ pub struct Doctor {
     pub json: bool,
 }
 
-/// Arguments of `loop start`.
+/// Arguments of `judge`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopStart {
-    /// The session that owns the loop; without one the next session of the root claims it.
-    pub session: Option<String>,
-    /// The task, byte for byte.
-    pub prompt: String,
-    /// Upper bound of iterations; `None` takes the configured one.
-    pub max_iterations: Option<u32>,
-    /// The tag text that claims completion.
-    pub completion_promise: Option<String>,
-    /// What ends the loop: `diagnostics`, `checks` or `promise`.
-    pub until: Option<String>,
-    /// JSON instead of text.
-    pub json: bool,
-}
-
-/// Which loop is meant; none given: the active or latest one of the root.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopSelect {
-    /// By id.
-    pub id: Option<String>,
-    /// By session.
-    pub session: Option<String>,
+pub struct Judge {
+    /// The rubric, as typed; `None`: that of the project.
+    pub rubric: Option<PathBuf>,
+    /// Where the change begins, as git names it; `None`: at HEAD.
+    pub base: Option<String>,
+    /// Write the files that a loop keeps of its judgements.
+    pub record: bool,
     /// JSON instead of text.
     pub json: bool,
 }

@@ -59,6 +59,9 @@ pub struct HookInput {
     /// The session's working directory at this moment.
     #[serde(deserialize_with = "lenient")]
     pub cwd: PathBuf,
+    /// The session's transcript, which the host writes later than it says.
+    #[serde(deserialize_with = "lenient")]
+    pub transcript_path: Option<PathBuf>,
     /// `startup`, `resume`, `clear`, `compact` or `fork` (session start).
     #[serde(deserialize_with = "lenient")]
     pub source: String,
@@ -83,6 +86,12 @@ pub struct HookInput {
     /// Stop: work the agent is still waiting for.
     #[serde(deserialize_with = "lenient")]
     pub background_tasks: Vec<Value>,
+    /// Stop: whether the turn goes on only because a hook held an earlier Stop.
+    #[serde(deserialize_with = "lenient")]
+    pub stop_hook_active: bool,
+    /// Stop: why the turn ends, in hosts that say so.
+    #[serde(deserialize_with = "lenient", alias = "stopReason", alias = "end_turn_reason")]
+    pub stop_reason: String,
     /// Expansion: the command as typed, with or without a plugin prefix.
     #[serde(deserialize_with = "lenient")]
     pub command_name: String,
@@ -158,6 +167,15 @@ impl HookInput {
         self.background_tasks.iter().any(|task| {
             task["status"].as_str().is_some_and(|status| matches!(status, "running" | "pending"))
         })
+    }
+
+    /// Whether the turn must end whatever a hook says: the user broke it off, the context is full,
+    /// the model cannot be asked. Held then, it would only burn turns.
+    #[must_use]
+    pub fn must_end(&self) -> bool {
+        let reason = self.stop_reason.to_lowercase();
+        let words = ["abort", "interrupt", "cancel", "context", "max_tokens", "rate_limit", "auth"];
+        words.iter().any(|word| reason.contains(word))
     }
 
     /// The command's own name: `moai-ralph:moai-loop` and `moai-loop` are the same command.
@@ -246,6 +264,17 @@ mod tests {
         assert!(with("running").is_waiting());
         assert!(!with("completed").is_waiting());
         assert!(!parse(&json!({"background_tasks": []})).is_waiting());
+    }
+
+    #[test]
+    fn a_turn_that_must_end_is_known_by_its_reason() {
+        let with = |reason: &str| parse(&json!({"stop_reason": reason})).must_end();
+        for reason in ["user_abort", "context_limit", "Interrupted", "rate_limit"] {
+            assert!(with(reason), "{reason}");
+        }
+        assert!(!with("end_turn") && !with(""));
+        assert!(parse(&json!({"stopReason": "context_window_exceeded"})).must_end());
+        assert!(!parse(&json!({"stop_hook_active": true})).must_end());
     }
 
     #[test]

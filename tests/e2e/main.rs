@@ -4,6 +4,7 @@
 mod engine;
 mod host;
 mod http;
+mod judge;
 mod model;
 mod plugin;
 #[path = "../it/support.rs"]

@@ -52,6 +52,7 @@ impl Turn {
 struct Script {
     turns: Vec<Turn>,
     requests: Vec<Value>,
+    judged: Vec<Value>,
     other: Vec<String>,
 }
 
@@ -68,7 +69,7 @@ impl Model {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
         let address = listener.local_addr().expect("a bound listener has an address");
-        let script = Script { turns, requests: Vec::new(), other: Vec::new() };
+        let script = Script { turns, requests: Vec::new(), judged: Vec::new(), other: Vec::new() };
         let model = Self { script: Arc::new(Mutex::new(script)), address };
         let accepting = model.clone();
         thread::spawn(move || {
@@ -87,6 +88,11 @@ impl Model {
     /// Main requests so far, oldest first.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.with(|script| script.requests.clone())
+    }
+
+    /// Questions that were put to it as a judge.
+    pub(crate) fn judged(&self) -> Vec<Value> {
+        self.with(|script| script.judged.clone())
     }
 
     /// Turns that nobody asked for.
@@ -137,6 +143,10 @@ impl Model {
 
     fn next_turn(&self, body: &Value) -> (Turn, usize) {
         if body["tools"].as_array().is_none_or(Vec::is_empty) {
+            if let Some(verdict) = crate::judge::verdict(body) {
+                self.with(|script| script.judged.push(body.clone()));
+                return (Turn::Text(verdict), 0);
+            }
             self.with(|script| script.other.push("side question".to_owned()));
             return (Turn::text("ok"), 0);
         }

@@ -1,11 +1,19 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
+mod branches;
+mod commands;
+mod ends;
+mod held;
+mod judged;
+mod notes;
+mod owners;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, SESSION, Sandbox};
+use crate::support::{Output, SESSION, Sandbox, finish};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
@@ -35,6 +43,21 @@ fn start(sandbox: &Sandbox, options: &[&str]) -> Output {
     sandbox.run(&[&arguments, options].concat())
 }
 
+/// The project's own checks.
+fn autochecks(sandbox: &Sandbox, body: &str) {
+    sandbox.write(".claude/autochecks.sh", &format!("#!/bin/sh\n{body}\n"));
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
+}
+
+fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    sandbox.prepare(&mut command);
+    let output = finish(command.args(arguments), "");
+    assert_eq!(output.code, 0, "{arguments:?}: {output:#?}");
+    output.stdout.trim().to_owned()
+}
+
 /// One Stop of this session; the reason when it is blocked.
 fn stop(sandbox: &Sandbox, last_words: &str) -> Option<String> {
     let mut input = sandbox.payload("Stop");
@@ -55,6 +78,19 @@ fn status(sandbox: &Sandbox) -> Value {
     let output = sandbox.run(&["loop", "status", "--json"]);
     assert_eq!(output.code, 0, "{output:#?}");
     output.json()
+}
+
+/// The same in the middle of a turn that goes on.
+fn stop_again(sandbox: &Sandbox, last_words: &str) -> Output {
+    let mut input = sandbox.payload("Stop-active");
+    input["last_assistant_message"] = last_words.into();
+    sandbox.hook("stop", &input)
+}
+
+/// What the user reads when a turn is let go.
+fn notice(output: &Output) -> String {
+    assert_eq!(output.code, 0, "{output:#?}");
+    output.json()["systemMessage"].as_str().unwrap_or_default().to_owned()
 }
 
 fn iteration(status: &Value) -> u64 {
@@ -131,18 +167,13 @@ fn other_sessions_and_waiting_turns_are_left_alone() {
 #[test]
 fn failing_checks_of_the_project_are_fed_back() {
     let sandbox = project();
-    let checks = |text: &str| {
-        sandbox.write(".claude/autochecks.sh", text);
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("the file is ours");
-    };
-    checks("#!/bin/sh\necho 'test_total: expected 3, got 4'\nexit 1\n");
+    autochecks(&sandbox, "test -f total || { echo 'test_total: expected 3, got 4'; exit 1; }");
     sandbox.write("app.py", FIXED);
     let output = start(&sandbox, &["--until", "checks", "--max-iterations", "5"]);
     assert_eq!(output.code, 0, "{output:#?}");
     let reason = stop(&sandbox, "finished").expect("a failing check blocks");
     assert!(reason.contains("expected 3, got 4"), "{reason}");
-    checks("#!/bin/sh\nexit 0\n");
+    sandbox.write("total", "");
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }

@@ -1,15 +1,19 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
+mod align;
 mod catalogue;
 mod changes;
 mod check;
+mod criteria;
 mod daemon;
 mod deltas;
 mod docs;
 mod doctor;
 mod fake_server;
 mod faults;
+mod guard;
 mod hooks;
+mod judge;
 mod loops;
 mod mcp;
 mod mcp_client;

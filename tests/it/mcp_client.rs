@@ -145,9 +145,10 @@ fn assert_fits(schema: &Value, value: &Value, at: &str) {
             },
             "enum" => wanted.as_array().expect("a list").contains(value),
             "minimum" => value.as_i64() >= wanted.as_i64(),
+            // Of what may also be null, only an object must have parts.
             "required" => wanted.as_array().expect("a list").iter().all(|name| {
                 let name = name.as_str().expect("a name");
-                value.get(name).is_some()
+                value.is_null() || value.get(name).is_some()
             }),
             "additionalProperties" => {
                 let known = schema["properties"].as_object().expect("properties");

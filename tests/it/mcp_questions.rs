@@ -200,10 +200,12 @@ fn only_rename_and_rewrite_write_and_say_so() {
     let list = client.call("tools/list", &json!({}));
     for tool in list["result"]["tools"].as_array().expect("a list of tools") {
         let hints = &tool["annotations"];
-        let writes = tool["name"] == "rename" || tool["name"] == "rewrite";
+        let name = tool["name"].as_str().unwrap_or_default();
+        let writes = name == "rename" || name == "rewrite";
+        let steers = name == "loop_start" || name == "loop_cancel";
         assert_eq!(
             (&hints["readOnlyHint"], &hints["destructiveHint"]),
-            (&json!(!writes), &json!(writes))
+            (&json!(!writes && !steers), &json!(writes))
         );
         assert_eq!(tool["inputSchema"]["type"], "object");
     }

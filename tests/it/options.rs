@@ -82,7 +82,8 @@ fn a_required_server_that_is_missing_pauses_the_loop() {
     start(&sandbox);
     let status = stop(&sandbox);
     assert_eq!(status["status"], "paused", "{status:#}");
-    assert!(status["pause_reason"].as_str().is_some_and(|reason| reason.contains("pyright")));
+    assert_eq!(status["pause_reason"], "lsp_required");
+    assert!(status["note"].as_str().is_some_and(|note| note.contains("pyright")), "{status:#}");
     assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
     set(&sandbox, "{lsp: {required: false}}");
     start(&sandbox);

@@ -58,6 +58,11 @@ pub(super) async fn handle(
         return Outcome::default();
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
+    // Tools of subagents do not count: it is the main agent that a Stop holds.
+    let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
+    if matches!(event, Event::PostToolUse | Event::PostToolBatch) && is_main_agent {
+        engine.ledger().acts(&input.session_id);
+    }
     let call = HookCall { engine, caller, project, input };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),

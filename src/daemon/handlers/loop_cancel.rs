@@ -1,13 +1,16 @@
 //! `loop cancel`: idempotent, takes effect at once, touches no file of the user.
 
-use super::{REFUSED, load, which};
+use std::convert::Infallible;
+
+use super::load;
+use super::loop_replies::{NotChanged, change, failed, no_such_loop, none, shown, which};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
+use crate::looping::control;
 use crate::looping::state::LoopState;
-use crate::looping::step;
-use crate::report::{json, loops};
+use crate::report::loops;
 use crate::store::StoreError;
-use crate::store::loops::{Saved, Which};
+use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
@@ -15,16 +18,31 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    match cancel(engine, &project, which(&select)).await {
-        Ok(Some(state)) if select.json => Reply::done(format!("{:#}\n", json::looping(&state))),
-        Ok(Some(state)) => Reply::done(format!("{}\n", loops::ended(&state))),
-        Ok(None) if select.id.is_some() => {
-            Reply::failed(REFUSED, "moai-ralph: there is no such loop")
+    match cancel(engine, &project, which(&select, caller)).await {
+        Ok(Some(state)) => {
+            shown(&state, caller, select.json, format!("{}\n", loops::ended(&state)))
         }
-        Ok(None) => {
-            Reply::done(if select.json { "null\n" } else { "no loop is active\n" }.to_owned())
+        Ok(None) if select.id.is_some() => no_such_loop(),
+        Ok(None) => none(caller, select.json, "no loop is active"),
+        Err(NotChanged::Store(StoreError::Unreadable { id, .. })) => {
+            set_aside(engine, caller, &project, &select, id).await
         }
-        Err(error) => Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Cancelling must work in every state, also in one that nobody can read.
+async fn set_aside(
+    engine: &Engine,
+    caller: &Caller,
+    project: &Project,
+    select: &LoopSelect,
+    id: String,
+) -> Reply {
+    let text = format!("loop {id} could not be read and is set aside");
+    match engine.store.set_loop_aside(&project.key, id).await {
+        Ok(()) => none(caller, select.json, &text),
+        Err(error) => failed(&error),
     }
 }
 
@@ -33,18 +51,7 @@ pub(super) async fn cancel(
     engine: &Engine,
     project: &Project,
     which: Which,
-) -> Result<Option<LoopState>, StoreError> {
-    loop {
-        let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
-        let Some(state) = found else { return Ok(None) };
-        if !state.status.is_active() {
-            return Ok(Some(state));
-        }
-        let cancelled = step::cancel(&state, now_ms());
-        match engine.store.advance_loop(&project.key, &state, cancelled.clone()).await? {
-            Saved::Yes => return Ok(Some(cancelled)),
-            // A Stop was decided at the same moment: cancel what it made of the loop.
-            Saved::Overtaken => {}
-        }
-    }
+) -> Result<Option<LoopState>, NotChanged> {
+    let act = |state: &LoopState| Ok::<_, Infallible>(control::cancel(state, now_ms()));
+    change(engine, project, which, act).await
 }

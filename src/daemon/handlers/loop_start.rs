@@ -1,77 +1,236 @@
 //! `loop start`: one active loop per session, refused with its id.
 
-use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::{INVALID, REFUSED, load, loop_id};
+use super::loop_replies::{own_session, shown, unknown_word};
+use super::{REFUSED, load, loop_id};
+use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::engine::{Engine, blocking, now_ms};
+use crate::daemon::loop_branch::{Branch, begin_branch, branch_name, read, start_of, take_back};
 use crate::daemon::project::Project;
-use crate::git;
+use crate::daemon::workers::start_workers;
+use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
+use crate::git::{self, branches};
+use crate::judge::rubric::Rubric;
+use crate::looping::criteria::{AUTOCHECKS, Criterion};
+use crate::looping::options::Options;
 use crate::looping::start::{Setting, Wish, start};
-use crate::looping::state::{LoopState, Until};
-use crate::report::{json, loops};
+use crate::looping::state::{LoopState, Mode, Until};
+use crate::report::loops;
+use crate::report::workers::{self, Worker};
 use crate::store::StoreError;
 use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopStart, Reply};
 
-/// The project's own checks, as in the gulf-loop format.
-pub(super) const AUTOCHECKS: &str = ".claude/autochecks.sh";
-
-pub(super) async fn handle(engine: &Engine, caller: &Caller, request: LoopStart) -> Reply {
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, request: LoopStart) -> Reply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let until = match request.until.as_deref().map(|word| (word, Until::from_word(word))) {
-        None => None,
-        Some((_, Some(until))) => Some(until),
-        Some((word, None)) => {
-            let text = format!("moai-ralph: --until {word}: diagnostics, checks or promise");
-            return Reply::failed(INVALID, &text);
+    let json = request.json;
+    let session = request.session.clone().or_else(|| own_session(caller));
+    let wish = match wish(request) {
+        Ok(wish) => wish,
+        Err(reply) => return reply,
+    };
+    match begin(engine, &project, wish, session.as_deref()).await {
+        Ok(Begun::Loop(state)) => shown(&state, caller, json, loops::status(&state)),
+        Ok(Begun::Workers(begun)) if json => {
+            Reply::done(format!("{:#}\n", workers::document(&begun)))
         }
-    };
-    let wish = Wish {
-        prompt: request.prompt,
-        max_iterations: request.max_iterations,
-        promise: request.completion_promise,
-        until,
-    };
-    match begin(engine, &project, wish, request.session.as_deref()).await {
-        Ok(state) if request.json => Reply::done(format!("{:#}\n", json::looping(&state))),
-        Ok(state) => Reply::done(loops::status(&state)),
+        Ok(Begun::Workers(begun)) => Reply::done(workers::started(&begun)),
         Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
     }
 }
 
-/// Starts and stores a loop; the error is the reason for the user.
+/// The request with its words understood.
+fn wish(request: LoopStart) -> Result<Wish, Reply> {
+    let until = match request.until.as_deref() {
+        None => None,
+        Some(word) => Some(
+            Until::from_word(word)
+                .ok_or_else(|| unknown_word("--until", word, "diagnostics, checks or promise"))?,
+        ),
+    };
+    let mode = match request.mode.as_deref() {
+        None => None,
+        Some(word) => Some(
+            Mode::from_word(word)
+                .ok_or_else(|| unknown_word("--mode", word, "basic, judge or autonomous"))?,
+        ),
+    };
+    Ok(Wish {
+        prompt: request.prompt,
+        max_iterations: request.max_iterations,
+        promise: request.completion_promise,
+        until,
+        mode,
+        milestone_every: request.milestone_every,
+        hitl_threshold: request.hitl_threshold,
+        max_minutes: request.max_minutes,
+        max_tokens: request.max_tokens,
+        force_max: request.force_max,
+        research: request.research,
+        structured_memory: request.structured_memory,
+        base_branch: request.base_branch,
+        workers: request.workers,
+    })
+}
+
+/// What a start made.
+pub(super) enum Begun {
+    /// A loop of the session, or one to be claimed.
+    Loop(Box<LoopState>),
+    /// Work trees with a loop each.
+    Workers(Vec<Worker>),
+}
+
+/// Starts and stores a loop, or one for each worker; the error is the reason for the user.
 pub(super) async fn begin(
-    engine: &Engine,
+    engine: &Arc<Engine>,
     project: &Project,
     wish: Wish,
     session: Option<&str>,
-) -> Result<LoopState, String> {
+) -> Result<Begun, String> {
     let session = session.filter(|id| !id.is_empty());
     let which = session.map_or(Which::ActiveUnclaimed, |id| Which::ActiveOf(id.to_owned()));
     let text = |error: StoreError| error.to_string();
     let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
+    let (has_checks, rubric) = standards(project).await;
     let setting = Setting {
         id: &loop_id(),
         session_id: session,
         max_iterations_default: project.config.max_iterations,
-        has_checks: has_checks(&project.root),
+        has_checks,
         active: active.as_ref(),
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
-    engine.store.insert_loop(&project.key, &project.root, state.clone()).await.map_err(text)?;
-    Ok(state)
+    let wish = held_to(wish, project, &rubric);
+    let mut state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
+    if let Some(refusal) = loop_files::open_questions(project).await {
+        return Err(refusal);
+    }
+    if state.options.workers > 0 {
+        return with_workers(engine, project, state).await.map(Begun::Workers);
+    }
+    let branch = own_branch(project, &mut state).await?;
+    let stored = engine.store.insert_loop(&project.key, &project.root, state.clone()).await;
+    if let Err(error) = stored {
+        if let Some(branch) = branch {
+            take_back(project, &branch).await;
+        }
+        return Err(text(error));
+    }
+    remember(engine, project, &state).await;
+    Ok(Begun::Loop(Box::new(state)))
+}
+
+/// Whether the project has checks, and its rubric.
+async fn standards(project: &Project) -> (bool, Rubric) {
+    let project = project.clone();
+    let found = blocking(move || {
+        let has_own = project.root.join(AUTOCHECKS).is_file();
+        let has_checks = has_own || !criteria::plan(&project).commands.is_empty();
+        (has_checks, rubrics::on_disk(&project.root))
+    });
+    found.await.unwrap_or_default()
+}
+
+/// The wish with what options and rubric add to it.
+fn held_to(mut wish: Wish, project: &Project, rubric: &Rubric) -> Wish {
+    wish.hitl_threshold = wish.hitl_threshold.or(rubric.hitl_threshold);
+    if project.config.success_criteria.contains(&Criterion::Marker) {
+        wish.until.get_or_insert(Until::Promise);
+    }
+    wish
+}
+
+/// Makes the branch of an autonomous loop; others have none.
+async fn own_branch(project: &Project, state: &mut LoopState) -> Result<Option<Branch>, String> {
+    if state.mode != Mode::Autonomous {
+        return Ok(None);
+    }
+    let name = branch_name(&state.id, state.created_ms);
+    let base = state.options.base_branch.as_deref();
+    let branch = begin_branch(project, (&name, base), state.created_ms).await?;
+    state.branch = Some(branch.name.clone());
+    state.options.base_branch = Some(branch.base.clone());
+    state.base = head(project).await;
+    Ok(Some(branch))
+}
+
+/// A loop like this one for each worker.
+async fn with_workers(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: LoopState,
+) -> Result<Vec<Worker>, String> {
+    let (_, base) = start_of(project, state.options.base_branch.as_deref()).await?;
+    let (root, reference) = (project.root.clone(), branches::full(&base));
+    let commit = read(move || branches::commit_of(&root, &reference)).await;
+    let commit = commit.map_err(|error| error.to_string())?;
+    let now_ms = state.created_ms;
+    let named = |_| {
+        let id = loop_id();
+        let branch = branch_name(&id, now_ms);
+        (id, branch)
+    };
+    let names: Vec<(String, String)> = (0..state.options.workers).map(named).collect();
+    let make = |id: &str, branch: &Branch| {
+        let base_branch = Some(branch.base.clone());
+        let options = Options { base_branch, workers: 0, ..state.options.clone() };
+        let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
+        LoopState { id, session_id: None, branch, base, options, ..state.clone() }
+    };
+    let workers = start_workers(engine, project, &names, Some(&base), (now_ms, make)).await?;
+    for worker in &workers {
+        let there = Project { root: worker.root.clone(), ..project.clone() };
+        if let Some(state) = &worker.state {
+            remember(engine, &there, state).await;
+        }
+    }
+    Ok(workers)
+}
+
+/// What a loop is held to later, as it is now: its exam, its first checkpoint, its notes. What
+/// cannot be kept is told where it is missed.
+async fn remember(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+    let (frozen, ()) = tokio::join!(
+        exam::freeze(engine, project, &state.id),
+        keep_start(engine, project, state.id.clone()),
+    );
+    if let Err(error) = frozen {
+        tracing::warn!(%error, id = state.id, "the exam of a loop was not frozen");
+    }
+    if state.options.structured_memory {
+        for notice in loop_files::at_start(engine, project).await {
+            tracing::warn!(notice, id = state.id, "the notes of a loop were not made");
+        }
+    }
+}
+
+/// Keeps the first checkpoint; in a large project it is finished while the agent begins.
+async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    let kept = tokio::spawn(async move {
+        let name = (id, checkpoints::START.to_owned());
+        let kept = match checkpoints::look(&engine, &project).await {
+            Ok(look) => checkpoints::keep(&engine, &project, look, name, None).await,
+            Err(gap) => Err(gap),
+        };
+        if let Err(gap) = kept {
+            tracing::warn!(%gap, "the first checkpoint of a loop was not kept");
+        }
+    });
+    let most = Duration::from_millis(START_CHECKPOINT_MS_MAX);
+    if tokio::time::timeout(most, kept).await.is_err() {
+        tracing::info!("the first checkpoint of a loop takes longer");
+    }
 }
 
 async fn head(project: &Project) -> Option<String> {
     let root = project.root.clone();
     blocking(move || git::base(&root)).await.flatten()
-}
-
-fn has_checks(root: &Path) -> bool {
-    root.join(AUTOCHECKS).is_file()
 }

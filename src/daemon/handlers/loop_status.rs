@@ -1,8 +1,10 @@
-//! `loop status`: the loop meant, active or the last one.
+//! `loop status`: the loop meant, active or the last one, and the workers of the project.
 
-use super::{REFUSED, load, which};
+use super::load;
+use super::loop_replies::{failed, no_such_loop, none, shown, which};
 use crate::daemon::engine::Engine;
-use crate::report::{json, loops};
+use crate::daemon::workers::workers;
+use crate::report::{json, loops, workers as words};
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
@@ -10,14 +12,25 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    match engine.store.find_loop(&project.key, &project.root, which(&select)).await {
-        Ok(Some(state)) if select.json => Reply::done(format!("{:#}\n", json::looping(&state))),
-        Ok(Some(state)) => Reply::done(loops::status(&state)),
-        Ok(None) if select.id.is_none() && select.session.is_none() => {
-            let none = if select.json { "null\n" } else { "no loop was ever started here\n" };
-            Reply::done(none.to_owned())
+    let is_named = select.id.is_some() || select.session.is_some();
+    let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
+    let workers = if is_named { Vec::new() } else { workers(engine, &project).await };
+    match found {
+        Ok(Some(state)) if !workers.is_empty() && select.json => {
+            let mut document = json::looping(&state);
+            document["workers"] = words::json(&workers);
+            Reply::done(format!("{document:#}\n"))
         }
-        Ok(None) => Reply::failed(REFUSED, "moai-ralph: there is no such loop"),
-        Err(error) => Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
+        Ok(Some(state)) => {
+            let text = format!("{}{}", loops::status(&state), words::status(&workers));
+            shown(&state, caller, select.json, text)
+        }
+        Ok(None) if is_named => no_such_loop(),
+        Ok(None) if workers.is_empty() => {
+            none(caller, select.json, "no loop was ever started here")
+        }
+        Ok(None) if select.json => Reply::done(format!("{:#}\n", words::document(&workers))),
+        Ok(None) => none(caller, false, words::status(&workers).trim_end()),
+        Err(error) => failed(&error),
     }
 }

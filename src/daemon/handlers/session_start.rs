@@ -13,7 +13,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     }
     let which = Which::ActiveOf(session.clone());
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
-        Ok(Some(state)) => HookOutput::Context(loops::started(&state)),
+        Ok(Some(state)) => HookOutput::Context(loops::again(&state)),
         Ok(None) => HookOutput::Silent,
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");

@@ -1,26 +1,33 @@
-//! The agent wants to stop. Whose loop is it, fresh evidence, one pure step, saved before the
-//! reply. Any failure lets the turn end: nobody is trapped by a broken engine.
+//! The agent wants to stop. Whose loop is it, fresh evidence, what others say to it, one pure step,
+//! saved before the reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
-use std::collections::BTreeSet;
+mod asking;
+mod scope;
+mod sensing;
+
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
 use super::loop_of_session;
-use super::loop_start::AUTOCHECKS;
-use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
-use crate::base::finding::Severity;
-use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX, STOP_TRIES_MAX};
-use crate::base::path::RelPath;
-use crate::checks::{self, End};
-use crate::daemon::engine::{blocking, now_ms};
-use crate::daemon::gather::{Asked, Merely, gather};
-use crate::daemon::project::Project;
-use crate::looping::state::{LoopState, Until};
+use crate::base::limits::{
+    HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_TRIES_MAX,
+};
+use crate::daemon::loop_files::{self, Decided};
+use crate::daemon::{judging, spending};
+use crate::looping::facts::JudgeOutcome;
+use crate::looping::state::{LoopState, Status};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
+use crate::report::judging::Moment;
 use crate::report::{loops, notice};
 use crate::store::loops::{Saved, Which};
 use crate::wire::hook::HookOutput;
-use crate::{files, git};
+use asking::Found;
+use sensing::Seen;
+pub(super) use sensing::measured;
+
+/// The host's variable for its cap of continuations.
+const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     let (engine, project, input) = (call.engine, &call.project, &call.input);
@@ -36,11 +43,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
-    let stop = StopInput {
-        session_id: &input.session_id,
-        last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
-        is_waiting: input.is_waiting(),
-    };
+    let stop = stop_input(&call);
     let state = match (admit(state.as_ref(), &stop), state) {
         (Admission::Measure, Some(state)) => state,
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
@@ -49,11 +52,32 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     decide(&call, &stop, state).await
 }
 
+/// Asked first, because looking takes the note that the agent acted.
+fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
+    let input = &call.input;
+    StopInput {
+        session_id: &input.session_id,
+        last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
+        // A subagent that stops does not end the turn.
+        is_let_go: input.is_waiting() || input.must_end() || input.agent_id.is_some(),
+        is_continuation: input.stop_hook_active,
+        has_acted: call.engine.ledger().take_acted(&input.session_id),
+        continuations_max: continuations_max(&call.caller.env),
+    }
+}
+
+/// The host's cap of continuations without a tool call; it hands its environment to its hooks.
+fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
+    let set = env.get(BLOCK_CAP).and_then(|text| text.trim().parse().ok());
+    Some(set.unwrap_or(HOST_CONTINUATIONS_MAX)).filter(|most| *most > 0)
+}
+
 /// Measures, steps and saves. When somebody else changed the loop meanwhile, it is looked at again:
 /// another Stop of this session leaves it running, and then this one must be decided as well.
 async fn decide(call: &HookCall<'_>, stop: &StopInput<'_>, mut state: LoopState) -> HookOutput {
+    let deadline = Instant::now() + Duration::from_millis(HOOK_STOP_MS_MAX - STOP_REPLY_MS);
     for _ in 0..STOP_TRIES_MAX {
-        if let Some(output) = decide_once(call, stop, &state).await {
+        if let Some(output) = decide_once(call, stop, &state, deadline).await {
             return output;
         }
         let which = Which::Id(state.id.clone());
@@ -72,27 +96,16 @@ async fn decide_once(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: &LoopState,
+    deadline: Instant,
 ) -> Option<HookOutput> {
-    let evidence = evidence(call, state).await;
-    let required = call.project.config.lsp_required;
-    let (next, decision) = step(state, stop, &evidence, required, now_ms());
+    let seen = sensing::look(call, state).await;
+    let found = asking::ask(call, stop, state, &seen, deadline).await;
+    let (next, decision) = step(state, stop, &seen.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
-    save(call, state, next, decision, &evidence).await
-}
-
-/// Saves the step, then words it. A step that could not be saved decides nothing.
-async fn save(
-    call: &HookCall<'_>,
-    before: &LoopState,
-    next: LoopState,
-    decision: Decision,
-    evidence: &Evidence,
-) -> Option<HookOutput> {
-    let key = &call.project.key;
-    match call.engine.store.advance_loop(key, before, next.clone()).await {
+    match call.engine.store.advance_loop(&call.project.key, state, next.clone()).await {
         Ok(Saved::Yes) => {}
         Ok(Saved::Overtaken) => return None,
         Err(error) => {
@@ -102,163 +115,58 @@ async fn save(
     }
     // The evidence is newer than anything still waiting to be told.
     call.engine.ledger().drop_late(&call.input.session_id);
-    Some(match decision {
-        Decision::Continue(reasons) => HookOutput::Block(loops::goes_on(&next, evidence, &reasons)),
-        Decision::End => HookOutput::Notice(loops::ended(&next)),
-    })
+    let notices = keep_notes(call, state, &next, &found).await;
+    Some(reply(call, &next, &decision, (&seen, &found), notices))
 }
 
-/// The project's own checks first, because they may write files; then what was changed, measured
-/// afresh.
-async fn evidence(call: &HookCall<'_>, state: &LoopState) -> Evidence {
-    let check = match autochecks(call).await {
-        None if state.until == Until::Checks => Some(missing_checks()),
-        check => check,
-    };
-    let base = state.base.as_deref();
-    let mut evidence = measured(call, base, call.project.config.stop_budget).await;
-    evidence.readings.extend(check);
-    evidence
-}
-
-/// What language servers and scan say about the files of a Stop; `base` is the commit its loop
-/// started from.
-pub(super) async fn measured(
+/// What a decided Stop leaves in the tree, once nobody can overtake it any more. Returns what the
+/// user must know about it.
+async fn keep_notes(
     call: &HookCall<'_>,
-    base: Option<&str>,
-    budget: Duration,
-) -> Evidence {
-    let project = &call.project;
-    let Scope { files, skipped, merely } = files_of_stop(call, base).await;
-    let asked = Asked {
-        files,
-        skipped,
-        merely,
-        lsp: project.config.lsp_enabled,
-        scan: project.config.scan_enabled,
-        threshold: Severity::Error,
-        deadline: Instant::now() + budget,
+    before: &LoopState,
+    next: &LoopState,
+    found: &Found,
+) -> Vec<String> {
+    let (engine, project) = (call.engine, &call.project);
+    if let Some(judged) = &found.judged {
+        let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
+        let rejections = before.counts.consecutive_rejections + u32::from(is_rejected);
+        let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
+        judging::record(project, judged, Moment { iteration, rejections, at_ms }).await;
+    }
+    let decided = Decided {
+        id: next.id.clone(),
+        iteration: next.iteration,
+        is_completed: next.status == Status::Completed,
+        has_memory: next.options.structured_memory,
+        at_ms: next.updated_ms,
     };
-    gather(call.engine, project, asked).await
+    loop_files::after_step(engine, project, &decided).await
 }
 
-/// The checks were there when the loop started; without them it cannot end well.
-fn missing_checks() -> Reading {
-    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
-    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
-    Reading { dirty: true, output: Some(output), ..clean }
-}
-
-/// What a Stop is about.
-#[derive(Default)]
-struct Scope {
-    files: Vec<RelPath>,
-    skipped: Vec<Skipped>,
-    /// Those that are measured only because an edit concerns them.
-    merely: Merely,
-}
-
-/// What differs from HEAD, what was committed since the loop started, what the session wrote and
-/// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
-/// may have been started to mend what is there.
-async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {
-    let project = call.project.clone();
-    let base = base.map(str::to_owned);
-    let session = &call.input.session_id;
-    let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
-    let affected = call.engine.ledger().affected(session, &project.root);
-    let found = blocking(move || {
-        let mut found = changed_files(&project, base.as_deref());
-        let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
-        found.files.extend(written.into_iter().filter(is_there));
-        if found.files.is_empty() && found.skipped.is_empty() {
-            found = all_files(&project);
+fn reply(
+    call: &HookCall<'_>,
+    next: &LoopState,
+    decision: &Decision,
+    (seen, found): (&Seen, &Found),
+    more: Vec<String>,
+) -> HookOutput {
+    let evidence = &seen.evidence;
+    let notes = loops::Notes {
+        remaining: &seen.notes.remaining,
+        too_many_lines: seen.notes.too_many_lines,
+    };
+    let mut texts = match decision {
+        Decision::Continue(reasons) => {
+            return HookOutput::Block(loops::goes_on(next, evidence, reasons, notes));
         }
-        found.files.sort();
-        found.files.dedup();
-        let own: BTreeSet<&RelPath> = found.files.iter().collect();
-        let merely = affected.files.keys().filter(|path| !own.contains(path) && is_there(path));
-        let merely: BTreeSet<RelPath> = merely.cloned().collect();
-        found.files.extend(merely.iter().cloned());
-        let (is_cut, files) = (affected.is_cut, merely);
-        found.merely = Merely { files, affected };
-        found.bound();
-        if is_written_cut {
-            found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
-        }
-        if is_cut {
-            found.skip("more files mention what was changed than are looked at".to_owned());
-        }
-        found
-    });
-    found.await.unwrap_or_else(|| {
-        let mut lost = Scope::default();
-        lost.skip("internal error; the daemon's log says more".to_owned());
-        lost
-    })
-}
-
-fn changed_files(project: &Project, base: Option<&str>) -> Scope {
-    match git::changed_since(&project.root, base) {
-        Ok(Some(changed)) => {
-            let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Scope { files, skipped: changed.skipped, ..Scope::default() }
-        }
-        // Without git nobody knows what changed.
-        Ok(None) => all_files(project),
-        Err(error) => {
-            let reason = format!("changed files cannot be listed: {error}");
-            let skipped = vec![Skipped { path: ".git".to_owned(), reason }];
-            Scope { skipped, ..Scope::default() }
-        }
-    }
-}
-
-fn all_files(project: &Project) -> Scope {
-    let is_wanted = |path: &RelPath| project.is_wanted(path);
-    let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-    Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() }
-}
-
-impl Scope {
-    /// Changed files first: what is beyond the bound is skipped.
-    fn bound(&mut self) {
-        let reason = format!("more than {STOP_FILES_MAX} files");
-        let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));
-        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
-        self.skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
-    }
-
-    fn skip(&mut self, reason: String) {
-        self.skipped.push(Skipped { path: ".".to_owned(), reason });
-    }
-}
-
-/// Runs `.claude/autochecks.sh`, if the project has it.
-async fn autochecks(call: &HookCall<'_>) -> Option<Reading> {
-    let project = &call.project;
-    let program = project.root.join(AUTOCHECKS);
-    if program.symlink_metadata().is_err() {
-        return None;
-    }
-    let run = checks::run(checks::Command {
-        name: AUTOCHECKS.to_owned(),
-        program,
-        args: Vec::new(),
-        cwd: project.root.clone(),
-        env: call.caller.env.clone().into_iter().collect(),
-        timeout: project.config.check_timeout,
-    })
-    .await;
-    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
-    let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
-    let reading = Reading { elapsed_ms, ..clean };
-    Some(match run.end {
-        End::Passed => reading,
-        End::Failed(how) => {
-            let output = format!("{}\n({how})", run.output.trim_end());
-            Reading { dirty: true, output: Some(output), ..reading }
-        }
-        End::Unmeasured(gap) => Reading { gap: Some(gap), ..reading },
-    })
+        Decision::Yield(reasons) => vec![loops::yields(next, evidence, reasons)],
+        Decision::End => vec![loops::ended(next)],
+    };
+    let is_over = !next.status.is_active();
+    texts.extend(found.spent.as_ref().filter(|_| is_over).map(spending::words));
+    let news = seen.notes.notices.iter().chain(&found.notices).chain(&more);
+    let mut ledger = call.engine.ledger();
+    texts.extend(news.filter(|text| ledger.is_news(&call.input.session_id, text)).cloned());
+    HookOutput::Notice(texts.join("\n"))
 }

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use super::hook::HookCall;
-use super::{loop_cancel, loop_start, stop};
+use super::loop_start::Begun;
+use super::{loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
+use crate::daemon::loop_files;
 use crate::looping::arguments;
 use crate::looping::start::Wish;
 use crate::looping::state::Until;
-use crate::report::{agent, loops};
+use crate::report::{agent, loops, workers};
 use crate::store::loops::Which;
 use crate::wire::hook::HookOutput;
 
@@ -21,7 +23,12 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
         Some("moai-loop") => begin(&call, Kind::Loop).await,
         Some("moai-fix") => begin(&call, Kind::Fix).await,
+        Some("moai-status") => status(&call).await,
+        Some("moai-resume") => resume(&call).await,
         Some("cancel-loop") => cancel(&call).await,
+        Some("moai-align") => {
+            HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
+        }
         _ => HookOutput::Silent,
     }
 }
@@ -56,7 +63,11 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
     match loop_start::begin(call.engine, &call.project, wish, Some(session)).await {
-        Ok(state) => {
+        Ok(Begun::Workers(begun)) => HookOutput::Context(format!(
+            "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
+            workers::started(&begun)
+        )),
+        Ok(Begun::Loop(state)) => {
             let mut texts = vec![loops::started(&state)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
@@ -65,6 +76,33 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             HookOutput::Context(agent::join(&texts))
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+    }
+}
+
+async fn status(call: &HookCall<'_>) -> HookOutput {
+    let (project, session) = (&call.project, call.input.session_id.clone());
+    let which = Which::LatestOf(session);
+    let text = match call.engine.store.find_loop(&project.key, &project.root, which).await {
+        Ok(Some(state)) if state.status.is_active() => loops::status(&state),
+        Ok(Some(state)) => loops::report(&state),
+        Ok(None) => "this session had no loop".to_owned(),
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let head = if text.starts_with('[') { "" } else { "[moai-ralph] " };
+    HookOutput::Context(agent::join(&[format!("{head}{text}")]))
+}
+
+/// The options are those of `loop resume`; anything else is a mistake worth telling.
+async fn resume(call: &HookCall<'_>) -> HookOutput {
+    let raise = match arguments::parse_raise(&call.input.command_args) {
+        Ok(raise) => raise,
+        Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
+    };
+    let which = Which::LatestOf(call.input.session_id.clone());
+    match loop_resume::resume(call.engine, &call.project, which, raise).await {
+        Ok(Some(state)) => HookOutput::Context(loops::again(&state)),
+        Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
+        Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
     }
 }
 

@@ -8,6 +8,7 @@ use super::Late;
 use crate::base::finding::Finding;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use crate::base::path::RelPath;
+use crate::daemon::spending::Spending;
 use crate::daemon::untold::Untold;
 use crate::lsp::blast::Sought;
 
@@ -18,6 +19,9 @@ pub(super) struct Session {
     pub(super) told_gaps: HashSet<String>,
     pub(super) untold: Untold,
     pub(super) last_use: u64,
+    /// Whether a tool call was seen since the last Stop.
+    pub(super) has_acted: bool,
+    pub(super) spending: Option<Spending>,
     roots: HashMap<PathBuf, OfRoot>,
 }
 

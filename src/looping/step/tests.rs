@@ -1,56 +1,82 @@
 //! The decision table of a Stop.
 
 use super::*;
+use crate::base::evidence::Reading;
+use crate::base::finding::tests::finding;
 use crate::base::verdict::Cause;
-use crate::looping::state::Until;
+use crate::looping::facts::MergeOutcome;
+use crate::looping::options::Options;
+use crate::looping::state::{Basis, Counts, Remaining, Until};
 
 /// A running loop of session `s` for tests.
 pub(crate) fn state() -> LoopState {
     LoopState {
         id: "loop-1".into(),
         session_id: Some("s".into()),
+        mode: Mode::Basic,
         status: Status::Running,
+        pause_reason: None,
         until: Until::Promise,
         prompt: "fix it".into(),
         promise: Some("DONE".into()),
+        options: Options::of(Mode::Basic),
         base: None,
+        branch: None,
         iteration: 0,
         max_iterations: 3,
-        unmeasured_blocks: 0,
+        counts: Counts::default(),
         remaining: Remaining::default(),
         history: Vec::new(),
+        basis: Basis::default(),
         note: None,
         created_ms: 0,
+        clock_ms: 0,
         updated_ms: 0,
     }
 }
 
 fn input(session_id: &str) -> StopInput<'_> {
-    StopInput { session_id, last_message: "<promise>DONE</promise>", is_waiting: false }
+    StopInput { session_id, last_message: CLAIM, ..StopInput::default() }
 }
 
 fn evidence(dirty: bool, cause: Option<Cause>) -> Evidence {
     let gap = cause.map(|cause| Gap::new(cause, "why"));
     let reading = Reading { dirty, gap, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
-    Evidence { readings: vec![reading], ..Evidence::default() }
+    let findings = if dirty { vec![finding("a.py", 1, "x")] } else { Vec::new() };
+    Evidence { readings: vec![reading], findings, ..Evidence::default() }
 }
 
 fn check(state: &LoopState, message: &str, evidence: &Evidence, expected: &str) -> LoopState {
     let input = StopInput { last_message: message, ..input("s") };
-    let (next, decision) = step(state, &input, evidence, false, 7);
-    let word = match &decision {
-        Decision::End => next.status.as_str().to_owned(),
-        Decision::Continue(reasons) => format!(
-            "{}{}{}",
-            if reasons.is_dirty { "dirty" } else { "" },
-            reasons.waits_for.as_ref().map_or("", |_| "waits"),
-            if reasons.lacks_promise { "promise" } else { "" },
-        ),
-    };
-    assert_eq!(word, expected);
+    let (next, decision) = step(state, &input, evidence, &facts());
+    assert_eq!(word(&next, &decision), expected);
     assert_eq!(next.iteration, state.iteration + 1);
     assert_eq!(next.history.len(), state.history.len() + 1);
     next
+}
+
+fn facts() -> Facts {
+    Facts { now_ms: 7, ..Facts::default() }
+}
+
+/// Status or reasons in one word.
+fn word(next: &LoopState, decision: &Decision) -> String {
+    let reasons = match decision {
+        Decision::End => return next.status.as_str().to_owned(),
+        Decision::Yield(_) => return "yield".to_owned(),
+        Decision::Continue(reasons) => reasons,
+    };
+    let words = [
+        (reasons.is_dirty, "dirty"),
+        (reasons.waits_for.is_some(), "waits"),
+        (reasons.lacks_promise, "promise"),
+        (!reasons.rejected.is_empty(), "rejected"),
+        (reasons.needs_new_strategy, "strategy"),
+        (reasons.conflict.is_some(), "conflict"),
+        (reasons.is_acknowledged, "acknowledged"),
+        (!reasons.research_missing.is_empty(), "research"),
+    ];
+    words.iter().filter(|(holds, _)| *holds).map(|(_, word)| *word).collect::<Vec<_>>().join("+")
 }
 
 const CLAIM: &str = "<promise>DONE</promise>";
@@ -70,15 +96,14 @@ fn only_the_owner_is_ever_held() {
 
 #[test]
 fn a_waiting_agent_and_a_loop_that_is_over_are_let_go() {
-    let waiting = StopInput { is_waiting: true, ..input("s") };
+    let waiting = StopInput { is_let_go: true, ..input("s") };
     assert_eq!(admit(Some(&state()), &waiting), Admission::Allow);
-    for (status, expected) in [
-        (Status::Paused, Admission::AllowPaused),
-        (Status::Cancelled, Admission::Allow),
-        (Status::Completed, Admission::Allow),
-        (Status::CompletedUnverified, Admission::Allow),
-        (Status::MaxIterations, Admission::Allow),
-    ] {
+    for (status, _) in Status::NAMES {
+        let expected = match status {
+            Status::Running => Admission::Measure,
+            Status::Paused => Admission::AllowPaused,
+            _ => Admission::Allow,
+        };
         let over = LoopState { status, ..state() };
         assert_eq!(admit(Some(&over), &input("s")), expected, "{status:?}");
     }
@@ -113,7 +138,7 @@ fn a_passing_gap_is_waited_for_twice_and_nothing_unmeasured_is_completed() {
     let third = check(&second, CLAIM, &waits, "completed_unverified");
     assert_eq!(third.note.as_deref(), Some("pyright (why)"));
     let measured = check(&first, "not yet", &evidence(false, None), "promise");
-    assert_eq!(measured.unmeasured_blocks, 0);
+    assert_eq!(measured.counts.unmeasured_blocks, 0);
     check(&long, CLAIM, &evidence(false, Some(Cause::ProjectFault)), "waits");
 }
 
@@ -125,8 +150,15 @@ fn a_missing_tool_traps_nobody_and_is_named() {
     check(&state(), "not yet", &missing, "promise");
     check(&state(), CLAIM, &evidence(true, Some(Cause::NotInstalled)), "dirty");
     check(&state(), CLAIM, &Evidence::default(), "completed_unverified");
-    let (paused, decision) = step(&state(), &input("s"), &missing, true, 7);
+    let required = Facts { lsp_required: true, ..facts() };
+    let (paused, decision) = step(&state(), &input("s"), &missing, &required);
     assert_eq!((paused.status, decision), (Status::Paused, Decision::End));
+    assert_eq!(paused.pause_reason, Some(PauseReason::LspRequired));
+    let gap = Some(Gap::new(Cause::NotInstalled, "why"));
+    let of_check = Reading { gap, ..Reading::clean("npm test", SensorKind::Check, 0) };
+    let missing = Evidence { readings: vec![of_check], ..Evidence::default() };
+    let (unverified, _) = step(&state(), &input("s"), &missing, &required);
+    assert_eq!(unverified.status, Status::CompletedUnverified);
 }
 
 #[test]
@@ -139,11 +171,235 @@ fn failed_checks_are_named() {
     assert_eq!(next.history[0].checks, "dirty");
 }
 
+fn judged() -> LoopState {
+    let options = Options { research: false, ..Options::of(Mode::Judge) };
+    LoopState { mode: Mode::Judge, options, max_iterations: 99, ..state() }
+}
+
+/// One Stop with a claim, decided on these facts.
+fn decide(state: &LoopState, evidence: &Evidence, facts: &Facts) -> (LoopState, String) {
+    let (next, decision) = step(state, &input("s"), evidence, facts);
+    let word = word(&next, &decision);
+    (next, word)
+}
+
+fn judge(outcome: JudgeOutcome) -> Facts {
+    Facts { judge: Some(outcome), ..facts() }
+}
+
+fn rejected() -> Facts {
+    judge(JudgeOutcome::Rejected { reasons: vec!["no tests".into()] })
+}
+
 #[test]
-fn cancelling_is_idempotent_and_never_rewrites_an_end() {
-    let cancelled = cancel(&state(), 5);
-    assert_eq!(cancelled.status, Status::Cancelled);
-    assert_eq!(cancel(&cancelled, 9), cancelled);
-    let done = LoopState { status: Status::Completed, ..state() };
-    assert_eq!(cancel(&done, 9), done);
+fn a_judge_decides_only_when_all_else_is_clean_and_its_silence_is_no_approval() {
+    let clean = evidence(false, None);
+    let of = |evidence: &Evidence, facts: &Facts| decide(&judged(), evidence, facts).1;
+    assert_eq!(of(&clean, &judge(JudgeOutcome::Approved)), "completed");
+    assert_eq!(of(&clean, &rejected()), "rejected");
+    assert_eq!(of(&clean, &facts()), "completed_unverified");
+    assert_eq!(of(&evidence(true, None), &judge(JudgeOutcome::Approved)), "dirty");
+    let missing = evidence(false, Some(Cause::NotInstalled));
+    assert_eq!(of(&missing, &judge(JudgeOutcome::Approved)), "completed_unverified");
+    assert_eq!(of(&missing, &rejected()), "rejected");
+    let silent = judge(JudgeOutcome::Rejected { reasons: Vec::new() });
+    assert_eq!(of(&clean, &silent), "rejected");
+    let outlook = |evidence| outlook(&judged(), &input("s"), &evidence, false).is_open_to_judge();
+    assert!(outlook(clean.clone()) && outlook(missing));
+    assert!(!outlook(evidence(true, None)) && !outlook(evidence(false, Some(Cause::Loading))));
+}
+
+#[test]
+fn an_outage_of_the_judge_is_waited_for_and_then_named() {
+    let clean = evidence(false, None);
+    let outage = |cause| judge(JudgeOutcome::Unmeasured(Gap::new(cause, "no answer")));
+    let (first, word) = decide(&judged(), &clean, &outage(Cause::TimedOut));
+    assert_eq!((word.as_str(), first.counts.consecutive_rejections), ("waits", 0));
+    let (second, _) = decide(&first, &clean, &outage(Cause::TimedOut));
+    let (third, word) = decide(&second, &clean, &outage(Cause::TimedOut));
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(third.note.as_deref(), Some("judge (no answer)"));
+    assert_eq!(third.basis.gaps, ["judge (no answer)"]);
+    let (_, word) = decide(&judged(), &clean, &outage(Cause::NotInstalled));
+    assert_eq!(word, "completed_unverified");
+}
+
+#[test]
+fn rejections_in_a_row_call_a_person_or_for_another_strategy() {
+    let clean = evidence(false, None);
+    let mut now = judged();
+    for _ in 0..4 {
+        let (next, word) = decide(&now, &clean, &rejected());
+        assert_eq!(word, "rejected");
+        // What is wrong in between neither counts nor forgives.
+        now = decide(&next, &evidence(true, None), &facts()).0;
+        now.history.clear();
+    }
+    let (paused, word) = decide(&now, &clean, &rejected());
+    assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Hitl)));
+    assert_eq!(paused.note.as_deref(), Some("no tests"));
+
+    let options = Options { hitl_threshold: 2, ..judged().options };
+    let alone = LoopState { mode: Mode::Autonomous, options, ..judged() };
+    let (next, word) = decide(&alone, &clean, &rejected());
+    assert_eq!(word, "rejected");
+    let (next, word) = decide(&next, &clean, &rejected());
+    assert_eq!((word.as_str(), next.counts.consecutive_rejections), ("rejected+strategy", 0));
+}
+
+#[test]
+fn a_milestone_pauses_but_never_hides_an_end() {
+    let options = Options { milestone_every: Some(2), ..state().options };
+    let watched = LoopState { options, iteration: 1, ..state() };
+    let (paused, word) = decide(&watched, &evidence(true, None), &facts());
+    assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Milestone)));
+    check(&watched, CLAIM, &evidence(false, None), "completed");
+    let last = LoopState { max_iterations: 2, ..watched };
+    check(&last, CLAIM, &evidence(true, None), "max_iterations");
+}
+
+#[test]
+fn time_and_tokens_are_bounds_and_unknown_tokens_are_none() {
+    let dirty = evidence(true, None);
+    let with = |options| LoopState { options, clock_ms: 1_000, ..state() };
+    let timed = with(Options { max_minutes: Some(2), ..state().options });
+    let at = |now_ms| Facts { now_ms, ..facts() };
+    assert_eq!(decide(&timed, &dirty, &at(120_999)).1, "dirty");
+    assert_eq!(decide(&timed, &dirty, &at(121_000)).1, "timed_out");
+    assert_eq!(decide(&timed, &evidence(false, None), &at(999_999)).1, "completed");
+    let priced = with(Options { max_tokens: Some(100), ..state().options });
+    let used = |tokens| Facts { tokens, ..facts() };
+    let (next, word) = decide(&priced, &dirty, &used(Some(99)));
+    assert_eq!((word.as_str(), next.counts.tokens), ("dirty", Some(99)));
+    assert_eq!(decide(&next, &dirty, &used(None)).0.counts.tokens, Some(99));
+    assert_eq!(decide(&priced, &dirty, &used(Some(100))).1, "budget");
+    assert_eq!(decide(&priced, &dirty, &used(None)).1, "dirty");
+}
+
+/// Plays Stops of a long loop; returns the words of all.
+fn play(letters: &[&str]) -> Vec<String> {
+    let (mut now, mut words) = (LoopState { max_iterations: 99, ..state() }, Vec::new());
+    for codes in letters {
+        let mut evidence = evidence(!codes.is_empty(), None);
+        evidence.findings =
+            codes.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
+        for guarded in evidence.findings.iter_mut().filter(|one| one.code == "G") {
+            guarded.sensor = "guard".into();
+        }
+        crate::base::finding::fingerprint(&mut evidence.findings);
+        let input = StopInput { last_message: "on it", ..input("s") };
+        let (next, decision) = step(&now, &input, &evidence, &facts());
+        words.push(word(&next, &decision));
+        now = next;
+    }
+    words
+}
+
+#[test]
+fn no_progress_going_back_and_forth_and_gaming_end_by_their_names() {
+    assert_eq!(play(&["ab", "ab", "ab", "ab"])[2..], ["dirty", "stalled"]);
+    assert_eq!(play(&["a", "b", "a", "b"])[2..], ["dirty", "oscillating"]);
+    assert_eq!(play(&["abc", "abcd", "abc", "abcd"])[2..], ["dirty", "oscillating"]);
+    assert_eq!(play(&["abc", "aG", "bG"])[1..], ["dirty", "gaming"]);
+    assert_eq!(play(&["abcd", "abc", "ab", "a", "a", "a"])[5..], ["dirty"]);
+    assert_eq!(play(&["", "", "", "", "", ""])[5..], ["promise"]);
+}
+
+#[test]
+fn forced_iterations_acknowledge_what_is_done_and_end_as_done() {
+    let options = Options { force_max: true, ..state().options };
+    let forced = LoopState { options, ..state() };
+    let clean = evidence(false, None);
+    let (next, word) = decide(&forced, &clean, &facts());
+    assert_eq!(word, "acknowledged");
+    let (next, word) = decide(&next, &clean, &facts());
+    assert_eq!(word, "acknowledged");
+    assert_eq!(decide(&next, &clean, &facts()).1, "completed");
+    assert_eq!(decide(&next, &evidence(true, None), &facts()).1, "max_iterations");
+    let missing = evidence(false, Some(Cause::NotInstalled));
+    assert_eq!(decide(&next, &missing, &facts()).1, "completed_unverified");
+    let options = Options { max_minutes: Some(1), ..forced.options.clone() };
+    let late = Facts { now_ms: 60_000, ..facts() };
+    assert_eq!(decide(&LoopState { options, ..forced }, &clean, &late).1, "completed");
+}
+
+#[test]
+fn the_research_gate_holds_the_first_stop_three_times_and_counts_none_of_them() {
+    let options = Options { research: true, ..state().options };
+    let mut now = LoopState { options, max_iterations: 2, ..state() };
+    let unwritten = Facts { research_missing: vec!["APPROACH".into()], ..facts() };
+    let dirty = evidence(true, None);
+    let begun = now.clone();
+    for tries in 1..=3 {
+        let (next, word) = decide(&now, &dirty, &unwritten);
+        assert_eq!((word.as_str(), next.iteration), ("dirty+research", 0));
+        assert_eq!((next.counts.research_tries, next.history.len()), (tries, 0));
+        now = next;
+    }
+    let (next, word) = decide(&now, &dirty, &unwritten);
+    assert_eq!((word.as_str(), next.iteration), ("dirty", 1));
+    assert_eq!(decide(&begun, &dirty, &facts()).1, "dirty", "the phase is written down");
+    assert_eq!(decide(&begun, &evidence(false, None), &unwritten).1, "completed");
+    let only = LoopState { max_iterations: 1, ..begun };
+    assert_eq!(decide(&only, &dirty, &unwritten).1, "max_iterations");
+}
+
+#[test]
+fn a_branch_is_done_when_it_is_merged() {
+    let branch = Some("auto".to_owned());
+    let alone = LoopState { mode: Mode::Autonomous, branch, ..judged() };
+    let clean = evidence(false, None);
+    let merge = |outcome| Facts { merge: Some(outcome), ..facts() };
+    let of = |facts: &Facts| decide(&alone, &clean, facts);
+    assert_eq!(of(&merge(MergeOutcome::Merged)).1, "completed");
+    assert_eq!(of(&merge(MergeOutcome::Conflict("mend a.py".into()))).1, "conflict");
+    let (unmerged, word) = of(&facts());
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(unmerged.note.as_deref(), Some("merge (auto is not merged)"));
+    let busy = merge(MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "another merge")));
+    assert_eq!(of(&busy).1, "waits");
+    let waited = Counts { unmeasured_blocks: 2, ..Counts::default() };
+    let waited = LoopState { counts: waited, ..alone.clone() };
+    assert_eq!(decide(&waited, &clean, &busy).1, "failed");
+    assert_eq!(of(&merge(MergeOutcome::Impossible("no such branch".into()))).1, "failed");
+    let wants = |state: &LoopState, outlook, judge| wants_merge(state, &outlook, judge);
+    assert!(wants(&alone, Outlook::Clean, None));
+    assert!(wants(&alone, Outlook::Clean, Some(&JudgeOutcome::Approved)));
+    assert!(!wants(&alone, Outlook::Dirty, None));
+    let no = JudgeOutcome::Rejected { reasons: Vec::new() };
+    assert!(!wants(&alone, Outlook::Clean, Some(&no)));
+    assert!(!wants(&judged(), Outlook::Clean, None), "there is no branch");
+}
+
+#[test]
+fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
+    let mut now = LoopState { max_iterations: 99, ..state() };
+    let stop = |state: &LoopState, is_continuation, has_acted| {
+        let input = StopInput {
+            last_message: "hm",
+            is_continuation,
+            has_acted,
+            continuations_max: Some(8),
+            ..input("s")
+        };
+        let (next, decision) = step(state, &input, &evidence(false, None), &facts());
+        let word = word(&next, &decision);
+        (next, word)
+    };
+    for number in 0..8 {
+        let (next, word) = stop(&now, number > 0, false);
+        assert_eq!(word, "promise", "{number}");
+        now = next;
+    }
+    assert_eq!(stop(&now, true, true).1, "promise", "a tool call lets the host count anew");
+    assert_eq!(stop(&now, false, false).1, "promise", "so does a new turn");
+    let (next, word) = stop(&now, true, false);
+    assert_eq!((word.as_str(), next.status, next.iteration), ("yield", Status::Running, 9));
+    assert_eq!(next.counts.continuations, 0);
+}
+
+/// A judge's loop after one Stop that these facts decided, for tests.
+pub(crate) fn measured_once(facts: &Facts) -> LoopState {
+    let judged = LoopState { mode: Mode::Judge, ..state() };
+    step(&judged, &input("s"), &evidence(false, None), facts).0
 }

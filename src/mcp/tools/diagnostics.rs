@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Tool, finding_schema, list, not_measured_schema, object, paths_schema, read, timeout,
+    Effect, Tool, finding_schema, list, not_measured_schema, object, paths_schema, read, timeout,
     timeout_schema,
 };
 use crate::wire::control::{Check, Request};
@@ -25,7 +25,7 @@ pub(super) fn tool() -> Tool {
         title: "Diagnostics",
         description: "What is wrong in files as they are on disk now: language servers and the \
             structural scan. Without paths: the files that differ from HEAD.",
-        is_read_only: true,
+        effect: Effect::Reads,
         input: object(
             &json!({
                 "paths": paths_schema(),

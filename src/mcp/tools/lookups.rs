@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Tool, answer_schema, list, object, read, timeout, timeout_schema};
+use super::{Effect, Tool, answer_schema, list, object, read, timeout, timeout_schema};
 use crate::wire::control::{At, Lookup, Request};
 
 pub(super) fn tools() -> [Tool; 3] {
@@ -15,7 +15,7 @@ pub(super) fn tools() -> [Tool; 3] {
             name: "references",
             title: "References",
             description: "Everywhere a symbol is spoken of, its declaration included.",
-            is_read_only: true,
+            effect: Effect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
             request: |arguments| lookup(arguments).map(Request::References),
@@ -24,7 +24,7 @@ pub(super) fn tools() -> [Tool; 3] {
             name: "definition",
             title: "Definition",
             description: "Where a symbol is defined; outside of the project with an absolute path.",
-            is_read_only: true,
+            effect: Effect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
             request: |arguments| lookup(arguments).map(Request::Definition),
@@ -33,7 +33,7 @@ pub(super) fn tools() -> [Tool; 3] {
             name: "hover",
             title: "Hover",
             description: "What a symbol is: its type or signature and its documentation.",
-            is_read_only: true,
+            effect: Effect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: answer_schema(json!({"text": {"type": "string"}})),
             request: |arguments| lookup(arguments).map(Request::Hover),

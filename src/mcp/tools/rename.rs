@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::lookups::{at, place_properties};
 use super::{
-    Tool, answer_schema, finding_schema, list, not_measured_schema, object, read, timeout,
+    Effect, Tool, answer_schema, finding_schema, list, not_measured_schema, object, read, timeout,
 };
 use crate::wire::control::{Rename, Request};
 
@@ -35,7 +35,7 @@ pub(super) fn tool() -> Tool {
         title: "Rename",
         description: "Gives a symbol another name wherever it is spoken of, in all files or in \
             none. A preview unless dry_run is false; then it tells what it introduced.",
-        is_read_only: false,
+        effect: Effect::Writes,
         input: object(&input, &["path", "line", "new_name"]),
         output: output(),
         request,

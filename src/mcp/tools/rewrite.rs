@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::rename::check_schema;
 use super::search_code::{Languages, answer_schema, pattern_properties};
-use super::{Tool, list, object, read, timeout};
+use super::{Effect, Tool, list, object, read, timeout};
 use crate::wire::control::{Request, Rewrite};
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ pub(super) fn tool() -> Tool {
         description: "Gives code of one shape (an ast-grep pattern) another one, in all files or in \
             none. A preview unless dry_run is false; then it tells what the scan finds new. \
             Refused when a file would not parse any more.",
-        is_read_only: false,
+        effect: Effect::Writes,
         input: object(&input, &["pattern", "replacement", "lang"]),
         output: answer_schema(json!({
             "written": {"type": "boolean"},

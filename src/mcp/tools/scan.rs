@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::diagnostics::report_schema;
-use super::{Tool, object, paths_schema, read};
+use super::{Effect, Tool, object, paths_schema, read};
 use crate::wire::control::{Request, Scan};
 
 #[derive(Default, Deserialize)]
@@ -23,7 +23,7 @@ pub(super) fn tool() -> Tool {
         description: "Weaknesses and mistakes that the rules of the structural scan know, such as \
             injection, weak cryptography, secrets in code and swallowed errors. Without \
             arguments: the whole project.",
-        is_read_only: true,
+        effect: Effect::Reads,
         input: object(
             &json!({
                 "paths": paths_schema(),

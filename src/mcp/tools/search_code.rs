@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Tool, list, not_measured_schema, object, paths_schema, read, timeout, timeout_schema};
+use super::{
+    Effect, Tool, list, not_measured_schema, object, paths_schema, read, timeout, timeout_schema,
+};
 use crate::base::limits::TOOL_FINDINGS_MAX;
 use crate::wire::control::{Request, Search};
 
@@ -57,7 +59,7 @@ pub(super) fn tool() -> Tool {
         title: "Search code",
         description: "Where code of one shape stands, whatever its spacing: an ast-grep pattern \
             such as f($A, $$$REST), in which $NAME stands for one node and $$$NAME for any number.",
-        is_read_only: true,
+        effect: Effect::Reads,
         input: object(&input, &["pattern", "lang"]),
         output: answer_schema(json!({
             "matches": list(&object(&hit, &["path", "line", "column", "text"])),

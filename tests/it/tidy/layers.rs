@@ -8,8 +8,8 @@ use super::text::{code_only, line_of, word_positions};
 const LAYERS: &[(u8, &[&str])] = &[
     (0, &["base"]),
     (1, &["wire"]),
-    (2, &["scan", "lsp", "guard", "looping", "judge", "pipeline", "memory"]),
-    (3, &["report", "config"]),
+    (2, &["scan", "lsp", "looping", "judge", "pipeline", "memory"]),
+    (3, &["report", "config", "guard"]),
     (4, &["ipc", "servers", "store", "files", "git", "checks", "models"]),
     (5, &["daemon"]),
     (6, &["mcp", "editor", "dashboard"]),
@@ -33,9 +33,10 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("regex_syntax", &["scan::engine"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
-    ("serde_saphyr", &["config", "scan::rules"]),
+    ("serde_saphyr", &["config", "guard::settings", "scan::rules"]),
     ("similar", &["report"]),
     ("tree_sitter_r", &["scan::engine"]),
+    ("ureq", &["models::http"]),
     ("tracing_subscriber", &["cli", "daemon"]),
 ];
 

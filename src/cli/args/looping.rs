@@ -1,0 +1,183 @@
+//! The arguments of `loop`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum LoopCommand {
+    /// Start a loop
+    Start(StartArgs),
+    /// Show the active or the last loop
+    Status(Select),
+    /// Cancel a loop; takes effect at once, touches no file
+    Cancel(Select),
+    /// Let the agent stop as it likes until the loop is resumed
+    Pause(Select),
+    /// Go on with a paused loop, or with one that ended at a limit which is raised
+    Resume(ResumeArgs),
+    /// The iterations of a loop
+    History(HistoryArgs),
+    /// Claim, evidence, what was there before, gaps and residual risk of a loop
+    Report(Select),
+    /// Run the commands of the project that a Stop runs
+    Checks(ChecksArgs),
+    /// Bring the files of a checkpoint back: shows what would change
+    Restore(RestoreArgs),
+    /// Examine a loop by what the project has now; for a person at a terminal
+    Refreeze(Select),
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct RestoreArgs {
+    /// Loop id
+    pub(in crate::cli) id: String,
+    /// The checkpoint: number of an iteration, or before-N, which an earlier restore made
+    #[arg(long, value_name = "N|best", default_value = "best")]
+    pub(in crate::cli) to: String,
+    /// Write it: all files or none; what is there now is a checkpoint first
+    #[arg(long)]
+    pub(in crate::cli) apply: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ChecksArgs {
+    #[command(flatten)]
+    pub(in crate::cli) select: Select,
+    /// Say which commands there are and why; run none
+    #[arg(long)]
+    pub(in crate::cli) list: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct StartArgs {
+    /// The session that owns the loop [default: the next session of this root claims it]
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Option<String>,
+    /// How the loop decides
+    #[arg(long, value_enum, default_value_t = ModeArg::Basic)]
+    pub(in crate::cli) mode: ModeArg,
+    /// The task
+    #[arg(
+        long,
+        value_name = "TEXT",
+        required_unless_present = "prompt_file",
+        conflicts_with = "prompt_file",
+        allow_hyphen_values = true
+    )]
+    pub(in crate::cli) prompt: Option<String>,
+    /// The task from a file, or from stdin with -
+    #[arg(long, value_name = "FILE|-")]
+    pub(in crate::cli) prompt_file: Option<PathBuf>,
+    /// Stops after which the loop ends in any case [default: 10]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_iterations: Option<u32>,
+    /// What the agent writes as <promise>TEXT</promise> to claim completion
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) completion_promise: Option<String>,
+    /// What ends the loop [default: promise with --completion-promise, else diagnostics]
+    #[arg(long, value_enum)]
+    pub(in crate::cli) until: Option<UntilArg>,
+    /// Pause after every N iterations
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) milestone_every: Option<u32>,
+    /// Rejections in a row after which the loop pauses, or, on its own, changes its strategy
+    /// [default: 5, autonomous: 10]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) hitl_threshold: Option<u32>,
+    /// Minutes after which the loop ends
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_minutes: Option<u32>,
+    /// Tokens after which the loop ends
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_tokens: Option<u64>,
+    /// Go on to the last iteration although everything is done
+    #[arg(long)]
+    pub(in crate::cli) force_max: bool,
+    /// Hold the first Stop until the research phase is written down [default in the modes judge
+    /// and autonomous]
+    #[arg(long, conflicts_with = "no_research")]
+    pub(in crate::cli) research: bool,
+    /// Without the research phase
+    #[arg(long)]
+    pub(in crate::cli) no_research: bool,
+    /// Keep notes as a small wiki in .claude/memory
+    #[arg(long)]
+    pub(in crate::cli) structured_memory: bool,
+    /// Autonomous: the branch to start from and to merge into [default: the present one]
+    #[arg(long, value_name = "B")]
+    pub(in crate::cli) base_branch: Option<String>,
+    /// Autonomous: so many worktrees with a loop each
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) workers: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(in crate::cli) enum ModeArg {
+    /// Evidence alone
+    Basic,
+    /// A judge looks at what evidence cannot tell
+    Judge,
+    /// On a branch of its own, merged at the end
+    Autonomous,
+}
+
+impl ModeArg {
+    pub(in crate::cli) fn word(self) -> &'static str {
+        match self {
+            Self::Basic => "basic",
+            Self::Judge => "judge",
+            Self::Autonomous => "autonomous",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(in crate::cli) enum UntilArg {
+    Diagnostics,
+    Checks,
+    Promise,
+}
+
+impl UntilArg {
+    pub(in crate::cli) fn word(self) -> &'static str {
+        match self {
+            Self::Diagnostics => "diagnostics",
+            Self::Checks => "checks",
+            Self::Promise => "promise",
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Select {
+    /// Loop id [default: the active one, else the last]
+    pub(in crate::cli) id: Option<String>,
+    /// The loop of this session
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    pub(in crate::cli) session: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ResumeArgs {
+    #[command(flatten)]
+    pub(in crate::cli) select: Select,
+    /// A new limit of iterations
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_iterations: Option<u32>,
+    /// A new limit of minutes
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_minutes: Option<u32>,
+    /// A new limit of tokens
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_tokens: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct HistoryArgs {
+    #[command(flatten)]
+    pub(in crate::cli) select: Select,
+    /// All loops of the project instead, worktrees included
+    #[arg(long, conflicts_with_all = ["id", "session"])]
+    pub(in crate::cli) all: bool,
+}

@@ -1,0 +1,89 @@
+//! `loop …`: arguments to requests.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+
+use super::args::Args;
+use super::args::looping::{LoopCommand, RestoreArgs, Select, StartArgs};
+use super::{INVALID, REFUSED, door};
+use crate::base::limits::PROMPT_BYTES_MAX;
+use crate::wire::control::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request};
+
+pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
+    let select = |select: &Select| LoopSelect {
+        id: select.id.clone(),
+        session: select.session.clone(),
+        json: args.json,
+    };
+    let request = match command {
+        LoopCommand::Start(start) => match wanted(start, args.json) {
+            Ok(start) => Request::LoopStart(start),
+            Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        },
+        LoopCommand::Status(which) => Request::LoopStatus(select(which)),
+        LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
+        LoopCommand::Pause(which) => Request::LoopPause(select(which)),
+        LoopCommand::Resume(wish) => Request::LoopResume(LoopResume {
+            select: select(&wish.select),
+            max_iterations: wish.max_iterations,
+            max_minutes: wish.max_minutes,
+            max_tokens: wish.max_tokens,
+        }),
+        LoopCommand::History(wish) => {
+            Request::LoopHistory(LoopHistory { select: select(&wish.select), all: wish.all })
+        }
+        LoopCommand::Report(which) => Request::LoopReport(select(which)),
+        LoopCommand::Restore(RestoreArgs { id, to, apply }) => {
+            let (id, to, apply) = (id.clone(), to.clone(), *apply);
+            Request::LoopRestore(LoopRestore { id, to, apply, json: args.json })
+        }
+        LoopCommand::Checks(wish) => {
+            Request::LoopChecks { select: select(&wish.select), list: wish.list }
+        }
+        // Whoever is examined must not choose the exam: an agent's shell has no terminal.
+        LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
+            let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
+            return Reply::failed(REFUSED, text);
+        }
+        LoopCommand::Refreeze(which) => Request::LoopRefreeze(select(which)),
+    };
+    door::ask(args.root.as_deref(), request, false)
+}
+
+fn wanted(start: &StartArgs, json: bool) -> Result<LoopStart, String> {
+    let research = if start.research { Some(true) } else { start.no_research.then_some(false) };
+    Ok(LoopStart {
+        session: start.session.clone(),
+        prompt: prompt(start.prompt.as_deref(), start.prompt_file.as_deref())?,
+        mode: Some(start.mode.word().to_owned()),
+        max_iterations: start.max_iterations,
+        completion_promise: start.completion_promise.clone(),
+        until: start.until.map(|until| until.word().to_owned()),
+        milestone_every: start.milestone_every,
+        hitl_threshold: start.hitl_threshold,
+        max_minutes: start.max_minutes,
+        max_tokens: start.max_tokens,
+        force_max: start.force_max,
+        research,
+        structured_memory: start.structured_memory,
+        base_branch: start.base_branch.clone(),
+        workers: start.workers,
+        json,
+    })
+}
+
+/// The task from the command line, a file, or stdin (`-`).
+fn prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
+    let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
+    let mut bytes = Vec::new();
+    // One byte more than allowed, so that too much is noticed and not cut.
+    let bound = PROMPT_BYTES_MAX as u64 + 1;
+    let read = if file == Path::new("-") {
+        std::io::stdin().take(bound).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|open| open.take(bound).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| format!("--prompt-file {}: {error}", file.display()))?;
+    String::from_utf8(bytes)
+        .map_err(|_| format!("--prompt-file {}: the task is not UTF-8", file.display()))
+}

@@ -1,0 +1,202 @@
+//! What tokens cost: the dated table `config/prices.yaml`. A model that is not in it has an unknown
+//! cost, never none.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::wire::transcript::{Tokens, Usage};
+
+/// A billionth of a US dollar: a thousandth of a dollar per million tokens is one per token.
+const NANO_PER_DOLLAR: u64 = 1_000_000_000;
+
+/// Prices of models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// The day the table is of, `2026-10-24`.
+    pub as_of: String,
+    models: BTreeMap<String, Rates>,
+}
+
+/// Billionths of a US dollar per token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rates {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write_5m: u64,
+    cache_write_1h: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    as_of: String,
+    models: BTreeMap<String, Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    input: String,
+    output: String,
+    cache_read: String,
+    cache_write_5m: String,
+    cache_write_1h: String,
+}
+
+/// A table that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("prices: {0}")]
+pub struct PricesError(String);
+
+/// What tokens cost, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Of the models whose prices are known, in billionths of a US dollar.
+    pub nano_dollars: u64,
+    /// Models whose prices are not known; with any, the whole cost is not known.
+    pub unknown_models: Vec<String>,
+}
+
+impl Cost {
+    /// The whole cost in cents, rounded up; `None` when part of it is not known.
+    #[must_use]
+    pub fn cents(&self) -> Option<u64> {
+        let cents = self.nano_dollars.div_ceil(NANO_PER_DOLLAR / 100);
+        self.unknown_models.is_empty().then_some(cents)
+    }
+}
+
+impl Prices {
+    /// The table that comes with the program.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        static TABLE: OnceLock<Prices> = OnceLock::new();
+        TABLE.get_or_init(|| {
+            Self::parse(include_str!("../../config/prices.yaml"))
+                .expect("the built-in prices.yaml is tested")
+        })
+    }
+
+    /// Reads a table.
+    pub fn parse(text: &str) -> Result<Self, PricesError> {
+        let table: Table =
+            serde_saphyr::from_str(text).map_err(|error| PricesError(error.to_string()))?;
+        let models = table.models.into_iter().map(|(model, row)| {
+            let rate = |price: &str| {
+                nano_per_token(price)
+                    .ok_or_else(|| PricesError(format!("{model}: {price:?} is no price")))
+            };
+            let rates = Rates {
+                input: rate(&row.input)?,
+                output: rate(&row.output)?,
+                cache_read: rate(&row.cache_read)?,
+                cache_write_5m: rate(&row.cache_write_5m)?,
+                cache_write_1h: rate(&row.cache_write_1h)?,
+            };
+            Ok((model, rates))
+        });
+        Ok(Self { as_of: table.as_of, models: models.collect::<Result<_, _>>()? })
+    }
+
+    /// What was used, in money.
+    #[must_use]
+    pub fn cost(&self, usage: &Usage) -> Cost {
+        let mut cost = Cost::default();
+        for (model, tokens) in &usage.models {
+            match self.rates(model) {
+                Some(rates) => {
+                    cost.nano_dollars = cost.nano_dollars.saturating_add(rates.of(*tokens));
+                }
+                // A model that was named and not used costs nothing, whoever it is.
+                None if *tokens == Tokens::default() => {}
+                None => cost.unknown_models.push(model.clone()),
+            }
+        }
+        cost
+    }
+
+    /// A name alone, or with the day of the model's release behind it (`-20251101`, `@20251101`).
+    fn rates(&self, model: &str) -> Option<&Rates> {
+        let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let dated = model.rsplit_once(['-', '@']).filter(|(_, day)| is_day(day));
+        self.models.get(model).or_else(|| self.models.get(dated?.0))
+    }
+}
+
+impl Rates {
+    fn of(self, tokens: Tokens) -> u64 {
+        let parts = [
+            (self.input, tokens.input),
+            (self.output, tokens.output),
+            (self.cache_read, tokens.cache_read),
+            (self.cache_write_5m, tokens.cache_write_5m),
+            (self.cache_write_1h, tokens.cache_write_1h),
+        ];
+        parts
+            .iter()
+            .fold(0, |sum: u64, (rate, count)| sum.saturating_add(rate.saturating_mul(*count)))
+    }
+}
+
+/// Dollars per million tokens, with up to three decimals.
+fn nano_per_token(price: &str) -> Option<u64> {
+    let (whole, decimals) = price.split_once('.').unwrap_or((price, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    format!("{whole}{decimals:0<3}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(model: &str, tokens: Tokens) -> Usage {
+        Usage { models: BTreeMap::from([(model.to_owned(), tokens)]), ..Usage::default() }
+    }
+
+    const MILLION: Tokens = Tokens {
+        input: 1_000_000,
+        output: 1_000_000,
+        cache_read: 1_000_000,
+        cache_write_5m: 1_000_000,
+        cache_write_1h: 1_000_000,
+    };
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let cost = |model: &str| Prices::built_in().cost(&usage(model, MILLION));
+        // 5 + 25 + 0.50 + 6.25 + 10 dollars.
+        assert_eq!(cost("claude-opus-4-6").cents(), Some(4_675));
+        assert_eq!(cost("claude-opus-4-5-20251101"), cost("claude-opus-4-6"));
+        assert_eq!(cost("claude-sonnet-4-5@20250929").cents(), Some(2_805));
+        let one = Tokens { input: 1, ..Tokens::default() };
+        let cost = Prices::built_in().cost(&usage("claude-haiku-4-5", one));
+        assert_eq!((cost.nano_dollars, cost.cents()), (1_000, Some(1)));
+    }
+
+    #[test]
+    fn an_unknown_model_or_mode_is_unknown_and_never_free() {
+        for model in ["gpt-9", "claude-opus-4-6 (fast)", "claude-opus-4-6-preview", ""] {
+            let cost = Prices::built_in().cost(&usage(model, MILLION));
+            assert_eq!((cost.cents(), cost.unknown_models), (None, vec![model.to_owned()]));
+        }
+        assert_eq!(Prices::built_in().cost(&usage("gpt-9", Tokens::default())).cents(), Some(0));
+        assert_eq!(Prices::built_in().cost(&Usage::default()).cents(), Some(0));
+    }
+
+    #[test]
+    fn a_table_with_an_odd_price_is_refused() {
+        assert_eq!(nano_per_token("3.75"), Some(3_750));
+        assert_eq!(nano_per_token("0.125"), Some(125));
+        for odd in ["", "3,75", "-1", "1.2345", ".5", "1e3"] {
+            assert_eq!(nano_per_token(odd), None, "{odd}");
+        }
+        assert!(Prices::parse("as_of: x\nmodels: {a: {input: \"1\"}}").is_err());
+        assert!(Prices::built_in().as_of.starts_with("20"));
+    }
+}

@@ -1,0 +1,228 @@
+//! Checkpoints of a loop: the files below its root, kept by git under refs of our own, or as copies
+//! in the project's private folder where there is no git. It must not know when one is due.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::engine::{Engine, blocking, now_ms};
+use super::project::Project;
+use crate::base::limits::{CHECKPOINT_LOOPS_MAX, CHECKPOINTS_PER_LOOP_MAX};
+use crate::base::path::RelPath;
+use crate::base::tree::{Checkpoint, Tree};
+use crate::base::verdict::{Cause, Gap};
+use crate::files::copies;
+use crate::git::checkpoint::{self as refs, Lens};
+
+/// Files in which a loop remembers what it tried. They are not part of what it made: to bring a
+/// checkpoint back must not bring back what was known then, and a tree is not another one because
+/// a note was written.
+pub(super) const LOOP_FILES: [&str; 6] = [
+    "progress.txt",
+    "JUDGE_FEEDBACK.md",
+    "JUDGE_EVOLUTION.md",
+    "decisions.md",
+    ".claude/gulf-align.md",
+    ".claude/memory",
+];
+
+/// The name of the checkpoint that a loop begins with.
+pub(super) const START: &str = "0";
+
+/// The private folder of copies.
+const COPIES: &str = "checkpoints";
+
+/// The files of a root as they stood; their contents are kept already.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) tree: Tree,
+    /// Equal files, equal id.
+    pub(super) id: String,
+}
+
+/// Who keeps the checkpoints of a root.
+#[derive(Clone, Debug)]
+pub(super) struct Keeper {
+    pub(super) root: PathBuf,
+    /// The folder of copies, where git has no say.
+    copies: Option<PathBuf>,
+}
+
+/// The files as they stand now.
+pub(super) async fn look(engine: &Arc<Engine>, project: &Project) -> Result<Look, Gap> {
+    let (folder, root) = (folder(engine, project), project.root.clone());
+    let job = engine.job();
+    let looked = blocking(move || {
+        let _job = job;
+        Keeper::find(root, folder)?.look(&BTreeSet::new())
+    });
+    looked.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
+}
+
+/// Keeps what was looked at as checkpoint `name` of a loop, and lets old ones go, but never `best`.
+/// Returns the name under which people find it: a ref, or the name itself.
+pub(super) async fn keep(
+    engine: &Arc<Engine>,
+    project: &Project,
+    look: Look,
+    (owner, name): (String, String),
+    best: Option<u32>,
+) -> Result<String, Gap> {
+    let (folder, root) = (folder(engine, project), project.root.clone());
+    let job = engine.job();
+    let kept = blocking(move || {
+        let _job = job;
+        let keeper = Keeper::find(root, folder)?;
+        let kept = keeper.keep(&look, &owner, &name)?;
+        keeper.forget(&surplus(&keeper.list()?, &owner, best))?;
+        Ok(kept)
+    });
+    kept.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
+}
+
+fn gap(reason: &str) -> Gap {
+    Gap::new(Cause::ProjectFault, format!("no checkpoint: {reason}"))
+}
+
+/// Where copies of a project's files are kept.
+pub(super) fn folder(engine: &Engine, project: &Project) -> PathBuf {
+    project.key.folder(&engine.places.state).join(COPIES)
+}
+
+impl Keeper {
+    /// Whoever keeps the checkpoints of this root; `folder` is where copies go.
+    pub(super) fn find(root: PathBuf, folder: PathBuf) -> Result<Self, String> {
+        let has_git = refs::covers(&root).map_err(|error| error.to_string())?;
+        Ok(Self { root, copies: (!has_git).then_some(folder) })
+    }
+
+    /// The files as they stand now; `also` are looked at even if git ignores them.
+    pub(super) fn look(&self, also: &BTreeSet<RelPath>) -> Result<Look, String> {
+        let except = LOOP_FILES.iter().filter_map(|name| RelPath::parse(name));
+        let except: Vec<RelPath> = except.collect();
+        let Some(folder) = &self.copies else {
+            let look = refs::look(&self.root, Lens { except: &except, also });
+            let refs::Look { tree, id } = look.map_err(|error| error.to_string())?;
+            return Ok(Look { tree, id });
+        };
+        let wanted = |path: &RelPath| !except.contains(path);
+        let tree = copies::look(&self.root, folder, &wanted).map_err(|error| error.to_string())?;
+        let id = tree.id();
+        Ok(Look { tree, id })
+    }
+
+    pub(super) fn keep(&self, look: &Look, owner: &str, name: &str) -> Result<String, String> {
+        let at_secs = i64::try_from(now_ms() / 1_000).unwrap_or(i64::MAX);
+        if let Some(folder) = &self.copies {
+            let kept = copies::keep(folder, (&self.root, &look.tree), (owner, name), at_secs);
+            return kept.map(|()| name.to_owned()).map_err(|error| error.to_string());
+        }
+        let Look { tree, id } = look.clone();
+        refs::keep(&self.root, &refs::Look { tree, id }, (owner, name), at_secs)
+            .map(|_| refs::reference(owner, name))
+            .map_err(|error| error.to_string())
+    }
+
+    /// All checkpoints of the project, the oldest first.
+    pub(super) fn list(&self) -> Result<Vec<Checkpoint>, String> {
+        match &self.copies {
+            Some(folder) => copies::list(folder).map_err(|error| error.to_string()),
+            None => refs::list(&self.root).map_err(|error| error.to_string()),
+        }
+    }
+
+    pub(super) fn tree(&self, checkpoint: &Checkpoint) -> Result<Tree, String> {
+        match &self.copies {
+            Some(folder) => copies::read_list(folder, &checkpoint.owner, &checkpoint.name)
+                .map_err(|error| error.to_string()),
+            None => refs::read(&self.root, checkpoint).map_err(|error| error.to_string()),
+        }
+    }
+
+    pub(super) fn content(&self, name: &str) -> Result<Vec<u8>, String> {
+        match &self.copies {
+            Some(folder) => copies::content(folder, name).map_err(|error| error.to_string()),
+            None => refs::content_of(&self.root, name).map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Those of the paths that any of the checkpoints holds.
+    pub(super) fn held(
+        &self,
+        checkpoints: &[Checkpoint],
+        paths: &BTreeSet<RelPath>,
+    ) -> Result<BTreeSet<RelPath>, String> {
+        if self.copies.is_none() {
+            return refs::held(&self.root, checkpoints, paths).map_err(|error| error.to_string());
+        }
+        let mut held = BTreeSet::new();
+        for checkpoint in checkpoints {
+            let nodes = self.tree(checkpoint)?.nodes;
+            held.extend(paths.iter().filter(|path| nodes.contains_key(*path)).cloned());
+        }
+        Ok(held)
+    }
+
+    fn forget(&self, checkpoints: &[Checkpoint]) -> Result<(), String> {
+        match &self.copies {
+            Some(folder) => copies::forget(folder, checkpoints).map_err(|error| error.to_string()),
+            None => refs::forget(&self.root, checkpoints).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// The checkpoints beyond the bounds: the oldest of this loop except the best one, and all of the
+/// loops that had none for the longest time.
+fn surplus(all: &[Checkpoint], owner: &str, best: Option<u32>) -> Vec<Checkpoint> {
+    let best = best.map(|number| number.to_string());
+    let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == owner).collect();
+    let too_many = own.len().saturating_sub(CHECKPOINTS_PER_LOOP_MAX);
+    let is_best = |it: &&Checkpoint| best.as_deref() == Some(it.name.as_str());
+    let old = own.into_iter().filter(|it| !is_best(it)).take(too_many);
+    let mut surplus: Vec<Checkpoint> = old.cloned().collect();
+    let mut latest: BTreeMap<&str, i64> = BTreeMap::new();
+    for checkpoint in all.iter().filter(|it| it.owner != owner) {
+        latest.insert(&checkpoint.owner, checkpoint.at_secs);
+    }
+    let mut others: Vec<(i64, &str)> = latest.into_iter().map(|(owner, at)| (at, owner)).collect();
+    others.sort_unstable();
+    let too_many = others.len().saturating_sub(CHECKPOINT_LOOPS_MAX - 1);
+    for (_, gone) in others.into_iter().take(too_many) {
+        surplus.extend(all.iter().filter(|it| it.owner == gone).cloned());
+    }
+    surplus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkpoint(owner: &str, number: usize) -> Checkpoint {
+        Checkpoint {
+            owner: owner.to_owned(),
+            name: number.to_string(),
+            at_secs: i64::try_from(number).unwrap(),
+            tree_id: String::new(),
+            root: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn the_oldest_go_and_the_best_stays() {
+        let own = (1..=CHECKPOINTS_PER_LOOP_MAX + 2).map(|number| checkpoint("loop-1", number));
+        let all: Vec<Checkpoint> = own.collect();
+        let names = |best| surplus(&all, "loop-1", best).into_iter().map(|it| it.name);
+        assert_eq!(names(None).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(names(Some(1)).collect::<Vec<_>>(), ["2", "3"]);
+        assert!(surplus(&all[2..], "loop-1", None).is_empty());
+    }
+
+    #[test]
+    fn loops_that_ended_long_ago_lose_theirs() {
+        let others = (1..=CHECKPOINT_LOOPS_MAX + 1).map(|it| checkpoint(&format!("loop-{it}"), it));
+        let mut all: Vec<Checkpoint> = others.collect();
+        all.push(checkpoint("loop-1", 99));
+        let gone: Vec<_> = surplus(&all, "loop-x", None).into_iter().map(|it| it.owner).collect();
+        assert_eq!(gone, ["loop-2", "loop-3"], "the first one was busy lately");
+    }
+}

@@ -1,0 +1,355 @@
+//! Runs the project's own commands for a Stop, one after the other: `.claude/autochecks.sh`, what
+//! options and `RUBRIC.md` name, what the project's files suggest. What a loop has frozen is what
+//! runs. Which commands there are is decided in `looping::criteria`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::engine::{Engine, blocking};
+use super::exam as files_of_exam;
+use super::project::{Project, read};
+use super::rubrics;
+use crate::base::evidence::{Reading, SensorKind};
+use crate::base::finding::{Finding, fingerprint};
+use crate::base::hash::ContentHash;
+use crate::base::limits::{CHECKS_MS_MAX, PROPOSAL_FOLDERS_MAX};
+use crate::base::path::{NEVER_WALKED, RelPath};
+use crate::base::verdict::{Cause, Gap};
+use crate::checks::{self, Command, End, Run};
+use crate::files;
+use crate::looping::criteria::counts::{Counter, TestCounts, compare, next_base};
+use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
+use crate::looping::criteria::{AUTOCHECKS, CheckCommand, Criterion, Plan, Sources};
+use crate::looping::exam::{Exam, Role};
+use crate::looping::state::LoopState;
+use crate::looping::{criteria, exam};
+use crate::wire::control::Caller;
+
+/// What the commands said.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    /// One for each command, and one for each criterion that none answers.
+    pub(super) readings: Vec<Reading>,
+    /// What is odd about the tests they ran.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Which commands a Stop would run as the project is now; looks at the disk.
+pub(super) fn plan(project: &Project) -> Plan {
+    let config = &project.config;
+    let proposed =
+        if config.propose_checks { propose(&folders(&project.root)) } else { Vec::new() };
+    criteria::plan(&Sources {
+        criteria: &config.success_criteria,
+        own: &config.checks,
+        rubric: &rubrics::on_disk(&project.root).checks,
+        proposed: &proposed,
+        has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
+    })
+}
+
+/// Runs what the loop has frozen, or without a loop or an exam what the project has now.
+pub(super) async fn measure(
+    engine: &Engine,
+    project: &Project,
+    caller: &Caller,
+    state: Option<&LoopState>,
+) -> Measured {
+    let (exam, plan) = match planned(engine, project, state).await {
+        Ok(found) => found,
+        Err(gap) => {
+            let clean = Reading::clean("checks", SensorKind::Check, 0);
+            let readings = vec![Reading { gap: Some(gap), ..clean }];
+            return Measured { readings, ..Measured::default() };
+        }
+    };
+    let deadline = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
+    let mut runs = Runs { project, caller, deadline, measured: Measured::default() };
+    runs.autochecks(engine, exam.as_ref(), state).await;
+    let mut counts = BTreeMap::new();
+    for command in &plan.commands {
+        let before = exam.as_ref().and_then(|exam| exam.counts.get(&command.name));
+        let now = runs.command(command, before).await;
+        counts.extend(now.map(|now| (command.name.clone(), next_base(before, &now))));
+    }
+    for one in plan.unanswered {
+        let clean = Reading::clean(&one.name, SensorKind::Check, 0);
+        runs.measured.readings.push(Reading { gap: Some(one.gap), ..clean });
+    }
+    if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
+        let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
+        if let Err(error) = kept {
+            tracing::warn!(%error, "the counts of tests were not kept");
+        }
+    }
+    fingerprint(&mut runs.measured.findings);
+    runs.measured
+}
+
+/// The exam of the loop, and what is run for it.
+async fn planned(
+    engine: &Engine,
+    project: &Project,
+    state: Option<&LoopState>,
+) -> Result<(Option<Exam>, Plan), Gap> {
+    if let Some(state) = state {
+        let found = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
+        let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
+        if let Some(exam) = found {
+            let plan = exam.plan.clone();
+            return Ok((Some(exam), plan));
+        }
+    }
+    let project = project.clone();
+    let lost = || Gap::new(Cause::Crashed, "the project's files could not be read");
+    let plan = blocking(move || plan(&project)).await.ok_or_else(lost)?;
+    Ok((None, plan))
+}
+
+/// The runs of one Stop.
+struct Runs<'a> {
+    project: &'a Project,
+    caller: &'a Caller,
+    /// When the time of all checks together is over.
+    deadline: Instant,
+    measured: Measured,
+}
+
+impl Runs<'_> {
+    /// Runs one command of the plan; returns the tests that it counted.
+    async fn command(
+        &mut self,
+        command: &CheckCommand,
+        before: Option<&TestCounts>,
+    ) -> Option<TestCounts> {
+        let limit = command.timeout_secs.map(Duration::from_secs);
+        let cwd = if command.folder.is_empty() {
+            self.project.root.clone()
+        } else {
+            self.project.root.join(&command.folder)
+        };
+        let (program, args) = command.argv.split_first()?;
+        // A path is meant from where the command runs, and a name is looked up.
+        let is_path = program.contains('/');
+        let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
+        let mut counter = Counter::default();
+        let mut watch = |line: &str| counter.line(line);
+        let process = self.process(&command.name, program, args.to_vec(), cwd);
+        let run = self.run(process, limit, &mut watch).await;
+        let counts = counter.total();
+        let passed = run.end == End::Passed;
+        let mut reading = reading(&command.name, without_module(run));
+        if let Some(counts) = &counts {
+            let is_empty = counts.run() == 0 && command.criterion == Criterion::TestPass;
+            let doubt = match before {
+                _ if !passed => None,
+                _ if is_empty => Some(format!("(no test ran: {counts})")),
+                Some(before) => self.compare(command, before, counts).await,
+                None => None,
+            };
+            if doubt.is_some() {
+                reading = Reading { dirty: true, output: doubt, ..reading };
+            }
+        }
+        self.measured.readings.push(reading);
+        counts
+    }
+
+    /// Keeps what is odd about the tests of a run, and says in a line why it does not count as
+    /// passed.
+    async fn compare(
+        &mut self,
+        command: &CheckCommand,
+        before: &TestCounts,
+        now: &TestCounts,
+    ) -> Option<String> {
+        let odd = compare(before, now);
+        let source = RelPath::parse(&command.source)?;
+        let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of(b""));
+        let found = odd.iter().filter_map(|one| exam::odd_run(command, one, hash));
+        self.measured.findings.extend(found);
+        odd.iter().find(|one| one.is_blocking()).map(|one| format!("({one})"))
+    }
+
+    async fn hash(&self, path: RelPath) -> Option<ContentHash> {
+        let root = self.project.root.clone();
+        blocking(move || files_of_exam::hash(&root, &path)).await.flatten()
+    }
+
+    /// Runs `.claude/autochecks.sh`, as it was when the loop started.
+    async fn autochecks(
+        &mut self,
+        engine: &Engine,
+        exam: Option<&Exam>,
+        state: Option<&LoopState>,
+    ) {
+        let root = self.project.root.clone();
+        let on_disk = root.join(AUTOCHECKS);
+        let Some(path) = RelPath::parse(AUTOCHECKS) else { return };
+        let frozen = exam.map(|exam| exam.files.get(&path));
+        let now = self.hash(path.clone()).await;
+        let is_as_frozen = match frozen {
+            // Without an exam, what is there counts.
+            None => now.is_some(),
+            Some(None) => false,
+            Some(Some(frozen)) => now == Some(frozen.hash),
+        };
+        if is_as_frozen {
+            let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
+            let run = self.run(process, None, &mut |_| {}).await;
+            self.measured.readings.push(reading(AUTOCHECKS, run));
+        } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
+            let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
+            let reading = match text {
+                Ok(Some(text)) => self.frozen_script(engine, &text).await,
+                Ok(None) => unmeasured("it was edited, and was too large to be kept"),
+                Err(error) => unmeasured(&error.to_string()),
+            };
+            self.measured.readings.push(reading);
+        }
+    }
+
+    /// Runs a private copy of the script from the root. By its interpreter, so that no file has to
+    /// be executable that was being written a moment ago.
+    async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) -> Reading {
+        let folder = self.project.key.folder(&engine.places.state);
+        let copy = files::private_dir(&folder)
+            .and_then(|()| tempfile::Builder::new().prefix("autochecks-").tempfile_in(&folder))
+            .and_then(|mut file| std::io::Write::write_all(&mut file, text).map(|()| file));
+        let copy = match copy {
+            Ok(copy) => copy,
+            Err(error) => return unmeasured(&format!("its frozen copy was not written: {error}")),
+        };
+        let (program, mut args) = interpreter(text);
+        args.push(copy.path().to_string_lossy().into_owned());
+        let root = self.project.root.clone();
+        let process = self.process(AUTOCHECKS, program, args, root);
+        let run = self.run(process, None, &mut |_| {}).await;
+        reading(AUTOCHECKS, run)
+    }
+
+    fn process(&self, name: &str, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Command {
+        let env = self.caller.env.clone().into_iter().collect();
+        let timeout = self.project.config.check_timeout;
+        Command { name: name.to_owned(), program, args, cwd, env, timeout }
+    }
+
+    /// Runs within what is left of the time of all checks.
+    async fn run(
+        &self,
+        command: Command,
+        limit: Option<Duration>,
+        watch: &mut (dyn FnMut(&str) + Send),
+    ) -> Run {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            let detail = format!("the checks before it took all of {CHECKS_MS_MAX} ms");
+            let end = End::Unmeasured(Gap::new(Cause::TimedOut, detail));
+            return Run { end, output: String::new(), elapsed: Duration::ZERO };
+        }
+        let timeout = limit.unwrap_or(command.timeout).min(left);
+        checks::run_watched(Command { timeout, ..command }, watch).await
+    }
+}
+
+fn unmeasured(detail: &str) -> Reading {
+    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    Reading { gap: Some(Gap::new(Cause::Crashed, detail)), ..clean }
+}
+
+fn reading(name: &str, run: Run) -> Reading {
+    let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
+    let reading = Reading { elapsed_ms, ..Reading::clean(name, SensorKind::Check, 0) };
+    match run.end {
+        End::Passed => reading,
+        End::Failed(how) => {
+            let output = format!("{}\n({how})", run.output.trim_end());
+            Reading { dirty: true, output: Some(output), ..reading }
+        }
+        End::Unmeasured(gap) => Reading { gap: Some(gap), ..reading },
+    }
+}
+
+/// An interpreter that is there and lacks the tool it was asked to run has measured nothing:
+/// `python3: No module named pytest`.
+fn without_module(run: Run) -> Run {
+    let last = run.output.trim_end().lines().next_back().unwrap_or_default();
+    let module =
+        last.rsplit_once(": No module named ").map(|(_, module)| module.trim_matches('\''));
+    match (&run.end, module) {
+        (End::Failed(_), Some(module)) if run.output.trim().lines().count() == 1 => {
+            let gap =
+                Gap::new(Cause::NotInstalled, last).with_remedy(format!("pip install {module}"));
+            Run { end: End::Unmeasured(gap), ..run }
+        }
+        _ => run,
+    }
+}
+
+/// What the first line of a script names, as the kernel reads it: a program and at most one
+/// argument. A shell for a script that names none.
+fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let Some(named) = line.strip_prefix("#!").map(str::trim).filter(|it| !it.is_empty()) else {
+        return (PathBuf::from("sh"), Vec::new());
+    };
+    match named.split_once([' ', '\t']) {
+        Some((program, argument)) => (PathBuf::from(program), vec![argument.trim().to_owned()]),
+        None => (PathBuf::from(named), Vec::new()),
+    }
+}
+
+/// The root and the folders in it, as far as proposals look at them.
+fn folders(root: &Path) -> Vec<Folder> {
+    let mut found = vec![folder(root, "")];
+    let is_looked_at = |name: &&String| {
+        !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()) && root.join(name).is_dir()
+    };
+    let below: Vec<String> = found[0].names.iter().filter(is_looked_at).cloned().collect();
+    found.extend(below.iter().take(PROPOSAL_FOLDERS_MAX).map(|name| folder(root, name)));
+    found
+}
+
+fn folder(root: &Path, path: &str) -> Folder {
+    let at = root.join(path);
+    let entries = at.read_dir().into_iter().flatten().flatten();
+    let mut names: std::collections::BTreeSet<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
+    let text = |name: &str| Some((name.to_owned(), read(&at.join(name)).ok().flatten()?));
+    let texts = READ.into_iter().filter(|name| names.contains(*name)).filter_map(text).collect();
+    Folder { path: path.to_owned(), names, texts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interpreter_without_the_tool_proves_nothing_and_a_test_that_says_so_has_failed() {
+        let check = |output: &str, expected: Option<Cause>| {
+            let end = End::Failed("exit status 1".to_owned());
+            let run = Run { end, output: output.to_owned(), elapsed: Duration::ZERO };
+            let reading = reading("unit", without_module(run));
+            let cause = reading.gap.as_ref().map(|gap| gap.cause);
+            assert_eq!((cause, reading.dirty), (expected, expected.is_none()), "{output}");
+        };
+        check("/usr/bin/python3: No module named pytest\n", Some(Cause::NotInstalled));
+        check("1 failed\nModuleNotFoundError: No module named 'x'\n", None);
+        check("assert 1 == 2\n", None);
+    }
+
+    #[test]
+    fn the_interpreter_of_a_script_is_read_as_the_kernel_does() {
+        let check = |text: &str, program: &str, arguments: &[&str]| {
+            let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(interpreter(text.as_bytes()), (PathBuf::from(program), arguments), "{text}");
+        };
+        check("#!/bin/sh\nexit 0\n", "/bin/sh", &[]);
+        check("#! /usr/bin/env -S bash -e\n", "/usr/bin/env", &["-S bash -e"]);
+        check("exit 0\n", "sh", &[]);
+        check("", "sh", &[]);
+    }
+}

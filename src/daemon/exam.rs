@@ -1,0 +1,302 @@
+//! Freezes what a loop is examined by into the store when it starts, and looks later what differs
+//! on disk. What counts as a difference is decided in `looping::exam`.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::criteria;
+use super::engine::{Engine, blocking, now_ms};
+use super::project::Project;
+use crate::base::evidence::{Reading, SensorKind};
+use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
+use crate::base::limits::{
+    EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX, EXAM_TESTS_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
+};
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::files;
+use crate::looping::exam::roles::{FOLDERS, TREES, is_silent, subject};
+use crate::looping::exam::{self, Difference, Exam, Frozen, Role, role};
+use crate::looping::state::LoopState;
+use crate::store::StoreError;
+use crate::store::exams::Texts;
+
+/// Freezes what a loop is examined by as it is now, in place of an earlier exam.
+pub(super) async fn freeze(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+) -> Result<(), StoreError> {
+    let found = {
+        let project = project.clone();
+        blocking(move || {
+            let plan = criteria::plan(&project);
+            let (files, texts, is_cut) = collect(&project.root);
+            let exam = Exam { frozen_ms: now_ms(), plan, files, is_cut, counts: BTreeMap::new() };
+            (exam, texts)
+        })
+    };
+    let lost = || StoreError::Unavailable("the files could not be read".to_owned());
+    let (exam, texts) = found.await.ok_or_else(lost)?;
+    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+}
+
+/// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
+/// loop without one.
+pub(super) async fn look(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    roles: &'static [Role],
+) -> Result<Option<(Exam, Vec<Difference>)>, StoreError> {
+    let found = engine.store.find_exam(&project.key, loop_id, roles).await?;
+    let Some(exam) = found else { return Ok(None) };
+    let root = project.root.clone();
+    let found = blocking(move || {
+        let differences = exam::differences(&exam, &now(&root, &exam, roles));
+        (exam, differences)
+    });
+    let lost = || StoreError::Unavailable("the files could not be read".to_owned());
+    found.await.map(Some).ok_or_else(lost)
+}
+
+/// What a Stop learns from the exam: a reading and its findings; `None` for a loop without one. It
+/// is asked after the checks, which may write files.
+pub(super) async fn differences(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Option<(Reading, Vec<Finding>)> {
+    match look(engine, project, &state.id, Role::STRICT).await {
+        Ok(None) => None,
+        Ok(Some((exam, differences))) => Some(exam::judged(&exam, &differences)),
+        Err(error) => {
+            let gap = Gap::new(Cause::Crashed, error.to_string());
+            let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
+            Some((Reading { gap: Some(gap), ..clean }, Vec::new()))
+        }
+    }
+}
+
+type Files = BTreeMap<RelPath, Frozen>;
+
+/// All files that examine a loop, the texts that are kept, and whether there are more files than
+/// an exam holds.
+fn collect(root: &Path) -> (Files, Texts, bool) {
+    let mut found: Vec<(Role, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
+        .into_iter()
+        .chain(shallow(root))
+        .filter_map(|path| Some((role(&path)?, path)))
+        .collect();
+    found.sort();
+    found.dedup();
+    // Tests come last in this order.
+    let mut last = found.split_off(found.partition_point(|(role, _)| *role < Role::Test));
+    let is_cut = found.len() > EXAM_FILES_MAX;
+    found.truncate(EXAM_FILES_MAX);
+    last.truncate(EXAM_TESTS_MAX);
+    found.append(&mut last);
+    let (mut files, mut texts, mut kept_bytes) = (Files::new(), Texts::new(), 0);
+    for (role, path) in found {
+        let Some(read) = read(root, &path) else { continue };
+        if is_silent(&path, &read.bytes) {
+            continue;
+        }
+        files.insert(path.clone(), Frozen { role, hash: read.hash(&path), stamp: read.stamp });
+        let is_small = read.bytes.len() <= EXAM_TEXT_BYTES_MAX;
+        if is_small && kept_bytes + read.bytes.len() <= EXAM_TEXTS_BYTES_MAX {
+            kept_bytes += read.bytes.len();
+            texts.insert(path, read.bytes);
+        }
+    }
+    (files, texts, is_cut)
+}
+
+/// Hashes of the files of an exam that are there, and of those that would belong to it and stand
+/// where new ones are looked for.
+fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHash> {
+    let mut hashes = BTreeMap::new();
+    for (path, frozen) in &exam.files {
+        let is_read = !matches!(frozen.role, Role::Config | Role::Test);
+        let is_same = !is_read && stamp(root, path) == Some(frozen.stamp);
+        let hash = if is_same { Some(frozen.hash) } else { hash(root, path) };
+        hashes.extend(hash.map(|hash| (path.clone(), hash)));
+    }
+    for path in shallow(root) {
+        let is_wanted = role(&path).is_some_and(|role| role != Role::Test && roles.contains(&role));
+        let is_new = is_wanted && !exam.files.contains_key(&path);
+        if let Some(read) = is_new.then(|| read(root, &path)).flatten()
+            && !is_silent(&path, &read.bytes)
+        {
+            let hash = read.hash(&path);
+            hashes.insert(path, hash);
+        }
+    }
+    hashes
+}
+
+/// Files that examine a loop and stand in the root, in one of a few folders, or below ours.
+fn shallow(root: &Path) -> Vec<RelPath> {
+    let mut found = Vec::new();
+    let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
+    open.extend(FOLDERS.map(|folder| (root.join(folder), false)));
+    open.extend(TREES.map(|folder| (root.join(folder), true)));
+    while let Some((folder, is_tree)) = open.pop() {
+        for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
+            let path = entry.path();
+            // Not through links, which could lead in a circle.
+            if is_tree && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push((path, true));
+            } else if let Some(path) = RelPath::below(root, &path) {
+                found.extend(Some(path).filter(|path| role(path).is_some()));
+            }
+        }
+    }
+    found
+}
+
+/// One file as it is.
+struct Read {
+    bytes: Vec<u8>,
+    stamp: (u64, i64),
+}
+
+impl Read {
+    /// Hash of what matters of it; of a file that is longer than what is read, the length counts.
+    fn hash(&self, path: &RelPath) -> ContentHash {
+        let subject = subject(path, &self.bytes);
+        if self.stamp.0 <= EXAM_FILE_BYTES_MAX {
+            return ContentHash::of(&subject);
+        }
+        ContentHash::of(format!("{} {}", ContentHash::of(&subject), self.stamp.0).as_bytes())
+    }
+}
+
+/// `None` for what is not there or is no file: a pipe would never end.
+fn read(root: &Path, path: &RelPath) -> Option<Read> {
+    let stamp = stamp(root, path)?;
+    let file = std::fs::File::open(path.under(root)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    Some(Read { bytes, stamp })
+}
+
+/// Hash of what matters of a file; `None` when it is not there.
+pub(super) fn hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
+    // What is there and cannot be read is not the same as before.
+    read(root, path).map(|read| read.hash(path)).or_else(|| {
+        let is_there = path.under(root).symlink_metadata().is_ok();
+        is_there.then(|| ContentHash::of(b"not readable"))
+    })
+}
+
+/// Size and change time.
+fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
+    let metadata = path.under(root).metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let seconds = metadata.ctime().saturating_mul(1_000_000_000);
+    Some((metadata.len(), seconds.saturating_add(metadata.ctime_nsec())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    /// A project with these files, and its exam.
+    fn frozen(files: &[(&str, &str)]) -> (tempfile::TempDir, Exam, Texts) {
+        let temp = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            write(temp.path(), name, text);
+        }
+        let (files, texts, is_cut) = collect(temp.path());
+        let exam = Exam { files, is_cut, ..Exam::default() };
+        (temp, exam, texts)
+    }
+
+    fn write(root: &Path, name: &str, text: &str) {
+        let file = root.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+
+    fn check(root: &Path, exam: &Exam, expected: &[&str]) {
+        let found = exam::differences(exam, &now(root, exam, Role::ALL));
+        let found: Vec<String> =
+            found.iter().map(|one| format!("{} {}", one.change.as_str(), one.path)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn hidden_and_deep_files_are_frozen_with_their_texts_and_foreign_ones_are_not() {
+        let (_temp, exam, texts) = frozen(&[
+            ("RUBRIC.md", "strict"),
+            (".claude/settings.json", "{\"hooks\": {}}"),
+            (".claude/settings.local.json", "{\"permissions\": {}}"),
+            (".github/workflows/ci.yml", "on: push"),
+            (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            (".moai/rules/py/own.yml", "id: own"),
+            ("packages/a/.eslintrc.json", "{}"),
+            ("packages/a/tests/a.test.ts", "test()"),
+            ("node_modules/x/package.json", "{}"),
+            ("src/a.ts", "code"),
+        ]);
+        let names: Vec<&str> = exam.files.keys().map(RelPath::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                ".claude/settings.json",
+                ".github/workflows/ci.yml",
+                ".moai/config/sections/ralph.yaml",
+                ".moai/rules/py/own.yml",
+                "RUBRIC.md",
+                "packages/a/.eslintrc.json",
+                "packages/a/tests/a.test.ts",
+            ]
+        );
+        assert_eq!(texts.len(), names.len());
+        assert_eq!(texts[&path("RUBRIC.md")], b"strict");
+    }
+
+    #[test]
+    fn an_edit_of_the_same_length_in_the_past_is_seen_and_a_touch_is_none() {
+        let (temp, exam, _) = frozen(&[("tsconfig.json", "{1}"), ("tests/test_a.py", "abc")]);
+        let root = temp.path();
+        check(root, &exam, &[]);
+        let past = std::time::SystemTime::UNIX_EPOCH;
+        for (name, text) in [("tsconfig.json", "{2}"), ("tests/test_a.py", "abc")] {
+            write(root, name, text);
+            let file = std::fs::File::options().write(true).open(root.join(name)).expect("there");
+            file.set_modified(past).expect("ours");
+        }
+        check(root, &exam, &["edited tsconfig.json"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_any_more_or_is_no_file_is_a_difference() {
+        let (temp, exam, _) = frozen(&[("RUBRIC.md", "a"), ("ruff.toml", "b"), ("tox.ini", "c")]);
+        let root = temp.path();
+        for name in ["RUBRIC.md", "ruff.toml", "tox.ini"] {
+            std::fs::remove_file(root.join(name)).expect("there");
+        }
+        std::fs::create_dir(root.join("RUBRIC.md")).expect("made");
+        let fifo = std::process::Command::new("mkfifo").arg(root.join("ruff.toml")).status();
+        assert!(fifo.expect("it runs").success());
+        check(root, &exam, &["edited RUBRIC.md", "edited ruff.toml", "removed tox.ini"]);
+    }
+
+    #[test]
+    fn of_a_large_file_only_the_hash_is_kept_and_its_length_counts() {
+        let large = "x".repeat(EXAM_TEXT_BYTES_MAX + 1);
+        let (temp, exam, texts) = frozen(&[("RUBRIC.md", &large), ("tox.ini", &large[1..])]);
+        assert_eq!(texts.keys().collect::<Vec<_>>(), [&path("tox.ini")]);
+        check(temp.path(), &exam, &[]);
+        write(temp.path(), "RUBRIC.md", &large[1..]);
+        check(temp.path(), &exam, &["edited RUBRIC.md"]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The `git` program, for what changes branches and work trees: with it the project's hooks, merge
+//! drivers and signing run. Arguments only, nothing is asked of a terminal, and every call is
+//! bounded in time. It must not know what the calls are for.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::project::Project;
+use crate::base::limits::{GIT_MS_MAX, GIT_REMOTE_MS_MAX};
+use crate::checks::{self, Command, End, Run};
+
+/// Variables that would lead git to another repository than that of its directory, or ask somebody.
+const NOT_PASSED: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_MERGE_AUTOEDIT",
+];
+
+/// What no configuration may change: branches that are not ours move along, local changes are put
+/// aside, or processes stay behind.
+const SETTINGS: [&str; 6] = [
+    "rebase.autoStash=false",
+    "rebase.updateRefs=false",
+    "rebase.autoSquash=false",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// Runs git in a folder.
+pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
+    run(project, folder, arguments, GIT_MS_MAX).await
+}
+
+/// The same for what speaks with a remote.
+pub(super) async fn git_remote(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
+    run(project, folder, arguments, GIT_REMOTE_MS_MAX).await
+}
+
+async fn run(project: &Project, folder: &Path, arguments: &[&str], ms_max: u64) -> Run {
+    let settings = SETTINGS.iter().flat_map(|it| ["-c", it]);
+    let caller = project.around.env.iter().filter(|(name, _)| !NOT_PASSED.contains(&name.as_str()));
+    let mut env: Vec<(String, String)> =
+        caller.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let own = [
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_EDITOR", "true"),
+        ("GIT_SEQUENCE_EDITOR", "true"),
+        ("GIT_MERGE_AUTOEDIT", "no"),
+    ];
+    env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    checks::run(Command {
+        name: format!("git {}", arguments.first().unwrap_or(&"")),
+        program: "git".into(),
+        args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
+        cwd: folder.to_path_buf(),
+        env,
+        timeout: Duration::from_millis(ms_max),
+    })
+    .await
+}
+
+/// What a call of git said, or how it ended when it said nothing.
+pub(super) fn said_of(run: &Run) -> String {
+    match (&run.end, run.output.trim()) {
+        (End::Unmeasured(gap), _) => gap.to_string(),
+        (End::Failed(how), "") => how.clone(),
+        (_, said) => said.to_owned(),
+    }
+}

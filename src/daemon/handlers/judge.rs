@@ -1,0 +1,67 @@
+//! `judge`: one run of the judges over the current change.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{INVALID, REFUSED, UNMEASURED, ended, load};
+use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::judging::{self, Asked};
+use crate::daemon::project::{Project, read};
+use crate::judge::decision::Judgement;
+use crate::judge::rubric::Rubric;
+use crate::report::judging::{self as report, Moment};
+use crate::wire::control::{Caller, Judge, Reply};
+
+/// Where the rubric is, below the root.
+const RUBRIC: &str = "RUBRIC.md";
+
+pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: Judge) -> Reply {
+    let begun = Instant::now();
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let rubric = match rubric(&project, caller, wish.rubric.as_deref()) {
+        Ok(rubric) => rubric,
+        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+    };
+    let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
+    let patience = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
+    let asked = Asked {
+        rubric,
+        goal: String::new(),
+        base: wish.base,
+        checks: Vec::new(),
+        deadline: begun + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
+    };
+    let judged = judging::judge(engine, &project, asked).await;
+    if wish.record {
+        let moment = Moment { at_ms: now_ms(), ..Moment::default() };
+        judging::record(&project, &judged, moment).await;
+    }
+    let stdout = if wish.json {
+        format!("{:#}\n", report::json(&project.root, &judged, ended(begun)))
+    } else {
+        report::text(&judged)
+    };
+    let code = match judged.judgement {
+        Judgement::Approved => 0,
+        Judgement::Rejected => REFUSED,
+        Judgement::Unmeasured(_) => UNMEASURED,
+    };
+    Reply { stdout, code, ..Reply::default() }
+}
+
+/// The rubric that was named, else that of the project; one that nobody wrote asks for nothing.
+fn rubric(project: &Project, caller: &Caller, named: Option<&Path>) -> Result<Rubric, String> {
+    let path = match named {
+        Some(named) => project.named(caller, named),
+        None => project.root.join(RUBRIC),
+    };
+    match read(&path)? {
+        Some(text) => Ok(Rubric::parse(&text)),
+        None if named.is_none() => Ok(Rubric::default()),
+        None => Err(format!("{}: there is no such file", path.display())),
+    }
+}

@@ -1,0 +1,100 @@
+//! `loop checks`: the commands of the project that a Stop runs, run now or listed.
+
+use super::loop_replies::which;
+use super::{REFUSED, UNMEASURED, load};
+use crate::base::evidence::Evidence;
+use crate::base::verdict::Verdict;
+use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::project::Project;
+use crate::daemon::{criteria, exam};
+use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::exam::{Difference, Exam, Role};
+use crate::looping::state::LoopState;
+use crate::report::checks::{Checks, checks, checks_json};
+use crate::wire::control::{Caller, LoopSelect, Reply};
+
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &Caller,
+    select: LoopSelect,
+    list: bool,
+) -> Reply {
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let refused = |error: &str| Reply::failed(REFUSED, &format!("moai-ralph: {error}"));
+    let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
+    let is_named = select.id.is_some() || select.session.is_some();
+    let state = match found {
+        Ok(None) if is_named => return refused("there is no such loop"),
+        // Without a name, a loop that is over says nothing about the project as it is now.
+        Ok(found) => found.filter(|state| is_named || state.status.is_active()),
+        Err(error) => return refused(&error.to_string()),
+    };
+    let before = match &state {
+        Some(state) => exam::look(engine, &project, &state.id, Role::ALL).await,
+        None => Ok(None),
+    };
+    let before = match before {
+        Ok(before) => before,
+        Err(error) => return refused(&error.to_string()),
+    };
+    let evidence =
+        if list { None } else { Some(run(engine, &project, caller, state.as_ref()).await) };
+    let (exam, differences) = before.unzip();
+    answer(&project, state.as_ref(), exam, differences, evidence, select.json).await
+}
+
+async fn run(
+    engine: &Engine,
+    project: &Project,
+    caller: &Caller,
+    state: Option<&LoopState>,
+) -> Evidence {
+    let criteria::Measured { readings, findings } =
+        criteria::measure(engine, project, caller, state).await;
+    let mut evidence = Evidence { readings, findings, ..Evidence::default() };
+    // After the commands, because they may write files.
+    if let Some(state) = state
+        && let Some((reading, findings)) = exam::differences(engine, project, state).await
+    {
+        evidence.readings.push(reading);
+        evidence.findings.extend(findings);
+    }
+    evidence
+}
+
+async fn answer(
+    project: &Project,
+    state: Option<&LoopState>,
+    exam: Option<Exam>,
+    differences: Option<Vec<Difference>>,
+    evidence: Option<Evidence>,
+    as_json: bool,
+) -> Reply {
+    let project = project.clone();
+    let frozen_ms = exam.as_ref().map(|exam| exam.frozen_ms);
+    let found = blocking(move || {
+        let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
+        (exam.map_or_else(|| criteria::plan(&project), |exam| exam.plan), has_autochecks)
+    });
+    let Some((plan, has_autochecks)) = found.await else {
+        return Reply::failed(REFUSED, "moai-ralph: the project's files could not be read");
+    };
+    let found = Checks {
+        loop_id: state.map(|state| state.id.as_str()),
+        frozen_ms,
+        plan: &plan,
+        has_autochecks,
+        differences: differences.as_deref().unwrap_or_default(),
+        evidence: evidence.as_ref(),
+    };
+    let stdout = if as_json { format!("{:#}\n", checks_json(&found)) } else { checks(&found) };
+    let code = match evidence.as_ref().map(Evidence::verdict) {
+        None | Some(Verdict::Clean) => 0,
+        Some(Verdict::Dirty) => REFUSED,
+        Some(Verdict::Unmeasured(_)) => UNMEASURED,
+    };
+    Reply { stdout, code, ..Reply::default() }
+}

@@ -1,0 +1,36 @@
+//! `loop refreeze`: the user takes over what differs from a loop's frozen exam.
+
+use super::loop_replies::which;
+use super::{REFUSED, load};
+use crate::daemon::engine::Engine;
+use crate::daemon::exam;
+use crate::looping::exam::Role;
+use crate::report::checks::{refrozen, refrozen_json};
+use crate::store::StoreError;
+use crate::wire::control::{Caller, LoopSelect, Reply};
+
+pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let refused = |error: &str| Reply::failed(REFUSED, &format!("moai-ralph: {error}"));
+    let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
+    let state = match found {
+        Ok(Some(state)) if state.status.is_active() => state,
+        Ok(_) => return refused("there is no such active loop"),
+        Err(error) => return refused(&error.to_string()),
+    };
+    let work = async {
+        let before = exam::look(engine, &project, &state.id, Role::ALL).await?;
+        exam::freeze(engine, &project, &state.id).await?;
+        Ok::<_, StoreError>(before.map(|(_, differences)| differences).unwrap_or_default())
+    };
+    match work.await {
+        Ok(taken) if select.json => {
+            Reply::done(format!("{:#}\n", refrozen_json(&state.id, &taken)))
+        }
+        Ok(taken) => Reply::done(refrozen(&state.id, &taken)),
+        Err(error) => refused(&error.to_string()),
+    }
+}

@@ -1,0 +1,99 @@
+//! What the commands about loops share: which loop is meant, a change of it that nothing overtakes,
+//! and the reply that shows it.
+
+use std::fmt::Display;
+
+use super::{INVALID, REFUSED};
+use crate::daemon::engine::Engine;
+use crate::daemon::project::Project;
+use crate::looping::state::LoopState;
+use crate::report::{json, tools};
+use crate::store::StoreError;
+use crate::store::loops::{Saved, Which};
+use crate::wire::control::{Caller, LoopSelect, Reply};
+
+/// The host's name for the session of a process that it started.
+const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// The session of an agent that calls a tool; people name theirs.
+pub(super) fn own_session(caller: &Caller) -> Option<String> {
+    let named = caller.env.get(SESSION).filter(|_| caller.is_tool);
+    named.filter(|session| !session.is_empty()).cloned()
+}
+
+/// Which loop a command means.
+pub(super) fn which(select: &LoopSelect, caller: &Caller) -> Which {
+    let session = select.session.clone().or_else(|| own_session(caller));
+    match (&select.id, session) {
+        (Some(id), _) => Which::Id(id.clone()),
+        (None, Some(session)) => Which::LatestOf(session),
+        (None, None) => Which::Latest,
+    }
+}
+
+/// Why a loop was not changed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotChanged {
+    /// The state of the loop forbids it.
+    #[error("{0}")]
+    Refused(String),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Changes a loop; `None` when there is none. A Stop that is decided at the same moment comes
+/// first, and what it made of the loop is changed.
+pub(super) async fn change<E: ToString>(
+    engine: &Engine,
+    project: &Project,
+    which: Which,
+    act: impl Fn(&LoopState) -> Result<LoopState, E>,
+) -> Result<Option<LoopState>, NotChanged> {
+    loop {
+        let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
+        let Some(state) = found else { return Ok(None) };
+        let next = act(&state).map_err(|error| NotChanged::Refused(error.to_string()))?;
+        if next == state {
+            return Ok(Some(state));
+        }
+        match engine.store.advance_loop(&project.key, &state, next.clone()).await {
+            Ok(Saved::Yes) => return Ok(Some(next)),
+            Ok(Saved::Overtaken) => {}
+            Err(StoreError::Conflict(_)) => {
+                let reason = "its session has another active loop: cancel that one first";
+                return Err(NotChanged::Refused(reason.to_owned()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A loop in a reply; `text` is for people.
+pub(super) fn shown(state: &LoopState, caller: &Caller, json: bool, text: String) -> Reply {
+    let stdout = if json { format!("{:#}\n", json::looping(state)) } else { text };
+    let document = caller.is_tool.then(|| tools::looping(Some(state)).into());
+    Reply { stdout, document, ..Reply::default() }
+}
+
+/// There is no loop, which is no failure.
+pub(super) fn none(caller: &Caller, json: bool, text: &str) -> Reply {
+    let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
+    let document = caller.is_tool.then(|| tools::looping(None).into());
+    Reply { stdout, document, ..Reply::default() }
+}
+
+/// A loop was named, and there is none of that name.
+pub(super) fn no_such_loop() -> Reply {
+    Reply::failed(REFUSED, "moai-ralph: there is no such loop")
+}
+
+/// Something stood in the way.
+pub(super) fn failed(error: &impl Display) -> Reply {
+    Reply::failed(REFUSED, &format!("moai-ralph: {error}"))
+}
+
+/// A word that stands for nothing.
+pub(super) fn unknown_word(option: &str, word: &str, known: &str) -> Reply {
+    Reply::failed(INVALID, &format!("moai-ralph: {option} {word}: {known}"))
+}

@@ -1,0 +1,38 @@
+//! `loop resume`: a paused loop goes on; one that ended at a limit, when the limit is raised.
+
+use super::load;
+use super::loop_replies::{NotChanged, change, failed, no_such_loop, shown, which};
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::project::Project;
+use crate::looping::control::{self, Raise};
+use crate::looping::state::LoopState;
+use crate::report::loops;
+use crate::store::loops::Which;
+use crate::wire::control::{Caller, LoopResume, Reply};
+
+pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: LoopResume) -> Reply {
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let raise = Raise {
+        max_iterations: wish.max_iterations,
+        max_minutes: wish.max_minutes,
+        max_tokens: wish.max_tokens,
+    };
+    match resume(engine, &project, which(&wish.select, caller), raise).await {
+        Ok(Some(state)) => shown(&state, caller, wish.select.json, loops::status(&state)),
+        Ok(None) => no_such_loop(),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Lets a loop go on.
+pub(super) async fn resume(
+    engine: &Engine,
+    project: &Project,
+    which: Which,
+    raise: Raise,
+) -> Result<Option<LoopState>, NotChanged> {
+    change(engine, project, which, |state| control::resume(state, raise, now_ms())).await
+}

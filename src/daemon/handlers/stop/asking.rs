@@ -1,0 +1,176 @@
+//! Who is asked beside the sensors: the judge where only it could object, the merge where only it is
+//! missing, the transcript, the keeper of checkpoints. Each failure is a gap or a notice.
+
+use std::time::Instant;
+
+use tokio::time::timeout_at;
+
+use super::HookCall;
+use super::sensing::{self, Seen};
+use crate::base::evidence::{Evidence, SensorKind};
+use crate::base::verdict::{Cause, Gap, Verdict};
+use crate::daemon::checkpoints;
+use crate::daemon::engine::now_ms;
+use crate::daemon::judging::{self, Asked};
+use crate::daemon::loop_branch::Branch;
+use crate::daemon::merging::{self, Landing};
+use crate::daemon::rubrics;
+use crate::daemon::spending::{self, Spent};
+use crate::judge::decision::Judgement;
+use crate::judge::judged::Judged;
+use crate::looping::claims;
+use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome};
+use crate::looping::research::ResearchGate;
+use crate::looping::state::{LoopState, Mode};
+use crate::looping::step::{Outlook, StopInput, outlook, wants_merge};
+use crate::report;
+
+/// What they said.
+pub(super) struct Found {
+    pub(super) facts: Facts,
+    /// What the judges said; `None` when they were not asked.
+    pub(super) judged: Option<Judged>,
+    /// What the session has used, as far as the host names its transcript.
+    pub(super) spent: Option<Spent>,
+    /// What the user must know.
+    pub(super) notices: Vec<String>,
+}
+
+pub(super) async fn ask(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    state: &LoopState,
+    seen: &Seen,
+    deadline: Instant,
+) -> Found {
+    let spent = spent(call, state).await;
+    let contradictions = claims::contradictions(stop.last_message, &seen.evidence);
+    let mut facts = Facts {
+        research_missing: match &seen.notes.research {
+            ResearchGate::Missing(lines) => lines.clone(),
+            ResearchGate::Passed => Vec::new(),
+        },
+        contradictions: report::spending::contradicted(&contradictions),
+        tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
+        tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
+        lsp_required: call.project.config.lsp_required,
+        now_ms: now_ms(),
+        ..Facts::default()
+    };
+    let outlook = outlook(state, stop, &seen.evidence, facts.lsp_required);
+    let mut judged = None;
+    if outlook.is_open_to_judge() {
+        (facts.judge, judged) = judge(call, state, &seen.evidence, deadline).await;
+    }
+    facts.merge = merge(call, state, (&outlook, facts.judge.as_ref()), deadline).await;
+    let mut notices = Vec::new();
+    match keep(call, state, seen).await {
+        Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
+        Err(gap) => {
+            tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
+            notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
+        }
+    }
+    // Judge and merge take their time.
+    facts.now_ms = now_ms();
+    Found { facts, judged, spent, notices }
+}
+
+async fn spent(call: &HookCall<'_>, state: &LoopState) -> Option<Spent> {
+    let transcript = call.input.transcript_path.as_ref()?;
+    let session = &call.input.session_id;
+    Some(spending::spent(call.engine, session, transcript, state.created_ms).await)
+}
+
+/// A transcript that was not read wholly tells at least what is known already.
+fn tokens(state: &LoopState, spent: &Spent) -> Option<u64> {
+    let read = spent.usage.total().fresh();
+    match &spent.gap {
+        None => Some(read),
+        Some(_) => Some(read.max(state.counts.tokens.unwrap_or_default())).filter(|it| *it > 0),
+    }
+}
+
+/// The judges' word. Without anything to judge by nobody is asked; a rubric of checks alone is met
+/// when these passed, which the evidence says.
+async fn judge(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    evidence: &Evidence,
+    deadline: Instant,
+) -> (Option<JudgeOutcome>, Option<Judged>) {
+    if state.mode == Mode::Basic {
+        return (None, None);
+    }
+    let (engine, project) = (call.engine, &call.project);
+    let rubric = match rubrics::frozen(engine, project, &state.id).await {
+        Ok(rubric) => rubric,
+        Err(gap) => return (Some(JudgeOutcome::Unmeasured(gap)), None),
+    };
+    if rubric.gap.is_none() && rubric.criteria.is_empty() {
+        let is_asked_for = state.mode == Mode::Judge;
+        let outcome = match rubric.is_empty() {
+            true if is_asked_for => {
+                let gap = Gap::new(Cause::Nothing, "RUBRIC.md asked for nothing at the start");
+                Some(JudgeOutcome::Unmeasured(gap))
+            }
+            true => None,
+            false => Some(JudgeOutcome::Approved),
+        };
+        return (outcome, None);
+    }
+    let passed = evidence.readings.iter().filter(|reading| {
+        reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean
+    });
+    let output = |output: &Option<String>| output.clone().unwrap_or_default();
+    let checks = passed.map(|reading| (reading.sensor.clone(), output(&reading.output))).collect();
+    let (goal, base) = (state.prompt.clone(), state.base.clone());
+    let judged =
+        judging::judge(engine, project, Asked { rubric, goal, base, checks, deadline }).await;
+    let outcome = match &judged.judgement {
+        Judgement::Approved => JudgeOutcome::Approved,
+        Judgement::Rejected => {
+            JudgeOutcome::Rejected { reasons: report::judging::reasons(&judged) }
+        }
+        Judgement::Unmeasured(gap) => JudgeOutcome::Unmeasured(gap.clone()),
+    };
+    (Some(outcome), Some(judged))
+}
+
+/// Merges the branch of the loop, when nothing else is missing.
+async fn merge(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    (outlook, judge): (&Outlook, Option<&JudgeOutcome>),
+    deadline: Instant,
+) -> Option<MergeOutcome> {
+    let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
+    if !wants_merge(state, outlook, judge) {
+        return None;
+    }
+    let branch = Branch { name, base, since_ms: state.created_ms };
+    let again = |onto: String| async move {
+        match sensing::evidence(call, state, &onto).await {
+            evidence if evidence.verdict() == Verdict::Clean => Ok(()),
+            evidence => Err(report::loops::to_mend(&evidence)),
+        }
+    };
+    let landing = merging::land(call.engine, &call.project, &branch, again);
+    Some(match timeout_at(deadline.into(), landing).await {
+        Ok(Landing::Merged) => MergeOutcome::Merged,
+        Ok(Landing::Task(task)) => MergeOutcome::Conflict(task),
+        Ok(Landing::Unmeasured(gap)) => MergeOutcome::Unmeasured(gap),
+        Ok(Landing::Impossible(why)) => MergeOutcome::Impossible(why),
+        Err(_) => {
+            let gap = Gap::new(Cause::TimedOut, "the time of this Stop was over");
+            MergeOutcome::Unmeasured(gap)
+        }
+    })
+}
+
+/// Keeps the tree as it was measured, under the number of this iteration.
+async fn keep(call: &HookCall<'_>, state: &LoopState, seen: &Seen) -> Result<String, Gap> {
+    let look = seen.tree.clone()?;
+    let name = (state.id.clone(), (state.iteration + 1).to_string());
+    checkpoints::keep(call.engine, &call.project, look, name, state.best()).await
+}

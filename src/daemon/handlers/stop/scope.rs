@@ -1,0 +1,97 @@
+//! Which files a Stop is about. It must not know how they are measured.
+
+use std::collections::BTreeSet;
+
+use super::HookCall;
+use crate::base::evidence::Skipped;
+use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX};
+use crate::base::path::RelPath;
+use crate::daemon::engine::blocking;
+use crate::daemon::gather::Merely;
+use crate::daemon::project::Project;
+use crate::{files, git};
+
+/// What a Stop is about.
+#[derive(Default)]
+pub(super) struct Scope {
+    pub(super) files: Vec<RelPath>,
+    pub(super) skipped: Vec<Skipped>,
+    /// Those that are measured only because an edit concerns them.
+    pub(super) merely: Merely,
+}
+
+/// What differs from HEAD, what was committed since the loop started, what the session wrote and
+/// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
+/// may have been started to mend what is there.
+pub(super) async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {
+    let project = call.project.clone();
+    let base = base.map(str::to_owned);
+    let session = &call.input.session_id;
+    let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
+    let affected = call.engine.ledger().affected(session, &project.root);
+    let found = blocking(move || {
+        let mut found = changed_files(&project, base.as_deref());
+        let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
+        found.files.extend(written.into_iter().filter(is_there));
+        if found.files.is_empty() && found.skipped.is_empty() {
+            found = all_files(&project);
+        }
+        found.files.sort();
+        found.files.dedup();
+        let own: BTreeSet<&RelPath> = found.files.iter().collect();
+        let merely = affected.files.keys().filter(|path| !own.contains(path) && is_there(path));
+        let merely: BTreeSet<RelPath> = merely.cloned().collect();
+        found.files.extend(merely.iter().cloned());
+        let (is_cut, files) = (affected.is_cut, merely);
+        found.merely = Merely { files, affected };
+        found.bound();
+        if is_written_cut {
+            found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
+        }
+        if is_cut {
+            found.skip("more files mention what was changed than are looked at".to_owned());
+        }
+        found
+    });
+    found.await.unwrap_or_else(|| {
+        let mut lost = Scope::default();
+        lost.skip("internal error; the daemon's log says more".to_owned());
+        lost
+    })
+}
+
+fn changed_files(project: &Project, base: Option<&str>) -> Scope {
+    match git::changed_since(&project.root, base) {
+        Ok(Some(changed)) => {
+            let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
+            Scope { files, skipped: changed.skipped, ..Scope::default() }
+        }
+        // Without git nobody knows what changed.
+        Ok(None) => all_files(project),
+        Err(error) => {
+            let reason = format!("changed files cannot be listed: {error}");
+            let skipped = vec![Skipped { path: ".git".to_owned(), reason }];
+            Scope { skipped, ..Scope::default() }
+        }
+    }
+}
+
+fn all_files(project: &Project) -> Scope {
+    let is_wanted = |path: &RelPath| project.is_wanted(path);
+    let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+    Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() }
+}
+
+impl Scope {
+    /// Changed files first: what is beyond the bound is skipped.
+    fn bound(&mut self) {
+        let reason = format!("more than {STOP_FILES_MAX} files");
+        let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));
+        let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
+        self.skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
+    }
+
+    fn skip(&mut self, reason: String) {
+        self.skipped.push(Skipped { path: ".".to_owned(), reason });
+    }
+}

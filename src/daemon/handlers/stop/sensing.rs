@@ -1,0 +1,128 @@
+//! What a Stop is decided on: the project's own commands, the files afresh, what games them, what
+//! examines the loop, the work tree as it is and the loop's notes. It must not know what becomes
+//! of it.
+
+use std::time::{Duration, Instant};
+
+use super::HookCall;
+use super::scope::{Scope, files_of_stop};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::finding::{Finding, Severity, fingerprint};
+use crate::base::verdict::{Cause, Gap};
+use crate::daemon::checkpoints::{self, Look};
+use crate::daemon::gather::{Asked, gather};
+use crate::daemon::guarding::{Guarded, Wanted, guard};
+use crate::daemon::{criteria, exam, loop_files};
+use crate::guard::SENSOR;
+use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::state::{LoopState, Until};
+
+/// All that was looked at.
+pub(super) struct Seen {
+    pub(super) evidence: Evidence,
+    /// The work tree as it was measured.
+    pub(super) tree: Result<Look, Gap>,
+    /// What the loop's notes say.
+    pub(super) notes: loop_files::Facts,
+}
+
+/// Looks at everything. The project's commands come first, because they may write files.
+pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
+    let checks = checks(call, state).await;
+    let (mut evidence, tree, notes) = tokio::join!(
+        afresh(call, state, state.base.as_deref()),
+        checkpoints::look(call.engine, &call.project),
+        loop_files::before_step(&call.project),
+    );
+    add(&mut evidence, checks);
+    Seen { evidence, tree, notes }
+}
+
+/// The evidence alone, against another base than the loop's own.
+pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState, base: &str) -> Evidence {
+    let checks = checks(call, state).await;
+    let mut evidence = afresh(call, state, Some(base)).await;
+    add(&mut evidence, checks);
+    evidence
+}
+
+/// What language servers and scan say about the files of a Stop; `base` is the commit its loop
+/// started from.
+pub(in crate::daemon::handlers) async fn measured(
+    call: &HookCall<'_>,
+    base: Option<&str>,
+    budget: Duration,
+) -> Evidence {
+    let project = &call.project;
+    let Scope { files, skipped, merely } = files_of_stop(call, base).await;
+    let asked = Asked {
+        files,
+        skipped,
+        merely,
+        lsp: project.config.lsp_enabled,
+        scan: project.config.scan_enabled,
+        threshold: Severity::Error,
+        deadline: Instant::now() + budget,
+    };
+    gather(call.engine, project, asked).await
+}
+
+/// Readings and the findings that belong to them.
+type Sensed = (Vec<Reading>, Vec<Finding>);
+
+async fn checks(call: &HookCall<'_>, state: &LoopState) -> Sensed {
+    let (engine, project) = (call.engine, &call.project);
+    let measured = criteria::measure(engine, project, &call.caller, Some(state)).await;
+    let criteria::Measured { mut readings, findings } = measured;
+    if state.until == Until::Checks && readings.is_empty() {
+        readings.push(missing_checks());
+    }
+    (readings, findings)
+}
+
+/// Servers, scan, guard and exam, at the same time.
+async fn afresh(call: &HookCall<'_>, state: &LoopState, base: Option<&str>) -> Evidence {
+    let (engine, project) = (call.engine, &call.project);
+    let wanted = Wanted {
+        base: base.map(str::to_owned),
+        goal: state.prompt.clone(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: Some(state.id.clone()),
+    };
+    let (mut evidence, guarded, exam) = tokio::join!(
+        measured(call, base, project.config.stop_budget),
+        guard(engine, project, wanted),
+        exam::differences(engine, project, state),
+    );
+    let guarded = guarded.unwrap_or_else(|error| {
+        let gap = Some(Gap::new(Cause::ProjectFault, error));
+        let readings = vec![Reading { gap, ..Reading::clean(SENSOR, SensorKind::Guard, 0) }];
+        Guarded { evidence: Evidence { readings, ..Evidence::default() }, ..Guarded::default() }
+    });
+    let Evidence { skipped, readings, findings, .. } = guarded.evidence;
+    let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);
+    let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
+    evidence.skipped.extend(skipped);
+    add(&mut evidence, (readings, findings));
+    if let Some((reading, findings)) = exam {
+        add(&mut evidence, (vec![reading], findings));
+    }
+    evidence
+}
+
+fn add(evidence: &mut Evidence, (readings, findings): Sensed) {
+    evidence.readings.extend(readings);
+    evidence.readings.sort_by(|one, other| {
+        (one.kind, one.sensor.as_str()).cmp(&(other.kind, other.sensor.as_str()))
+    });
+    evidence.findings.extend(findings);
+    fingerprint(&mut evidence.findings);
+}
+
+/// The checks were there when the loop started; without them it cannot end well.
+fn missing_checks() -> Reading {
+    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
+    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    Reading { dirty: true, output: Some(output), ..clean }
+}

@@ -1,0 +1,147 @@
+//! The change that judges are shown: texts of the base from git, texts of now from disk. What is
+//! not shown is named: secrets are nobody's to read, and what a tool made or nobody can read says
+//! nothing to a reader.
+
+use std::path::Path;
+
+use crate::base::evidence::Skipped;
+use crate::base::limits::STOP_FILES_MAX;
+use crate::base::path::RelPath;
+use crate::base::protected::foreign_folder;
+use crate::base::sensitive::is_sensitive;
+use crate::files;
+use crate::git::GitError;
+use crate::git::versions::{Before, versions_since};
+use crate::judge::change::{Change, FileChange, Text};
+use crate::scan::comments::without_comments;
+
+/// What was rejected and why, for the agent.
+pub(super) const FEEDBACK: &str = "JUDGE_FEEDBACK.md";
+/// All decisions, one line each.
+pub(super) const EVOLUTION: &str = "JUDGE_EVOLUTION.md";
+
+/// What a loop writes or reads itself.
+const OWN: [&str; 6] =
+    [FEEDBACK, EVOLUTION, "RUBRIC.md", "progress.txt", "decisions.md", ".claude/gulf-align.md"];
+/// Folders of the same.
+const OWN_FOLDERS: [&str; 2] = [".moai/", ".claude/memory/"];
+/// What package managers write.
+const LOCK_FILES: [&str; 12] = [
+    "Cargo.lock",
+    "Gemfile.lock",
+    "Pipfile.lock",
+    "bun.lock",
+    "composer.lock",
+    "go.sum",
+    "mix.lock",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
+    "yarn.lock",
+];
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub(super) enum Collected {
+    /// The change; it may be empty.
+    Change(Change),
+    /// The root is in no work tree.
+    NoGit,
+}
+
+/// Collects the change of a root since `base`.
+pub(super) fn collect(root: &Path, base: Option<&str>) -> Result<Collected, GitError> {
+    let Some(versions) = versions_since(root, base)? else { return Ok(Collected::NoGit) };
+    let mut change = Change { unread: versions.skipped, ..Change::default() };
+    let reader = files::Root::open(root);
+    for (path, before) in versions.files {
+        if is_own(&path) {
+            continue;
+        }
+        let skip = |reason: &str| Skipped { path: path.to_string(), reason: reason.to_owned() };
+        if let Some(reason) = withheld(&path) {
+            change.listed.push(skip(reason));
+            continue;
+        }
+        if change.files.len() == STOP_FILES_MAX {
+            change.unread.push(skip("too many files were changed"));
+            continue;
+        }
+        match (old(before), now(root, &reader, &path)) {
+            (Ok(before), Ok(after)) if before == after => {}
+            (Ok(before), Ok(after)) => {
+                let seen = |text: Option<String>| text.map(|full| both_views(&path, full));
+                let (before, after) = (seen(before), seen(after));
+                change.files.push(FileChange { path, before, after });
+            }
+            (Err(Why::Unreadable(reason)), _) | (_, Err(Why::Unreadable(reason))) => {
+                change.unread.push(skip(&reason));
+            }
+            (Err(Why::NoText(reason)), _) | (_, Err(Why::NoText(reason))) => {
+                change.listed.push(skip(reason));
+            }
+        }
+    }
+    change.sort();
+    Ok(Collected::Change(change))
+}
+
+/// Why a file is not shown.
+enum Why {
+    /// There is nothing to read.
+    NoText(&'static str),
+    /// There is, and it could not be read.
+    Unreadable(String),
+}
+
+/// What the loop writes would make every look at the same change a new one, and what the agent
+/// claims there must not sway the judge.
+fn is_own(path: &RelPath) -> bool {
+    let path = path.as_str();
+    OWN.contains(&path) || OWN_FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+fn withheld(path: &RelPath) -> Option<&'static str> {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    if is_sensitive(path) {
+        return Some("files of this name usually hold secrets");
+    }
+    if LOCK_FILES.contains(&name) {
+        return Some("made by a package manager");
+    }
+    foreign_folder(path).map(|_| "copied or built")
+}
+
+fn old(before: Before) -> Result<Option<String>, Why> {
+    match before {
+        Before::Absent => Ok(None),
+        Before::Bytes(bytes) if bytes.contains(&0) => Err(Why::NoText("binary")),
+        Before::Bytes(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err(Why::NoText("not UTF-8")),
+        },
+        Before::Other("no regular file") => Err(Why::NoText("was no regular file")),
+        Before::Other(reason) => Err(Why::Unreadable(reason.to_owned())),
+    }
+}
+
+fn now(root: &Path, reader: &files::Root, path: &RelPath) -> Result<Option<String>, Why> {
+    match path.under(root).symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+        Ok(meta) if !meta.is_file() => return Err(Why::NoText("no regular file")),
+        _ => {}
+    }
+    match reader.read(path) {
+        Ok(snapshot) => Ok(Some(snapshot.text.to_string())),
+        Err(skipped) if skipped.reason == "binary" => Err(Why::NoText("binary")),
+        Err(skipped) if skipped.reason == "not UTF-8" => Err(Why::NoText("not UTF-8")),
+        Err(skipped) => Err(Why::Unreadable(skipped.reason)),
+    }
+}
+
+fn both_views(path: &RelPath, full: String) -> Text {
+    let code = without_comments(path, &full);
+    Text { full, code }
+}

@@ -1,0 +1,99 @@
+//! The branch of an autonomous loop: where it may start, and making it. It must not know how it is
+//! merged.
+
+use super::engine::blocking;
+use super::git_program::{git, said_of};
+use super::project::Project;
+use crate::checks::End;
+use crate::git::GitError;
+use crate::git::branches::{self, Standing, full};
+use crate::git::checkpoint::covers;
+use crate::report::merging::{self as words, NoBranch};
+
+/// The branch of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Branch {
+    pub(super) name: String,
+    /// The branch it started from and goes into.
+    pub(super) base: String,
+    /// When it was made, in milliseconds since the epoch; newer untracked files are the loop's.
+    pub(super) since_ms: u64,
+}
+
+/// Makes a branch of a loop's own from `base`, or from the present one, and checks it out. Changes
+/// that are not committed stay where they are.
+pub(super) async fn begin_branch(
+    project: &Project,
+    (name, base): (&str, Option<&str>),
+    now_ms: u64,
+) -> Result<Branch, String> {
+    let (standing, base) = start_of(project, base).await?;
+    let mut arguments = vec!["switch", "--quiet", "--no-track", "--create", name];
+    let start = full(&base);
+    if standing.branch.as_deref() != Some(&base) {
+        arguments.push(&start);
+    }
+    let run = git(project, &project.root, &arguments).await;
+    if run.end == End::Passed {
+        return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
+    }
+    Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
+}
+
+/// Undoes the making of a branch that nobody has worked on.
+pub(super) async fn take_back(project: &Project, branch: &Branch) {
+    for arguments in [["switch", "--quiet", &branch.base], ["branch", "-D", &branch.name]] {
+        git(project, &project.root, &arguments).await;
+    }
+}
+
+/// Where branches of loops start: how the work tree stands, and the base branch. The error is the
+/// reason why none can.
+pub(super) async fn start_of(
+    project: &Project,
+    base: Option<&str>,
+) -> Result<(Standing, String), String> {
+    let root = project.root.clone();
+    let wished = base.map(str::to_owned);
+    let found = read(move || {
+        if !covers(&root)? {
+            return Ok(None);
+        }
+        let standing = branches::standing(&root)?;
+        let base = wished.or_else(|| standing.branch.clone());
+        let named = base.as_deref().filter(|name| branches::is_branch_name(name));
+        let commit = match named {
+            Some(name) => branches::commit_of(&root, &full(name))?,
+            None => None,
+        };
+        Ok(Some((standing, base, commit)))
+    });
+    let said = |reason: &NoBranch<'_>| Err(words::no_branch(reason));
+    let Some((standing, base, commit)) = found.await.map_err(|error| error.to_string())? else {
+        return said(&NoBranch::NoGit);
+    };
+    match (&standing, base) {
+        (Standing { head: None, .. }, _) => said(&NoBranch::NoCommit),
+        (_, None) => said(&NoBranch::Detached),
+        (_, Some(base)) if commit.is_none() => said(&NoBranch::NoBase(&base)),
+        (Standing { unfinished: Some(what), .. }, _) => said(&NoBranch::Unfinished(what)),
+        (Standing { conflicts, .. }, _) if !conflicts.is_empty() => {
+            said(&NoBranch::Conflicts(conflicts))
+        }
+        (_, Some(base)) => Ok((standing, base)),
+    }
+}
+
+/// The name of the branch of a loop that starts now.
+pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
+    let id = loop_id.strip_prefix("loop-").unwrap_or(loop_id);
+    format!("gulf/auto-{}-{id}", now_ms / 1_000)
+}
+
+/// Asks git's data off the event loop.
+pub(super) async fn read<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
+) -> Result<T, GitError> {
+    let lost = || GitError { detail: "internal error".to_owned(), remedy: None };
+    blocking(ask).await.unwrap_or_else(|| Err(lost()))
+}

@@ -1,0 +1,388 @@
+//! The branch of an autonomous loop: made at its start, merged at its end. It must not know what
+//! makes a loop complete.
+//!
+//! ```text
+//! lock -> fetch -> rebase, beside the work tree -> branch moved -> checks -> merge --no-ff, beside
+//!   the work tree -> push, when asked -> base branch moved in one step
+//! ```
+//!
+//! Rebase and merge happen in a work tree of their own that is thrown away, so that a conflict, or
+//! an end in the middle, leaves everybody's files as they were. Branches move only from the commit
+//! they were seen at; who was quicker wins, and the merge begins anew.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use super::checkpoints::LOOP_FILES;
+use super::engine::Engine;
+use super::git_program::{git, git_remote, said_of};
+use super::loop_branch::{Branch, read};
+use super::merge_place::{MergePlace, lock};
+use super::project::Project;
+use crate::base::limits::MERGE_TRIES_MAX;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::checks::{End, Run};
+use crate::git::GitError;
+use crate::git::branches::{self, Standing, full};
+use crate::report::merging::{self as words, NoBranch, Task};
+
+/// What people steer loops with, committed or not.
+const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
+
+/// What became of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Landing {
+    /// The base branch holds the work.
+    Merged,
+    /// The agent must do something first; its task.
+    Task(String),
+    /// Not now; nothing is lost.
+    Unmeasured(Gap),
+    /// Not at all, whatever the agent does.
+    Impossible(String),
+}
+
+/// Why a step did not lead to the next one.
+enum Halt {
+    End(Landing),
+    /// A branch moved meanwhile.
+    Overtaken,
+}
+
+impl From<GitError> for Halt {
+    fn from(error: GitError) -> Self {
+        Self::End(Landing::Impossible(error.to_string()))
+    }
+}
+
+/// Merges the branch of a loop into its base. `checks` measures the work tree of the loop once more
+/// when the rebase has changed it, against the commit it stands on now; its error is what the agent
+/// is told. With the option
+/// `loop.push` the remote's branch is moved first, if there is a remote.
+pub(super) async fn land<F, C>(
+    engine: &Arc<Engine>,
+    project: &Project,
+    branch: &Branch,
+    checks: F,
+) -> Landing
+where
+    F: Fn(String) -> C + Send + Sync,
+    C: Future<Output = Result<(), String>> + Send,
+{
+    let _lock = match lock(project).await {
+        Ok(lock) => lock,
+        Err(gap) => return Landing::Unmeasured(gap),
+    };
+    let _job = engine.job();
+    let merge = Merge { engine, project, branch };
+    for _ in 0..MERGE_TRIES_MAX {
+        match merge.once(&checks).await {
+            Ok(()) => return Landing::Merged,
+            Err(Halt::End(landing)) => return landing,
+            Err(Halt::Overtaken) => {}
+        }
+    }
+    let detail = format!("{} moved {MERGE_TRIES_MAX} times while it was merged", branch.base);
+    Landing::Unmeasured(Gap::new(Cause::Superseded, detail))
+}
+
+struct Merge<'a> {
+    engine: &'a Arc<Engine>,
+    project: &'a Project,
+    branch: &'a Branch,
+}
+
+/// What is merged into what.
+struct Ends {
+    /// The base branch here.
+    base: String,
+    /// The newest known commit of the base, here or at the remote.
+    onto: String,
+    /// How an agent names it.
+    onto_name: String,
+    remote: Option<String>,
+}
+
+impl Merge<'_> {
+    async fn once<F, C>(&self, checks: &F) -> Result<(), Halt>
+    where
+        F: Fn(String) -> C + Send + Sync,
+        C: Future<Output = Result<(), String>> + Send,
+    {
+        let mut head = self.ready().await?;
+        let ends = self.ends().await?;
+        if self.contains(&ends.onto, &head).await? {
+            return if ends.onto == ends.base {
+                Ok(())
+            } else {
+                self.move_base(&ends, &ends.onto).await
+            };
+        }
+        let place = MergePlace::make(self.engine, self.project, &head).await.map_err(refused)?;
+        let done = async {
+            if !self.contains(&head, &ends.onto).await? {
+                head = self.rebase(&place, &head, &ends).await?;
+                self.move_branch(&head).await?;
+                let checked = checks(ends.onto.clone()).await;
+                checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
+            }
+            let merged = self.merge(&place, &head, &ends).await?;
+            if self.project.config.push && ends.remote.is_some() {
+                self.push(&ends, &merged).await?;
+            }
+            self.move_base(&ends, &merged).await
+        };
+        let done = done.await;
+        place.remove(self.project).await;
+        done
+    }
+
+    /// The commit of the branch, once everything is committed on it.
+    async fn ready(&self) -> Result<String, Halt> {
+        let root = self.project.root.clone();
+        let standing = read(move || branches::standing(&root)).await?;
+        if standing.branch.as_deref() != Some(&self.branch.name) {
+            return Err(self.task(&Task::WrongBranch(standing.branch.as_deref())));
+        }
+        if let Some(what) = standing.unfinished {
+            return Err(self.task(&Task::Unfinished(what)));
+        }
+        let (root, since_ms) = (self.project.root.clone(), self.branch.since_ms);
+        let looked = read(move || Ok((made_since(&root, &standing, since_ms), standing))).await;
+        let (new, mut standing) = looked?;
+        // Notes are written at every Stop, and some projects track them.
+        let (root, tree) = (&self.project.root, &standing.work_tree);
+        let is_note = |path: &String| {
+            RelPath::below(root, &tree.join(path)).is_some_and(|path| is_in(&path, &LOOP_FILES))
+        };
+        standing.uncommitted.retain(|path| !is_note(path));
+        if !standing.uncommitted.is_empty() || !new.is_empty() {
+            return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
+        }
+        standing.head.ok_or_else(|| impossible(words::no_branch(&NoBranch::NoCommit)))
+    }
+
+    async fn ends(&self) -> Result<Ends, Halt> {
+        let name = self.branch.base.clone();
+        let (root, base) = (self.project.root.clone(), name.clone());
+        let here = read(move || {
+            let remote = branches::remote_of(&root, &base)?;
+            Ok((branches::commit_of(&root, &full(&base))?, remote))
+        });
+        let (base, remote) = here.await?;
+        let base = base.ok_or_else(|| impossible(words::no_branch(&NoBranch::NoBase(&name))))?;
+        let Some(remote) = remote else {
+            return Ok(Ends { onto: base.clone(), onto_name: name, base, remote: None });
+        };
+        let Some(theirs) = self.fetch(&remote).await? else {
+            let onto = base.clone();
+            return Ok(Ends { onto, onto_name: name, base, remote: Some(remote) });
+        };
+        if self.contains(&base, &theirs).await? {
+            let onto = base.clone();
+            return Ok(Ends { onto, onto_name: name, base, remote: Some(remote) });
+        }
+        if !self.contains(&theirs, &base).await? {
+            return Err(impossible(words::diverged(&name, &remote)));
+        }
+        Ok(Ends { base, onto: theirs, onto_name: fetched(&remote), remote: Some(remote) })
+    }
+
+    /// The remote's commit of the base branch; `None` when it has none, or when it cannot be asked
+    /// and need not be.
+    async fn fetch(&self, remote: &str) -> Result<Option<String>, Halt> {
+        let (base, kept) = (full(&self.branch.base), fetched(remote));
+        let refspec = format!("+{base}:{kept}");
+        let arguments =
+            ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", remote, &refspec];
+        let run = git_remote(self.project, &self.project.root, &arguments).await;
+        if run.end == End::Passed {
+            let root = self.project.root.clone();
+            return Ok(read(move || branches::commit_of(&root, &kept)).await?);
+        }
+        if !self.project.config.push {
+            return Ok(None);
+        }
+        // git-ls-remote(1): with --exit-code, 2 says that there is no such ref.
+        let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
+        let asked = git_remote(self.project, &self.project.root, &arguments).await;
+        if asked.end == End::Failed("exit status 2".to_owned()) {
+            return Ok(None);
+        }
+        Err(Halt::End(Landing::Unmeasured(gap_of(&run, "the remote did not answer"))))
+    }
+
+    /// The branch on top of the base; commits of the branch that are merges keep their resolutions,
+    /// because then the base is merged in instead.
+    async fn rebase(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
+        let (root, base, commit) = (self.project.root.clone(), ends.onto.clone(), head.to_owned());
+        let is_merged = read(move || branches::has_merges(&root, &base, &commit)).await?;
+        let arguments: &[&str] = if is_merged {
+            &["merge", "--quiet", "--no-edit", &ends.onto]
+        } else {
+            &["rebase", "--quiet", &ends.onto]
+        };
+        let run = git(self.project, &place.folder, arguments).await;
+        let folder = place.folder.clone();
+        let standing = read(move || branches::standing(&folder)).await?;
+        match run.end {
+            End::Passed => standing.head.ok_or_else(|| impossible(said_of(&run))),
+            End::Unmeasured(gap) => Err(Halt::End(Landing::Unmeasured(gap))),
+            End::Failed(_) if !standing.conflicts.is_empty() => {
+                Err(self.task(&Task::Conflict(&standing.conflicts, &ends.onto_name)))
+            }
+            End::Failed(_) => Err(self.task(&Task::Refused(&said_of(&run)))),
+        }
+    }
+
+    /// Brings the work tree of the loop to the rebased commit. Git refuses when a file of it was
+    /// changed meanwhile.
+    async fn move_branch(&self, head: &str) -> Result<(), Halt> {
+        let run =
+            git(self.project, &self.project.root, &["reset", "--quiet", "--keep", head]).await;
+        self.passed(&run)
+    }
+
+    async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
+        let checkout = ["checkout", "--quiet", "--force", "--detach", &ends.onto];
+        self.passed(&git(self.project, &place.folder, &checkout).await)?;
+        let message = format!("Merge branch '{}' into {}", self.branch.name, self.branch.base);
+        let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];
+        let run = git(self.project, &place.folder, &arguments).await;
+        self.passed(&run)?;
+        let folder = place.folder.clone();
+        let merged = read(move || branches::standing(&folder)).await?.head;
+        merged.ok_or_else(|| impossible(said_of(&run)))
+    }
+
+    /// Moves the remote's branch, which it does only from the commit that was fetched.
+    async fn push(&self, ends: &Ends, merged: &str) -> Result<(), Halt> {
+        let Some(remote) = &ends.remote else { return Ok(()) };
+        let refspec = format!("{merged}:{}", full(&self.branch.base));
+        let arguments = ["push", "--quiet", "--no-follow-tags", remote, &refspec];
+        let run = git_remote(self.project, &self.project.root, &arguments).await;
+        if run.end == End::Passed {
+            return Ok(());
+        }
+        match self.fetch(remote).await? {
+            Some(theirs) if theirs == merged => Ok(()),
+            Some(theirs) if theirs != ends.onto && !self.contains(&ends.onto, &theirs).await? => {
+                Err(Halt::Overtaken)
+            }
+            _ => Err(Halt::End(Landing::Unmeasured(gap_of(&run, "the push was refused")))),
+        }
+    }
+
+    /// Moves the base branch here from the commit that was seen. Where somebody has it checked out,
+    /// their work tree goes along if it is clean, and else is left as it is.
+    async fn move_base(&self, ends: &Ends, merged: &str) -> Result<(), Halt> {
+        let (root, base) = (self.project.root.clone(), self.branch.base.clone());
+        let place = read(move || branches::checked_out_at(&root, &base)).await?;
+        let reference = full(&self.branch.base);
+        let run = if let Some(place) = &place {
+            let folder = place.clone();
+            let standing = read(move || branches::standing(&folder)).await?;
+            let is_free = standing.uncommitted.is_empty()
+                && standing.unfinished.is_none()
+                && standing.branch.as_deref() == Some(&self.branch.base);
+            if !is_free {
+                return Err(self.held(place, merged).await);
+            }
+            git(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+        } else {
+            let why = format!("merge {}", self.branch.name);
+            let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
+            git(self.project, &self.project.root, &arguments).await
+        };
+        let root = self.project.root.clone();
+        let now = read(move || branches::commit_of(&root, &reference)).await?;
+        match (now, place) {
+            (Some(now), _) if now == merged => Ok(()),
+            (Some(now), _) if now != ends.base => Err(Halt::Overtaken),
+            (_, Some(place)) => Err(self.held(&place, merged).await),
+            (_, None) => Err(impossible(said_of(&run))),
+        }
+    }
+
+    /// The merge is made and kept, but the base branch is a person's to move.
+    async fn held(&self, place: &Path, merged: &str) -> Halt {
+        let kept = format!("refs/moai-ralph/merged/{}", self.branch.name);
+        let why = format!("merge {}", self.branch.name);
+        git(self.project, &self.project.root, &["update-ref", "-m", &why, &kept, merged]).await;
+        let shown = place.display().to_string();
+        let gap = Gap::new(Cause::ProjectFault, words::base_in_use(&self.branch.base, &shown));
+        let remedy = format!("git -C '{shown}' merge --ff-only {kept}");
+        Halt::End(Landing::Unmeasured(gap.with_remedy(remedy)))
+    }
+
+    async fn contains(&self, commit: &str, other: &str) -> Result<bool, Halt> {
+        let (root, commit, other) =
+            (self.project.root.clone(), commit.to_owned(), other.to_owned());
+        Ok(read(move || branches::contains(&root, &commit, &other)).await?)
+    }
+
+    fn passed(&self, run: &Run) -> Result<(), Halt> {
+        match &run.end {
+            End::Passed => Ok(()),
+            End::Unmeasured(gap) => Err(Halt::End(Landing::Unmeasured(gap.clone()))),
+            End::Failed(_) => Err(self.task(&Task::Refused(&said_of(run)))),
+        }
+    }
+
+    fn task(&self, task: &Task<'_>) -> Halt {
+        let Branch { name, base, .. } = self.branch;
+        Halt::End(Landing::Task(words::task(name, base, task)))
+    }
+}
+
+/// Where the base branch of a remote is kept, apart from what people fetch.
+fn fetched(remote: &str) -> String {
+    format!("refs/moai-ralph/fetched/{remote}")
+}
+
+fn impossible(reason: String) -> Halt {
+    Halt::End(Landing::Impossible(reason))
+}
+
+fn refused(run: Run) -> Halt {
+    match run.end {
+        End::Unmeasured(gap) => Halt::End(Landing::Unmeasured(gap)),
+        _ => impossible(said_of(&run)),
+    }
+}
+
+fn gap_of(run: &Run, what: &str) -> Gap {
+    match &run.end {
+        End::Unmeasured(gap) => gap.clone(),
+        _ => Gap::new(Cause::Refused, format!("{what}: {}", said_of(run))),
+    }
+}
+
+/// Untracked files below the root that are newer than the loop; what steers a loop is no work.
+fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
+    let is_new = |path: &&String| {
+        let file = standing.work_tree.join(path);
+        let Some(below) = RelPath::below(root, &file) else { return false };
+        let changed = file.symlink_metadata().and_then(|it| it.modified()).ok();
+        let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        !steers(&below) && since.is_none_or(|since| since.as_millis() >= u128::from(since_ms))
+    };
+    standing.untracked.iter().filter(is_new).cloned().collect()
+}
+
+/// Whether a file steers loops or is their note, and is not their work.
+pub(super) fn steers(path: &RelPath) -> bool {
+    is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
+}
+
+/// Whether a path is one of these files, or below one of these folders.
+fn is_in(path: &RelPath, names: &[&str]) -> bool {
+    let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
+    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+//! Branches of loops in real repositories: made, merged, refused, raced for and killed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::daemon::loop_branch::{begin_branch, branch_name};
+use crate::daemon::place::Place;
+
+const NAME: &str = "gulf/auto-1-ab";
+
+/// A repository whose root works on a branch of its own.
+async fn working(files: &[(&str, &str)]) -> (Place, Branch) {
+    let place = Place::repository(files);
+    let project = place.project(&place.root());
+    let branch = begin_branch(&project, (NAME, None), 0).await.unwrap();
+    (place, branch)
+}
+
+async fn merged(place: &Place, branch: &Branch) -> Landing {
+    let project = place.project(&place.root());
+    land(&place.engine, &project, branch, passing).await
+}
+
+async fn passing(_: String) -> Result<(), String> {
+    Ok(())
+}
+
+/// A commit on `main` that nobody has checked out.
+fn commit_on_main(place: &Place, name: &str, text: &str) {
+    let folder = place.top().join("beside");
+    let at = folder.to_str().unwrap();
+    place.git(&["worktree", "add", "-q", at, "main"]);
+    fs::write(folder.join(name), text).unwrap();
+    place.git_in(&folder, &["add", "-A"]);
+    place.git_in(&folder, &["commit", "-q", "-m", "meanwhile"]);
+    place.git(&["worktree", "remove", at]);
+}
+
+fn task_of(landing: Landing) -> String {
+    match landing {
+        Landing::Task(text) => text,
+        other => panic!("not a task: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_branch_starts_where_head_stands_and_takes_open_changes_along() {
+    let place = Place::repository(&[("a", "1\n")]);
+    place.write("a", "open\n");
+    let project = place.project(&place.root());
+    let branch = begin_branch(&project, (NAME, None), 7).await.unwrap();
+    assert_eq!(branch, Branch { name: NAME.into(), base: "main".into(), since_ms: 7 });
+    assert_eq!(place.git(&["branch", "--show-current"]), NAME);
+    assert_eq!(place.read("a").unwrap(), "open\n");
+    assert_eq!(branch_name("loop-0a1b2c3d", 1_700_000_000_123), "gulf/auto-1700000000-0a1b2c3d");
+}
+
+#[tokio::test]
+async fn without_a_sound_place_to_start_from_there_is_no_branch() {
+    let refused = async |place: &Place, base: Option<&str>| {
+        let project = place.project(&place.root());
+        begin_branch(&project, (NAME, base), 0).await.unwrap_err()
+    };
+    let place = Place::new();
+    assert!(refused(&place, None).await.contains("needs git"));
+    place.git(&["init", "-q", "-b", "main"]);
+    assert!(refused(&place, None).await.contains("starts from a commit"));
+
+    let place = Place::repository(&[("a", "1\n")]);
+    for base in ["none", "-D", "a b"] {
+        assert!(refused(&place, Some(base)).await.starts_with("there is no branch"), "{base}");
+    }
+    place.git(&["switch", "-q", "-c", "side"]);
+    place.commit(&[("a", "side\n")]);
+    place.git(&["switch", "-q", "main"]);
+    place.commit(&[("a", "main\n")]);
+    let project = place.project(&place.root());
+    git(&project, &project.root, &["merge", "side"]).await;
+    assert!(refused(&place, None).await.contains("a merge is under way"));
+    place.git(&["merge", "--abort"]);
+    place.git(&["switch", "-q", "--detach"]);
+    assert!(refused(&place, None).await.contains("--base-branch"));
+    assert!(place.git(&["branch", "--list", "gulf/*"]).is_empty());
+}
+
+#[tokio::test]
+async fn finished_work_is_one_merge_commit_on_the_base() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let base = place.git(&["rev-parse", "main"]);
+    let head = place.commit(&[("a", "2\n")]);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    let parents = place.git(&["show", "-s", "--format=%P %s", "main"]);
+    assert_eq!(parents, format!("{base} {head} Merge branch '{NAME}' into main"));
+    assert_eq!(place.git(&["branch", "--show-current"]), NAME, "the loop's place stays");
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged, "again: nothing to merge");
+    assert_eq!(place.git(&["show", "-s", "--format=%P %s", "main"]), parents);
+}
+
+#[tokio::test]
+async fn on_a_base_that_moved_the_checks_run_again() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    place.commit(&[("b", "1\n")]);
+    commit_on_main(&place, "c", "1\n");
+    let main = place.git(&["rev-parse", "main"]);
+    let project = place.project(&place.root());
+    let count = AtomicUsize::new(0);
+    let failing = |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let is_rebased = place.read("c").is_some();
+        async move { Err(format!("FAIL with c: {is_rebased}")) }
+    };
+    let task = task_of(land(&place.engine, &project, &branch, failing).await);
+    assert!(task.contains("FAIL with c: true") && task.contains("the present main"), "{task}");
+    assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.git(&["ls-tree", "--name-only", "main"]), "a\nb\nc");
+}
+
+#[tokio::test]
+async fn a_conflict_is_a_task_and_nobodys_files_show_it() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let head = place.commit(&[("a", "branch\n")]);
+    commit_on_main(&place, "a", "main\n");
+    let task = task_of(merged(&place, &branch).await);
+    assert!(task.contains("\n  a\n") && task.contains("git merge main"), "{task}");
+    assert_eq!(place.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+
+    // What the task asks for; then main moves once more.
+    let project = place.project(&place.root());
+    git(&project, &project.root, &["merge", "main"]).await;
+    place.commit(&[("a", "both\n")]);
+    commit_on_main(&place, "later", "1\n");
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.git(&["show", "main:a"]), "both");
+    assert_eq!(place.git(&["show", "main:later"]), "1");
+}
+
+#[tokio::test]
+async fn what_is_not_committed_comes_first() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    place.commit(&[("a", "2\n")]);
+    place.write("a", "3\n");
+    place.write("new.py", "1\n");
+    place.write("progress.txt", "a note of the loop\n");
+    let task = task_of(merged(&place, &branch).await);
+    assert!(task.contains("\n  a\n  new.py") && !task.contains("progress"), "{task}");
+    place.write("decisions.md", "1\n");
+    place.git(&["add", "decisions.md"]);
+    let task = task_of(merged(&place, &branch).await);
+    assert!(!task.contains("decisions"), "{task}");
+    let older = Branch { since_ms: u64::MAX, ..branch.clone() };
+    let task = task_of(merged(&place, &older).await);
+    assert!(!task.contains("new.py"), "it was there before the loop: {task}");
+    place.git(&["checkout", "-q", "a"]);
+    place.git(&["switch", "-q", "main"]);
+    assert!(task_of(merged(&place, &branch).await).contains("git switch gulf/auto-1-ab"));
+}
+
+#[tokio::test]
+async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let user = place.top().join("user");
+    place.git(&["worktree", "add", "-q", user.to_str().unwrap(), "main"]);
+    let before = place.git(&["rev-parse", "main"]);
+    place.commit(&[("a", "2\n")]);
+    fs::write(user.join("a"), "the user's\n").unwrap();
+    let Landing::Unmeasured(gap) = merged(&place, &branch).await else { panic!("it was moved") };
+    assert!(gap.detail.starts_with("main is checked out in"), "{gap}");
+    assert_eq!(place.git(&["rev-parse", "main"]), before);
+    assert_eq!(fs::read_to_string(user.join("a")).unwrap(), "the user's\n");
+    assert_eq!(place.git_in(&user, &["status", "--porcelain"]), " M a");
+
+    place.git_in(&user, &["checkout", "-q", "a"]);
+    fs::write(user.join("notes"), "untracked\n").unwrap();
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(fs::read_to_string(user.join("a")).unwrap(), "2\n");
+    assert_eq!(place.git_in(&user, &["status", "--porcelain"]), "?? notes");
+}
+
+#[tokio::test]
+async fn hooks_of_the_project_have_their_say() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    place.commit(&[("a", "2\n")]);
+    hook(&place, "pre-merge-commit", "echo 'no merges on Fridays'; exit 1");
+    let task = task_of(merged(&place, &branch).await);
+    assert!(task.contains("no merges on Fridays"), "{task}");
+}
+
+fn hook(place: &Place, name: &str, script: &str) -> PathBuf {
+    let hook = place.root().join(".git/hooks").join(name);
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    hook
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_clones_race_for_one_remote_and_both_arrive() {
+    let place = Place::repository(&[("a", "1\n")]);
+    let remote = place.top().join("remote.git");
+    place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
+    let mut landings = Vec::new();
+    for number in 0..3 {
+        let clone = place.top().join(format!("clone{number}"));
+        place.git(&["clone", "-q", remote.to_str().unwrap(), clone.to_str().unwrap()]);
+        let mut project = place.project(&clone);
+        project.config.push = true;
+        let name = format!("gulf/auto-{number}");
+        let branch = begin_branch(&project, (&name, None), 0).await.unwrap();
+        fs::write(clone.join(format!("f{number}")), "1\n").unwrap();
+        place.git_in(&clone, &["add", "-A"]);
+        place.git_in(&clone, &["commit", "-q", "-m", "work"]);
+        let engine = Arc::clone(&place.engine);
+        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
+    }
+    for landing in landings {
+        assert_eq!(landing.await.unwrap(), Landing::Merged);
+    }
+    let log = ["log", "--merges", "--first-parent", "--format=%s", "main"];
+    assert_eq!(place.git_in(&remote, &log).lines().count(), 3);
+    assert_eq!(place.git_in(&remote, &["ls-tree", "--name-only", "main"]), "a\nf0\nf1\nf2");
+}
+
+#[tokio::test]
+async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
+    let place = Place::repository(&[("a", "1\n")]);
+    let remote = place.top().join("remote.git");
+    place.git(&["clone", "-q", "--bare", ".", remote.to_str().unwrap()]);
+    place.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let project = place.project(&place.root());
+    let branch = begin_branch(&project, (NAME, None), 0).await.unwrap();
+    let (other, theirs) = (place.top().join("other"), remote.to_str().unwrap());
+    place.git(&["clone", "-q", theirs, other.to_str().unwrap()]);
+    fs::write(other.join("a"), "theirs\n").unwrap();
+    place.git_in(&other, &["commit", "-q", "-a", "-m", "theirs"]);
+    place.git_in(&other, &["push", "-q", "origin", "main"]);
+    place.commit(&[("a", "ours\n")]);
+    let task = task_of(merged(&place, &branch).await);
+    assert!(task.contains("git merge refs/moai-ralph/fetched/origin,"), "{task}");
+    git(&project, &project.root, &["merge", "refs/moai-ralph/fetched/origin"]).await;
+    place.commit(&[("a", "both\n")]);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.git(&["show", "main:a"]), "both");
+    assert_eq!(place.git_in(&remote, &["show", "main:a"]), "theirs", "nothing is pushed unasked");
+    fs::rename(&remote, place.top().join("gone.git")).unwrap();
+    place.commit(&[("b", "1\n")]);
+    assert_eq!(merged(&place, &branch).await, Landing::Merged, "a remote that is away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merges_of_one_repository_are_made_one_after_the_other() {
+    let place = Place::repository(&[("a", "1\n")]);
+    place.git(&["switch", "-q", "-c", "elsewhere"]);
+    let mut landings = Vec::new();
+    for number in 0..3 {
+        let name = format!("gulf/auto-{number}");
+        let tree = place.top().join(format!("tree{number}"));
+        place.git(&["worktree", "add", "-q", "-b", &name, tree.to_str().unwrap(), "main"]);
+        fs::write(tree.join(format!("f{number}")), "1\n").unwrap();
+        place.git_in(&tree, &["add", "-A"]);
+        place.git_in(&tree, &["commit", "-q", "-m", "work"]);
+        let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
+        let branch = Branch { name, base: "main".to_owned(), since_ms: 0 };
+        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
+    }
+    for landing in landings {
+        assert_eq!(landing.await.unwrap(), Landing::Merged);
+    }
+    assert_eq!(place.git(&["ls-tree", "--name-only", "main"]), "a\nf0\nf1\nf2");
+    let merges = place.git(&["log", "--merges", "--first-parent", "--format=%s", "main"]);
+    assert_eq!(merges.lines().count(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_one_works() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let (main, head) = (place.git(&["rev-parse", "main"]), place.commit(&[("a", "2\n")]));
+    let reached = place.top().join("reached");
+    let script = format!("touch '{}'; sleep 600", reached.display());
+    let blocking_hook = hook(&place, "pre-merge-commit", &script);
+    let (engine, project) = (Arc::clone(&place.engine), place.project(&place.root()));
+    let doomed = {
+        let branch = branch.clone();
+        tokio::spawn(async move { land(&engine, &project, &branch, passing).await })
+    };
+    let begun = Instant::now();
+    while !reached.exists() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "the hook never ran");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Drops the merge where it stands: its processes are killed with SIGKILL.
+    doomed.abort();
+    assert!(doomed.await.unwrap_err().is_cancelled());
+    assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 2, "its place is left behind");
+    fs::remove_file(blocking_hook).unwrap();
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+}

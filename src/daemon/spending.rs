@@ -1,0 +1,160 @@
+//! Tokens that a session has used: its transcripts, read on from where the last look ended. What is
+//! done about them is not decided here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::engine::{Engine, blocking};
+use crate::base::limits::{
+    TRANSCRIPT_FILES_MAX, TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_READ_BYTES_MAX,
+};
+use crate::base::verdict::{Cause, Gap};
+use crate::config::prices::{Cost, Prices};
+use crate::files::{Tail, read_on};
+use crate::report::spending::{Price, used};
+use crate::wire::transcript::{Tally, Usage};
+
+/// What is remembered between two looks.
+#[derive(Debug, Default)]
+pub(super) struct Spending {
+    tally: Tally,
+    tails: BTreeMap<PathBuf, Tail>,
+}
+
+/// What was used since a moment.
+#[derive(Clone, Debug)]
+pub(super) struct Spent {
+    pub(super) usage: Usage,
+    pub(super) cost: Cost,
+    /// Why it may have been more than that.
+    pub(super) gap: Option<Gap>,
+}
+
+/// What a session has used since a moment (milliseconds since the epoch), by its transcript as the
+/// host names it and those of its subagents beside it.
+pub(super) async fn spent(
+    engine: &Engine,
+    session: &str,
+    transcript: &Path,
+    since_ms: u64,
+) -> Spent {
+    let mut spending = engine.ledger().take_spending(session);
+    let transcript = transcript.to_path_buf();
+    let read = blocking(move || {
+        let gap = spending.read(&transcript);
+        (spending, gap)
+    });
+    let (spending, gap) = read.await.unwrap_or_else(|| {
+        let gap = Gap::new(Cause::Crashed, "internal error; the daemon's log says more");
+        (Spending::default(), Some(gap))
+    });
+    let usage = spending.tally.usage(since_ms);
+    engine.ledger().keep_spending(session, spending);
+    let gap = gap.or_else(|| {
+        let detail = "the session has more replies than are counted";
+        usage.is_cut.then(|| Gap::new(Cause::Skipped, detail))
+    });
+    Spent { cost: Prices::built_in().cost(&usage), usage, gap }
+}
+
+/// One line about it for people.
+pub(super) fn words(spent: &Spent) -> String {
+    let Spent { usage, cost, gap } = spent;
+    let as_of = &Prices::built_in().as_of;
+    let price = Price { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
+    used(usage, price, gap.as_ref())
+}
+
+impl Spending {
+    /// Reads on; the gap says why not everything was read.
+    fn read(&mut self, transcript: &Path) -> Option<Gap> {
+        let (mut paths, is_cut) = subagents(transcript);
+        paths.insert(0, transcript.to_path_buf());
+        let mut bytes_left = TRANSCRIPT_READ_BYTES_MAX;
+        let mut gap = is_cut.then(|| {
+            let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents have transcripts");
+            Gap::new(Cause::Skipped, detail)
+        });
+        let unread =
+            || Some(Gap::new(Cause::Loading, "the transcript is read on at the next look"));
+        for path in paths {
+            // With less, an ordinary line could be taken for one that is too long.
+            if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
+                return unread();
+            }
+            let tail = self.tails.entry(path.clone()).or_default();
+            match read_on(&path, tail, bytes_left) {
+                Ok(grown) => {
+                    grown.text.lines().for_each(|line| self.tally.take(line));
+                    self.tally.count_junk(grown.long_lines);
+                    bytes_left -= grown.bytes;
+                    if grown.has_more {
+                        return unread();
+                    }
+                }
+                Err(error) => {
+                    let detail = format!("a transcript cannot be read: {error}");
+                    gap.get_or_insert(Gap::new(Cause::Skipped, detail));
+                }
+            }
+        }
+        gap
+    }
+}
+
+/// `<session>/subagents/agent-*.jsonl` beside `<session>.jsonl`, and whether there are more than
+/// are read. A host that keeps none has no such folder.
+fn subagents(transcript: &Path) -> (Vec<PathBuf>, bool) {
+    let folder = transcript.with_extension("").join("subagents");
+    let Ok(entries) = fs::read_dir(folder) else { return (Vec::new(), false) };
+    let is_agent = |name: &str| {
+        name.strip_prefix("agent-").is_some_and(|it| it.strip_suffix(".jsonl").is_some())
+    };
+    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_agent));
+    let mut paths: Vec<PathBuf> =
+        names.map(|entry| entry.path()).take(TRANSCRIPT_FILES_MAX + 1).collect();
+    paths.sort();
+    let is_cut = paths.len() > TRANSCRIPT_FILES_MAX;
+    paths.truncate(TRANSCRIPT_FILES_MAX);
+    (paths, is_cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(id: &str, output: u64) -> String {
+        let usage = json!({"input_tokens": 1, "output_tokens": output});
+        let message = json!({"id": id, "model": "claude-opus-4-6", "usage": usage});
+        format!("{}\n", json!({"type": "assistant", "requestId": id, "message": message}))
+    }
+
+    #[test]
+    fn subagents_count_and_copied_lines_count_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let transcript = folder.path().join("session.jsonl");
+        let agents = folder.path().join("session/subagents");
+        fs::create_dir_all(&agents).expect("made");
+        fs::write(&transcript, line("a", 10)).expect("written");
+        fs::write(agents.join("agent-1.jsonl"), line("b", 20) + &line("a", 2)).expect("written");
+        fs::write(agents.join("notes.txt"), line("c", 40)).expect("written");
+        let mut spending = Spending::default();
+        assert_eq!(spending.read(&transcript), None);
+        assert_eq!(spending.tally.usage(0).total().output, 30);
+        fs::write(agents.join("agent-2.jsonl"), line("d", 5)).expect("written");
+        let more = line("a", 10) + &line("e", 1);
+        fs::write(&transcript, more).expect("written");
+        assert_eq!(spending.read(&transcript), None);
+        assert_eq!(spending.tally.usage(0).total().output, 36);
+    }
+
+    #[test]
+    fn a_transcript_that_cannot_be_read_is_a_gap_and_not_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let gap = Spending::default().read(&folder.path().join("none.jsonl"));
+        assert_eq!(gap.map(|gap| gap.cause), Some(Cause::Skipped));
+    }
+}

@@ -1,0 +1,258 @@
+//! Workers: work trees beside the project, each with a branch and a loop that the session opened
+//! there claims. It must not know how a loop goes on or is merged.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::engine::{Engine, blocking};
+use super::git_program::{git, said_of};
+use super::loop_branch::{Branch, read, start_of};
+use super::merging::steers;
+use super::project::Project;
+use crate::base::path::RelPath;
+use crate::checks::End;
+use crate::git::branches::{self, full};
+use crate::git::checkpoint::covers;
+use crate::looping::control;
+use crate::looping::state::LoopState;
+use crate::report::workers::Worker;
+use crate::store::loops::Which;
+
+/// What steers a loop and need not be committed; a worker gets copies.
+const INPUTS: [&str; 6] = [
+    "RUBRIC.md",
+    ".claude/autochecks.sh",
+    ".claude/gulf-align.md",
+    ".moai/config/lsp.json",
+    ".moai/config/sections/ralph.yaml",
+    ".lsp.json",
+];
+
+/// Makes a worker for each id, all or none. `names` are pairs of a loop's id and its branch; `make`
+/// gives the loop of a worker, which no session has claimed yet.
+pub(super) async fn start_workers(
+    engine: &Engine,
+    project: &Project,
+    names: &[(String, String)],
+    base: Option<&str>,
+    (now_ms, make): (u64, impl Fn(&str, &Branch) -> LoopState),
+) -> Result<Vec<Worker>, String> {
+    tidy(engine, project).await;
+    let (standing, base) = start_of(project, base).await?;
+    let folder = folder(project).await?;
+    let mut trees: Vec<(PathBuf, String)> = Vec::new();
+    let mut workers = Vec::new();
+    for (id, name) in names {
+        let tree = folder.join(id.strip_prefix("loop-").unwrap_or(id));
+        let branch = Branch { name: name.clone(), base: base.clone(), since_ms: now_ms };
+        let state = make(id, &branch);
+        trees.push((tree.clone(), name.clone()));
+        let root = root_in(&tree, &project.root, &standing.work_tree);
+        let started = start_one(engine, project, (&tree, &root), &branch, &state).await;
+        if let Err(reason) = started {
+            for (tree, name) in trees {
+                take_back(project, &tree, &name).await;
+            }
+            for Worker { root, state, .. } in workers {
+                forget(engine, project, root, state).await;
+            }
+            return Err(reason);
+        }
+        workers.push(Worker { root, branch: Some(branch.name), state: Some(state) });
+    }
+    Ok(workers)
+}
+
+async fn start_one(
+    engine: &Engine,
+    project: &Project,
+    (tree, root): (&Path, &Path),
+    branch: &Branch,
+    state: &LoopState,
+) -> Result<(), String> {
+    let text = tree.to_str().ok_or("the path of the project is not UTF-8")?;
+    let base = full(&branch.base);
+    let arguments = ["worktree", "add", "--quiet", "--no-track", "-b", &branch.name, text, &base];
+    let run = git(project, &project.root, &arguments).await;
+    if run.end != End::Passed {
+        return Err(format!("git could not make {text}: {}", said_of(&run)));
+    }
+    let (from, to) = (project.root.clone(), root.to_path_buf());
+    let copied = blocking(move || copy_inputs(&from, &to));
+    let lost = || Err(io::Error::other("internal error"));
+    copied.await.unwrap_or_else(lost).map_err(|error| format!("{text}: {error}"))?;
+    let stored = engine.store.insert_loop(&project.key, root, state.clone()).await;
+    stored.map_err(|error| error.to_string())
+}
+
+fn copy_inputs(from: &Path, to: &Path) -> io::Result<()> {
+    for name in INPUTS {
+        let (from, to) = (from.join(name), to.join(name));
+        if from.is_file() && !to.exists() {
+            fs::create_dir_all(to.parent().unwrap_or(&to))?;
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a worker back that nobody has worked in.
+async fn take_back(project: &Project, tree: &Path, branch: &str) {
+    if let Some(text) = tree.to_str() {
+        let arguments = ["worktree", "remove", "--force", "--force", text];
+        git(project, &project.root, &arguments).await;
+        git(project, &project.root, &["branch", "--quiet", "-D", branch]).await;
+    }
+}
+
+async fn forget(engine: &Engine, project: &Project, root: PathBuf, state: Option<LoopState>) {
+    let Some(state) = state else { return };
+    let cancelled = control::cancel(&state, state.updated_ms);
+    if let Err(error) = engine.store.advance_loop(&project.key, &state, cancelled).await {
+        tracing::warn!(%error, root = %root.display(), "the loop of a worker stays");
+    }
+}
+
+/// The workers of a project, with their loops.
+pub(super) async fn workers(engine: &Engine, project: &Project) -> Vec<Worker> {
+    let root = project.root.clone();
+    let own =
+        read(move || Ok(if covers(&root)? { Some(branches::standing(&root)?) } else { None }));
+    let (Ok(Some(own)), Ok(folder)) = (own.await, folder(project).await) else {
+        return Vec::new();
+    };
+    let trees = blocking(move || entries(&folder)).await.unwrap_or_default();
+    let mut found = Vec::new();
+    for tree in trees {
+        let at = tree.clone();
+        let Ok(standing) = read(move || branches::standing(&at)).await else { continue };
+        let root = root_in(&tree, &project.root, &own.work_tree);
+        let state = engine.store.find_loop(&project.key, &root, Which::Latest).await;
+        found.push(Worker { root, branch: standing.branch, state: state.unwrap_or_default() });
+    }
+    found
+}
+
+/// The root in a worker's tree: as deep in it as the project's own is in its tree.
+fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
+    // Joining nothing would leave a slash at the end, and another name in the store.
+    let below = own.strip_prefix(own_tree).ok().filter(|below| !below.as_os_str().is_empty());
+    below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
+}
+
+/// Removes the work trees of workers whose loop is over, when nothing in them would be lost: all is
+/// committed, and their branches stay. Returns those that were removed.
+pub(super) async fn tidy(engine: &Engine, project: &Project) -> Vec<PathBuf> {
+    let mut removed = Vec::new();
+    for Worker { root, state, .. } in workers(engine, project).await {
+        if state.is_none_or(|state| state.status.is_active()) {
+            continue;
+        }
+        let at = root.clone();
+        let Ok(standing) = read(move || branches::standing(&at)).await else { continue };
+        let notes = standing.untracked.iter().map(|path| standing.work_tree.join(path));
+        let notes: Vec<PathBuf> = notes.collect();
+        let is_note = |path: &PathBuf| RelPath::below(&root, path).is_some_and(|it| steers(&it));
+        let is_clean = standing.uncommitted.is_empty()
+            && standing.unfinished.is_none()
+            && notes.iter().all(is_note);
+        let Some(text) = standing.work_tree.to_str().filter(|_| is_clean) else { continue };
+        let gone = blocking(move || notes.iter().try_for_each(fs::remove_file)).await;
+        // Without force: git looks once more, and refuses what is not committed.
+        let run = git(project, &project.root, &["worktree", "remove", text]).await;
+        if gone.is_some_and(|gone| gone.is_ok()) && run.end == End::Passed {
+            removed.push(standing.work_tree);
+        }
+    }
+    removed
+}
+
+/// Beside the work tree that the repository was made with.
+async fn folder(project: &Project) -> Result<PathBuf, String> {
+    let root = project.root.clone();
+    let main = read(move || branches::main_work_tree(&root)).await;
+    let main = main.map_err(|error| error.to_string())?;
+    let main = main.unwrap_or_else(|| project.root.clone());
+    let name = main.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(main.with_file_name(format!("{name}.moai-workers")))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::place::Place;
+    use crate::looping::state::Status;
+    use crate::looping::step::tests::state;
+
+    fn names(count: usize) -> Vec<(String, String)> {
+        (0..count).map(|it| (format!("loop-{it}"), format!("gulf/auto-1-{it}"))).collect()
+    }
+
+    fn looping(id: &str, _: &Branch) -> LoopState {
+        LoopState { id: id.to_owned(), session_id: None, ..state() }
+    }
+
+    async fn start(place: &Place, count: usize) -> Result<Vec<Worker>, String> {
+        let project = place.project(&place.root());
+        start_workers(&place.engine, &project, &names(count), None, (0, looping)).await
+    }
+
+    #[tokio::test]
+    async fn each_worker_has_a_tree_a_branch_and_a_loop_to_claim() {
+        let place = Place::repository(&[("a", "1\n")]);
+        place.write("RUBRIC.md", "# criteria\n");
+        let started = start(&place, 2).await.unwrap();
+        assert_eq!(started[1].root, place.top().join("root.moai-workers/1"));
+        let there = place.project(&started[1].root);
+        let which = Which::ActiveFor("a session".to_owned());
+        let found = place.engine.store.find_loop(&there.key, &there.root, which).await;
+        assert_eq!(found.unwrap().map(|it| it.id).as_deref(), Some("loop-1"));
+        assert_eq!(place.git_in(&started[1].root, &["branch", "--show-current"]), "gulf/auto-1-1");
+        assert!(started[1].root.join("RUBRIC.md").is_file());
+        let from_a_worker = workers(&place.engine, &there).await;
+        assert_eq!(
+            from_a_worker.iter().map(|it| &it.root).collect::<Vec<_>>(),
+            started.iter().map(|it| &it.root).collect::<Vec<_>>()
+        );
+        assert_eq!(place.git(&["branch", "--show-current"]), "main", "the user's tree stays");
+    }
+
+    #[tokio::test]
+    async fn when_one_cannot_be_made_none_is() {
+        let place = Place::repository(&[("a", "1\n")]);
+        place.git(&["branch", "gulf/auto-1-1"]);
+        let refused = start(&place, 2).await.unwrap_err();
+        assert!(refused.starts_with("git could not make"), "{refused}");
+        assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+        let project = place.project(&place.root());
+        let which = Which::Id("loop-0".to_owned());
+        let left = place.engine.store.find_loop(&project.key, &project.root, which).await.unwrap();
+        assert_eq!(left.map(|it| it.status), Some(Status::Cancelled));
+    }
+
+    #[tokio::test]
+    async fn trees_of_finished_workers_go_when_nothing_would_be_lost() {
+        let place = Place::repository(&[("a", "1\n")]);
+        place.write("RUBRIC.md", "# criteria\n");
+        let started = start(&place, 3).await.unwrap();
+        let project = place.project(&place.root());
+        fs::write(started[1].root.join("lost.py"), "1\n").unwrap();
+        for worker in &started[..2] {
+            let running = worker.state.clone().unwrap();
+            let over = LoopState { status: Status::Completed, ..running.clone() };
+            place.engine.store.advance_loop(&project.key, &running, over).await.unwrap();
+        }
+        assert_eq!(tidy(&place.engine, &project).await, [started[0].root.clone()]);
+        let left = workers(&place.engine, &project).await;
+        assert_eq!(left.len(), 2, "one has a file that git does not know, one still runs");
+        assert!(place.git(&["branch", "--list", "gulf/auto-1-0"]).contains("gulf/auto-1-0"));
+    }
+}

@@ -1,0 +1,242 @@
+//! Branches: where HEAD stands, what is not committed, who has which branch checked out, which
+//! commit contains which. It only reads, and must not know what is merged or why.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions};
+
+use super::{GitError, broken, is_generated, needed, no_repository, path_of, places};
+
+/// How a work tree stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Where it begins; canonical.
+    pub work_tree: PathBuf,
+    /// The commit of HEAD; `None` before the first one.
+    pub head: Option<String>,
+    /// The branch that is checked out; `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// What was begun and is not finished: `a merge`, `a rebase`.
+    pub unfinished: Option<&'static str>,
+    /// Tracked files that differ from HEAD or are in conflict, relative to the work tree.
+    pub uncommitted: Vec<String>,
+    /// Files that git does not track and does not ignore.
+    pub untracked: Vec<String>,
+    /// Files with conflicts.
+    pub conflicts: Vec<String>,
+}
+
+/// How the work tree of a root stands.
+pub fn standing(root: &Path) -> Result<Standing, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let (work_tree, _) = places(&repository, root).ok_or_else(no_repository)?;
+    let mut standing =
+        Standing { work_tree, unfinished: unfinished(&repository), ..Standing::default() };
+    let head = repository.find_reference("HEAD").map_err(failed)?;
+    let target = head.symbolic_target().ok().flatten();
+    let branch = target.and_then(|target| target.strip_prefix("refs/heads/"));
+    standing.branch = branch.map(str::to_owned);
+    standing.head = match repository.head().and_then(|head| head.peel_to_commit()) {
+        Ok(commit) => Some(commit.id().to_string()),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
+    for entry in repository.statuses(Some(&mut options)).map_err(failed)?.iter() {
+        let path = path_of(entry.path_bytes());
+        let shown = path.to_string_lossy().into_owned();
+        if entry.status() == Status::WT_NEW {
+            if !is_generated(&path, entry.status()) {
+                standing.untracked.push(shown);
+            }
+            continue;
+        }
+        if entry.status().contains(Status::CONFLICTED) {
+            standing.conflicts.push(shown.clone());
+        }
+        standing.uncommitted.push(shown);
+    }
+    Ok(standing)
+}
+
+fn unfinished(repository: &Repository) -> Option<&'static str> {
+    match repository.state() {
+        RepositoryState::Clean => None,
+        RepositoryState::Merge => Some("a merge"),
+        RepositoryState::Revert | RepositoryState::RevertSequence => Some("a revert"),
+        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => Some("a cherry-pick"),
+        RepositoryState::Bisect => Some("a bisect"),
+        _ => Some("a rebase"),
+    }
+}
+
+/// Whether a text can name a branch on a command line.
+#[must_use]
+pub fn is_branch_name(name: &str) -> bool {
+    !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&full(name))
+}
+
+/// The commit of a ref; `None` when there is no such ref.
+pub fn commit_of(root: &Path, reference: &str) -> Result<Option<String>, GitError> {
+    let repository = needed(root)?;
+    let commit = repository.find_reference(reference).and_then(|it| it.peel_to_commit());
+    match commit {
+        Ok(commit) => Ok(Some(commit.id().to_string())),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(broken(root, &error)),
+    }
+}
+
+/// The ref of a branch.
+#[must_use]
+pub fn full(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+/// Whether `commit` contains everything that `other` does.
+pub fn contains(root: &Path, commit: &str, other: &str) -> Result<bool, GitError> {
+    let repository = needed(root)?;
+    let contains = || -> Result<bool, git2::Error> {
+        let (commit, other) = (Oid::from_str(commit)?, Oid::from_str(other)?);
+        Ok(commit == other || repository.graph_descendant_of(commit, other)?)
+    };
+    contains().map_err(|error| broken(root, &error))
+}
+
+/// Whether there is a merge among the commits that `commit` has and `base` has not.
+pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
+    let repository = needed(root)?;
+    let has = || -> Result<bool, git2::Error> {
+        let mut walk = repository.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL)?;
+        walk.push(Oid::from_str(commit)?)?;
+        walk.hide(Oid::from_str(base)?)?;
+        for id in walk {
+            if repository.find_commit(id?)?.parent_count() > 1 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    has().map_err(|error| broken(root, &error))
+}
+
+/// The work tree that has a branch checked out, or is rebasing it.
+pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitError> {
+    let repository = needed(root)?;
+    let common = repository.commondir().to_path_buf();
+    let mut folders = vec![common.clone()];
+    // gitrepository-layout(5): one folder for each linked worktree.
+    if let Ok(linked) = fs::read_dir(common.join("worktrees")) {
+        let linked: BTreeSet<PathBuf> = linked.flatten().map(|entry| entry.path()).collect();
+        folders.extend(linked);
+    }
+    let full = full(branch);
+    let has = |folder: &PathBuf| {
+        let said = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        said("HEAD").trim() == format!("ref: {full}")
+            || said("rebase-merge/head-name").trim() == full
+            || said("rebase-apply/head-name").trim() == full
+    };
+    for folder in folders.into_iter().filter(has) {
+        if let Some(tree) = work_tree(&folder, &common).filter(|tree| tree.is_dir()) {
+            return Ok(Some(tree.canonicalize().unwrap_or(tree)));
+        }
+    }
+    Ok(None)
+}
+
+fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
+    if folder == common {
+        let main = Repository::open(common).ok()?;
+        return main.workdir().map(Path::to_path_buf);
+    }
+    let leads = fs::read_to_string(folder.join("gitdir")).ok()?;
+    Path::new(leads.trim()).parent().map(Path::to_path_buf)
+}
+
+/// The work tree that a repository was made with, as its linked ones know it; `None` for a bare one.
+pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
+    let common = needed(root)?.commondir().to_path_buf();
+    let tree = work_tree(&common, &common);
+    Ok(tree.map(|tree| tree.canonicalize().unwrap_or(tree)))
+}
+
+/// The remote that a branch follows: the configured one, else `origin`. `None` without remotes and
+/// for a branch that follows another one here.
+pub fn remote_of(root: &Path, branch: &str) -> Result<Option<String>, GitError> {
+    let repository = needed(root)?;
+    let config = repository.config().map_err(|error| broken(root, &error))?;
+    let configured = config.get_string(&format!("branch.{branch}.remote"));
+    let name = configured.unwrap_or_else(|_| "origin".to_owned());
+    let is_there = name != "." && !name.starts_with('-') && repository.find_remote(&name).is_ok();
+    Ok(is_there.then_some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Tree as Project;
+    use super::*;
+
+    #[test]
+    fn a_work_tree_says_what_is_not_committed_and_what_is_not_tracked() {
+        let project = Project::with(&["a", "b"]);
+        project.write("a", "second\n");
+        project.write("new", "1\n");
+        let standing = standing(&project.root()).unwrap();
+        assert_eq!(standing.head, super::super::head(&project.root()));
+        assert_eq!(
+            (standing.uncommitted, standing.untracked),
+            (vec!["a".into()], vec!["new".into()])
+        );
+        assert_eq!((standing.unfinished, standing.conflicts), (None, Vec::new()));
+        assert!(standing.branch.is_some());
+    }
+
+    #[test]
+    fn before_the_first_commit_there_is_a_branch_without_one() {
+        let project = Project::new();
+        Repository::init(project.root()).unwrap();
+        let standing = standing(&project.root()).unwrap();
+        assert!(standing.branch.is_some() && standing.head.is_none());
+    }
+
+    #[test]
+    fn whoever_has_a_branch_checked_out_is_found() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let linked = project.temp.path().canonicalize().unwrap().join("linked");
+        Repository::open(&root).unwrap().worktree("linked", &linked, None).unwrap();
+        let main = standing(&root).unwrap().branch.unwrap();
+        for from in [&root, &linked] {
+            assert_eq!(checked_out_at(from, &main), Ok(Some(root.clone())));
+            assert_eq!(checked_out_at(from, "linked"), Ok(Some(linked.clone())));
+            assert_eq!(checked_out_at(from, "other"), Ok(None));
+        }
+    }
+
+    #[test]
+    fn commits_contain_their_ancestors() {
+        let project = Project::with(&["a"]);
+        let root = project.root();
+        let first = super::super::head(&root).unwrap();
+        project.write("a", "second\n");
+        let second = project.commit();
+        assert_eq!(contains(&root, &second, &first), Ok(true));
+        assert_eq!(contains(&root, &first, &second), Ok(false));
+        assert_eq!(has_merges(&root, &first, &second), Ok(false));
+        assert_eq!(remote_of(&root, "main"), Ok(None));
+    }
+
+    #[test]
+    fn what_a_command_line_would_misread_names_no_branch() {
+        assert!(is_branch_name("gulf/auto-1-ab") && is_branch_name("한글"));
+        for name in ["-D", "a b", "a..b", "", "HEAD", "a~1", "/a"] {
+            assert!(!is_branch_name(name), "{name}");
+        }
+    }
+}

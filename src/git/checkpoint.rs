@@ -1,0 +1,355 @@
+//! Checkpoints: the files of a work tree as a commit under a ref of our own. HEAD, index and work
+//! tree are only read; what is written are objects and the ref. It must not know when a checkpoint
+//! is made or what one is restored for.
+//!
+//! Contents are the bytes of the work tree, not what filters would make of them, so that a file
+//! comes back as it was.
+
+mod refs;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use git2::{
+    Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Status, StatusOptions,
+    StatusShow,
+};
+use rustix::fs::OFlags;
+
+use super::{GitError, broken, is_generated, needed, no_repository, open, places};
+use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX};
+use crate::base::path::RelPath;
+use crate::base::tree::{Kind, Node, Tree};
+
+pub use refs::{content_of, forget, held, keep, list, read, reference};
+
+/// Git's mode of each kind of entry; 0o160000 is a submodule.
+const MODES: [(u32, Kind); 3] =
+    [(0o100_644, Kind::File), (0o100_755, Kind::Program), (0o120_000, Kind::Link)];
+const SUBMODULE: u32 = 0o160_000;
+/// `GIT_INDEX_ENTRY_STAGEMASK`: the side of a conflict.
+const STAGE: u16 = 0x3000;
+/// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
+const ASSUME_VALID: u16 = 0x8000;
+
+/// What a look leaves out or takes in.
+#[derive(Clone, Copy, Debug)]
+pub struct Lens<'a> {
+    /// Files and folders that are nobody's business here.
+    pub except: &'a [RelPath],
+    /// Files that are taken in even if git ignores them.
+    pub also: &'a BTreeSet<RelPath>,
+}
+
+/// A work tree as it stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// The files; contents are in git already.
+    pub tree: Tree,
+    /// Id of git's tree; equal files, equal id.
+    pub id: String,
+}
+
+/// Whether git has the say over a root: it lies in a work tree that does not ignore it.
+pub fn covers(root: &Path) -> Result<bool, GitError> {
+    let Some(repository) = open(root)? else { return Ok(false) };
+    let Some((work_tree, root)) = places(&repository, root) else { return Ok(false) };
+    let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(false) };
+    if prefix.as_os_str().is_empty() {
+        return Ok(true);
+    }
+    let ignored = repository.is_path_ignored(prefix);
+    ignored.map(|is_ignored| !is_ignored).map_err(|error| broken(&root, &error))
+}
+
+/// The files below the root, tracked or not, without those that git ignores, submodules and other
+/// repositories. Writes the contents that git has not yet, and nothing else. Only for a root that
+/// git [`covers`].
+///
+/// An unchanged file is not read: git's index knows its content. That holds unless a filter stands
+/// between the two, which shows in the size or in a configured filter program.
+pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
+    let repository = needed(root)?;
+    let (work_tree, canonical) = places(&repository, root).ok_or_else(no_repository)?;
+    let prefix = canonical.strip_prefix(&work_tree).map_err(|_| no_repository())?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut builder = Builder {
+        odb: repository.odb().map_err(failed)?,
+        root: &canonical,
+        lens,
+        trusts_index: !has_filter_programs(&repository),
+        trusts_modes: trusts_modes(&repository),
+        may_convert: may_convert(&repository),
+        bytes: 0,
+        look: Look::default(),
+    };
+    builder.walk(&repository, prefix).map_err(failed)?;
+    let Builder { mut look, .. } = builder;
+    look.id = write_tree(&repository, prefix, &look.tree).map_err(failed)?.to_string();
+    Ok(look)
+}
+
+struct Builder<'a> {
+    odb: Odb<'a>,
+    root: &'a Path,
+    lens: Lens<'a>,
+    trusts_index: bool,
+    trusts_modes: bool,
+    /// Whether line ends or the like may be converted; what was has another size in git.
+    may_convert: bool,
+    bytes: u64,
+    look: Look,
+}
+
+impl Builder<'_> {
+    fn walk(&mut self, repository: &Repository, prefix: &Path) -> Result<(), git2::Error> {
+        let statuses = statuses(repository, prefix)?;
+        let prefix = prefix.as_os_str().as_encoded_bytes();
+        let mut seen = BTreeSet::new();
+        for entry in repository.index()?.iter() {
+            let Some(below) = below(prefix, &entry.path) else { continue };
+            let status = statuses.get(&entry.path).copied().unwrap_or(Status::CURRENT);
+            if entry.mode != SUBMODULE && seen.insert(below.to_vec()) {
+                self.tracked(below, &entry, status)?;
+            }
+        }
+        let new = statuses.iter().filter(|(_, status)| status.contains(Status::WT_NEW));
+        for (path, status) in new {
+            let Some(below) = below(prefix, path) else { continue };
+            // A repository inside this one is listed as a folder.
+            let is_ours = !path.ends_with(b"/") && !is_generated(&super::path_of(path), *status);
+            if is_ours && seen.insert(below.to_vec()) {
+                self.read(below, None)?;
+            }
+        }
+        for path in self.lens.also {
+            let bytes = path.as_str().as_bytes();
+            if seen.insert(bytes.to_vec()) {
+                self.read(bytes, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tracked(
+        &mut self,
+        path: &[u8],
+        entry: &IndexEntry,
+        status: Status,
+    ) -> Result<(), git2::Error> {
+        let is_merged = entry.flags & STAGE == 0;
+        let is_known = self.trusts_index
+            && is_merged
+            && status == Status::CURRENT
+            && entry.flags & ASSUME_VALID == 0;
+        if is_known
+            && let Some((_, kind)) = MODES.iter().find(|(mode, _)| *mode == entry.mode)
+            && let Some(name) = self.name(path)
+        {
+            let Ok(metadata) = name.under(self.root).symlink_metadata() else { return Ok(()) };
+            let size = if self.may_convert {
+                self.odb.read_header(entry.id)?.0 as u64
+            } else {
+                metadata.len()
+            };
+            if metadata.len() == size {
+                self.add(name, *kind, entry.id);
+                return Ok(());
+            }
+        }
+        self.read(path, Some(entry.mode))
+    }
+
+    /// Takes a file as it stands on disk; `mode` is what git knows of it.
+    fn read(&mut self, path: &[u8], mode: Option<u32>) -> Result<(), git2::Error> {
+        let Some(name) = self.name(path) else { return Ok(()) };
+        let file = name.under(self.root);
+        let Ok(metadata) = file.symlink_metadata() else { return Ok(()) };
+        // A folder or a device is no content.
+        if !metadata.is_file() && !metadata.is_symlink() {
+            return Ok(());
+        }
+        let room = CHECKPOINT_BYTES_MAX.saturating_sub(self.bytes);
+        if metadata.len() > CHECKPOINT_FILE_BYTES_MAX.min(room) {
+            let reason = if metadata.len() > CHECKPOINT_FILE_BYTES_MAX {
+                format!("larger than {} MiB", CHECKPOINT_FILE_BYTES_MAX >> 20)
+            } else {
+                format!("more than {} MiB in all", CHECKPOINT_BYTES_MAX >> 20)
+            };
+            self.leave_out(name.to_string(), reason);
+            return Ok(());
+        }
+        match content(&file, &metadata) {
+            Ok(bytes) => {
+                self.bytes += bytes.len() as u64;
+                let kind = self.kind(&metadata, mode);
+                let id = self.odb.write(ObjectType::Blob, &bytes)?;
+                self.add(name, kind, id);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.leave_out(name.to_string(), format!("not readable: {error}")),
+        }
+        Ok(())
+    }
+
+    fn kind(&self, metadata: &Metadata, mode: Option<u32>) -> Kind {
+        if metadata.is_symlink() {
+            return Kind::Link;
+        }
+        let is_program =
+            if self.trusts_modes { metadata.mode() & 0o100 != 0 } else { mode == Some(0o100_755) };
+        if is_program { Kind::Program } else { Kind::File }
+    }
+
+    /// The path, unless it is left out.
+    fn name(&mut self, path: &[u8]) -> Option<RelPath> {
+        let text = str::from_utf8(path).ok().and_then(RelPath::parse);
+        let Some(name) = text else {
+            let shown = String::from_utf8_lossy(path).into_owned();
+            self.leave_out(shown, "its path is not UTF-8".to_owned());
+            return None;
+        };
+        let is_below = |folder: &RelPath| {
+            name.as_str().strip_prefix(folder.as_str()).is_some_and(|it| it.starts_with('/'))
+        };
+        let is_excepted = self.lens.except.iter().any(|except| *except == name || is_below(except));
+        (!is_excepted).then_some(name)
+    }
+
+    fn add(&mut self, name: RelPath, kind: Kind, id: Oid) {
+        if self.look.tree.nodes.len() >= CHECKPOINT_FILES_MAX {
+            self.leave_out(name.to_string(), format!("more than {CHECKPOINT_FILES_MAX} files"));
+            return;
+        }
+        self.look.tree.nodes.insert(name, Node { kind, content: id.to_string() });
+    }
+
+    fn leave_out(&mut self, path: String, reason: String) {
+        self.look.tree.left_out.insert(path, reason);
+    }
+}
+
+/// What differs from the index, by path in the work tree; folders that are repositories of their
+/// own end with `/`.
+fn statuses(
+    repository: &Repository,
+    prefix: &Path,
+) -> Result<BTreeMap<Vec<u8>, Status>, git2::Error> {
+    let mut options = StatusOptions::new();
+    options.show(StatusShow::Workdir).include_untracked(true).recurse_untracked_dirs(true);
+    options.exclude_submodules(true);
+    if !prefix.as_os_str().is_empty() {
+        options.pathspec(prefix).disable_pathspec_match(true);
+    }
+    let statuses = repository.statuses(Some(&mut options))?;
+    Ok(statuses.iter().map(|entry| (entry.path_bytes().to_vec(), entry.status())).collect())
+}
+
+fn below<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
+    if prefix.is_empty() {
+        return Some(path);
+    }
+    path.strip_prefix(prefix)?.strip_prefix(b"/")
+}
+
+/// Whether programs turn contents into what the work tree holds; they may keep the size.
+fn has_filter_programs(repository: &Repository) -> bool {
+    let Ok(config) = repository.config().and_then(|mut config| config.snapshot()) else {
+        return true;
+    };
+    let Ok(mut entries) = config.entries(Some(r"^filter\..*\.(clean|process)$")) else {
+        return true;
+    };
+    let mut is_there = false;
+    while let Some(Ok(entry)) = entries.next() {
+        // What git-lfs keeps is a pointer of another size; it is configured on many machines.
+        is_there |= !entry.name().is_ok_and(|name| name.starts_with("filter.lfs."));
+    }
+    is_there
+}
+
+/// Whether line ends are converted, or attributes that may say so stand anywhere: asking git for the
+/// size of every content takes longer than all the rest.
+fn may_convert(repository: &Repository) -> bool {
+    let config = repository.config().and_then(|mut config| config.snapshot());
+    let is_set = |name: &str| config.as_ref().is_ok_and(|it| it.get_entry(name).is_ok());
+    let is_attributes = |path: &[u8]| path.ends_with(b".gitattributes");
+    let of_user = Config::find_xdg().map(|config| config.with_file_name("attributes"));
+    is_set("core.autocrlf")
+        || is_set("core.attributesfile")
+        || of_user.is_ok_and(|it| it.exists())
+        || repository.commondir().join("info/attributes").exists()
+        || repository.index().map_or(true, |index| index.iter().any(|it| is_attributes(&it.path)))
+}
+
+fn trusts_modes(repository: &Repository) -> bool {
+    repository.config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true)
+}
+
+fn content(file: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    if metadata.is_symlink() {
+        return Ok(fs::read_link(file)?.into_os_string().into_encoded_bytes());
+    }
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let open = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    let mut bytes = Vec::new();
+    open.take(CHECKPOINT_FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CHECKPOINT_FILE_BYTES_MAX {
+        return Err(io::Error::other("it grows"));
+    }
+    Ok(bytes)
+}
+
+/// Git's tree of these files, made in an index that is only in memory. It begins with the tree of
+/// HEAD, so that folders without a change are not written again.
+fn write_tree(repository: &Repository, prefix: &Path, tree: &Tree) -> Result<Oid, git2::Error> {
+    let mut index = Index::new()?;
+    if let Some(head) = head_tree(repository, prefix) {
+        index.read_tree(&head)?;
+    }
+    let known: BTreeMap<Vec<u8>, (Oid, u32)> =
+        index.iter().map(|entry| (entry.path, (entry.id, entry.mode))).collect();
+    for path in known.keys() {
+        let name = str::from_utf8(path).ok().and_then(RelPath::parse);
+        if name.is_none_or(|name| !tree.nodes.contains_key(&name)) {
+            index.remove(&super::path_of(path), 0)?;
+        }
+    }
+    for (path, node) in &tree.nodes {
+        let mode = MODES.iter().find(|(_, kind)| *kind == node.kind).map_or(0o100_644, |it| it.0);
+        let (path, id) = (path.as_str().as_bytes().to_vec(), Oid::from_str(&node.content)?);
+        if known.get(&path) == Some(&(id, mode)) {
+            continue;
+        }
+        index.add(&IndexEntry {
+            ctime: IndexTime::new(0, 0),
+            mtime: IndexTime::new(0, 0),
+            dev: 0,
+            ino: 0,
+            mode,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id,
+            flags: 0,
+            flags_extended: 0,
+            path,
+        })?;
+    }
+    index.write_tree_to(repository)
+}
+
+/// What HEAD has below the root.
+fn head_tree<'r>(repository: &'r Repository, prefix: &Path) -> Option<git2::Tree<'r>> {
+    let tree = repository.head().ok()?.peel_to_tree().ok()?;
+    if prefix.as_os_str().is_empty() {
+        return Some(tree);
+    }
+    tree.get_path(prefix).ok()?.to_object(repository).ok()?.into_tree().ok()
+}
+
+#[cfg(test)]
+mod tests;

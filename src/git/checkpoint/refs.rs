@@ -1,0 +1,177 @@
+//! Checkpoints that are kept: a commit for each, under a ref that names loop and iteration. It must
+//! not know how a tree came about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use git2::{Commit, ObjectType, Oid, Reference, Repository, Signature, Time};
+use serde::{Deserialize, Serialize};
+
+use super::super::{GitError, broken, needed, path_of};
+use super::{Look, MODES};
+use crate::base::path::RelPath;
+use crate::base::tree::{self, Checkpoint, Node, Tree};
+
+/// What the message of a checkpoint's commit holds beside its first line.
+#[derive(Serialize, Deserialize)]
+struct Said {
+    root: PathBuf,
+    left_out: BTreeMap<String, String>,
+}
+
+/// Keeps what was looked at as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced.
+/// The commit of HEAD, if there is one, becomes its parent, so that git can show the difference.
+pub fn keep(
+    root: &Path,
+    look: &Look,
+    (owner, name): (&str, &str),
+    at_secs: i64,
+) -> Result<Checkpoint, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let made = || -> Result<Checkpoint, git2::Error> {
+        let tree = repository.find_tree(Oid::from_str(&look.id)?)?;
+        let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
+        let head = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+        let parents: Vec<&Commit<'_>> = head.iter().collect();
+        let said = Said { root: canonical(root), left_out: look.tree.left_out.clone() };
+        let said = serde_json::to_string(&said).map_err(|error| of_json(&error))?;
+        let message = format!("Checkpoint {name} of {owner}\n\n{said}\n");
+        let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
+        repository.reference(&reference(owner, name), commit, true, "checkpoint")?;
+        let (owner, name) = (owner.to_owned(), name.to_owned());
+        let tree_id = look.id.clone();
+        Ok(Checkpoint { owner, name, at_secs, tree_id, root: canonical(root) })
+    };
+    made().map_err(failed)
+}
+
+/// All checkpoints of the repository, the oldest first; those of one loop in the order they were
+/// made.
+pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut found = Vec::new();
+    for reference in repository.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
+        let reference = reference.map_err(failed)?;
+        let Some((owner, name)) = reference.name().ok().and_then(parts) else { continue };
+        let Ok(commit) = reference.peel_to_commit() else { continue };
+        let Ok(said) = said(&commit) else { continue };
+        found.push(Checkpoint {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            at_secs: commit.time().seconds(),
+            tree_id: commit.tree_id().to_string(),
+            root: said.root,
+        });
+    }
+    tree::sort(&mut found);
+    Ok(found)
+}
+
+/// The files of a checkpoint.
+pub fn read(root: &Path, checkpoint: &Checkpoint) -> Result<Tree, GitError> {
+    let repository = needed(root)?;
+    let read = || -> Result<Tree, git2::Error> {
+        let commit = find(&repository, checkpoint)?.peel_to_commit()?;
+        let mut tree = Tree { left_out: said(&commit)?.left_out, ..Tree::default() };
+        collect(&repository, &commit.tree()?, &mut PathBuf::new(), &mut tree)?;
+        Ok(tree)
+    };
+    read().map_err(|error| broken(root, &error))
+}
+
+fn said(commit: &Commit<'_>) -> Result<Said, git2::Error> {
+    let message = commit.message().unwrap_or_default();
+    let line = message.lines().find(|line| line.starts_with('{')).unwrap_or_default();
+    serde_json::from_str(line).map_err(|error| of_json(&error))
+}
+
+fn of_json(error: &serde_json::Error) -> git2::Error {
+    git2::Error::from_str(&format!("a checkpoint is damaged: {error}"))
+}
+
+fn canonical(root: &Path) -> PathBuf {
+    root.canonicalize().unwrap_or_else(|_| root.to_path_buf())
+}
+
+/// Those of the paths that any of the checkpoints holds.
+pub fn held(
+    root: &Path,
+    checkpoints: &[Checkpoint],
+    paths: &BTreeSet<RelPath>,
+) -> Result<BTreeSet<RelPath>, GitError> {
+    let repository = needed(root)?;
+    let mut held = BTreeSet::new();
+    for checkpoint in checkpoints {
+        let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
+        let tree = tree.map_err(|error| broken(root, &error))?;
+        let holds = |path: &&RelPath| tree.get_path(Path::new(path.as_str())).is_ok();
+        held.extend(paths.iter().filter(holds).cloned());
+    }
+    Ok(held)
+}
+
+fn collect(
+    repository: &Repository,
+    folder: &git2::Tree<'_>,
+    at: &mut PathBuf,
+    tree: &mut Tree,
+) -> Result<(), git2::Error> {
+    for entry in folder {
+        at.push(path_of(entry.name_bytes()));
+        let mode = entry.filemode().cast_unsigned();
+        if entry.kind() == Some(ObjectType::Tree) {
+            collect(repository, &repository.find_tree(entry.id())?, at, tree)?;
+        } else if let Some((_, kind)) = MODES.iter().find(|it| it.0 == mode)
+            && let Some(path) = at.to_str().and_then(RelPath::parse)
+        {
+            tree.nodes.insert(path, Node { kind: *kind, content: entry.id().to_string() });
+        }
+        at.pop();
+    }
+    Ok(())
+}
+
+/// A content by its name.
+pub fn content_of(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
+    let repository = needed(root)?;
+    let read = || repository.find_blob(Oid::from_str(name)?).map(|blob| blob.content().to_vec());
+    read().map_err(|error| broken(root, &error))
+}
+
+/// Lets checkpoints go; what only they held, git collects when it next tidies up.
+pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
+    let repository = needed(root)?;
+    for checkpoint in checkpoints {
+        let gone = find(&repository, checkpoint).and_then(|mut it| it.delete());
+        match gone {
+            Err(error) if error.code() != git2::ErrorCode::NotFound => {
+                return Err(broken(root, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refs are shared by the worktrees of a repository; ids of loops are unique among them.
+const NAMESPACE: &str = "refs/moai-ralph/loop-";
+
+/// The whole ref of a checkpoint.
+#[must_use]
+pub fn reference(owner: &str, name: &str) -> String {
+    format!("refs/moai-ralph/{owner}/{name}")
+}
+
+fn find<'r>(
+    repository: &'r Repository,
+    checkpoint: &Checkpoint,
+) -> Result<Reference<'r>, git2::Error> {
+    repository.find_reference(&reference(&checkpoint.owner, &checkpoint.name))
+}
+
+fn parts(reference: &str) -> Option<(&str, &str)> {
+    let (owner, name) = reference.strip_prefix("refs/moai-ralph/")?.split_once('/')?;
+    (!name.contains('/')).then_some((owner, name))
+}

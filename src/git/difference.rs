@@ -1,0 +1,125 @@
+//! What differs between a commit and the work tree, with the texts of the commit: commits since
+//! then, the index and the work tree together. It must not know what the answers are for.
+
+use std::path::{Path, PathBuf};
+
+use git2::{Delta, DiffDelta, DiffFindOptions, DiffOptions, FileMode, Repository, Tree};
+
+use super::{GitError, NO_COMMIT, broken, is_never_walked, open, places};
+use crate::base::limits::SOURCE_BYTES_MAX;
+use crate::base::path::RelPath;
+
+/// One file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Different {
+    /// Its path now, relative to the root; of a deleted file the path it had.
+    pub path: RelPath,
+    /// The path it had, where git takes it for a renamed file.
+    pub old_path: Option<RelPath>,
+    /// What it was.
+    pub before: Before,
+    /// Whether it is there now.
+    pub is_there: bool,
+}
+
+/// A file at the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// It was not there.
+    Absent,
+    /// Its text.
+    Text(String),
+    /// It was there and has no text that can be had: why, as a lower-case fragment.
+    Unread(&'static str),
+}
+
+/// The files below the root that differ from a commit: any revision git understands, what
+/// [`super::base`] gave, or HEAD. Sorted by path. `None` when the root lies in no work tree. A
+/// revision that cannot be found is an error, never no difference.
+pub fn different_since(
+    root: &Path,
+    base: Option<&str>,
+) -> Result<Option<Vec<Different>>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let Some((work_tree, root)) = places(&repository, root) else { return Ok(None) };
+    let broken = |error: git2::Error| broken(&root, &error);
+    let old = tree(&repository, base, &root)?;
+    let mut options = DiffOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).show_untracked_content(true);
+    options.ignore_submodules(true);
+    if let Ok(prefix) = root.strip_prefix(&work_tree)
+        && !prefix.as_os_str().is_empty()
+    {
+        options.pathspec(prefix).disable_pathspec_match(true);
+    }
+    let diff = repository.diff_tree_to_workdir_with_index(old.as_ref(), Some(&mut options));
+    let mut diff = diff.map_err(broken)?;
+    diff.find_similar(Some(DiffFindOptions::new().renames(true).for_untracked(true)))
+        .map_err(broken)?;
+    let reader = Reader { repository: &repository, work_tree, root };
+    let mut files: Vec<Different> = diff.deltas().filter_map(|delta| reader.file(&delta)).collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Some(files))
+}
+
+/// The tree of a base; none before the first commit.
+fn tree<'r>(
+    repository: &'r Repository,
+    base: Option<&str>,
+    root: &Path,
+) -> Result<Option<Tree<'r>>, GitError> {
+    match base {
+        Some(NO_COMMIT) => return Ok(None),
+        None | Some("HEAD") if super::base(root).as_deref() == Some(NO_COMMIT) => return Ok(None),
+        _ => {}
+    }
+    let found = repository.revparse_single(base.unwrap_or("HEAD"));
+    found.and_then(|object| object.peel_to_tree()).map(Some).map_err(|error| broken(root, &error))
+}
+
+struct Reader<'r> {
+    repository: &'r Repository,
+    work_tree: PathBuf,
+    root: PathBuf,
+}
+
+impl Reader<'_> {
+    fn file(&self, delta: &DiffDelta<'_>) -> Option<Different> {
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let is_link = |mode: FileMode| matches!(mode, FileMode::Commit | FileMode::Link);
+        if is_link(old.mode()) || is_link(new.mode()) {
+            return None;
+        }
+        let status = delta.status();
+        if status == Delta::Untracked && new.path().is_some_and(is_never_walked) {
+            return None;
+        }
+        let path = self.below(new.path()?)?;
+        let old_path = old.path().and_then(|path| self.below(path)).filter(|old| *old != path);
+        let is_new = matches!(status, Delta::Added | Delta::Untracked);
+        let before =
+            if is_new || old.id().is_zero() { Before::Absent } else { self.text(old.id()) };
+        let is_there = path.under(&self.root).is_file();
+        Some(Different { path, old_path, before, is_there })
+    }
+
+    fn below(&self, path: &Path) -> Option<RelPath> {
+        RelPath::below(&self.root, &self.work_tree.join(path))
+    }
+
+    fn text(&self, id: git2::Oid) -> Before {
+        let Ok(blob) = self.repository.find_blob(id) else {
+            return Before::Unread("git does not have what it was");
+        };
+        if blob.size() as u64 > SOURCE_BYTES_MAX {
+            return Before::Unread("was larger than 1 MiB");
+        }
+        if blob.is_binary() {
+            return Before::Unread("was binary");
+        }
+        match std::str::from_utf8(blob.content()) {
+            Ok(text) => Before::Text(text.to_owned()),
+            Err(_) => Before::Unread("was not UTF-8"),
+        }
+    }
+}

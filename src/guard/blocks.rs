@@ -1,0 +1,34 @@
+//! Blocks of code and the classes around them, as far as detectors share a view of them. It must
+//! not know what is a finding.
+
+use super::facts::is_comment;
+use crate::scan::syntax::Node;
+
+/// The statements of a block, without comments and without Python's documentation.
+pub(super) fn statements(block: Node<'_>) -> Vec<Node<'_>> {
+    let is_text = |node: &Node<'_>| {
+        let first = node.named_children().first().copied();
+        node.kind() == "expression_statement" && first.is_some_and(|it| it.kind() == "string")
+    };
+    let children = block.named_children();
+    // Go puts a list between a block and its statements.
+    let children = match children.as_slice() {
+        [list] if list.kind() == "statement_list" => list.named_children(),
+        _ => children,
+    };
+    children.into_iter().filter(|it| !is_comment(*it) && !is_text(it)).collect()
+}
+
+/// Whether a node is a class or something with methods like one.
+pub(super) fn is_class(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "class"
+            | "class_definition"
+            | "class_declaration"
+            | "abstract_class_declaration"
+            | "record_declaration"
+            | "struct_declaration"
+            | "trait_item"
+    )
+}

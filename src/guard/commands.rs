@@ -1,0 +1,529 @@
+//! Commands as scripts, makefiles and workflows hold them: what each checks, and whether a later
+//! text checks less. It must not know the files the texts stand in, and it runs nothing.
+
+/// What a command is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// Runs tests.
+    Test,
+    /// Looks for faults.
+    Lint,
+    /// Checks types.
+    Types,
+    /// Checks the layout.
+    Format,
+    /// Looks for vulnerable dependencies.
+    Audit,
+    /// Calls another script that may do any of these.
+    Script,
+}
+
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Command {
+    /// Words without what starts the program only (`npx`, `uv run`, `FOO=1`).
+    pub(super) words: Vec<String>,
+    /// Whether the script goes on as if nothing had happened when it fails.
+    pub(super) is_forgiven: bool,
+}
+
+/// Programs with their subcommand, and what they are for.
+const PROGRAMS: &[(&str, Kind)] = &[
+    ("ava", Kind::Test),
+    ("bandit", Kind::Lint),
+    ("basedpyright", Kind::Types),
+    ("biome check", Kind::Lint),
+    ("biome ci", Kind::Lint),
+    ("biome lint", Kind::Lint),
+    ("black", Kind::Format),
+    ("cargo audit", Kind::Audit),
+    ("cargo check", Kind::Types),
+    ("cargo clippy", Kind::Lint),
+    ("cargo deny", Kind::Audit),
+    ("cargo fmt", Kind::Format),
+    ("cargo nextest", Kind::Test),
+    ("cargo test", Kind::Test),
+    ("ctest", Kind::Test),
+    ("cypress run", Kind::Test),
+    ("dotnet format", Kind::Format),
+    ("dotnet test", Kind::Test),
+    ("eslint", Kind::Lint),
+    ("flake8", Kind::Lint),
+    ("go test", Kind::Test),
+    ("go vet", Kind::Lint),
+    ("gofmt", Kind::Format),
+    ("golangci-lint", Kind::Lint),
+    ("gotestsum", Kind::Test),
+    ("govulncheck", Kind::Audit),
+    ("gradle check", Kind::Test),
+    ("gradle test", Kind::Test),
+    ("gradlew check", Kind::Test),
+    ("gradlew test", Kind::Test),
+    ("isort", Kind::Format),
+    ("jest", Kind::Test),
+    ("mocha", Kind::Test),
+    ("mvn test", Kind::Test),
+    ("mvn verify", Kind::Test),
+    ("mvnw test", Kind::Test),
+    ("mvnw verify", Kind::Test),
+    ("mypy", Kind::Types),
+    ("next lint", Kind::Lint),
+    ("node --test", Kind::Test),
+    ("nox", Kind::Test),
+    ("npm audit", Kind::Audit),
+    ("oxlint", Kind::Lint),
+    ("pip-audit", Kind::Audit),
+    ("playwright test", Kind::Test),
+    ("pre-commit", Kind::Lint),
+    ("prettier", Kind::Format),
+    ("py.test", Kind::Test),
+    ("pylint", Kind::Lint),
+    ("pyright", Kind::Types),
+    ("pytest", Kind::Test),
+    ("ruff check", Kind::Lint),
+    ("ruff format", Kind::Format),
+    ("shellcheck", Kind::Lint),
+    ("staticcheck", Kind::Lint),
+    ("stylelint", Kind::Lint),
+    ("tox", Kind::Test),
+    ("tsc", Kind::Types),
+    ("unittest", Kind::Test),
+    ("vitest", Kind::Test),
+    ("vue-tsc", Kind::Types),
+];
+
+/// Words that only start the program behind them.
+const STARTERS: &[&[&str]] = &[
+    &["bundle", "exec"],
+    &["bunx"],
+    &["cross-env"],
+    &["hatch", "run"],
+    &["npx"],
+    &["npm", "exec"],
+    &["pdm", "run"],
+    &["pipenv", "run"],
+    &["pnpm", "exec"],
+    &["pnpm", "dlx"],
+    &["poetry", "run"],
+    &["python", "-m"],
+    &["python3", "-m"],
+    &["coverage", "run", "-m"],
+    &["sudo"],
+    &["time"],
+    &["uv", "run"],
+    &["uvx"],
+    &["xvfb-run"],
+    &["yarn", "exec"],
+];
+
+/// Programs that run what a project calls by a name.
+const RUNNERS: &[&str] = &["bun", "just", "make", "npm", "pnpm", "task", "yarn"];
+
+/// Words that name folders wherever they stand.
+const FOLDERS: &[&str] = &[".", "...", "spec", "specs", "src", "test", "tests"];
+
+/// Options that take tests out of a run.
+const FILTERS: &[&str] = &[
+    "-Dtest",
+    "-E",
+    "-g",
+    "-k",
+    "-m",
+    "-run",
+    "-short",
+    "-skip",
+    "-t",
+    "--bin",
+    "--bins",
+    "--changed",
+    "--deselect",
+    "--doc",
+    "--exclude",
+    "--exclude-task",
+    "--filter",
+    "--fgrep",
+    "--grep",
+    "--ignore",
+    "--ignore-glob",
+    "--invert",
+    "--last-failed",
+    "--lf",
+    "--lib",
+    "--onlyChanged",
+    "--project",
+    "--skip",
+    "--test",
+    "--testNamePattern",
+    "--testPathIgnorePatterns",
+    "--testPathPattern",
+    "--testPathPatterns",
+    "--tests",
+    "--shard",
+    "-DskipTests",
+    "-Dmaven.test.skip",
+];
+
+/// Options by which a failed check is none.
+const LAX: &[&str] = &[
+    "--allow-no-tests",
+    "--exit-zero",
+    "--no-error-on-unmatched-pattern",
+    "--no-fail-on-error",
+    "--pass-with-no-tests",
+    "--passWithNoTests",
+    "-Dmaven.test.failure.ignore",
+    "--no-tests=pass",
+    "--no-cov",
+    "--allowOnly",
+    "--continue-on-collection-errors",
+    "--suppress-no-test-exit-code",
+];
+
+/// Options that make a check strict, with how a weaker number shows: `true` when it is lower.
+const NUMBERS: &[(&str, bool, f64)] = &[
+    ("--cov-fail-under", true, 0.0),
+    ("--fail-under", true, 0.0),
+    ("--max-warnings", false, f64::INFINITY),
+    ("--reruns", false, 0.0),
+    ("--retries", false, 0.0),
+    ("--retry", false, 0.0),
+    ("--flaky", false, 0.0),
+    ("--testTimeout", false, 5_000.0),
+];
+
+/// Words whose loss makes a check lax.
+const STRICT: &[&str] = &[
+    "--all-targets",
+    "--check",
+    "--strict",
+    "--strict-config",
+    "--strict-markers",
+    "--workspace",
+    "-race",
+];
+
+impl Command {
+    /// The program with its subcommand, by which a command is the same as an earlier one.
+    pub(super) fn name(&self) -> String {
+        let program = self.words.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
+        let rest = || self.words.iter().skip(1).filter(|it| !it.starts_with('+'));
+        if RUNNERS.contains(&program) {
+            let script = rest().find(|it| *it != "run" && !it.starts_with('-'));
+            return format!("{program} {}", script.map_or("", String::as_str));
+        }
+        let named = PROGRAMS.iter().find(|(name, _)| {
+            let mut parts = name.split(' ');
+            parts.next() == Some(program)
+                && parts.next().is_none_or(|part| rest().any(|word| word == part))
+        });
+        named.map_or_else(|| program.to_owned(), |(name, _)| (*name).to_owned())
+    }
+
+    /// What it is for, where that is known.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        let name = self.name();
+        if let Some((_, kind)) = PROGRAMS.iter().find(|(program, _)| *program == name) {
+            return Some(*kind);
+        }
+        let program = self.words.first()?;
+        let script = match name.split_once(' ') {
+            Some((runner, script)) if RUNNERS.contains(&runner) => script,
+            _ if program.starts_with("./") || program.contains("scripts/") => program,
+            _ => return None,
+        };
+        let says = |words: &[&str]| words.iter().any(|word| script.contains(word));
+        Some(match script {
+            _ if says(&["test", "spec", "e2e"]) => Kind::Test,
+            _ if says(&["lint", "vet"]) => Kind::Lint,
+            _ if says(&["type", "tsc"]) => Kind::Types,
+            _ => Kind::Script,
+        })
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.words.iter().any(|word| word == option || is_set(word, option))
+    }
+
+    /// The number behind an option.
+    fn number(&self, option: &str) -> Option<f64> {
+        let at = self.words.iter().position(|word| word == option || is_set(word, option))?;
+        let value = match self.words[at].split_once('=') {
+            Some((_, value)) => value,
+            None => self.words.get(at + 1)?,
+        };
+        value.parse().ok()
+    }
+
+    fn is_about_files(&self) -> Vec<&str> {
+        let words = self.words.iter().skip(1).map(String::as_str);
+        let is_path = |word: &&str| {
+            !word.starts_with('-')
+                && (word.contains('/')
+                    || word.contains("::")
+                    || is_source(word)
+                    || FOLDERS.contains(word))
+        };
+        words.filter(is_path).collect()
+    }
+}
+
+fn is_set(word: &str, option: &str) -> bool {
+    word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+}
+
+fn is_source(word: &str) -> bool {
+    [".py", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".go", ".rs", ".java", ".cs"]
+        .iter()
+        .any(|end| word.ends_with(end))
+}
+
+/// The commands of a script, in its order.
+pub(super) fn commands(script: &str) -> Vec<Command> {
+    let mut commands: Vec<Command> = Vec::new();
+    let joined = script.replace("\\\n", " ");
+    for line in joined.lines() {
+        let mut is_behind_or = false;
+        for (words, glue) in split(line) {
+            let excuse = matches!(
+                words.iter().map(String::as_str).collect::<Vec<_>>().as_slice(),
+                ["true" | ":" | "echo", ..] | ["exit", "0"]
+            );
+            let forgives = excuse && (is_behind_or || words[0] != "echo");
+            if let Some(last) = commands.last_mut().filter(|_| forgives && !words.is_empty()) {
+                last.is_forgiven = true;
+            }
+            is_behind_or = glue == "||";
+            let words = program_words(&words);
+            if !words.is_empty() && !excuse {
+                commands.push(Command { words, is_forgiven: false });
+            }
+        }
+    }
+    commands
+}
+
+/// The parts of a line, each with what stands behind it.
+fn split(line: &str) -> Vec<(Vec<String>, &str)> {
+    let mut parts = Vec::new();
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let mut at = 0;
+    while let Some(character) = line[at..].chars().next() {
+        let rest = &line[at..];
+        at += character.len_utf8();
+        let glue = ["&&", "||", ";", "|", "&"].into_iter().find(|it| rest.starts_with(it));
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '#') if word.is_empty() => break,
+            (None, _) if character.is_whitespace() => words.push(std::mem::take(&mut word)),
+            (None, _) if glue.is_some_and(|it| it != "&" || !word.ends_with('>')) => {
+                let glue = glue.unwrap_or_default();
+                at += glue.len() - 1;
+                words.push(std::mem::take(&mut word));
+                words.retain(|it| !it.is_empty());
+                parts.push((std::mem::take(&mut words), glue));
+            }
+            _ => word.push(character),
+        }
+    }
+    words.push(word);
+    words.retain(|it| !it.is_empty());
+    parts.push((words, ""));
+    parts
+}
+
+/// The words from the program on.
+fn program_words(words: &[String]) -> Vec<String> {
+    let mut words = words;
+    loop {
+        let is_setting = |word: &String| {
+            let name = word.split_once('=').map(|(name, _)| name);
+            name.is_some_and(|name| {
+                name.chars().all(|it| it.is_ascii_uppercase() || it == '_' || it.is_ascii_digit())
+            })
+        };
+        if words.first().is_some_and(is_setting) {
+            words = &words[1..];
+            continue;
+        }
+        let starter = STARTERS.iter().find(|starter| {
+            words.len() > starter.len() && words.iter().zip(**starter).all(|(word, it)| word == it)
+        });
+        match starter {
+            Some(starter) => words = &words[starter.len()..],
+            None => return words.to_vec(),
+        }
+    }
+}
+
+/// What the later commands check less than the earlier ones, each in a few words.
+pub(super) fn weakened(before: &[Command], after: &[Command]) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in after.iter().filter(|it| it.kind().is_some()) {
+        let name = command.name();
+        let olds: Vec<&Command> = before.iter().filter(|it| it.name() == name).collect();
+        let news = after.iter().filter(|it| it.name() == name).count();
+        if command.is_forgiven && !olds.iter().any(|old| old.is_forgiven) && !before.is_empty() {
+            found.push(format!("a failure of `{name}` no longer fails the script"));
+        }
+        let Some(old) = olds.first().filter(|_| olds.len() == 1 && news == 1) else { continue };
+        found.extend(
+            weaker_options(old, command).into_iter().map(|what| format!("`{name}` {what}")),
+        );
+    }
+    let lost = before
+        .iter()
+        .filter(|old| old.kind().is_some_and(|kind| is_lost(old, kind, before, after)));
+    found.extend(lost.map(|old| format!("`{}` is no longer run", old.name())));
+    found.dedup();
+    found
+}
+
+/// Whether nothing does the work of an earlier command any more. Another program for the same
+/// purpose that was not there before takes its place, and so does any script.
+fn is_lost(old: &Command, kind: Kind, before: &[Command], after: &[Command]) -> bool {
+    let is_new = |new: &Command| !before.iter().any(|it| it.name() == new.name());
+    kind != Kind::Script
+        && !after.iter().any(|new| {
+            new.name() == old.name()
+                || is_new(new) && new.kind().is_some_and(|it| it == kind || it == Kind::Script)
+                || is_new(new) && matches!(new.name().as_str(), "pre-commit" | "tox" | "nox")
+        })
+}
+
+fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
+    let mut found = Vec::new();
+    let added = |option: &&&str| new.has(option) && !old.has(option);
+    if new.kind() == Some(Kind::Test) {
+        let filters =
+            FILTERS.iter().filter(added).filter(|option| !is_harmless_filter(new, option));
+        found.extend(filters.map(|option| format!("leaves tests out by `{option}`")));
+        found.extend(narrower_paths(old, new));
+    }
+    let is_lax = LAX.iter().filter(added);
+    found.extend(is_lax.map(|option| format!("got `{option}`")));
+    let dropped = STRICT.iter().filter(|option| old.has(option) && !new.has(option));
+    found.extend(dropped.map(|option| format!("lost `{option}`")));
+    for (option, is_floor, default) in NUMBERS {
+        let (was, is) =
+            (old.number(option).unwrap_or(*default), new.number(option).unwrap_or(*default));
+        let is_weaker = if *is_floor { is < was } else { is > was };
+        if is_weaker {
+            found.push(format!("has a weaker `{option}`"));
+        }
+    }
+    let denies = |command: &Command| {
+        command.words.windows(2).any(|it| it[0] == "-D" && it[1] == "warnings")
+            || command.has("-Dwarnings")
+            || command.words.iter().any(|it| it == "-Werror")
+    };
+    if denies(old) && !denies(new) {
+        found.push("no longer denies warnings".to_owned());
+    }
+    let allowed =
+        |command: &Command| command.words.iter().filter(|it| it.starts_with("-A")).count();
+    if new.name() == "cargo clippy" && allowed(new) > allowed(old) {
+        found.push("allows more lints".to_owned());
+    }
+    found
+}
+
+/// `-m` before a module and `-p no:` of a cache take no test out.
+fn is_harmless_filter(command: &Command, option: &str) -> bool {
+    match option {
+        "-m" | "-k" => !["pytest", "py.test"].contains(&command.name().as_str()),
+        "-E" => command.name() != "cargo nextest",
+        "-t" => !["jest", "vitest"].contains(&command.name().as_str()),
+        "-g" => !["mocha", "playwright test"].contains(&command.name().as_str()),
+        "--project" => command.name() != "playwright test",
+        "--tests" | "--test" => {
+            !["cargo test", "gradle test", "gradlew test"].contains(&command.name().as_str())
+        }
+        _ => false,
+    }
+}
+
+/// Says which paths a run is narrowed to.
+fn narrower_paths(old: &Command, new: &Command) -> Option<String> {
+    let (was, is) = (old.is_about_files(), new.is_about_files());
+    let plain = |path: &str| {
+        path.trim_start_matches("./").trim_end_matches("/...").trim_end_matches('/').to_owned()
+    };
+    let covers = |wide: &str, path: &str| {
+        let (wide, path) = (plain(wide), plain(path));
+        wide.is_empty()
+            || wide == "..."
+            || path == wide
+            || path.starts_with(&format!("{wide}/"))
+            || path.starts_with(&format!("{wide}::"))
+    };
+    let is_file = |path: &&&str| is_source(path) || path.contains("::");
+    if was.is_empty() {
+        let file = is.iter().find(is_file)?;
+        return Some(format!("runs `{file}` only"));
+    }
+    if is.is_empty() {
+        return None;
+    }
+    let dropped = was.iter().find(|path| !is.iter().any(|it| covers(it, path)))?;
+    let is_part = is.iter().all(|path| was.iter().any(|it| covers(it, path)));
+    is_part.then(|| format!("no longer runs `{dropped}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str, expected: &[&str]) {
+        let found = weakened(&commands(before), &commands(after));
+        assert_eq!(found, expected, "{before} -> {after}");
+    }
+
+    #[test]
+    fn a_failure_that_is_forgiven_is_seen() {
+        let forgiven = ["a failure of `pytest` no longer fails the script"];
+        check("pytest", "pytest || true", &forgiven);
+        check("pytest -q", "pytest -q || echo 'known'", &forgiven);
+        check("pytest\nls", "pytest ; exit 0\nls", &forgiven);
+        check("pytest && echo done", "pytest -v && echo done", &[]);
+        check("pytest || true", "pytest || true", &[]);
+        check("rm x || true", "rm y || true", &[]);
+    }
+
+    #[test]
+    fn a_check_that_goes_is_seen_unless_another_takes_its_place() {
+        check("flake8 src\npytest", "pytest", &["`flake8` is no longer run"]);
+        check("flake8 src && black --check .", "ruff check . && ruff format --check", &[]);
+        check("cargo test\ncargo clippy", "make ci", &[]);
+        check("npm test", "npm run test:unit", &[]);
+        check("npm test", "echo ok", &["`npm test` is no longer run"]);
+    }
+
+    #[test]
+    fn a_narrowed_run_is_seen() {
+        check("pytest", "pytest -k 'not slow'", &["`pytest` leaves tests out by `-k`"]);
+        check("pytest", "pytest tests/test_a.py", &["`pytest` runs `tests/test_a.py` only"]);
+        check("pytest tests", "pytest tests/unit", &["`pytest` no longer runs `tests`"]);
+        check("go test ./...", "go test ./api/...", &["`go test` no longer runs `./...`"]);
+        check("go test ./...", "go test -race ./...", &[]);
+        check("pytest tests", "pytest test", &[]);
+        check("pytest", "pytest tests/unit\npytest tests/it", &[]);
+        check("uv run pytest -q", "python -m pytest -q -n auto", &[]);
+    }
+
+    #[test]
+    fn weaker_options_are_seen() {
+        check(
+            "cargo clippy -- -D warnings",
+            "cargo clippy",
+            &["`cargo clippy` no longer denies warnings"],
+        );
+        check(
+            "eslint . --max-warnings 0",
+            "eslint . --max-warnings=20",
+            &["`eslint` has a weaker `--max-warnings`"],
+        );
+        check("jest", "jest --passWithNoTests", &["`jest` got `--passWithNoTests`"]);
+        check("pytest --cov-fail-under=80", "pytest --cov-fail-under 90", &[]);
+    }
+}

@@ -1,0 +1,264 @@
+//! G09: code that behaves differently when tests run it. It must not know what it then does.
+
+use super::facts::{Files, Side, is_string, normal};
+use super::novel::{Novel, Thing, novel, things};
+use super::{Hit, Input};
+use crate::base::finding::Severity;
+use crate::base::path::RelPath;
+use crate::scan::syntax::{Language, Node};
+
+const CODE: &str = "G09";
+
+/// Variables that runners of tests set.
+const VARIABLES: &[&str] = &[
+    "CARGO_TARGET_TMPDIR",
+    "CYPRESS",
+    "JEST_WORKER_ID",
+    "MOCHA_FILE",
+    "NEXTEST",
+    "NEXTEST_RUN_ID",
+    "NODE_TEST_CONTEXT",
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_VERSION",
+    "PYTEST_XDIST_WORKER",
+    "VITEST",
+    "VITEST_WORKER_ID",
+    "PLAYWRIGHT_TEST",
+];
+
+/// Modules of runners whose being loaded tells that a test runs.
+const RUNNERS: &[&str] = &["pytest", "_pytest", "unittest", "nose", "doctest"];
+
+/// Parts of names that only code of runners has.
+const FRAMES: &[&str] = &[
+    "org.junit",
+    "org.testng",
+    "xunit",
+    "nunit",
+    "testhost",
+    "mstest",
+    "surefire",
+    "jest",
+    "pytest",
+    "unittest",
+    "mocha",
+];
+
+pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    novel(files, detections).iter().map(hit).collect()
+}
+
+fn hit(new: &Novel<'_, '_>) -> Hit {
+    Hit {
+        code: CODE,
+        severity: Severity::Error,
+        path: new.file.change.path.clone(),
+        bytes: new.thing.node.bytes(),
+        message: format!(
+            "`{}` tells a test from the real thing: do the same for both",
+            new.thing.key
+        ),
+        anchor: new.thing.key.clone(),
+    }
+}
+
+fn detections<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
+    if is_configuration(side.path) || side.is_test {
+        return Vec::new();
+    }
+    things(side, |node| {
+        let is_one = detects(side.language, node) && !side.is_test_at(node.bytes().start);
+        is_one.then(|| normal(node))
+    })
+}
+
+/// Whether a file sets tools up; they are told what to do by its name.
+fn is_configuration(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let is_folder = path.as_str().split('/').any(|part| {
+        matches!(
+            part,
+            "config" | "configs" | "settings" | "scripts" | "tools" | "testutil" | "testutils"
+        )
+    });
+    let stem = name.split('.').next().unwrap_or_default();
+    is_folder
+        || name.contains(".config.")
+        || name.starts_with('.')
+        || name.contains("setup")
+        || matches!(
+            stem,
+            "config"
+                | "settings"
+                | "knexfile"
+                | "gulpfile"
+                | "noxfile"
+                | "conf"
+                | "environment"
+                | "env"
+                | "testing"
+        )
+}
+
+fn detects(language: Language, node: Node<'_>) -> bool {
+    match language {
+        Language::Python => python(node),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => script(node),
+        Language::Go => go(node),
+        Language::Rust => rust(node),
+        Language::Java | Language::CSharp => frames(node),
+        _ => false,
+    }
+}
+
+fn unquoted(node: Node<'_>) -> &str {
+    node.text().trim_matches(['"', '\'', '`'])
+}
+
+fn python(node: Node<'_>) -> bool {
+    let text = node.text();
+    match node.kind() {
+        "string" => VARIABLES.contains(&unquoted(node)),
+        // `"pytest" in sys.modules`
+        "comparison_operator" => {
+            let asks = text.contains(" in ")
+                && (text.contains("sys.modules") || text.contains("sys.argv"));
+            asks && strings(node).iter().any(|it| RUNNERS.iter().any(|runner| it.contains(runner)))
+        }
+        "call" => {
+            let name = node.field("function").map_or("", Node::text);
+            let is_modules =
+                name == "sys.modules.get" && strings(node).iter().any(|it| RUNNERS.contains(it));
+            is_modules || matches!(name, "any" | "next") && looks_at_stack(node)
+        }
+        "subscript" => {
+            text.starts_with("sys.modules[") && strings(node).iter().any(|it| RUNNERS.contains(it))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the callers are looked through for a test.
+fn looks_at_stack(node: Node<'_>) -> bool {
+    let text = node.text();
+    let is_stack =
+        ["inspect.stack", "extract_stack", "sys._getframe", "getStackTrace", "StackTrace"]
+            .iter()
+            .any(|it| text.contains(it));
+    is_stack && strings(node).iter().any(|it| it.to_lowercase().contains("test"))
+}
+
+fn strings(node: Node<'_>) -> Vec<&str> {
+    node.descendants().into_iter().filter(|it| is_string(*it)).map(unquoted).collect()
+}
+
+fn script(node: Node<'_>) -> bool {
+    match node.kind() {
+        "member_expression" => {
+            let property = node.field("property").map_or("", Node::text);
+            node.text().starts_with("process.env.") && VARIABLES.contains(&property)
+        }
+        "subscript_expression" => {
+            node.text().starts_with("process.env[")
+                && strings(node).iter().any(|it| VARIABLES.contains(it))
+        }
+        "binary_expression" => is_environment(node) && !is_start(node),
+        "unary_expression" | "call_expression" => looks_at_stack_of_script(node),
+        _ => false,
+    }
+}
+
+/// `process.env.NODE_ENV === 'test'`, either way round.
+fn is_environment(node: Node<'_>) -> bool {
+    let operator = node.field("operator").map_or("", Node::text);
+    let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else { return false };
+    let is_name = |node: Node<'_>| {
+        node.text().ends_with(".NODE_ENV") || node.text().ends_with("['NODE_ENV']")
+    };
+    let is_test = |node: Node<'_>| is_string(node) && matches!(unquoted(node), "test" | "testing");
+    operator.contains('=') && (is_name(left) && is_test(right) || is_name(right) && is_test(left))
+}
+
+/// A server that tests load and do not start, and what is written to a log, are no results.
+fn is_start(node: Node<'_>) -> bool {
+    let around = node.ancestors().find(|it| {
+        matches!(
+            it.kind(),
+            "if_statement" | "expression_statement" | "variable_declarator" | "pair"
+        )
+    });
+    let words =
+        [".listen(", "logger", "log(", "morgan", "silent", "level", ".connect(", "console."];
+    around.is_some_and(|it| {
+        words.iter().any(|word| it.text().contains(word)) && !it.text().contains("return ")
+    })
+}
+
+fn looks_at_stack_of_script(node: Node<'_>) -> bool {
+    let text = node.text();
+    let asks = text.contains(".stack")
+        && (text.contains(".includes(") || text.contains(".match(") || text.contains(".indexOf("));
+    let called = node.field("function").is_some_and(|it| it.text().contains(".stack"));
+    asks && called && strings(node).iter().any(|it| it.contains("test") || FRAMES.contains(it))
+}
+
+fn go(node: Node<'_>) -> bool {
+    let name = node.field("function").map_or("", Node::text);
+    if node.kind() != "call_expression" {
+        return false;
+    }
+    match name {
+        "testing.Testing" => true,
+        "flag.Lookup" => strings(node).iter().any(|it| it.starts_with("test.")),
+        "strings.HasSuffix" | "strings.Contains" => {
+            node.text().contains("os.Args") && strings(node).iter().any(|it| it.contains("test"))
+        }
+        "os.Getenv" | "os.LookupEnv" => strings(node)
+            .iter()
+            .any(|it| matches!(*it, "GO_TEST" | "GO_TESTING" | "TESTING" | "UNDER_TEST")),
+        _ => false,
+    }
+}
+
+fn rust(node: Node<'_>) -> bool {
+    match node.kind() {
+        "macro_invocation" => {
+            let is_cfg = node.field("macro").is_some_and(|it| it.text() == "cfg");
+            let inner: String = node.text().split_whitespace().collect();
+            is_cfg && matches!(inner.as_str(), "cfg!(test)" | "cfg!(not(test))")
+        }
+        "call_expression" => {
+            let name = node.field("function").map_or("", Node::text);
+            let asks = name.ends_with("env::var") || name.ends_with("env::var_os");
+            asks && strings(node)
+                .iter()
+                .any(|it| VARIABLES.contains(it) || *it == "RUST_TEST_THREADS")
+        }
+        _ => false,
+    }
+}
+
+/// A class or an assembly of a runner, looked for by its name.
+fn frames(node: Node<'_>) -> bool {
+    let name = node.field("name").or_else(|| node.field("function")).map_or("", Node::text);
+    if !matches!(node.kind(), "method_invocation" | "invocation_expression") {
+        return false;
+    }
+    let asks = [
+        "forName",
+        "startsWith",
+        "StartsWith",
+        "contains",
+        "Contains",
+        "GetType",
+        "Load",
+        "GetEnvironmentVariable",
+    ]
+    .iter()
+    .any(|it| name.ends_with(it));
+    let arguments = node.field("arguments").map(strings).unwrap_or_default();
+    asks && arguments.iter().any(|it| {
+        let it = it.to_lowercase();
+        FRAMES.iter().take(7).any(|frame| it.contains(frame))
+    })
+}

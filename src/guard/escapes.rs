@@ -1,0 +1,210 @@
+//! G11: places where the types of a program are left. It must not know what the types are.
+
+use super::facts::{Files, Function, Side, is_comment, normal};
+use super::novel::{Novel, Thing, novel, things};
+use super::{Hit, Input};
+use crate::base::finding::Severity;
+use crate::scan::syntax::{Language, Node};
+
+const CODE: &str = "G11";
+
+pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = novel(files, escapes).iter().map(hit).collect();
+    for file in &files.files {
+        let (Some(before), Some(after)) = (&file.before, &file.after) else { continue };
+        for function in &after.functions {
+            let Some(old) = before.function(&function.name) else { continue };
+            let node = widened(after.language, old, function)
+                .filter(|it| !after.is_test_at(it.bytes().start));
+            hits.extend(node.map(|node| Hit {
+                code: CODE,
+                severity: Severity::Warning,
+                path: file.change.path.clone(),
+                bytes: node.bytes(),
+                message: message(node.text()),
+                anchor: format!("{} {}", function.name, node.text()),
+            }));
+        }
+    }
+    hits
+}
+
+fn message(what: &str) -> String {
+    let what = what.lines().next().unwrap_or_default();
+    format!("`{what}` leaves the types: say what it is, or check it")
+}
+
+fn hit(new: &Novel<'_, '_>) -> Hit {
+    let node = new.thing.node;
+    Hit {
+        code: CODE,
+        severity: Severity::Warning,
+        path: new.file.change.path.clone(),
+        bytes: node.bytes(),
+        message: message(node.text()),
+        anchor: new.thing.key.clone(),
+    }
+}
+
+/// Places that are an escape wherever they stand.
+fn escapes<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
+    things(side, |node| {
+        let is_one = match side.language {
+            Language::TypeScript | Language::Tsx => script(node),
+            Language::Python => python(node),
+            Language::Rust => rust(side, node),
+            Language::Go => go(node),
+            Language::Java => java(node),
+            Language::CSharp => csharp(node),
+            _ => false,
+        };
+        (is_one && !side.is_test_at(node.bytes().start)).then(|| normal(node))
+    })
+}
+
+fn script(node: Node<'_>) -> bool {
+    match node.kind() {
+        "as_expression" => {
+            let target = node.named_children().last().map_or("", |it| it.text());
+            let inner = node.named_children().first().copied();
+            let is_double = inner.is_some_and(|it| {
+                it.kind() == "as_expression"
+                    && it.named_children().last().is_some_and(|it| it.text() == "unknown")
+            });
+            is_any(target) || is_double
+        }
+        "type_annotation" => {
+            node.named_children().first().is_some_and(|it| is_any(it.text())) && !is_rest(node)
+        }
+        "non_null_expression" => true,
+        _ => false,
+    }
+}
+
+fn is_any(text: &str) -> bool {
+    matches!(text, "any" | "any[]" | "Array<any>" | "Promise<any>")
+}
+
+/// Arguments that are only passed on may be anything, and so may what is thrown.
+fn is_rest(node: Node<'_>) -> bool {
+    let around = node.parent();
+    around.is_some_and(|it| it.text().starts_with("...") || it.kind() == "catch_clause")
+}
+
+fn python(node: Node<'_>) -> bool {
+    let name = node.field("function").map_or("", Node::text);
+    let first = node.field("arguments").and_then(|it| it.named_children().first().copied());
+    node.kind() == "call"
+        && matches!(name, "cast" | "typing.cast" | "t.cast")
+        && first.is_some_and(|it| {
+            matches!(it.text().trim_matches(['"', '\'']), "Any" | "typing.Any" | "t.Any" | "object")
+        })
+}
+
+/// Unsafe code without the comment that says why it is sound.
+fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
+    match node.kind() {
+        "unsafe_block" => {
+            let is_explained = |comment: &Node<'_>| {
+                let is_near =
+                    comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
+                is_near && comment.text().contains("SAFETY")
+            };
+            !side.comments.iter().any(is_explained)
+        }
+        "call_expression" => {
+            let name = node.field("function").map_or("", Node::text);
+            name.split("::<").next().is_some_and(|it| it.ends_with("transmute"))
+        }
+        _ => false,
+    }
+}
+
+fn go(node: Node<'_>) -> bool {
+    node.kind() == "call_expression"
+        && node.field("function").is_some_and(|it| it.text() == "unsafe.Pointer")
+}
+
+/// `(T) (Object) value`.
+fn java(node: Node<'_>) -> bool {
+    let inner = node.field("value");
+    node.kind() == "cast_expression"
+        && inner.is_some_and(|it| {
+            it.kind() == "cast_expression"
+                && it.field("type").is_some_and(|it| it.text() == "Object")
+        })
+}
+
+fn csharp(node: Node<'_>) -> bool {
+    match node.kind() {
+        "postfix_unary_expression" => node.text().ends_with('!'),
+        "cast_expression" => node.field("type").is_some_and(|it| it.text() == "dynamic"),
+        "variable_declaration" | "parameter" => {
+            node.field("type").is_some_and(|it| it.text() == "dynamic")
+        }
+        _ => false,
+    }
+}
+
+/// The place where a function that had a narrower type, or passed an error on, does so no more.
+fn widened<'t>(language: Language, old: &Function<'_>, new: &Function<'t>) -> Option<Node<'t>> {
+    let is_wide = |node: Node<'_>| match language {
+        Language::Go => {
+            let is_type = node.kind() == "interface_type"
+                || node.kind() == "type_identifier" && node.text() == "any";
+            is_type && is_go_parameter(node)
+        }
+        Language::Python => {
+            node.kind() == "type" && matches!(node.text(), "Any" | "typing.Any" | "object")
+        }
+        Language::Rust => is_call_of(node, "unwrap"),
+        Language::Java | Language::CSharp => {
+            matches!(node.kind(), "formal_parameter" | "parameter")
+                && node.field("type").is_some_and(|it| matches!(it.text(), "Object" | "object"))
+        }
+        _ => false,
+    };
+    let narrow = |function: &Function<'_>| {
+        count(function.node, |node| match language {
+            Language::Rust => node.kind() == "try_expression",
+            _ => is_typed(node) && !is_wide(node),
+        })
+    };
+    let is_worse = narrow(new) < narrow(old) && count(new.node, is_wide) > count(old.node, is_wide);
+    let known: Vec<&str> =
+        old.node.descendants().into_iter().filter(|it| is_wide(*it)).map(Node::text).collect();
+    let found: Vec<Node<'t>> =
+        new.node.descendants().into_iter().filter(|it| is_wide(*it)).collect();
+    found
+        .into_iter()
+        .rev()
+        .find(|it| is_worse && (language != Language::Rust || !known.contains(&it.text())))
+}
+
+fn is_typed(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "type"
+            | "type_identifier"
+            | "pointer_type"
+            | "slice_type"
+            | "map_type"
+            | "formal_parameter"
+            | "parameter"
+    ) && !is_comment(node)
+}
+
+fn is_go_parameter(node: Node<'_>) -> bool {
+    node.parent()
+        .is_some_and(|it| it.kind() == "parameter_declaration" && !it.text().contains("..."))
+}
+
+fn is_call_of(node: Node<'_>, name: &str) -> bool {
+    let called = node.field("function").filter(|it| it.kind() == "field_expression");
+    node.kind() == "call_expression"
+        && called.and_then(|it| it.field("field")).is_some_and(|it| it.text() == name)
+}
+
+fn count(node: Node<'_>, is_one: impl Fn(Node<'_>) -> bool) -> usize {
+    node.descendants().into_iter().filter(|it| is_one(*it)).count()
+}

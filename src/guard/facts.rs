@@ -1,0 +1,317 @@
+//! What detectors want to know of one text: its tests, functions, imports, comments and literals,
+//! whatever the language. It must not know what is a finding.
+
+use std::ops::Range;
+
+use super::Change;
+use crate::base::path::RelPath;
+use crate::scan::syntax::{Language, Node, Tree};
+
+/// The changed files of one judgement.
+pub(super) struct Files<'t> {
+    pub(super) files: Vec<File<'t>>,
+}
+
+impl<'t> Files<'t> {
+    /// The texts before.
+    pub(super) fn before(&self) -> impl Iterator<Item = &Side<'t>> {
+        self.files.iter().filter_map(|file| file.before.as_ref())
+    }
+
+    /// The texts now.
+    pub(super) fn after(&self) -> impl Iterator<Item = &Side<'t>> {
+        self.files.iter().filter_map(|file| file.after.as_ref())
+    }
+}
+
+/// One changed file. A side is missing when there was no text, when its language is not known to
+/// the guard, or when it does not parse; the texts themselves are in the change.
+pub(super) struct File<'t> {
+    pub(super) change: &'t Change,
+    pub(super) before: Option<Side<'t>>,
+    pub(super) after: Option<Side<'t>>,
+}
+
+/// One text of a file in a known language.
+pub(super) struct Side<'t> {
+    pub(super) path: &'t RelPath,
+    pub(super) language: Language,
+    pub(super) root: Node<'t>,
+    /// Whether the file holds tests, or what only tests use, by its place and name. In Rust tests
+    /// stand beside the code: ask [`Side::is_test_at`] there.
+    pub(super) is_test: bool,
+    /// Every function and method with a body, in the order of the text; those inside others, too.
+    pub(super) functions: Vec<Function<'t>>,
+    /// Whether the parser made nothing of a part of it.
+    pub(super) has_error: bool,
+    /// Every comment, in the order of the text.
+    pub(super) comments: Vec<Node<'t>>,
+    /// Byte ranges of code that is compiled for tests only, in files that hold other code as well.
+    test_parts: Vec<Range<usize>>,
+}
+
+/// A function or method.
+pub(super) struct Function<'t> {
+    /// With the names around it: `Class.method`, `module::function`.
+    pub(super) name: String,
+    pub(super) node: Node<'t>,
+    pub(super) body: Node<'t>,
+}
+
+impl Function<'_> {
+    /// The tokens of the body without comments and white space, one space between them: equal for
+    /// bodies that differ in their formatting only.
+    pub(super) fn normal_body(&self) -> String {
+        normal(self.body)
+    }
+}
+
+/// The text of a node without comments and white space: its tokens with one space between them.
+pub(super) fn normal(node: Node<'_>) -> String {
+    tokens(node).join(" ")
+}
+
+/// The tokens below a node; a string is one token, a comment none.
+pub(super) fn tokens(node: Node<'_>) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    node.walk(&mut |node| {
+        if is_comment(node) {
+            return false;
+        }
+        let is_token = node.is_leaf() || is_string(node);
+        if is_token && !node.text().trim().is_empty() {
+            tokens.push(node.text());
+        }
+        !is_token
+    });
+    tokens
+}
+
+/// Whether a node is a comment.
+pub(super) fn is_comment(node: Node<'_>) -> bool {
+    matches!(node.kind(), "comment" | "line_comment" | "block_comment")
+}
+
+/// Whether a node is a string literal, quotes and all; one with expressions in it is one as well.
+pub(super) fn is_string(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "string"
+            | "string_literal"
+            | "raw_string_literal"
+            | "interpreted_string_literal"
+            | "verbatim_string_literal"
+            | "interpolated_string_expression"
+            | "template_string"
+            | "char_literal"
+            | "character_literal"
+            | "rune_literal"
+            | "text_block"
+    )
+}
+
+/// Whether a node is a number.
+pub(super) fn is_number(node: Node<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "integer"
+            | "float"
+            | "number"
+            | "int_literal"
+            | "float_literal"
+            | "imaginary_literal"
+            | "integer_literal"
+            | "real_literal"
+            | "decimal_integer_literal"
+            | "hex_integer_literal"
+            | "octal_integer_literal"
+            | "binary_integer_literal"
+            | "decimal_floating_point_literal"
+    )
+}
+
+/// Whether the guard knows a language.
+pub(super) fn is_known(language: Language) -> bool {
+    matches!(
+        language,
+        Language::Python
+            | Language::JavaScript
+            | Language::TypeScript
+            | Language::Tsx
+            | Language::Go
+            | Language::Rust
+            | Language::Java
+            | Language::CSharp
+    )
+}
+
+impl<'t> Side<'t> {
+    pub(super) fn new(path: &'t RelPath, tree: &'t Tree) -> Self {
+        let (root, language) = (tree.root(), tree.language());
+        let mut side = Self {
+            path,
+            language,
+            root,
+            is_test: is_test_path(path, language),
+            functions: Vec::new(),
+            has_error: false,
+            comments: Vec::new(),
+            test_parts: Vec::new(),
+        };
+        root.walk(&mut |node| {
+            if is_comment(node) {
+                side.comments.push(node);
+            } else if language == Language::Rust && is_test_only(node) {
+                side.test_parts.push(node.bytes());
+            }
+            side.has_error |= node.is_error();
+            side.functions.extend(function(node));
+            true
+        });
+        side
+    }
+
+    /// Whether the code at a byte offset is there for tests only.
+    pub(super) fn is_test_at(&self, byte: usize) -> bool {
+        self.is_test || self.test_parts.iter().any(|part| part.contains(&byte))
+    }
+
+    /// The function with a name.
+    pub(super) fn function(&self, name: &str) -> Option<&Function<'t>> {
+        self.functions.iter().find(|function| function.name == name)
+    }
+
+    /// The innermost function around a node.
+    pub(super) fn function_at(&self, node: Node<'_>) -> Option<&Function<'t>> {
+        let bytes = node.bytes();
+        let is_around = |function: &&Function<'_>| {
+            let around = function.node.bytes();
+            around.start <= bytes.start && bytes.end <= around.end
+        };
+        self.functions.iter().rev().find(is_around)
+    }
+}
+
+/// Kinds of nodes that are functions with a body of their own.
+const FUNCTIONS: [&str; 16] = [
+    "function_definition",
+    "function_declaration",
+    "generator_function_declaration",
+    "function_expression",
+    "generator_function",
+    "arrow_function",
+    "method_definition",
+    "method_declaration",
+    "constructor_declaration",
+    "local_function_statement",
+    "function_item",
+    "func_literal",
+    "lambda_expression",
+    "anonymous_method_expression",
+    "compact_constructor_declaration",
+    "closure_expression",
+];
+
+/// Kinds of nodes whose names stand before the names of what is in them.
+const CONTAINERS: [&str; 12] = [
+    "class_definition",
+    "class_declaration",
+    "abstract_class_declaration",
+    "class",
+    "interface_declaration",
+    "enum_declaration",
+    "record_declaration",
+    "struct_declaration",
+    "mod_item",
+    "impl_item",
+    "trait_item",
+    "internal_module",
+];
+
+/// The function that a node is; one without a name, which no variable or property gives it either,
+/// is part of the function around it.
+fn function(node: Node<'_>) -> Option<Function<'_>> {
+    if !FUNCTIONS.contains(&node.kind()) {
+        return None;
+    }
+    let body = node.field("body")?;
+    let own = node.field("name").or_else(|| name_from_outside(node))?;
+    let mut names = vec![own.text().to_owned()];
+    names.extend(receiver(node));
+    for around in node.ancestors() {
+        if CONTAINERS.contains(&around.kind()) {
+            let name = around.field("name").or_else(|| around.field("type"));
+            names.extend(name.map(|name| without_generics(name.text())));
+        } else if FUNCTIONS.contains(&around.kind()) {
+            let name = around.field("name").or_else(|| name_from_outside(around));
+            names.extend(name.map(|name| name.text().to_owned()));
+        }
+    }
+    names.reverse();
+    Some(Function { name: names.join("."), node, body })
+}
+
+/// The variable or property that an anonymous function is assigned to.
+fn name_from_outside(node: Node<'_>) -> Option<Node<'_>> {
+    let parent = node.parent()?;
+    match parent.kind() {
+        "variable_declarator" | "public_field_definition" => parent.field("name"),
+        "field_definition" => parent.field("property"),
+        "pair" => parent.field("key"),
+        "assignment_expression" => parent.field("left"),
+        _ => None,
+    }
+}
+
+/// The type of a Go method's receiver.
+fn receiver(node: Node<'_>) -> Option<String> {
+    let list = node.field("receiver")?;
+    let kind = list.named_children().first()?.field("type")?;
+    Some(without_generics(kind.text().trim_start_matches('*')))
+}
+
+fn without_generics(name: &str) -> String {
+    name.split(['<', '[']).next().unwrap_or(name).trim().to_owned()
+}
+
+/// Whether a node of Rust is compiled for tests only.
+fn is_test_only(node: Node<'_>) -> bool {
+    let is_item =
+        matches!(node.kind(), "mod_item" | "function_item" | "impl_item" | "use_declaration");
+    is_item
+        && attributes(node).iter().any(|attribute| {
+            let text: String = attribute.text().split_whitespace().collect();
+            let is_cfg = text.starts_with("#[cfg(test") || text.starts_with("#[cfg(all(test");
+            is_cfg || text.trim_end_matches(']').ends_with("test")
+        })
+}
+
+/// The attributes of an item of Rust: the nodes right before it, comments left out.
+pub(super) fn attributes(node: Node<'_>) -> Vec<Node<'_>> {
+    std::iter::successors(node.previous(), |node| node.previous())
+        .take_while(|node| node.kind() == "attribute_item" || is_comment(*node))
+        .filter(|node| node.kind() == "attribute_item")
+        .collect()
+}
+
+/// Whether a file is for tests only, by what runners and build tools take for one.
+pub(super) fn is_test_path(path: &RelPath, language: Language) -> bool {
+    let mut parts: Vec<&str> = path.as_str().split('/').collect();
+    let name = parts.pop().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or_default();
+    let folders =
+        ["test", "tests", "__tests__", "testing", "spec", "specs", "e2e", "testdata", "fixtures"];
+    let is_below = parts.iter().any(|part| folders.contains(part) || part.ends_with(".Tests"));
+    match language {
+        Language::Go => stem.ends_with("_test") || parts.contains(&"testdata"),
+        Language::Python => {
+            is_below || stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest"
+        }
+        Language::Java => {
+            is_below || ["Test", "Tests", "TestCase", "IT"].iter().any(|end| stem.ends_with(end))
+        }
+        Language::CSharp => is_below || ["Test", "Tests"].iter().any(|end| stem.ends_with(end)),
+        Language::Rust => is_below || stem == "tests" || stem == "test",
+        _ => is_below || name.contains(".test.") || name.contains(".spec."),
+    }
+}

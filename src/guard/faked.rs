@@ -1,0 +1,205 @@
+//! G16: results that are faked from inside: a success reported whatever happened, equality that is
+//! always true, a clock or a random source replaced in code that is not a test. It must not know
+//! how the results are read.
+
+use super::blocks::{is_class, statements};
+use super::facts::{Files, Side, normal};
+use super::novel::{Novel, Thing, novel, things};
+use super::{Hit, Input};
+use crate::base::finding::Severity;
+use crate::scan::syntax::{Language, Node};
+
+const CODE: &str = "G16";
+
+const EXIT: &str = "a test ends the run as a success: let the runner decide";
+const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
+const EQUAL: &str = "everything is equal: compare what is there";
+const PATCHED: &str =
+    "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
+
+/// Calls that end a process; with nothing or zero as a success.
+const EXITS: &[&str] = &[
+    "Environment.Exit",
+    "System.exit",
+    "exit",
+    "os.Exit",
+    "os._exit",
+    "process.exit",
+    "process::exit",
+    "std::process::exit",
+    "sys.exit",
+    "quit",
+];
+
+/// What only tests may put something else into.
+const REPLACED: &[&str] = &[
+    "Date",
+    "Date.now",
+    "Math.random",
+    "builtins.hash",
+    "builtins.isinstance",
+    "builtins.len",
+    "builtins.open",
+    "builtins.print",
+    "builtins.sum",
+    "crypto.randomUUID",
+    "datetime.date",
+    "datetime.datetime",
+    "datetime.now",
+    "global.Date",
+    "global.setTimeout",
+    "globalThis.Date",
+    "globalThis.setTimeout",
+    "os.urandom",
+    "performance.now",
+    "random.choice",
+    "random.randint",
+    "random.random",
+    "time.monotonic",
+    "time.perf_counter",
+    "time.sleep",
+    "time.time",
+    "uuid.uuid4",
+];
+
+/// Functions by which values say whether they are equal.
+const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
+
+pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    novel(files, fakes).iter().filter_map(hit).collect()
+}
+
+fn fakes<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
+    things(side, |node| fake(side, node).map(|what| format!("{what}\0{}", normal(node))))
+}
+
+fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
+    let (what, text) = new.thing.key.split_once('\0')?;
+    let name = new.side.function_at(new.thing.node).map(|it| it.name.as_str());
+    let was_there = || {
+        let before = new.file.before.as_ref();
+        before.is_some_and(|before| name.is_some_and(|name| before.function(name).is_some()))
+    };
+    // Rust wants such a function of types without fields, too, and tests have values of their own.
+    let may_be =
+        new.side.language == Language::Rust || new.side.is_test_at(new.thing.node.bytes().start);
+    if what == EQUAL && may_be && !was_there() {
+        return None;
+    }
+    Some(Hit {
+        code: CODE,
+        severity: Severity::Error,
+        path: new.file.change.path.clone(),
+        bytes: new.thing.node.bytes(),
+        message: what.to_owned(),
+        anchor: text.to_owned(),
+    })
+}
+
+fn fake(side: &Side<'_>, node: Node<'_>) -> Option<&'static str> {
+    let is_test = side.is_test_at(node.bytes().start);
+    match node.kind() {
+        "call" | "call_expression" | "method_invocation" | "invocation_expression" => {
+            (is_test && ends_well(side, node)).then_some(EXIT)
+        }
+        "assignment" | "assignment_expression" => assigned(node, is_test),
+        "function_definition" | "function_item" | "method_declaration" | "method_definition" => {
+            (is_equality(side, node) && !is_wildcard(node)).then_some(EQUAL)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a call ends the process with success; in Go, the status that the tests gave is fine, and
+/// so is what a script for a test is handed as text.
+fn ends_well(side: &Side<'_>, node: Node<'_>) -> bool {
+    let head = node.text().split('(').next().unwrap_or_default().trim();
+    let arguments = node.text()[head.len().min(node.text().len())..]
+        .trim()
+        .trim_start_matches('(')
+        .trim_end_matches(')')
+        .trim();
+    let is_plain_exit = head == "exit" || head == "quit";
+    let is_exit = EXITS.contains(&head) && (!is_plain_exit || side.language == Language::Python);
+    // A program that a test starts ends by itself, which its place below `__main__` tells.
+    let is_main =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
+    let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
+    is_exit
+        && is_success
+        && !is_main
+        && (side.language != Language::Python || is_of_test(side, node))
+}
+
+/// Whether code of Python is run by the runner of tests, not by a program that a test starts.
+fn is_of_test(side: &Side<'_>, node: Node<'_>) -> bool {
+    let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let Some(function) = side.function_at(node) else {
+        return file.starts_with("test_") || file == "conftest.py";
+    };
+    let name = function.name.rsplit('.').next().unwrap_or_default();
+    let is_hook = ["test", "pytest_", "setup", "setUp", "teardown", "tearDown"];
+    let is_fixture =
+        function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
+    // A child that the test has made of itself must end without the runner's last words.
+    let is_child = function.node.text().contains("fork(");
+    (is_fixture || is_hook.iter().any(|start| name.starts_with(start))) && !is_child
+}
+
+fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
+    let (left, right) = (node.field("left")?.text(), node.field("right")?);
+    let name = left.rsplit('.').next().unwrap_or_default();
+    let is_zero = right.text().rsplit('.').next().is_some_and(|it| matches!(it, "0" | "OK"));
+    let is_status = matches!(name, "exitstatus" | "exitCode" | "testsfailed" | "ExitCode")
+        && left.contains('.');
+    if is_test && is_status && is_zero {
+        return Some(STATUS);
+    }
+    let is_replaced = REPLACED.contains(&left);
+    let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."]
+        .iter()
+        .any(|it| left.starts_with(it));
+    // A built-in that is kept under its own name is only put back, and a polyfill asks first.
+    let asks_first =
+        node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
+            || matches!(right.kind(), "identifier" | "member_expression");
+    (!is_test && (is_replaced || is_prototype) && !asks_first).then_some(PATCHED)
+}
+
+fn is_equality(side: &Side<'_>, node: Node<'_>) -> bool {
+    let name = node.field("name").map_or("", Node::text);
+    let Some(body) = node.field("body") else { return false };
+    let statements = statements(body);
+    let [one] = statements.as_slice() else { return false };
+    let text = one.text().trim_end_matches(';').trim();
+    let value = text.strip_prefix("return ").unwrap_or(text).trim();
+    let is_whole = text.starts_with("return ")
+        || side.language == Language::Rust
+        || body.kind() == "arrow_expression_clause";
+    let takes_other = node.field("parameters").is_some_and(|it| {
+        it.named_children().len() > usize::from(side.language == Language::Python)
+    });
+    let is_compared = EQUALITY.contains(&name) && value.eq_ignore_ascii_case("true")
+        || name == "__ne__" && value == "False"
+        || matches!(name, "compareTo" | "CompareTo" | "__cmp__") && value == "0";
+    is_whole && takes_other && is_compared
+}
+
+/// Whether the value is meant to equal all, or has nothing to compare.
+fn is_wildcard(node: Node<'_>) -> bool {
+    let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
+    let Some(around) = around else { return false };
+    let name = around.field("name").or_else(|| around.field("type")).map_or("", Node::text);
+    let is_called_so = [
+        "Any", "Anything", "Whatever", "Wildcard", "Ignore", "Marker", "Phantom", "Unit", "Matcher",
+    ]
+    .iter()
+    .any(|word| name.contains(word));
+    let plain = name.split('<').next().unwrap_or(name);
+    let root = node.ancestors().last();
+    let is_unit = root.is_some_and(|root| {
+        let text = root.text();
+        text.contains(&format!("struct {plain};")) || text.contains("PhantomData")
+    });
+    is_called_so || around.kind() == "impl_item" && is_unit
+}

@@ -1,0 +1,227 @@
+//! G08: answers that are written down for what the tests ask. A condition on a literal that leads
+//! to another, both of them in tests, is one pair; words that any program may know are none. It
+//! must not know what the tests check.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Files, Side, is_number, is_string};
+use super::novel::{Thing, novel};
+use super::{Hit, Input};
+use crate::base::finding::Severity;
+use crate::base::limits::RARE_TEXT_CHARS_MIN;
+use crate::scan::syntax::Node;
+
+const CODE: &str = "G08";
+
+/// Pairs in one function that are no accident.
+const PAIRS_BLOCKING: usize = 2;
+
+/// Small letters in a row that make a text prose.
+const PROSE_LETTERS_MIN: usize = 3;
+
+/// Numbers that every program has.
+const COMMON: &[&str] = &[
+    "0", "1", "2", "10", "100", "-1", "0.0", "1.0", "2.0", "0.5", "1000", "60", "24", "3600",
+    "1024",
+];
+
+pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let known = tested(files);
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let mut by_function: BTreeMap<(String, String), Vec<Hit>> = BTreeMap::new();
+    for new in novel(files, |side| pairs(side, &known)) {
+        let node = new.thing.node;
+        let Some(function) = new.side.function_at(node) else { continue };
+        let hit = Hit {
+            code: CODE,
+            severity: Severity::Warning,
+            path: new.file.change.path.clone(),
+            bytes: node.bytes(),
+            message: format!(
+                "{} is in a test, and its answer is written down here: compute it",
+                new.thing.key
+            ),
+            anchor: format!("{} {}", function.name, new.thing.key),
+        };
+        let place = (new.file.change.path.as_str().to_owned(), function.name.clone());
+        by_function.entry(place).or_default().push(hit);
+    }
+    let graded = by_function.into_values().flat_map(|hits| {
+        let severity =
+            if hits.len() >= PAIRS_BLOCKING { Severity::Error } else { Severity::Warning };
+        hits.into_iter().map(move |hit| Hit { severity, ..hit })
+    });
+    graded.collect()
+}
+
+/// What a literal says, if it is rare.
+fn literal(node: Node<'_>) -> Option<String> {
+    if is_number(node) {
+        let text =
+            node.text().trim_end_matches(['L', 'f', 'F', 'd', 'D', 'm', 'M']).replace('_', "");
+        return (!COMMON.contains(&text.as_str())).then_some(text);
+    }
+    if !is_string(node) || node.text().contains("${") {
+        return None;
+    }
+    let text = node
+        .text()
+        .trim_start_matches(['f', 'r', 'b', 'u', '@', '$'])
+        .trim_matches(['"', '\'', '`', '#']);
+    (text.chars().count() >= RARE_TEXT_CHARS_MIN).then(|| format!("\"{text}\""))
+}
+
+/// Whether a literal is no word or name: those are the vocabulary that tests and code share.
+fn is_specific(literal: &str) -> bool {
+    let text = literal.trim_matches('"');
+    !literal.starts_with('"')
+        || text
+            .chars()
+            .any(|it| it.is_ascii_digit() || it.is_whitespace() || "@+*/(){}[],;=<>|&".contains(it))
+}
+
+/// Every rare literal of the tests.
+fn tested(files: &Files<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for side in files.files.iter().filter_map(|file| file.after.as_ref()) {
+        side.root.walk(&mut |node| {
+            if side.is_test_at(node.bytes().start) && !is_title(node) {
+                found.extend(literal(node));
+            }
+            !is_string(node)
+        });
+    }
+    found
+}
+
+/// The name of a test or of a group of them.
+fn is_title(node: Node<'_>) -> bool {
+    let call = node.parent().and_then(Node::parent);
+    let name = call.and_then(|it| it.field("function")).map_or("", |it| it.text());
+    let is_first = node.previous().is_none();
+    is_first && ["it", "test", "describe", "context", "t.Run"].contains(&name)
+}
+
+/// The pairs of a file whose both sides are in tests.
+fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
+    let mut found = Vec::new();
+    side.root.walk(&mut |node| {
+        if side.is_test_at(node.bytes().start) {
+            return !side.is_test;
+        }
+        if let Some((asked, answer)) = question(node) {
+            let is_known = |literals: &[String]| {
+                !literals.is_empty() && literals.iter().all(|it| known.contains(it))
+            };
+            let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it))
+                && !is_status(&asked, &answer);
+            if is_known(&asked) && is_known(&answer) && is_odd {
+                found.push(Thing {
+                    key: format!("{} → {}", asked.join(", "), answer.join(", ")),
+                    node,
+                });
+            }
+        }
+        true
+    });
+    found
+}
+
+/// Numbers with a name in words, such as those of HTTP and of errors.
+fn is_status(asked: &[String], answer: &[String]) -> bool {
+    let is_number = |it: &String| it.parse::<f64>().is_ok();
+    let is_prose = |it: &String| {
+        it.split(|it: char| !it.is_ascii_lowercase()).any(|word| word.len() >= PROSE_LETTERS_MIN)
+    };
+    asked.iter().all(is_number) && answer.iter().any(is_prose)
+}
+
+/// What a node asks for and what it answers, when it does both with literals.
+fn question(node: Node<'_>) -> Option<(Vec<String>, Vec<String>)> {
+    match node.kind() {
+        "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" => {
+            let condition = node.field("condition")?;
+            let then = node.field("consequence")?;
+            Some((compared(condition)?, answer(then)?))
+        }
+        "conditional_expression" => match node.named_children().as_slice() {
+            [then, condition, _] => Some((compared(*condition)?, answer(*then)?)),
+            _ => None,
+        },
+        "case_clause"
+        | "switch_case"
+        | "expression_case"
+        | "match_arm"
+        | "switch_section"
+        | "switch_block_statement_group"
+        | "switch_rule"
+        | "switch_expression_arm" => {
+            let parts = node.named_children();
+            let (first, rest) = parts.split_first()?;
+            let asked = literals(*first);
+            let answers = rest.iter().rev().find_map(|it| answer(*it))?;
+            (!asked.is_empty()).then_some((asked, answers))
+        }
+        "pair" | "keyed_element" => {
+            let parts = node.named_children();
+            let [key, value] = parts.as_slice() else { return None };
+            let (key, value) = (literals(*key), literals(*value));
+            (key.len() == 1 && value.len() == 1).then_some((key, value))
+        }
+        _ => None,
+    }
+}
+
+/// The literals of an equality.
+fn compared(condition: Node<'_>) -> Option<Vec<String>> {
+    let text = condition.text();
+    let is_equality = text.contains("==") || text.contains("equals(") || text.contains("Equals(");
+    let is_order = ["<", ">"].iter().any(|it| text.contains(it));
+    let found = literals(condition);
+    (is_equality && !is_order && !found.is_empty()).then_some(found)
+}
+
+/// The rare literals below a node.
+fn literals(node: Node<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    node.walk(&mut |node| {
+        found.extend(literal(node));
+        !is_string(node)
+    });
+    found
+}
+
+/// What is returned, when it is nothing but literals.
+fn answer(node: Node<'_>) -> Option<Vec<String>> {
+    if literal(node).is_some() {
+        return Some(literals(node));
+    }
+    match node.kind() {
+        "block"
+        | "statement_block"
+        | "expression_list"
+        | "statement_list"
+        | "return_statement"
+        | "return_expression"
+        | "expression_statement"
+        | "unary_expression"
+        | "unary_operator"
+        | "parenthesized_expression" => {
+            let inner = node.named_children();
+            let [one] = inner.as_slice() else { return None };
+            answer(*one)
+        }
+        "list" | "array" | "tuple" | "array_expression" | "tuple_expression" | "dictionary"
+        | "object" => {
+            let all = node.descendants();
+            let is_literal = all.iter().all(|it| {
+                !matches!(it.kind(), "identifier" | "call" | "call_expression" | "attribute")
+            });
+            let found = literals(node);
+            (is_literal && !found.is_empty()).then_some(found)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,231 @@
+//! G12: configuration of tests, linters and builds that asks for less than before. Adding and
+//! tightening is never a finding. It must not know code under test.
+
+mod builds;
+mod codes;
+mod compare;
+mod literals;
+mod rules;
+mod scripts;
+mod special;
+mod tools;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use self::compare::Laxer;
+use self::tools::{CODE_HOMES, HOMES, Home, Tool};
+use super::facts::{Files, Side};
+use super::settings::{self, Format, at};
+use super::{Change, Hit, Input};
+use crate::base::finding::Severity;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+
+const CODE: &str = "G12";
+
+/// What every message ends with.
+const REMEDY: &str = "put it back and mend the code, or let the user decide";
+
+/// The configuration of one tool in one file.
+struct Reading {
+    tool: &'static Tool,
+    value: Value,
+    /// Whether a program makes it, so that what is not seen may still be there.
+    is_code: bool,
+    /// The file it stands in, by its path now.
+    path: RelPath,
+}
+
+/// The configurations of one tool in one folder.
+#[derive(Default)]
+struct Pair {
+    before: Vec<Reading>,
+    after: Vec<Reading>,
+}
+
+pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let mut pairs: BTreeMap<(&str, String), Pair> = BTreeMap::new();
+    for file in &files.files {
+        for reading in readings(
+            file.change.path_before(),
+            file.change.before.as_deref(),
+            file.before.as_ref(),
+            file.change,
+        ) {
+            pairs.entry(slot(&reading)).or_default().before.push(reading);
+        }
+        for reading in readings(
+            &file.change.path,
+            file.change.after.as_deref(),
+            file.after.as_ref(),
+            file.change,
+        ) {
+            pairs.entry(slot(&reading)).or_default().after.push(reading);
+        }
+    }
+    let trades: Vec<&str> =
+        pairs.values().flat_map(|pair| &pair.after).map(|it| it.tool.trade).collect();
+    let mut hits: Vec<Hit> =
+        pairs.values().flat_map(|pair| pair_hits(pair, &trades, input.changes)).collect();
+    hits.extend(scripts::hits(input.changes));
+    hits.extend(builds::hits(input.changes));
+    hits
+}
+
+/// Whether a file is the configuration of a known tool.
+pub(super) fn reads(path: &RelPath) -> bool {
+    HOMES.iter().any(|home| is_named(path, home.file))
+}
+
+/// The configuration files that cannot be read now.
+pub(super) fn gaps(changes: &[Change]) -> Vec<(RelPath, Gap)> {
+    let unread = |change: &Change| {
+        let text = change.after.as_deref()?;
+        let home = HOMES.iter().find(|home| is_named(&change.path, home.file))?;
+        let error = settings::read(home.format, text).err()?;
+        Some((change.path.clone(), Gap::new(Cause::Skipped, error)))
+    };
+    changes.iter().filter_map(unread).collect()
+}
+
+fn slot(reading: &Reading) -> (&'static str, String) {
+    let folder = reading.path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+    // Configurations of TypeScript stand beside each other, each for other files.
+    let own = if reading.tool.name == tools::TSC.name { reading.path.as_str() } else { folder };
+    (reading.tool.name, own.to_owned())
+}
+
+/// The configurations in one text of a file.
+fn readings(
+    path: &RelPath,
+    text: Option<&str>,
+    side: Option<&Side<'_>>,
+    change: &Change,
+) -> Vec<Reading> {
+    let Some(text) = text else { return Vec::new() };
+    let mut found = Vec::new();
+    let name = file_name(path);
+    if let Some((_, tool)) = CODE_HOMES.iter().find(|(start, _)| name.starts_with(start)) {
+        let value = side.map(|side| literals::configuration(side.root));
+        found.extend(value.map(|value| (*tool, value, true)));
+    }
+    for home in HOMES.iter().filter(|home| is_named(path, home.file)) {
+        let Ok(whole) = settings::read(home.format, text) else { continue };
+        found.extend(table(home, &whole).map(|value| (home.tool, value, false)));
+    }
+    let reading = |(tool, value, is_code): (&'static Tool, Value, bool)| {
+        let value = special::normal(tool, value);
+        Reading { tool, value, is_code, path: change.path.clone() }
+    };
+    found.into_iter().map(reading).collect()
+}
+
+fn file_name(path: &RelPath) -> &str {
+    path.as_str().rsplit('/').next().unwrap_or_default()
+}
+
+fn is_named(path: &RelPath, name: &str) -> bool {
+    let own = file_name(path);
+    match name.split_once('*') {
+        Some((start, end)) => own.starts_with(start) && own.ends_with(end),
+        None => own == name,
+    }
+}
+
+/// The tool's table in a file.
+fn table(home: &Home, whole: &Value) -> Option<Value> {
+    let Some(start) = home.table.first().and_then(|name| name.strip_suffix('*')) else {
+        return at(whole, home.table).cloned();
+    };
+    let tables: Map<String, Value> = whole
+        .as_object()?
+        .iter()
+        .filter(|(name, _)| name.starts_with(start))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    (!tables.is_empty() && home.format == Format::Ini).then_some(Value::Object(tables))
+}
+
+fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
+    let Some(first) = pair.before.first() else { return Vec::new() };
+    let tool = first.tool;
+    let before = merged(&pair.before);
+    let is_code = |readings: &[Reading]| readings.iter().any(|it| it.is_code);
+    let Some(now) = pair.after.first() else {
+        let is_replaced = trades.contains(&tool.trade) || is_code(&pair.before);
+        let was_strict =
+            !is_replaced && !laxer(tool, &before, &Value::Object(Map::new()), false).is_empty();
+        let what = format!("the configuration of {} is gone", tool.name);
+        return was_strict
+            .then(|| hit(&first.path, tool.name, &what, changes))
+            .into_iter()
+            .collect();
+    };
+    let after = merged(&pair.after);
+    let is_other_kind = is_code(&pair.before) != is_code(&pair.after);
+    let inherits = is_other_kind
+        || special::inherits_lints(tool, &after)
+        || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
+    let found = laxer(tool, &before, &after, inherits);
+    let place = |key: &str| {
+        let last = key.rsplit('.').next().unwrap_or_default();
+        let text = |reading: &&Reading| {
+            let change = changes.iter().find(|change| change.path == reading.path);
+            change.and_then(|it| it.after.as_deref()).is_some_and(|text| text.contains(last))
+        };
+        pair.after.iter().find(text).unwrap_or(now).path.clone()
+    };
+    let to_hit = |Laxer { key, what }: Laxer| {
+        hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
+    };
+    found.into_iter().map(to_hit).collect()
+}
+
+fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) -> Vec<Laxer> {
+    let mut found = compare::laxer(tool, before, after, inherits);
+    if inherits && tool.name == tools::ESLINT.name {
+        // What a set of rules holds is not known: a changed list may ask for more.
+        found.retain(|it| it.key != "extends" || !after.get("extends").is_some_and(Value::is_null));
+    }
+    found.extend(special::laxer(tool, before, after, inherits));
+    found
+}
+
+/// All configurations as one; what comes later wins.
+fn merged(readings: &[Reading]) -> Value {
+    let mut all = Value::Object(Map::new());
+    for reading in readings {
+        merge(&mut all, &reading.value);
+    }
+    all
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// A finding about a key, at the first line that holds it.
+fn hit(path: &RelPath, key: &str, what: &str, changes: &[Change]) -> Hit {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let text =
+        changes.iter().find(|change| change.path == *path).and_then(|it| it.after.as_deref());
+    let start = text.and_then(|text| text.find(last)).unwrap_or(0);
+    let end = if text.is_some_and(|text| text.contains(last)) { start + last.len() } else { 0 };
+    Hit {
+        code: CODE,
+        severity: Severity::Error,
+        path: path.clone(),
+        bytes: start..end.max(start),
+        message: format!("{what}: {REMEDY}"),
+        anchor: what.to_owned(),
+    }
+}

@@ -1,0 +1,185 @@
+//! What single tools do with their configuration that keys alone do not tell: flags that stand for
+//! others, options in a command line, old names. It must not know files.
+
+use serde_json::{Map, Value};
+
+use super::codes;
+use super::compare::Laxer;
+use super::rules;
+use super::tools::{CARGO, ESLINT, FLAKE8, PYTEST, RUFF, Tool};
+use crate::guard::commands::{Command, weakened};
+use crate::guard::settings::{as_bool, as_list, as_word, at};
+
+/// What `strict` stands for in TypeScript 5 (its reference of tsconfig).
+const TSC_STRICT: [&str; 9] = [
+    "alwaysStrict",
+    "noImplicitAny",
+    "noImplicitThis",
+    "strictBindCallApply",
+    "strictBuiltinIteratorReturn",
+    "strictFunctionTypes",
+    "strictNullChecks",
+    "strictPropertyInitialization",
+    "useUnknownInCatchVariables",
+];
+
+/// What `strict` stands for in mypy (`mypy --help`).
+const MYPY_STRICT: [&str; 13] = [
+    "check_untyped_defs",
+    "disallow_any_generics",
+    "disallow_incomplete_defs",
+    "disallow_subclassing_any",
+    "disallow_untyped_calls",
+    "disallow_untyped_decorators",
+    "disallow_untyped_defs",
+    "extra_checks",
+    "no_implicit_reexport",
+    "strict_equality",
+    "warn_redundant_casts",
+    "warn_return_any",
+    "warn_unused_ignores",
+];
+
+/// A configuration with one shape wherever it stood.
+pub(super) fn normal(tool: &Tool, value: Value) -> Value {
+    let Value::Object(mut table) = value else { return value };
+    match tool.name {
+        "mypy" => mypy(&mut table),
+        "coverage" => return Value::Object(coverage(table)),
+        "pylint" => return Value::Object(flat(table)),
+        "tsconfig" => {
+            if let Some(Value::Object(options)) = table.get_mut("compilerOptions") {
+                spread(options, &TSC_STRICT);
+            }
+        }
+        "eslint" => rules::normal(&mut table),
+        "the compiler of C#" => severities(&mut table),
+        _ => {}
+    }
+    Value::Object(table)
+}
+
+/// What got laxer beside the keys of the table.
+pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) -> Vec<Laxer> {
+    match tool.name {
+        name if name == RUFF.name || name == FLAKE8.name => codes::laxer(tool, before, after),
+        name if name == PYTEST.name => pytest(before, after),
+        name if name == ESLINT.name => rules::laxer(before, after, inherits),
+        name if name == CARGO.name => cargo(before, after),
+        _ => Vec::new(),
+    }
+}
+
+/// Sets what a strict flag stands for, unless it is said otherwise.
+fn spread(options: &mut Map<String, Value>, flags: &[&str]) {
+    if options.get("strict").and_then(as_bool) == Some(true) {
+        for flag in flags {
+            options.entry(*flag).or_insert(Value::Bool(true));
+        }
+    }
+}
+
+/// Sections `mypy` and `mypy-module` of an ini file, and the list `overrides` of a TOML one, both
+/// as `overrides.module`.
+fn mypy(table: &mut Map<String, Value>) {
+    let names: Vec<String> = table.keys().filter(|it| it.starts_with("mypy")).cloned().collect();
+    let mut overrides = Map::new();
+    for name in names {
+        let Some(section) = table.remove(&name) else { continue };
+        match (name.strip_prefix("mypy-"), section) {
+            (Some(modules), section) => {
+                for module in as_list(&Value::String(modules.to_owned())) {
+                    overrides.insert(module, section.clone());
+                }
+            }
+            (None, Value::Object(own)) => table.extend(own),
+            (None, _) => {}
+        }
+    }
+    if let Some(Value::Array(list)) = table.remove("overrides") {
+        for one in list {
+            for module in one.get("module").map(as_list).unwrap_or_default() {
+                overrides.insert(module, one.clone());
+            }
+        }
+    }
+    table.insert("overrides".to_owned(), Value::Object(overrides));
+    spread(table, &MYPY_STRICT);
+}
+
+fn coverage(table: Map<String, Value>) -> Map<String, Value> {
+    let plain = |name: String| name.strip_prefix("coverage:").map_or(name.clone(), str::to_owned);
+    table.into_iter().map(|(name, value)| (plain(name), value)).collect()
+}
+
+/// All sections as one.
+fn flat(table: Map<String, Value>) -> Map<String, Value> {
+    let mut all = Map::new();
+    for (name, value) in table {
+        match value {
+            Value::Object(section) => all.extend(section),
+            other => _ = all.insert(name, other),
+        }
+    }
+    all
+}
+
+/// Only the severities of diagnostics.
+fn severities(table: &mut Map<String, Value>) {
+    for section in table.values_mut().filter_map(Value::as_object_mut) {
+        section.retain(|key, _| key.ends_with(".severity"));
+    }
+}
+
+/// Options in `addopts`, and warnings that are no errors any more.
+fn pytest(before: &Value, after: &Value) -> Vec<Laxer> {
+    let options = |value: &Value| {
+        let text = value.get("addopts").map_or(String::new(), |it| match it {
+            Value::Array(items) => items.iter().map(as_word).collect::<Vec<_>>().join("\n"),
+            other => as_word(other),
+        });
+        let mut words = vec!["pytest".to_owned()];
+        words.extend(text.split_whitespace().map(|it| it.trim_matches(['"', '\'']).to_owned()));
+        [Command { words, is_forgiven: false }]
+    };
+    let mut found: Vec<Laxer> = weakened(&options(before), &options(after))
+        .into_iter()
+        .map(|what| Laxer::new("addopts", what))
+        .collect();
+    let filters = |value: &Value| value.get("filterwarnings").map(lines).unwrap_or_default();
+    let (was, is) = (filters(before), filters(after));
+    let has = |list: &[String], word: &str| list.iter().any(|it| it == word);
+    if has(&was, "error") && !has(&is, "error") || !has(&was, "ignore") && has(&is, "ignore") {
+        found.push(Laxer::new("filterwarnings", "lets warnings pass"));
+    }
+    found
+}
+
+fn lines(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => text.lines().map(|it| it.trim().to_owned()).collect(),
+        other => as_list(other),
+    }
+}
+
+/// A table that came from the workspace and is gone, and tests that are no longer looked for
+/// without being named. What else goes is seen by its keys.
+fn cargo(before: &Value, after: &Value) -> Vec<Laxer> {
+    let mut found = Vec::new();
+    if inherits_lints(&CARGO, before) && after.get("lints").is_none() {
+        found.push(Laxer::new("lints.workspace", "is gone"));
+    }
+    let is_off =
+        |value: &Value| at(value, &["package", "autotests"]).and_then(as_bool) == Some(false);
+    let names_tests = after.get("test").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    if is_off(after) && !is_off(before) && !names_tests {
+        found.push(Laxer::new("package.autotests", "is `false` and no test is named"));
+    }
+    found
+}
+
+/// Whether later lints come from the workspace.
+pub(super) fn inherits_lints(tool: &Tool, after: &Value) -> bool {
+    let flag = after.get("lints").and_then(|it| it.get("workspace")).and_then(as_bool);
+    tool.name == CARGO.name && flag == Some(true)
+}

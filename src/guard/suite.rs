@@ -1,0 +1,95 @@
+//! The tests before and after: what was deleted, skipped, weakened or made to say nothing. It must
+//! not know the other families.
+
+mod assertions;
+mod calls;
+mod deletions;
+mod expression;
+pub(super) mod goal;
+mod inventory;
+mod mocks;
+mod pairs;
+mod skips;
+mod surplus;
+mod tautologies;
+mod unlinked;
+mod weaker;
+mod words;
+
+use std::collections::BTreeSet;
+
+use self::goal::Goal;
+use self::inventory::{Helpers, Test};
+use self::pairs::Pairs;
+use self::surplus::Surplus;
+use super::facts::{Files, Side};
+use super::{Hit, Input};
+use crate::base::finding::Severity;
+
+/// The tests of all changed files.
+struct Suite<'t> {
+    before: Vec<Test<'t>>,
+    after: Vec<Test<'t>>,
+    pairs: Pairs,
+    goal: Goal,
+    /// Names of code that is gone.
+    deleted: BTreeSet<String>,
+    /// What the functions that assert assert now.
+    helpers: Helpers,
+    /// Whether code outside tests does something else now.
+    has_changed_code: bool,
+}
+
+pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let (helpers_before, helpers) = (all_helpers(files.before()), all_helpers(files.after()));
+    let before: Vec<Test<'_>> =
+        files.before().flat_map(|side| inventory::tests(side, &helpers_before)).collect();
+    let after: Vec<Test<'_>> =
+        files.after().flat_map(|side| inventory::tests(side, &helpers)).collect();
+    let pairs = Pairs::find(&before, &after, input.changes);
+    let suite = Suite {
+        pairs,
+        goal: Goal::new(input.goal),
+        deleted: goal::deleted(files),
+        helpers,
+        has_changed_code: has_changed_code(files),
+        before,
+        after,
+    };
+    let mut surplus = Surplus::new(&suite);
+    let mut hits = deletions::inspect(&suite, files, &mut surplus);
+    hits.extend(unlinked::inspect(files));
+    hits.extend(skips::inspect(&suite));
+    hits.extend(weaker::inspect(&suite, input, &mut surplus));
+    hits.extend(weaker::snapshots(input, &suite));
+    hits.extend(tautologies::inspect(&suite));
+    hits.extend(mocks::inspect(files));
+    hits
+}
+
+fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s Side<'t>>) -> Helpers {
+    sides.flat_map(inventory::helpers).collect()
+}
+
+/// Whether a function outside tests is new, gone or has another body.
+fn has_changed_code(files: &Files<'_>) -> bool {
+    let bodies = |side: Option<&Side<'_>>| -> BTreeSet<(String, String)> {
+        let functions = side.into_iter().flat_map(|side| {
+            side.functions.iter().filter(|it| !side.is_test_at(it.node.bytes().start))
+        });
+        functions.map(|it| (it.name.clone(), it.normal_body())).collect()
+    };
+    files.files.iter().any(|file| bodies(file.before.as_ref()) != bodies(file.after.as_ref()))
+}
+
+/// A finding about a test that is there now.
+fn hit(code: &'static str, severity: Severity, test: &Test<'_>, message: &str) -> Hit {
+    Hit {
+        code,
+        severity,
+        path: test.path.clone(),
+        bytes: test.node.bytes(),
+        message: message.to_owned(),
+        anchor: test.name.clone(),
+    }
+}

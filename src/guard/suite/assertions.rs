@@ -1,0 +1,267 @@
+//! What a test asserts, and how strongly. It must not know what the test was before.
+
+mod arguments;
+mod calls;
+mod conditions;
+
+use std::ops::Range;
+
+use super::calls::Call;
+use super::expression::{
+    Tokens, bare, is_literal, is_name, is_nothing, joined, number, shape, value_count,
+};
+use super::words::{Word, is_wildcard};
+use crate::guard::facts::tokens;
+use crate::scan::syntax::{Language, Node};
+
+/// How an assertion checks, from what proves little to what proves much. Those that are not
+/// comparable have no strength.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Check {
+    /// A function of the project or a library, whatever it checks.
+    Custom,
+    /// The value accepts anything.
+    Anything,
+    /// It is there, counts as true, or differs from something.
+    Truthy,
+    /// It counts as false or is empty.
+    Falsy,
+    /// It was called.
+    Called,
+    /// Type or size.
+    Shape,
+    /// It contains, matches, is larger.
+    Partial,
+    /// Nearly equal.
+    Close,
+    /// Equal.
+    Equal,
+    /// Throws.
+    Raises,
+    /// As recorded.
+    Snapshot,
+}
+
+impl Check {
+    pub(super) fn strength(self) -> Option<u8> {
+        match self {
+            Self::Custom | Self::Snapshot => None,
+            Self::Anything => Some(1),
+            Self::Truthy | Self::Falsy | Self::Called => Some(2),
+            Self::Shape | Self::Partial => Some(3),
+            Self::Close => Some(4),
+            Self::Equal | Self::Raises => Some(5),
+        }
+    }
+}
+
+/// One assertion.
+#[derive(Clone, Debug)]
+pub(super) struct Assertion {
+    pub(super) check: Check,
+    /// What is asserted about, as tokens.
+    pub(super) subject: Vec<String>,
+    /// What it is compared with; the class and message of an exception. May be empty.
+    pub(super) expected: Vec<String>,
+    /// How far a value may be away.
+    pub(super) tolerance: Option<f64>,
+    /// The whole, as tokens.
+    pub(super) text: String,
+    /// The whole without literals and variables.
+    pub(super) shape: String,
+    pub(super) bytes: Range<usize>,
+    /// How many values it compares: repetitions over a list times parts of a literal.
+    pub(super) weight: usize,
+    /// Whether it is repeated over a list.
+    pub(super) is_repeated: bool,
+    /// Whether it is repeated nobody knows how often.
+    pub(super) is_open: bool,
+    /// Whether it holds whatever the code does.
+    pub(super) is_vacuous: bool,
+}
+
+impl Assertion {
+    fn new(
+        node: Node<'_>,
+        check: Check,
+        subject: Tokens<'_, '_>,
+        expected: Tokens<'_, '_>,
+    ) -> Self {
+        let all = tokens(node);
+        let is_exact = matches!(check, Check::Equal | Check::Close);
+        let weight = if is_exact && is_composite(expected) { value_count(expected) } else { 1 };
+        let check = match check {
+            Check::Equal | Check::Partial if is_wildcard(&joined(expected)) => Check::Anything,
+            other => other,
+        };
+        Self {
+            check,
+            subject: owned(subject),
+            expected: owned(expected),
+            tolerance: None,
+            text: joined(&all),
+            shape: shape(&all),
+            bytes: node.bytes(),
+            weight,
+            is_repeated: false,
+            is_open: false,
+            is_vacuous: check == Check::Equal && is_self_evident(subject, expected),
+        }
+    }
+
+    /// The names that are called in what it is about.
+    pub(super) fn callees(&self) -> impl Iterator<Item = &str> {
+        let called = self.subject.windows(2).filter(|two| two[1] == "(" && is_name(&two[0]));
+        called.map(|two| two[0].as_str())
+    }
+
+    fn vacuous(self) -> Self {
+        Self { is_vacuous: true, ..self }
+    }
+
+    fn within(self, tolerance: Option<f64>) -> Self {
+        Self { check: Check::Close, tolerance, is_vacuous: false, ..self }
+    }
+}
+
+fn owned(tokens: Tokens<'_, '_>) -> Vec<String> {
+    tokens.iter().map(|token| (*token).to_owned()).collect()
+}
+
+/// Whether a literal is a collection.
+fn is_composite(tokens: Tokens<'_, '_>) -> bool {
+    tokens.len() > 2 && tokens.iter().any(|token| matches!(*token, "[" | "{" | "(" | "vec"))
+}
+
+/// Whether both sides are the same whatever the code does: two literals, or one name twice. What is
+/// called twice may differ.
+fn is_self_evident(left: Tokens<'_, '_>, right: Tokens<'_, '_>) -> bool {
+    let is_same = joined(bare(left)) == joined(bare(right)) && !left.is_empty();
+    is_same && (is_literal(left) || !left.iter().any(|token| matches!(*token, "(" | "!" | "++")))
+}
+
+/// Something that asserts, and nobody knows what.
+pub(super) fn unknown(node: Node<'_>) -> Assertion {
+    Assertion { is_open: true, is_repeated: true, ..Assertion::new(node, Check::Custom, &[], &[]) }
+}
+
+/// An exception that an attribute expects.
+pub(super) fn expected_error(node: Node<'_>, expected: &str) -> Assertion {
+    let expected: Vec<&str> = expected.split(' ').filter(|it| !it.is_empty()).collect();
+    Assertion::new(node, Check::Raises, &[], &expected)
+}
+
+/// The assertions of a statement or call; empty for any other node. `is_helper` tells the functions
+/// of the project that assert.
+pub(super) fn read(
+    node: Node<'_>,
+    language: Language,
+    is_helper: &dyn Fn(&str) -> bool,
+) -> Vec<Assertion> {
+    match node.kind() {
+        "assert_statement" => {
+            // Java's has its condition first as well.
+            let condition = node.named_children().first().map(|it| tokens(*it));
+            conditions::of_condition(node, &condition.unwrap_or_default(), false)
+        }
+        "if_statement" if language == Language::Go => of_go_if(node),
+        "member_expression" => calls::of_property(node),
+        _ => Call::read(node)
+            .map(|call| calls::of_call(&call, language, is_helper))
+            .unwrap_or_default(),
+    }
+}
+
+/// `if got != want { t.Errorf(…) }`
+fn of_go_if(node: Node<'_>) -> Vec<Assertion> {
+    let (Some(condition), Some(body)) = (node.field("condition"), node.field("consequence")) else {
+        return Vec::new();
+    };
+    let fails = ["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
+    let is_failure = body.named_children().iter().flat_map(|it| it.named_children()).any(|it| {
+        let mut calls = vec![it];
+        calls.extend(it.named_children());
+        calls.into_iter().filter_map(Call::read).any(|call| {
+            fails.contains(&call.name) && call.receiver.is_some_and(|it| it.text().len() <= 2)
+        })
+    });
+    if is_failure { conditions::of_condition(node, &tokens(condition), true) } else { Vec::new() }
+}
+
+/// An assertion by its word.
+fn valued(
+    node: Node<'_>,
+    word: Word,
+    is_contrary: bool,
+    subject: Tokens<'_, '_>,
+    expected: Tokens<'_, '_>,
+) -> Assertion {
+    let check = match (word, is_contrary) {
+        (Word::Truthy | Word::True, false)
+        | (
+            Word::Equal | Word::Snapshot | Word::Nothing | Word::Falsy | Word::False | Word::Raises,
+            true,
+        ) => Check::Truthy,
+        (Word::Equal | Word::Nothing, false) | (Word::Called, true) => Check::Equal,
+        (Word::Falsy | Word::False, false) | (Word::Truthy | Word::True, true) => Check::Falsy,
+        (Word::Partial, _) => Check::Partial,
+        (Word::Shape, _) => Check::Shape,
+        (Word::Close, _) => Check::Close,
+        (Word::Raises, false) => Check::Raises,
+        (Word::Snapshot, false) => Check::Snapshot,
+        (Word::Called, false) => Check::Called,
+    };
+    let is_value = matches!(word, Word::Nothing | Word::Called);
+    let subject = bare(subject);
+    let assertion =
+        Assertion::new(node, check, subject, if is_value { &["nothing"] } else { expected });
+    // A comparison with null or a literal by a word: `assertNotNone("x")`, `assertTruthy(1)`.
+    let holds_anyway = check == Check::Truthy
+        && is_literal(subject)
+        && !subject
+            .iter()
+            .any(|it| is_nothing(it) || matches!(*it, "0" | "false" | "False" | "''" | "\"\""))
+        && word != Word::Equal;
+    if holds_anyway { assertion.vacuous() } else { assertion }
+}
+
+/// The tolerance among the arguments behind the values.
+fn with_tolerance(
+    assertion: Assertion,
+    call: &Call<'_>,
+    word: Word,
+    arguments: &[Tokens<'_, '_>],
+) -> Assertion {
+    let rest = arguments.get(2..).unwrap_or_default();
+    let all: Vec<&str> = rest.iter().flat_map(|it| it.iter().copied()).collect();
+    let third = rest.first().and_then(|it| number(it));
+    if word == Word::Close {
+        let places = option(&all, &["places", "decimal"]);
+        let named = option(&all, &["delta", "atol", "abs_tol", "rtol", "rel_tol", "epsilon"]);
+        let tolerance = match (named, places) {
+            (Some(named), _) => Some(named),
+            (None, Some(places)) => Some(10_f64.powf(-places)),
+            (None, None) if call.name.contains("lmost") => {
+                Some(third.map_or(1e-7, |places| 10_f64.powf(-places)))
+            }
+            (None, None) => third,
+        };
+        return assertion.within(tolerance);
+    }
+    // `assertEquals(expected, actual, delta)`, `Assert.Equal(expected, actual, precision)`.
+    let named = option(&all, &["precision", "tolerance", "delta"]);
+    match third.or(named) {
+        Some(digits) if call.name == "Equal" && digits >= 1.0 => {
+            assertion.within(Some(10_f64.powf(-digits)))
+        }
+        Some(delta) => assertion.within(Some(delta)),
+        None => assertion,
+    }
+}
+
+/// The number behind one of some names and `=` or `:`.
+fn option(tokens: Tokens<'_, '_>, names: &[&str]) -> Option<f64> {
+    tokens.windows(3).find_map(|three| {
+        (names.contains(&three[0]) && matches!(three[1], "=" | ":")).then(|| number(&three[2..]))?
+    })
+}

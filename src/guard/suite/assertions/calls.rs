@@ -1,0 +1,223 @@
+//! Calls that assert: which calls of which libraries, and where a chain of calls has its value. It
+//! must not know what their words mean.
+
+use super::arguments::{direct, of_matcher};
+use super::conditions::of_condition;
+use super::{Assertion, Check, valued};
+use crate::guard::facts::tokens;
+use crate::guard::suite::calls::{Call, callee};
+use crate::guard::suite::expression::{Tokens, bare, is_literal, is_size, is_truth, number};
+use crate::guard::suite::words::{Word, meaning};
+use crate::scan::syntax::{Language, Node};
+
+/// A property that asserts: `expect(x).to.be.true`.
+pub(super) fn of_property(node: Node<'_>) -> Vec<Assertion> {
+    let is_whole = node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
+    if !is_whole {
+        return Vec::new();
+    }
+    let Some((_, name)) = callee(node) else { return Vec::new() };
+    chained(node, name.text(), &[], None)
+}
+
+pub(super) fn of_call(
+    call: &Call<'_>,
+    language: Language,
+    is_helper: &dyn Fn(&str) -> bool,
+) -> Vec<Assertion> {
+    let path = call.path();
+    let root = path.first().copied().unwrap_or_default();
+    if matches!(call.name, "expect" | "Should" | "should") {
+        return of_chain_start(call);
+    }
+    if let ("Expect" | "Eventually", "To" | "NotTo" | "ToNot" | "Should" | "ShouldNot") =
+        (root, call.name)
+    {
+        return of_gomega(call);
+    }
+    if let Some(found) = of_shouldly(call, language) {
+        return found;
+    }
+    if is_fluent(root, &path) && path.len() > 1 {
+        return chained(call.node, call.name, &call.arguments(), call.generics);
+    }
+    if path.len() == 1 && is_helper(call.name) {
+        return custom(call, is_helper);
+    }
+    let mut arguments = call.arguments();
+    let lower = call.name.to_lowercase();
+    let is_assert = lower.starts_with("assert")
+        || lower.starts_with("prop_assert")
+        || lower.starts_with("debug_assert");
+    let is_library = path.len() > 1
+        && matches!(
+            path[path.len() - 2],
+            "assert"
+                | "Assert"
+                | "Assertions"
+                | "require"
+                | "chai"
+                | "CollectionAssert"
+                | "StringAssert"
+                | "Require"
+                | "ClassicAssert"
+                | "is"
+        );
+    let is_pytest = matches!(path.as_slice(), ["pytest", "raises" | "warns"] | ["raises"]);
+    let is_tap =
+        language != Language::Go && path.len() == 2 && root == "t" && !is_runner(call.name);
+    let is_suite = language == Language::Go
+        && matches!(path.as_slice(), ["s" | "suite" | "ts", name] if name.starts_with(char::is_uppercase));
+    if !(is_assert || is_library || is_pytest || is_tap || is_suite) {
+        return custom(call, is_helper);
+    }
+    let is_test = |it: &&[&str]| matches!(it, ["t" | "b" | "tb"] | [_, ".", "T", "(", ")"]);
+    if language == Language::Go && arguments.first().is_some_and(is_test) {
+        arguments.remove(0);
+    }
+    if matches!(call.name, "assertThat" | "That" | "assert_that") {
+        return of_matcher(call, &arguments, false);
+    }
+    let name = if path.as_slice() == ["assert"] { "assertTrue" } else { call.name };
+    let Some((word, is_contrary)) = meaning(name) else { return custom(call, is_helper) };
+    let expects_first = matches!(language, Language::Java | Language::CSharp | Language::Go);
+    direct(call, (word, is_contrary), &arguments, expects_first)
+}
+
+/// `expect(x)` asserts nothing yet; `request.get("/").expect(200)` and `cy.get("a").should("exist")`
+/// do.
+fn of_chain_start(call: &Call<'_>) -> Vec<Assertion> {
+    let Some(receiver) = call.receiver.filter(|_| !call.arguments().is_empty()) else {
+        return Vec::new();
+    };
+    let expected = call.arguments().join(&",");
+    let check = if call.name == "expect" { Check::Equal } else { Check::Custom };
+    vec![Assertion::new(call.node, check, &tokens(receiver), &expected)]
+}
+
+/// `Expect(x).To(Equal(3))`
+fn of_gomega(call: &Call<'_>) -> Vec<Assertion> {
+    let Some(start) = call.receiver.and_then(Call::read) else { return Vec::new() };
+    let (values, matchers) = (start.arguments(), call.arguments());
+    let (Some(subject), Some(matcher)) = (values.first(), matchers.first()) else {
+        return Vec::new();
+    };
+    let is_contrary = call.name.contains("Not");
+    of_matcher(call, &[subject, matcher], is_contrary)
+}
+
+/// `x.ShouldBe(3)`
+fn of_shouldly(call: &Call<'_>, language: Language) -> Option<Vec<Assertion>> {
+    let receiver = call.receiver.filter(|_| language == Language::CSharp)?;
+    let rest = call.name.strip_prefix("Should").filter(|rest| !rest.is_empty())?;
+    let (word, is_contrary) = meaning(rest)?;
+    let first = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
+    let expected = call.generics.map_or(first, |kind| vec![kind]);
+    Some(vec![valued(call.node, word, is_contrary, &tokens(receiver), &expected)])
+}
+
+/// Methods of a test's own object that assert nothing.
+fn is_runner(name: &str) -> bool {
+    meaning(name).is_none()
+        || ["test", "plan", "end", "skip", "todo", "is", "calls", "value", "any"].contains(&name)
+}
+
+/// Whether the names of a chain are those of a fluent library.
+fn is_fluent(root: &str, path: &[&str]) -> bool {
+    matches!(root, "expect" | "assertThat" | "expectTypeOf" | "assert_that" | "expectThat")
+        || matches!(path, ["Assert", "That", ..] | ["Assertions", "assertThat", ..] if path.len() > 2)
+        || path[..path.len() - 1].iter().any(|name| matches!(*name, "Should" | "should"))
+}
+
+/// A function that asserts by its name, or because it is one of the project's own.
+fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
+    let lower = call.name.to_lowercase();
+    let words = ["assert", "verify", "expect", "andexpect"];
+    let helpers = ["check", "ensure", "must", "should", "require", "validate"];
+    let is_any = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    let is_helper = is_helper(call.name);
+    if !is_any(&words) && !is_helper {
+        return Vec::new();
+    }
+    // What only prepares something asserts on its way; nobody misses that.
+    let weight = usize::from(is_any(&words) || is_any(&helpers));
+    let subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
+    let check = if lower == "verify" { Check::Called } else { Check::Custom };
+    vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
+}
+
+/// The last link of a chain that began with the value.
+fn chained(
+    node: Node<'_>,
+    name: &str,
+    arguments: &[Tokens<'_, '_>],
+    generics: Option<&str>,
+) -> Vec<Assertion> {
+    let Some((word, mut is_contrary)) = meaning(name) else { return Vec::new() };
+    let (mut at, mut subject) = (callee_of(node), Vec::new());
+    while let Some(link) = at {
+        if let Some(call) = Call::read(link) {
+            if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
+                subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
+                break;
+            }
+            if matches!(call.name, "Should" | "should") {
+                subject = call.receiver.map(tokens).unwrap_or_default();
+                break;
+            }
+            at = call.receiver;
+            continue;
+        }
+        let Some((receiver, name)) = callee(link) else { break };
+        match name.text() {
+            "not" | "Not" | "never" => is_contrary = !is_contrary,
+            "should" => {
+                subject = receiver.map(tokens).unwrap_or_default();
+                break;
+            }
+            _ => {}
+        }
+        at = receiver;
+    }
+    if subject.is_empty() {
+        return Vec::new();
+    }
+    let expected = match generics {
+        Some(kind) => vec![kind],
+        None => arguments.first().map(|it| it.to_vec()).unwrap_or_default(),
+    };
+    let assertion = match word {
+        Word::True | Word::False => {
+            return of_condition(node, &subject, is_contrary ^ (word == Word::False));
+        }
+        Word::Equal
+            if expected.len() == 1 && is_truth(expected[0]).is_some() && !is_literal(&subject) =>
+        {
+            let is_false = is_truth(expected[0]) == Some(false);
+            return of_condition(node, &subject, is_contrary ^ is_false);
+        }
+        _ => valued(node, word, is_contrary, bare(&subject), &expected),
+    };
+    let is_never_negative = word == Word::Partial
+        && is_size(&subject)
+        && expected == ["0"]
+        && name.to_lowercase().contains("orequal");
+    let assertion = if is_never_negative { assertion.vacuous() } else { assertion };
+    if word != Word::Close {
+        return vec![assertion];
+    }
+    let digits = arguments.get(1).and_then(|it| it.iter().rev().find_map(|it| number(&[it])));
+    let tolerance = match name {
+        "toBeCloseTo" => Some(digits.map_or(0.005, |digits| 10_f64.powf(-digits) / 2.0)),
+        _ => digits,
+    };
+    vec![assertion.within(tolerance)]
+}
+
+/// What the last name of a chain is taken of.
+fn callee_of(node: Node<'_>) -> Option<Node<'_>> {
+    match Call::read(node) {
+        Some(call) => call.receiver,
+        None => callee(node)?.0,
+    }
+}

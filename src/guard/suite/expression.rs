@@ -1,0 +1,253 @@
+//! Expressions as their tokens, which all languages share far enough: arguments, comparisons,
+//! literals. It must not know what is asserted with them.
+
+/// Tokens of a part of the code; a string is one token.
+pub(super) type Tokens<'a, 't> = &'a [&'t str];
+
+/// How a comparison relates its sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Equal,
+    Unequal,
+    Ordered,
+    Contained,
+}
+
+/// Words for expressions that are compared with each other.
+pub(super) fn joined(tokens: Tokens<'_, '_>) -> String {
+    tokens.join(" ")
+}
+
+/// The parts between separators outside all brackets; no part is empty.
+pub(super) fn split<'a, 't>(
+    tokens: Tokens<'a, 't>,
+    is_separator: impl Fn(&str) -> bool,
+) -> Vec<Tokens<'a, 't>> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for at in top_level(tokens) {
+        if is_separator(tokens[at]) {
+            parts.push(&tokens[start..at]);
+            start = at + 1;
+        }
+    }
+    parts.push(&tokens[start..]);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The places of the tokens outside all brackets, brackets left out.
+fn top_level(tokens: Tokens<'_, '_>) -> Vec<usize> {
+    let (mut depth, mut places) = (0_usize, Vec::new());
+    for (at, token) in tokens.iter().enumerate() {
+        match *token {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ if depth == 0 => places.push(at),
+            _ => {}
+        }
+    }
+    places
+}
+
+/// Without brackets around the whole, `await`, and references.
+pub(super) fn bare<'a, 't>(mut tokens: Tokens<'a, 't>) -> Tokens<'a, 't> {
+    loop {
+        tokens = match tokens {
+            ["await" | "&", rest @ ..] => rest,
+            ["(", inner @ .., ")"] if closes_at_end(inner) => inner,
+            _ => return tokens,
+        };
+    }
+}
+
+/// Whether no bracket that was opened before closes inside.
+fn closes_at_end(inner: Tokens<'_, '_>) -> bool {
+    let mut depth = 0_i32;
+    inner.iter().all(|token| {
+        depth += match *token {
+            "(" | "[" | "{" => 1,
+            ")" | "]" | "}" => -1,
+            _ => 0,
+        };
+        depth >= 0
+    })
+}
+
+/// The sides of a comparison at the top level.
+pub(super) fn comparison<'a, 't>(
+    tokens: Tokens<'a, 't>,
+) -> Option<(Tokens<'a, 't>, Relation, Tokens<'a, 't>)> {
+    top_level(tokens).into_iter().find_map(|at| {
+        let behind = tokens.get(at + 1).copied();
+        let words: Vec<&str> = tokens[at].split_whitespace().collect();
+        let (relation, length) = match (words.as_slice(), behind) {
+            (["is"], Some("not")) => (Relation::Unequal, 2),
+            (["not"], Some("in")) if at > 0 => (Relation::Contained, 2),
+            (["==" | "===" | "is"], _) => (Relation::Equal, 1),
+            (["!=" | "!==" | "<>"] | ["is", "not"], _) => (Relation::Unequal, 1),
+            (["in"] | ["not", "in"], _) => (Relation::Contained, 1),
+            (["<" | "<=" | ">" | ">="], _) => (Relation::Ordered, 1),
+            _ => return None,
+        };
+        let (left, right) = (tokens.get(..at)?, tokens.get(at + length..)?);
+        (!left.is_empty() && !right.is_empty()).then_some((left, relation, right))
+    })
+}
+
+/// Whether the value stands in the code: a number, a string, a word such as `null`, or a
+/// collection of such values.
+pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
+    let is_mark =
+        |token: &str| matches!(token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":");
+    let is_key = |at: usize| is_name(tokens[at]) && tokens.get(at + 1) == Some(&":");
+    let is_part = |at: usize| is_value(tokens[at]) || is_mark(tokens[at]) || is_key(at);
+    (0..tokens.len()).all(is_part)
+        && tokens.iter().any(|token| is_value(token) || matches!(*token, "[" | "{" | "("))
+}
+
+/// Whether one token is a literal value.
+pub(super) fn is_value(token: &str) -> bool {
+    let starts = |marks: &[char]| token.starts_with(marks);
+    starts(&['"', '\'', '`']) && token.len() > 1
+        || token.starts_with(|first: char| first.is_ascii_digit())
+        || is_prefixed_string(token)
+        || is_truth(token).is_some()
+        || is_nothing(token)
+}
+
+/// `r"…"`, `b'…'`, `f"…"`, `$"…"`, `@"…"` and the like; an f-string counts, its text is mostly
+/// fixed.
+fn is_prefixed_string(token: &str) -> bool {
+    let rest = token.trim_start_matches(|first: char| "rbfuRBFU$@#c".contains(first));
+    token.len() - rest.len() <= 4 && rest.len() < token.len() && rest.starts_with(['"', '\''])
+}
+
+/// The truth that a token is.
+pub(super) fn is_truth(token: &str) -> Option<bool> {
+    match token {
+        "true" | "True" => Some(true),
+        "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a token is the value that is no value.
+pub(super) fn is_nothing(token: &str) -> bool {
+    matches!(token, "None" | "null" | "nil" | "undefined")
+}
+
+/// Whether a token is a name.
+pub(super) fn is_name(token: &str) -> bool {
+    let mut letters = token.chars();
+    letters.next().is_some_and(|first| first.is_alphabetic() || first == '_' || first == '@')
+        && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+        && is_truth(token).is_none()
+        && !is_nothing(token)
+}
+
+/// How many values a literal holds; at least one.
+pub(super) fn value_count(tokens: Tokens<'_, '_>) -> usize {
+    let keys = tokens.windows(2).filter(|pair| is_value(pair[0]) && pair[1] == ":").count();
+    (tokens.iter().filter(|token| is_value(token)).count() - keys).max(1)
+}
+
+/// The form without its literals and variables: what is called and how it is compared. A literal
+/// list, a field and a variable are all one value.
+pub(super) fn shape(tokens: Tokens<'_, '_>) -> String {
+    let mut shape: Vec<&str> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_called = tokens.get(at + 1) == Some(&"(") || tokens.get(at + 1) == Some(&"!");
+        let is_free = is_value(token) || (is_name(token) && !is_called);
+        shape.push(if is_free { "_" } else { token });
+        while fold(&mut shape) {}
+    }
+    shape.join(" ")
+}
+
+/// Makes one value of what ends a form, if it is one.
+fn fold(shape: &mut Vec<&str>) -> bool {
+    match shape.as_slice() {
+        [.., "_", "." | "::" | "_", "_"] => shape.truncate(shape.len() - 2),
+        [.., before, "-" | "&" | "*", "_"] if *before != "_" && *before != ")" => {
+            shape.truncate(shape.len() - 2);
+            shape.push("_");
+        }
+        [.., close @ ("]" | "}" | ")")] => {
+            let open = match *close {
+                "]" => "[",
+                "}" => "{",
+                _ => "(",
+            };
+            let inner = shape[..shape.len() - 1].iter().rposition(|it| *it == open);
+            let Some(start) = inner else { return false };
+            let is_plain = |it: &&str| matches!(*it, "_" | "," | ":");
+            let before = start.checked_sub(1).map(|at| shape[at]);
+            let is_call =
+                before.is_some_and(|it| is_name(it) && it != "_" || it == ")" || it == "!");
+            if is_call || !shape[start + 1..shape.len() - 1].iter().all(is_plain) {
+                return false;
+            }
+            shape.truncate(start);
+            shape.push("_");
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The text inside the quotes of a string literal.
+pub(super) fn unquoted(token: &str) -> &str {
+    token
+        .trim_start_matches(|first: char| "rbfuRBFU$@#c".contains(first))
+        .trim_end_matches('#')
+        .trim_matches(['"', '\'', '`', '/'])
+}
+
+/// The number that the tokens are.
+pub(super) fn number(tokens: Tokens<'_, '_>) -> Option<f64> {
+    let text: String = tokens.concat().replace('_', "");
+    let digits = text.trim_end_matches(|last: char| "fFdDmML".contains(last));
+    digits.parse().ok()
+}
+
+/// Whether the tokens are the size of something, which is never negative.
+pub(super) fn is_size(tokens: Tokens<'_, '_>) -> bool {
+    matches!(tokens, ["len", "(", ..] | [.., ".", "length" | "Length" | "Count" | "size"])
+        || matches!(tokens, [.., ".", "len" | "size" | "length" | "Count", "(", ")"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<&str> {
+        text.split(' ').collect()
+    }
+
+    #[test]
+    fn comparisons_are_found_outside_brackets() {
+        let check = |text: &str, expected: Option<(&str, Relation, &str)>| {
+            let tokens = tokens(text);
+            let found = comparison(&tokens).map(|(a, it, b)| (joined(a), it, joined(b)));
+            assert_eq!(found, expected.map(|(a, it, b)| (a.into(), it, b.into())), "{text}");
+        };
+        check("f ( a == b ) == 1", Some(("f ( a == b )", Relation::Equal, "1")));
+        check("x is not None", Some(("x", Relation::Unequal, "None")));
+        check("k not in d", Some(("k", Relation::Contained, "d")));
+        check("f ( a == b )", None);
+    }
+
+    #[test]
+    fn literals_and_shapes() {
+        for literal in ["1", "- 1", "\"a\"", "[ 1 , 2 ]", "{ 'a' : None }", "b'x'", "1.5f"] {
+            assert!(is_literal(&tokens(literal)), "{literal}");
+        }
+        for other in ["a", "f ( 1 )", "[ a ]", "-"] {
+            assert!(!is_literal(&tokens(other)), "{other}");
+        }
+        assert_eq!(value_count(&tokens("{ 'a' : 1 , 'b' : 2 }")), 2);
+        assert_eq!(shape(&tokens("add ( 1 , 2 ) == 3")), shape(&tokens("add ( a , b ) == sum")));
+        assert_eq!(number(&tokens("- 1_000.5")), Some(-1000.5));
+        assert_eq!(joined(bare(&tokens("( ( a ) + ( b ) )"))), "( a ) + ( b )");
+    }
+}

@@ -1,0 +1,259 @@
+//! Tests that an attribute or annotation makes: Rust, Java and C#. It must not know what they
+//! assert.
+
+use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
+use crate::guard::facts::{Side, attributes, normal, tokens};
+use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
+use crate::scan::syntax::{Language, Node};
+
+pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+    let functions = side
+        .functions
+        .iter()
+        .filter(|function| matches!(function.node.kind(), "function_item" | "method_declaration"));
+    let plain = functions.filter_map(|function| test(function.node, function.body, side));
+    plain.chain(in_macros(side)).collect()
+}
+
+/// Tests of Rust inside a macro such as `proptest!`, which is not parsed: they are there, and what
+/// they assert is not known.
+fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+    let mut found = Vec::new();
+    if side.language != Language::Rust {
+        return found;
+    }
+    side.root.walk(&mut |node| {
+        if node.kind() == "macro_invocation" {
+            let tokens = tokens(node);
+            let is_test = |at: usize| tokens[..at].ends_with(&["#", "[", "test", "]"]);
+            let names =
+                tokens.windows(2).enumerate().filter(|(at, two)| two[0] == "fn" && is_test(*at));
+            let around: Vec<String> = modules(node);
+            found.extend(names.map(|(_, two)| {
+                let name = qualified(&[around.as_slice(), &[two[1].to_owned()]].concat());
+                let (body, rows) = (Some(node), Rows { is_open: true, ..Rows::default() });
+                let assertions = vec![unknown(node)];
+                Found { name, node, body, marks: Vec::new(), rows, assertions }
+            }));
+        }
+        node.kind() != "macro_invocation"
+    });
+    found
+}
+
+/// The modules around a node, the outermost first.
+fn modules(node: Node<'_>) -> Vec<String> {
+    let around = node.ancestors().filter(|it| it.kind() == "mod_item");
+    let mut names: Vec<String> =
+        around.filter_map(|it| Some(it.field("name")?.text().to_owned())).collect();
+    names.reverse();
+    names
+}
+
+/// An attribute by its last name, with its arguments as text without white space.
+struct Attribute<'t> {
+    node: Node<'t>,
+    name: String,
+    arguments: String,
+}
+
+fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>> {
+    let own = marked(node, side.language);
+    let is_named = || is_by_name(node, side.language);
+    if !own.iter().any(|it| makes_test(it, side.language)) && !is_named() {
+        return None;
+    }
+    let mut names = vec![node.field("name")?.text().to_owned()];
+    let mut marks: Vec<Mark> = own.iter().filter_map(|it| mark(it, side.language)).collect();
+    for around in node.ancestors() {
+        if matches!(
+            around.kind(),
+            "mod_item" | "class_declaration" | "record_declaration" | "impl_item"
+        ) {
+            let name = around.field("name").or_else(|| around.field("type"));
+            names.extend(name.map(|name| name.text().to_owned()));
+            let attributes = marked(around, side.language);
+            marks.extend(attributes.iter().filter_map(|it| mark(it, side.language)));
+        }
+    }
+    names.reverse();
+    let rows = rows_of(node, &own, side);
+    let assertions = own.iter().filter_map(expectation).collect();
+    Some(Found { name: qualified(&names), node, body: Some(body), marks, rows, assertions })
+}
+
+fn marked(node: Node<'_>, language: Language) -> Vec<Attribute<'_>> {
+    let nodes: Vec<Node<'_>> = match language {
+        Language::Rust => attributes(node),
+        Language::Java => {
+            let modifiers = node.named_children().into_iter().filter(|it| it.kind() == "modifiers");
+            modifiers.flat_map(parts).filter(|it| it.kind().ends_with("annotation")).collect()
+        }
+        _ => {
+            let lists =
+                node.named_children().into_iter().filter(|it| it.kind() == "attribute_list");
+            lists.flat_map(parts).filter(|it| it.kind() == "attribute").collect()
+        }
+    };
+    nodes.into_iter().map(attribute).collect()
+}
+
+fn attribute(node: Node<'_>) -> Attribute<'_> {
+    let text = tight(node);
+    let plain = text.trim_start_matches(['#', '@', '[']);
+    let plain =
+        if text.starts_with("#[") { plain.strip_suffix(']').unwrap_or(plain) } else { plain };
+    let end = plain.find(['(', '=']).unwrap_or(plain.len());
+    let (path, arguments) = plain.split_at(end);
+    let name = path.rsplit([':', '.']).next().unwrap_or(path).to_owned();
+    Attribute { node, name, arguments: arguments.to_owned() }
+}
+
+fn makes_test(attribute: &Attribute<'_>, language: Language) -> bool {
+    let name = attribute.name.as_str();
+    match language {
+        Language::Rust => {
+            matches!(name, "test" | "rstest" | "test_case" | "quickcheck" | "wasm_bindgen_test")
+        }
+        Language::Java => matches!(
+            name,
+            "Test"
+                | "ParameterizedTest"
+                | "RepeatedTest"
+                | "TestFactory"
+                | "TestTemplate"
+                | "Property"
+        ),
+        _ => matches!(
+            name,
+            "Fact"
+                | "Theory"
+                | "Test"
+                | "TestCase"
+                | "TestCaseSource"
+                | "TestMethod"
+                | "DataTestMethod"
+                | "SkippableFact"
+                | "SkippableTheory"
+        ),
+    }
+}
+
+/// A method that `JUnit` 3 runs.
+fn is_by_name(node: Node<'_>, language: Language) -> bool {
+    let class = node.ancestors().find(|it| it.kind() == "class_declaration");
+    language == Language::Java
+        && node.field("name").is_some_and(|it| it.text().starts_with("test"))
+        && class
+            .and_then(|it| it.field("superclass"))
+            .is_some_and(|it| it.text().ends_with("TestCase"))
+}
+
+/// Whether a condition of compilation holds for nobody.
+fn is_never(condition: &str) -> bool {
+    condition.contains("any()") || matches!(condition, "(FALSE)" | "(false)")
+}
+
+fn mark(attribute: &Attribute<'_>, language: Language) -> Option<Mark> {
+    let (name, arguments) = (attribute.name.as_str(), attribute.arguments.as_str());
+    let is_skip = match language {
+        Language::Rust => name == "ignore" || (name == "cfg" && is_never(arguments)),
+        Language::Java => {
+            matches!(name, "Disabled" | "Ignore")
+                || (name == "Test" && arguments.contains("enabled=false"))
+        }
+        _ => {
+            let is_option = arguments.contains("Skip=") || arguments.contains("Ignore=");
+            matches!(name, "Ignore" | "Explicit") || is_option
+        }
+    };
+    let is_conditional = match language {
+        Language::Rust => {
+            (name == "cfg" && arguments != "(test)")
+                || (name == "cfg_attr" && arguments.contains("ignore"))
+        }
+        Language::Java => {
+            ["EnabledIf", "EnabledOn", "Disabled"].iter().any(|it| name.starts_with(it))
+        }
+        _ => false,
+    };
+    let kind = match (is_skip, is_conditional) {
+        (true, _) => MarkKind::Skip,
+        (false, true) => MarkKind::Conditional,
+        (false, false) => return None,
+    };
+    let node = attribute.node;
+    Some(Mark { kind, text: normal(node), bytes: node.bytes() })
+}
+
+/// What a test asserts by an attribute: that it throws.
+fn expectation(attribute: &Attribute<'_>) -> Option<Assertion> {
+    let arguments = attribute.arguments.trim_matches(['(', ')', '=']);
+    let value = |name: &str| {
+        let rest = &arguments[arguments.find(name)? + name.len()..];
+        Some(rest.split(',').next().unwrap_or(rest))
+    };
+    match attribute.name.as_str() {
+        "should_panic" => {
+            let message = value("expected=").map(|text| format!("matching {text}"));
+            let bare = (!arguments.is_empty()).then(|| format!("matching {arguments}"));
+            Some(expected_error(attribute.node, &message.or(bare).unwrap_or_default()))
+        }
+        "Test" => {
+            let class = value("expected=").or_else(|| value("expectedExceptions="))?;
+            Some(expected_error(attribute.node, class.trim_end_matches(".class")))
+        }
+        "ExpectedException" => {
+            let class = arguments.trim_start_matches("typeof(").trim_end_matches(')');
+            Some(expected_error(attribute.node, class))
+        }
+        _ => None,
+    }
+}
+
+/// Cases in attributes.
+fn rows_of<'t>(node: Node<'t>, attributes: &[Attribute<'t>], side: &Side<'t>) -> Rows {
+    let mut rows = Rows::default();
+    for attribute in attributes {
+        match attribute.name.as_str() {
+            "case" | "test_case" | "InlineData" | "DataRow" | "TestCase"
+                if !attribute.arguments.is_empty() =>
+            {
+                rows.texts.insert(attribute.arguments.clone());
+            }
+            "ValueSource" | "CsvSource" | "EnumSource" => {
+                let list = attribute
+                    .node
+                    .descendants()
+                    .into_iter()
+                    .find(|it| matches!(it.kind(), "element_value_array_initializer"));
+                match list {
+                    Some(list) => rows.with(rows::of_list(list, side.root)),
+                    None => rows.is_open = true,
+                }
+            }
+            "MethodSource" | "ArgumentsSource" | "CsvFileSource" | "MemberData" | "ClassData"
+            | "TestCaseSource" | "DynamicData" | "TestFactory" | "RepeatedTest" => {
+                rows.is_open = true;
+            }
+            _ => {}
+        }
+    }
+    if side.language == Language::Rust {
+        rows.with(values(node));
+    }
+    rows
+}
+
+/// `#[values(1, 2)]` of parameters.
+fn values(node: Node<'_>) -> Rows {
+    let mut rows = Rows::default();
+    let list = node.field("parameters");
+    for attribute in list.map(Node::named_children).unwrap_or_default() {
+        if attribute.kind() == "attribute_item" && tight(attribute).starts_with("#[values(") {
+            let tree = attribute.descendants().into_iter().find(|it| it.kind() == "token_tree");
+            rows.with(tree.map(rows::of_tokens).unwrap_or_default());
+        }
+    }
+    rows
+}

@@ -1,0 +1,150 @@
+//! Tests as jest, vitest, mocha, jasmine, playwright and node:test know them. It must not know what
+//! they assert.
+
+use super::{Found, Mark, MarkKind, Rows, qualified, rows};
+use crate::guard::facts::{Side, normal};
+use crate::guard::suite::calls::Call;
+use crate::guard::suite::expression::unquoted;
+use crate::scan::syntax::Node;
+
+pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+    if !side.is_test {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    collect(side.root, &Around::default(), side.root, &mut found);
+    found
+}
+
+/// What the groups around a test say about it.
+#[derive(Clone, Default)]
+struct Around {
+    names: Vec<String>,
+    marks: Vec<Mark>,
+    rows: Rows,
+}
+
+const GROUPS: [&str; 6] = ["describe", "suite", "context", "fdescribe", "xdescribe", "ddescribe"];
+const TESTS: [&str; 9] =
+    ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "iit", "bench"];
+
+fn collect<'t>(node: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<Found<'t>>) {
+    let Some(block) = block(node, around, root) else {
+        for child in node.named_children() {
+            collect(child, around, root, found);
+        }
+        return;
+    };
+    let body = block.body.and_then(|function| function.field("body"));
+    if block.is_group {
+        if let Some(body) = body {
+            collect(body, &block.own, root, found);
+        }
+        return;
+    }
+    found.push(Found {
+        name: qualified(&block.own.names),
+        node,
+        body,
+        marks: block.own.marks,
+        rows: block.own.rows,
+        assertions: Vec::new(),
+    });
+}
+
+struct Block<'t> {
+    is_group: bool,
+    own: Around,
+    body: Option<Node<'t>>,
+}
+
+/// A group or a test: `it("…", () => {…})`, `describe.only("…", …)`, `test.each([…])("…", …)`.
+fn block<'t>(node: Node<'t>, around: &Around, root: Node<'t>) -> Option<Block<'t>> {
+    let call = Call::read(node).filter(|_| node.kind() == "call_expression")?;
+    let function = node.field("function")?;
+    let mut own = around.clone();
+    let mut path = call.path();
+    if function.kind() == "call_expression" {
+        // The list of `each` is an own call; what is called is its result.
+        let each = Call::read(function)?;
+        if each.name == "each" || each.name == "for" {
+            let list = each.argument_nodes().first().copied();
+            own.rows.with(list.map_or_else(
+                || Rows { is_open: true, ..Rows::default() },
+                |list| rows::of_list(list, root),
+            ));
+        }
+        path = each.path();
+    }
+    let base = *path.first()?;
+    let is_group = GROUPS.contains(&base) || path.get(1) == Some(&"describe");
+    if !is_group && !TESTS.contains(&base) {
+        return None;
+    }
+    let arguments = call.argument_nodes();
+    let title = arguments.first().filter(|it| {
+        matches!(
+            it.kind(),
+            "string"
+                | "template_string"
+                | "identifier"
+                | "binary_expression"
+                | "member_expression"
+                | "call_expression"
+        )
+    })?;
+    own.names.push(unquoted(title.text()).to_owned());
+    let body = arguments.iter().copied().find(|it| {
+        matches!(
+            it.kind(),
+            "arrow_function" | "function_expression" | "function" | "generator_function"
+        )
+    });
+    own.marks.extend(mark(&path, node, function));
+    own.marks
+        .extend(arguments.iter().filter(|it| it.kind() == "object").filter_map(|it| option(*it)));
+    if body.is_none() && arguments.len() == 1 && own.marks.is_empty() {
+        let text = normal(node);
+        own.marks.push(Mark { kind: MarkKind::Skip, text, bytes: node.bytes() });
+    }
+    Some(Block { is_group, own, body })
+}
+
+fn mark(path: &[&str], node: Node<'_>, function: Node<'_>) -> Option<Mark> {
+    let bytes = function.bytes();
+    let of = |kind| Some(Mark { kind, text: path.join("."), bytes: bytes.clone() });
+    let first = path.first().copied().unwrap_or_default();
+    if matches!(first, "fit" | "fdescribe" | "ddescribe" | "iit") {
+        return of(MarkKind::Only);
+    }
+    if first.starts_with('x') {
+        return of(MarkKind::Skip);
+    }
+    let is_planned = path.contains(&"todo") && node.parent().is_some();
+    if path.contains(&"only") {
+        of(MarkKind::Only)
+    } else if path.iter().any(|name| matches!(*name, "skip" | "failing" | "fails" | "fixme"))
+        || is_planned
+    {
+        of(MarkKind::Skip)
+    } else if path.iter().any(|name| matches!(*name, "skipIf" | "runIf")) {
+        of(MarkKind::Conditional)
+    } else {
+        None
+    }
+}
+
+/// `{ skip: true }`, `{ todo: "later" }`, `{ only: true }`
+fn option(options: Node<'_>) -> Option<Mark> {
+    options.named_children().into_iter().find_map(|pair| {
+        let (key, value) = (pair.field("key")?, pair.field("value")?);
+        let kind = match key.text() {
+            _ if value.text() == "false" => return None,
+            "skip" | "todo" if matches!(value.kind(), "true" | "string") => MarkKind::Skip,
+            "skip" | "todo" => MarkKind::Conditional,
+            "only" => MarkKind::Only,
+            _ => return None,
+        };
+        Some(Mark { kind, text: normal(pair), bytes: pair.bytes() })
+    })
+}

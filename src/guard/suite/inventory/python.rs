@@ -1,0 +1,157 @@
+//! Tests as pytest and unittest collect them. It must not know what they assert.
+
+use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
+use crate::base::path::RelPath;
+use crate::guard::facts::{Side, normal};
+use crate::guard::suite::calls::Call;
+use crate::scan::syntax::Node;
+
+pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+    if !is_collected(side.path) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let around = Around {
+        names: Vec::new(),
+        marks: module_marks(side.root),
+        rows: Rows::default(),
+        is_case: false,
+    };
+    collect(side.root, &around, side.root, &mut found);
+    found
+}
+
+/// Whether runners look into a file by its name.
+fn is_collected(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or_default();
+    stem.starts_with("test") || stem.ends_with("_test") || stem.ends_with("_tests")
+}
+
+/// What the classes around a test say about it.
+#[derive(Clone, Default)]
+struct Around {
+    names: Vec<String>,
+    marks: Vec<Mark>,
+    rows: Rows,
+    is_case: bool,
+}
+
+fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<Found<'t>>) {
+    for node in parts(scope) {
+        let (definition, decorators) = match node.kind() {
+            "decorated_definition" => {
+                let decorators: Vec<Node<'t>> =
+                    parts(node).into_iter().filter(|it| it.kind() == "decorator").collect();
+                (node.field("definition"), decorators)
+            }
+            "if_statement" | "try_statement" | "with_statement" => {
+                for block in parts(node).into_iter().filter(|it| it.kind() == "block") {
+                    collect(block, around, root, found);
+                }
+                continue;
+            }
+            _ => (Some(node), Vec::new()),
+        };
+        let Some(definition) = definition else { continue };
+        let Some(name) = definition.field("name").map(Node::text) else { continue };
+        let mut own = around.clone();
+        own.names.push(name.to_owned());
+        for decorator in &decorators {
+            own.marks.extend(mark(*decorator));
+            own.rows.with(parametrized(*decorator, root));
+        }
+        match definition.kind() {
+            "class_definition" => {
+                let bases = definition.field("superclasses").map_or("", Node::text);
+                let is_case = bases.contains("Test") || bases.contains("Case");
+                if is_case
+                    || name.starts_with("Test")
+                    || name.ends_with("Test")
+                    || name.ends_with("Tests")
+                {
+                    own.is_case = true;
+                    if let Some(body) = definition.field("body") {
+                        own.marks.extend(module_marks(body));
+                        collect(body, &own, root, found);
+                    }
+                }
+            }
+            "function_definition"
+                if name.starts_with("test") && (around.is_case || around.names.is_empty()) =>
+            {
+                found.push(Found {
+                    name: qualified(&own.names),
+                    node,
+                    body: definition.field("body"),
+                    marks: own.marks,
+                    rows: own.rows,
+                    assertions: Vec::new(),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `@pytest.mark.skip`, `@unittest.skipIf(…)`, `@unittest.expectedFailure`.
+fn mark(decorator: Node<'_>) -> Option<Mark> {
+    let text = tight(decorator);
+    mark_of(&text).map(|kind| Mark { kind, text: normal(decorator), bytes: decorator.bytes() })
+}
+
+fn mark_of(text: &str) -> Option<MarkKind> {
+    let callee = text.trim_start_matches('@').split('(').next().unwrap_or_default();
+    let (is_skip, is_conditional) = match callee.rsplit('.').next().unwrap_or_default() {
+        "skip" | "expectedFailure" => (true, false),
+        "xfail" => (true, text.contains("condition") || text.contains("raises")),
+        "skipif" | "skipIf" => (true, !text.contains("(True")),
+        "skipUnless" => (true, !text.contains("(False")),
+        _ => (false, false),
+    };
+    let kind = if is_conditional { MarkKind::Conditional } else { MarkKind::Skip };
+    is_skip.then_some(kind)
+}
+
+/// `pytestmark = pytest.mark.skip`, `__test__ = False`, `pytest.skip(…, allow_module_level=True)`.
+fn module_marks(scope: Node<'_>) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for statement in parts(scope).into_iter().filter(|it| it.kind() == "expression_statement") {
+        let Some(inner) = parts(statement).first().copied() else { continue };
+        let text = tight(inner);
+        let kind = match inner.kind() {
+            "assignment" if text == "__test__=False" => Some(MarkKind::Skip),
+            "assignment" if text.starts_with("pytestmark=") => {
+                text.split(['=', '[', ',']).skip(1).find_map(mark_of)
+            }
+            "call" if text.starts_with("pytest.skip(") => Some(MarkKind::Skip),
+            _ => None,
+        };
+        marks.extend(kind.map(|kind| Mark { kind, text: normal(inner), bytes: inner.bytes() }));
+    }
+    marks
+}
+
+/// `@pytest.mark.parametrize("a, b", [(1, 2), (3, 4)])`
+fn parametrized<'t>(decorator: Node<'t>, root: Node<'t>) -> Rows {
+    let call = parts(decorator).first().copied().and_then(Call::read);
+    let Some(call) =
+        call.filter(|call| matches!(call.name, "parametrize" | "expand" | "data" | "parameters"))
+    else {
+        return Rows::default();
+    };
+    let arguments = call.argument_nodes();
+    let place = usize::from(call.name == "parametrize");
+    match arguments.get(place) {
+        Some(_) if matches!(call.name, "data" | "parameters") => {
+            let texts = arguments.iter().map(|it| normal(*it)).collect();
+            Rows { texts, is_open: false }
+        }
+        Some(list) => {
+            let list =
+                if list.kind() == "keyword_argument" { list.field("value") } else { Some(*list) };
+            list.map(|list| rows::of_list(list, root)).unwrap_or_default()
+        }
+        None => Rows { is_open: true, ..Rows::default() },
+    }
+}

@@ -1,0 +1,144 @@
+//! Tests before and after, found again: by file and name, by name elsewhere, by their bodies. It
+//! must not know what is a finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::inventory::Test;
+use crate::base::limits::GUARD_SIMILAR_TESTS_MAX;
+use crate::guard::Change;
+
+/// Bodies that are alike this far are the same test.
+const SIMILAR_SHARE_MIN: f64 = 0.8;
+/// With the same name elsewhere less is enough.
+const SIMILAR_NAMED_SHARE_MIN: f64 = 0.5;
+
+/// Which tests of before are which tests now, by number.
+pub(super) struct Pairs {
+    /// Of before and now; sorted.
+    pub(super) both: Vec<(usize, usize)>,
+    /// Only before.
+    pub(super) gone: Vec<usize>,
+}
+
+impl Pairs {
+    pub(super) fn find(before: &[Test<'_>], after: &[Test<'_>], changes: &[Change]) -> Self {
+        let moved: BTreeMap<&str, &str> = changes
+            .iter()
+            .map(|change| (change.path_before().as_str(), change.path.as_str()))
+            .collect();
+        let mut pairing =
+            Pairing { of_before: vec![None; before.len()], is_taken: vec![false; after.len()] };
+        let mut by_name: BTreeMap<(&str, &str, bool), Vec<usize>> = BTreeMap::new();
+        for (number, test) in after.iter().enumerate().rev() {
+            by_name
+                .entry((test.path.as_str(), &test.name, test.is_helper))
+                .or_default()
+                .push(number);
+        }
+        for (number, test) in before.iter().enumerate() {
+            let path = moved.get(test.path.as_str()).copied().unwrap_or(test.path.as_str());
+            if let Some(found) =
+                by_name.get_mut(&(path, test.name.as_str(), test.is_helper)).and_then(Vec::pop)
+            {
+                pairing.take(number, found);
+            }
+        }
+        pairing.by_likeness(before, after);
+        pairing.into_pairs()
+    }
+}
+
+struct Pairing {
+    of_before: Vec<Option<usize>>,
+    is_taken: Vec<bool>,
+}
+
+impl Pairing {
+    fn take(&mut self, before: usize, after: usize) {
+        self.of_before[before] = Some(after);
+        self.is_taken[after] = true;
+    }
+
+    /// The most similar ones first.
+    fn by_likeness(&mut self, before: &[Test<'_>], after: &[Test<'_>]) {
+        let left: Vec<usize> =
+            (0..before.len()).filter(|it| self.of_before[*it].is_none()).collect();
+        let right: Vec<usize> = (0..after.len()).filter(|it| !self.is_taken[*it]).collect();
+        if left.len() * right.len() > GUARD_SIMILAR_TESTS_MAX {
+            self.by_equal_body(before, after, &left, &right);
+            return;
+        }
+        let mut alike: Vec<(f64, usize, usize)> = Vec::new();
+        for one in &left {
+            for two in &right {
+                let (a, b) = (&before[*one], &after[*two]);
+                let share = similarity(&a.tokens, &b.tokens);
+                let is_named = a.simple_name() == b.simple_name();
+                let needed = if is_named { SIMILAR_NAMED_SHARE_MIN } else { SIMILAR_SHARE_MIN };
+                if share >= needed && !b.tokens.is_empty() && a.is_helper == b.is_helper {
+                    alike.push((share + if is_named { 1.0 } else { 0.0 }, *one, *two));
+                }
+            }
+        }
+        alike.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        for (_, one, two) in alike {
+            if self.of_before[one].is_none() && !self.is_taken[two] {
+                self.take(one, two);
+            }
+        }
+    }
+
+    /// Where very many tests moved, those whose bodies are the same.
+    fn by_equal_body(
+        &mut self,
+        before: &[Test<'_>],
+        after: &[Test<'_>],
+        left: &[usize],
+        right: &[usize],
+    ) {
+        let mut bodies: BTreeMap<(&[&str], &str), Vec<usize>> = BTreeMap::new();
+        for number in right.iter().rev() {
+            let test = &after[*number];
+            bodies.entry((&test.tokens, test.simple_name())).or_default().push(*number);
+        }
+        for number in left {
+            let test = &before[*number];
+            let key = (test.tokens.as_slice(), test.simple_name());
+            if let Some(found) = bodies.get_mut(&key).and_then(Vec::pop) {
+                self.take(*number, found);
+            }
+        }
+    }
+
+    fn into_pairs(self) -> Pairs {
+        let numbered = self.of_before.iter().enumerate();
+        let both = numbered.clone().filter_map(|(one, two)| Some((one, (*two)?))).collect();
+        let gone = numbered.filter_map(|(one, two)| two.is_none().then_some(one)).collect();
+
+        Pairs { both, gone }
+    }
+}
+
+/// How much two lists of tokens have in common: 0 nothing, 1 all, in whatever order.
+pub(super) fn similarity(one: &[&str], two: &[&str]) -> f64 {
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for token in one {
+        *counts.entry(token).or_default() += 1;
+    }
+    let mut common = 0_u32;
+    for token in two {
+        if let Some(count) = counts.get_mut(token).filter(|count| **count > 0) {
+            *count -= 1;
+            common += 1;
+        }
+    }
+    let all = u32::try_from(one.len() + two.len()).unwrap_or(u32::MAX);
+    if all == 0 { 1.0 } else { f64::from(common) * 2.0 / f64::from(all) }
+}
+
+/// Whether most of what a test called is called by another one, too.
+pub(super) fn calls_the_same(one: &Test<'_>, two: &Test<'_>) -> bool {
+    let (one, two): (BTreeSet<&str>, BTreeSet<&str>) = (one.callees(), two.callees());
+    let common = one.intersection(&two).count();
+    common * 5 >= one.len() * 4
+}

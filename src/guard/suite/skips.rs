@@ -1,0 +1,68 @@
+//! G02: tests that are kept from running. It must not know what they assert.
+
+use std::collections::BTreeSet;
+
+use super::Suite;
+use super::deletions::may_go;
+use super::inventory::{Mark, MarkKind, Test};
+use crate::base::finding::Severity;
+use crate::guard::Hit;
+
+pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
+    let mut seen = BTreeSet::new();
+    let mut hits = Vec::new();
+    for (before, after) in &suite.pairs.both {
+        let (before, after) = (&suite.before[*before], &suite.after[*after]);
+        if !before.has_body || after.is_helper || may_go(suite, before) {
+            continue;
+        }
+        let worst =
+            before.marks.iter().filter(|it| it.kind != MarkKind::Only).map(|it| it.kind).max();
+        let is_new = |mark: &&Mark| {
+            mark.kind != MarkKind::Only && worst.is_none_or(|worst| mark.kind > worst)
+        };
+        hits.extend(after.marks.iter().filter(is_new).map(|mark| told(after, mark)));
+    }
+    let focused_before: BTreeSet<&str> =
+        suite.before.iter().filter(|it| is_focused(it)).map(|it| it.name.as_str()).collect();
+    for test in
+        suite.after.iter().filter(|it| is_focused(it) && !focused_before.contains(it.name.as_str()))
+    {
+        let only = test.marks.iter().filter(|mark| mark.kind == MarkKind::Only);
+        hits.extend(only.map(|mark| told(test, mark)));
+    }
+    hits.retain(|hit| seen.insert((hit.path.clone(), hit.bytes.start)));
+    hits
+}
+
+fn is_focused(test: &Test<'_>) -> bool {
+    test.marks.iter().any(|mark| mark.kind == MarkKind::Only)
+}
+
+fn told(test: &Test<'_>, mark: &Mark) -> Hit {
+    let message = match mark.kind {
+        MarkKind::Only => {
+            format!("`{}` keeps every other test from running; take it back", mark.text)
+        }
+        MarkKind::Conditional => {
+            format!(
+                "test `{}` does not always run any more (`{}`); let it run",
+                test.name, mark.text
+            )
+        }
+        MarkKind::Skip => {
+            format!(
+                "test `{}` counts without being run or passed (`{}`); let it run",
+                test.name, mark.text
+            )
+        }
+    };
+    Hit {
+        code: "G02",
+        severity: Severity::Error,
+        path: test.path.clone(),
+        bytes: mark.bytes.clone(),
+        message,
+        anchor: mark.text.clone(),
+    }
+}

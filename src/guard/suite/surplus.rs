@@ -1,0 +1,104 @@
+//! What is asserted now and was not before, so that an assertion that moved is not one that is gone.
+//! It must not know what is a finding.
+
+use std::collections::BTreeSet;
+
+use super::Suite;
+use super::assertions::Assertion;
+use super::inventory::Test;
+use super::pairs::calls_the_same;
+
+/// New assertions, each with the test that makes it.
+pub(super) struct Surplus {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    owner: usize,
+    /// Whether its test was not there before.
+    is_new: bool,
+    strength: Option<u8>,
+    text: String,
+    shape: String,
+    left: usize,
+    is_open: bool,
+}
+
+impl Surplus {
+    pub(super) fn new(suite: &Suite<'_>) -> Self {
+        let mut entries = Vec::new();
+        for (number, test) in suite.after.iter().enumerate() {
+            if test.marks.iter().any(super::inventory::Mark::is_skip) {
+                continue;
+            }
+            let pair = suite.pairs.both.iter().find(|(_, after)| *after == number);
+            let known: BTreeSet<&str> = pair
+                .map(|(before, _)| suite.before[*before].assertions.iter())
+                .into_iter()
+                .flatten()
+                .map(|assertion| assertion.text.as_str())
+                .collect();
+            let is_new = |it: &&Assertion| !it.is_vacuous && !known.contains(it.text.as_str());
+            entries.extend(test.assertions.iter().filter(is_new).map(|assertion| Entry {
+                owner: number,
+                is_new: pair.is_none(),
+                strength: assertion.check.strength(),
+                text: assertion.text.clone(),
+                shape: assertion.shape.clone(),
+                left: assertion.weight * test.rows.count(),
+                is_open: assertion.is_open || test.rows.is_open,
+            }));
+        }
+        Self { entries }
+    }
+
+    /// Takes as much as there is of an assertion of `test` from other tests than `owner`; returns
+    /// what is missing.
+    pub(super) fn take(
+        &mut self,
+        suite: &Suite<'_>,
+        test: &Test<'_>,
+        assertion: &Assertion,
+        (owner, needed): (Option<usize>, usize),
+    ) -> usize {
+        let mut needed = needed;
+        let same_text = |entry: &Entry| entry.text == assertion.text;
+        let same_shape = |entry: &Entry| {
+            entry.shape == assertion.shape && calls_the_same(test, &suite.after[entry.owner])
+        };
+        let as_strong = |entry: &Entry| {
+            entry.is_new
+                && entry.strength >= assertion.check.strength()
+                && match owner {
+                    // A part of a test may go to a test that calls what this part calls.
+                    Some(_) if assertion.callees().next().is_some() => {
+                        let called = suite.after[entry.owner].callees();
+                        assertion.callees().all(|name| called.contains(name))
+                    }
+                    _ => calls_the_same(test, &suite.after[entry.owner]),
+                }
+        };
+        let kinds: [&dyn Fn(&Entry) -> bool; 3] = [&same_text, &same_shape, &as_strong];
+        for is_same in kinds {
+            for entry in &mut self.entries {
+                if needed == 0 {
+                    return 0;
+                }
+                let other = &suite.after[entry.owner];
+                // Whole tests that became rows of another one are counted by their number.
+                let is_row = owner.is_none() && other.repeats();
+                let is_foreign = other.is_helper != test.is_helper;
+                if Some(entry.owner) == owner || is_row || is_foreign || !is_same(entry) {
+                    continue;
+                }
+                if entry.is_open {
+                    return 0;
+                }
+                let taken = needed.min(entry.left);
+                entry.left -= taken;
+                needed -= taken;
+            }
+        }
+        needed
+    }
+}

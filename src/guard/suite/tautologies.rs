@@ -1,0 +1,117 @@
+//! G06: new assertions that hold whatever the code does. It must not know how assertions are read.
+
+use super::assertions::{Assertion, Check};
+use super::expression::is_literal;
+use super::goal::words;
+use super::inventory::Test;
+use super::{Suite, hit};
+use crate::base::finding::Severity;
+use crate::guard::Hit;
+
+/// A test about one of these may well compare a value with itself.
+const REFLEXIVE: [&str; 10] = [
+    "eq",
+    "equal",
+    "equality",
+    "reflexive",
+    "hash",
+    "identity",
+    "same",
+    "itself",
+    "self",
+    "symmetric",
+];
+
+pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for (number, test) in suite.after.iter().enumerate() {
+        let pair = suite.pairs.both.iter().find(|(_, after)| *after == number);
+        let before = pair.map(|(before, _)| &suite.before[*before]);
+        let is_known = |assertion: &Assertion| {
+            before.is_some_and(|test| test.assertions.iter().any(|it| it.text == assertion.text))
+        };
+        for assertion in &test.assertions {
+            let is_mock = is_mock_itself(assertion, test);
+            if (assertion.is_vacuous || is_mock)
+                && !is_known(assertion)
+                && !is_about_equality(assertion, test)
+            {
+                hits.push(told(test, assertion, is_mock));
+            }
+        }
+    }
+    hits
+}
+
+fn is_about_equality(assertion: &Assertion, test: &Test<'_>) -> bool {
+    let subject: Vec<&str> = assertion.subject.iter().map(String::as_str).collect();
+    assertion.check == Check::Equal
+        && !is_literal(&subject)
+        && words(&test.name).any(|word| REFLEXIVE.contains(&word.as_str()))
+}
+
+/// Whether the result of a mock is compared with the result that the test gave it.
+fn is_mock_itself(assertion: &Assertion, test: &Test<'_>) -> bool {
+    let subject = assertion.subject.iter().map(String::as_str).filter(|it| *it != "await");
+    let subject: Vec<&str> = subject.collect();
+    let Some(open) = subject.iter().position(|it| *it == "(") else { return false };
+    let callee = &subject[..open];
+    let expected: Vec<&str> = assertion.expected.iter().map(String::as_str).collect();
+    if assertion.check != Check::Equal || callee.is_empty() || expected.is_empty() {
+        return false;
+    }
+    let given = |rest: &[&str]| {
+        let gives: [&[&str]; 6] = [
+            &[".", "return_value", "="],
+            &[".", "mockReturnValue", "("],
+            &[".", "mockResolvedValue", "("],
+            &[".", "mockReturnValueOnce", "("],
+            &[".", "returns", "("],
+            &[".", "resolves", "("],
+        ];
+        gives.iter().any(|give| rest.starts_with(give) && rest[give.len()..].starts_with(&expected))
+    };
+    let made = |rest: &[&str]| {
+        let end = rest
+            .iter()
+            .position(|it| matches!(*it, ";" | "assert" | "expect"))
+            .unwrap_or(rest.len());
+        let makes = rest.starts_with(&["="])
+            && rest[..end.min(8)]
+                .iter()
+                .any(|it| matches!(*it, "Mock" | "MagicMock" | "AsyncMock" | "fn" | "stub"));
+        makes && rest[..end].windows(expected.len()).any(|window| window == expected)
+    };
+    let is_given = test.tokens.windows(callee.len()).enumerate().any(|(at, window)| {
+        let rest = &test.tokens[at + callee.len()..];
+        window == callee && (given(rest) || made(rest))
+    });
+    is_given || is_stubbed(&test.tokens, callee, &expected)
+}
+
+/// `when(mock.method()).thenReturn(value)`
+fn is_stubbed(tokens: &[&str], callee: &[&str], expected: &[&str]) -> bool {
+    let whens = tokens.windows(2).enumerate().filter(|(_, two)| matches!(two, ["when", "("]));
+    whens.into_iter().any(|(at, _)| {
+        let rest = &tokens[at + 2..];
+        let end = rest.iter().position(|it| *it == ";").unwrap_or(rest.len());
+        let returns = rest[..end].iter().position(|it| *it == "thenReturn");
+        rest.starts_with(callee)
+            && returns
+                .is_some_and(|at| rest.get(at + 2..).is_some_and(|it| it.starts_with(expected)))
+    })
+}
+
+fn told(test: &Test<'_>, assertion: &Assertion, is_mock: bool) -> Hit {
+    let why = if is_mock {
+        "asks a mock for what the test gave it"
+    } else {
+        "holds whatever the code does"
+    };
+    let message = format!("`{}` {why}; assert a result of the code", assertion.text);
+    Hit {
+        bytes: assertion.bytes.clone(),
+        anchor: assertion.text.clone(),
+        ..hit("G06", Severity::Error, test, &message)
+    }
+}

@@ -1,0 +1,88 @@
+//! G01, too: tests that still stand there and that no runner finds any more. It must not know what
+//! they assert.
+
+use std::collections::BTreeSet;
+
+use super::goal::stem;
+use crate::base::finding::Severity;
+use crate::guard::Hit;
+use crate::guard::facts::{File, Files, Side, attributes, normal};
+use crate::scan::syntax::{Language, Node};
+
+pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for file in &files.files {
+        let (Some(before), Some(after)) = (&file.before, &file.after) else { continue };
+        hits.extend(modules(file, before, after, files));
+        hits.extend(uncollected(before, after));
+    }
+    hits
+}
+
+/// Test modules of Rust that are not declared any more.
+fn modules(file: &File<'_>, before: &Side<'_>, after: &Side<'_>, files: &Files<'_>) -> Vec<Hit> {
+    if before.language != Language::Rust {
+        return Vec::new();
+    }
+    let declared = |side: &Side<'_>| -> BTreeSet<String> {
+        let modules = side.root.named_children().into_iter().filter(|it| it.kind() == "mod_item");
+        modules.filter_map(|it| Some(it.field("name")?.text().to_owned())).collect()
+    };
+    let kept = declared(after);
+    let is_elsewhere = |name: &str| {
+        // Its own file went or came with it, so its tests are counted there.
+        files.files.iter().any(|other| {
+            let path = &other.change.path;
+            let is_named =
+                stem(path) == name || path.as_str().ends_with(&format!("/{name}/mod.rs"));
+            is_named && *path != file.change.path
+        })
+    };
+    let gone = before.root.named_children().into_iter().filter(|node| is_test_module(*node));
+    let names = gone.filter_map(|node| node.field("name").map(Node::text));
+    let names = names.filter(|name| !kept.contains(*name) && !is_elsewhere(name));
+    names
+        .map(|name| Hit {
+            code: "G01",
+            severity: Severity::Error,
+            path: after.path.clone(),
+            bytes: 0..0,
+            message: format!(
+                "test module `{name}` is not declared any more, so its tests do not run; declare it"
+            ),
+            anchor: name.to_owned(),
+        })
+        .collect()
+}
+
+/// `#[cfg(test)] mod x;`, or a module file named after tests.
+fn is_test_module(node: Node<'_>) -> bool {
+    let is_file = node.kind() == "mod_item" && node.field("body").is_none();
+    let name = node.field("name").map_or("", Node::text);
+    let is_marked = attributes(node).iter().any(|it| normal(*it).contains("test"));
+    is_file
+        && (is_marked || name == "tests" || name.ends_with("_tests") || name.starts_with("test_"))
+}
+
+/// `collect_ignore` of a `conftest.py`.
+fn uncollected(before: &Side<'_>, after: &Side<'_>) -> Vec<Hit> {
+    if stem(after.path) != "conftest" {
+        return Vec::new();
+    }
+    let lists = |side: &Side<'_>| -> Vec<String> {
+        let statements = side.root.named_children().into_iter();
+        let texts = statements.filter(|it| it.kind() == "expression_statement").map(normal);
+        texts.filter(|text| text.starts_with("collect_ignore")).collect()
+    };
+    let known = lists(before);
+    let new = lists(after).into_iter().filter(|text| !known.contains(text));
+    new.map(|text| Hit {
+        code: "G01",
+        severity: Severity::Error,
+        path: after.path.clone(),
+        bytes: 0..0,
+        message: format!("`{text}` keeps tests from being collected; take it back"),
+        anchor: text,
+    })
+    .collect()
+}

@@ -1,0 +1,386 @@
+//! G03, G04 and G05: a test that asserts less, asserts more weakly, or expects something else. It
+//! must not know how assertions are read.
+
+use super::assertions::{Assertion, Check};
+use super::deletions::may_go;
+use super::expression::{Tokens, is_literal, is_name, unquoted};
+use super::inventory::{Mark, Test};
+use super::surplus::Surplus;
+use super::words::{is_base_error, is_wildcard};
+use super::{Suite, hit};
+use crate::base::finding::Severity;
+use crate::guard::{Change, Hit, Input};
+
+/// A tolerance below it is one for rounding.
+const ROUNDING: f64 = 1e-6;
+
+pub(super) fn inspect(suite: &Suite<'_>, input: &Input<'_>, surplus: &mut Surplus) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for (one, two) in &suite.pairs.both {
+        let (before, after) = (&suite.before[*one], &suite.after[*two]);
+        let is_idle = |test: &Test<'_>| test.marks.iter().any(Mark::is_skip);
+        if is_idle(before) || is_idle(after) || may_go(suite, before) {
+            continue;
+        }
+        let differences = Differences::find(before, after, suite);
+        hits.extend(fewer(suite, (before, after, *two), &differences, surplus));
+        hits.extend(weakened(suite, (before, after, *two), &differences, surplus));
+        if suite.has_changed_code {
+            hits.extend(edited(input, before, after, &differences));
+        }
+    }
+    hits
+}
+
+/// The assertions of one test that are not the same before and after.
+struct Differences<'a> {
+    /// Those that seem to be one and the same, edited.
+    edited: Vec<(&'a Assertion, &'a Assertion)>,
+    /// Those that are gone, with how much of each is.
+    gone: Vec<(&'a Assertion, usize)>,
+    /// How much is asserted in addition; `None`: nobody knows.
+    added: Option<usize>,
+    /// Whether fewer sets of values mean that less is asserted.
+    has_fewer_rows: bool,
+}
+
+impl<'a> Differences<'a> {
+    fn find(before: &'a Test<'_>, after: &'a Test<'_>, suite: &Suite<'_>) -> Self {
+        let mut gone: Vec<&Assertion> = distinct(before);
+        let mut new: Vec<&Assertion> = distinct(after);
+        let mut lost = Vec::new();
+        let mut has_fewer_rows = false;
+        let (rows_before, rows_after) = (before.rows.count(), after.rows.count());
+        gone.retain(|one| {
+            let Some(at) = new.iter().position(|two| two.text == one.text) else { return true };
+            let two = new.remove(at);
+            has_fewer_rows |= two.weight * rows_after < one.weight * rows_before;
+            if two.weight < one.weight && !two.is_open && !one.is_open {
+                lost.push((*one, one.weight - two.weight));
+            }
+            false
+        });
+        let mut found = Self { edited: Vec::new(), gone: lost, added: Some(0), has_fewer_rows };
+        found.pair(&mut gone, &mut new);
+        found.gone.extend(gone.into_iter().map(|one| (one, one.weight * rows_before)));
+        let now = |two: &Assertion| weight(two, suite).map(|weight| weight * rows_after);
+        for (one, two) in &found.edited {
+            let was = one.weight * rows_before;
+            let more = now(two).map(|now| now.saturating_sub(was));
+            found.has_fewer_rows |= now(two).is_some_and(|now| now < was);
+            found.added = found.added.zip(more).map(|(sum, more)| sum + more);
+        }
+        for two in new {
+            found.added = found.added.zip(now(two)).map(|(sum, more)| sum + more);
+        }
+        if after.rows.is_open && !before.rows.is_open {
+            found.added = None;
+        }
+        found
+    }
+
+    /// Finds those that were edited: the most alike first, the strongest of those that are equally
+    /// alike.
+    fn pair(&mut self, gone: &mut Vec<&'a Assertion>, new: &mut Vec<&'a Assertion>) {
+        for needed in [4, 3, 2, 1] {
+            let is_even = gone.len() == new.len();
+            if (needed == 2 && !is_even) || (needed == 1 && gone.len() + new.len() != 2) {
+                continue;
+            }
+            gone.retain(|one| {
+                let fitting =
+                    new.iter().enumerate().filter(|(_, two)| likeness(one, two) >= needed);
+                let best = fitting.max_by_key(|(at, two)| (two.check.strength(), usize::MAX - at));
+                let Some((at, _)) = best else { return true };
+                self.edited.push((one, new.remove(at)));
+                false
+            });
+        }
+    }
+}
+
+/// How likely two assertions are about the same: 4 surely, 1 perhaps, 0 not at all.
+fn likeness(one: &Assertion, two: &Assertion) -> u8 {
+    let (subject, other) = (&one.subject, &two.subject);
+    let holds = |whole: &[String], part: &[String]| {
+        !part.is_empty() && whole.windows(part.len()).any(|window| window == part)
+    };
+    if one.subject == two.subject && !one.subject.is_empty()
+        || one.subject == two.expected && !two.expected.is_empty()
+    {
+        4
+    } else if one.check == Check::Raises && two.check == Check::Raises
+        || holds(subject, other)
+        || holds(other, subject)
+    {
+        3
+    } else if subject.first() == other.first() && !one.subject.is_empty() {
+        if subject.get(1).is_some_and(|it| it == "(") && subject.get(1) == other.get(1) {
+            3
+        } else {
+            2
+        }
+    } else {
+        let shares = other.iter().any(|it| is_name(it) && subject.contains(it));
+        u8::from(shares || subject.len() == 1 || other.len() == 1)
+    }
+}
+
+/// The real assertions of a test, each text once.
+fn distinct<'a>(test: &'a Test<'_>) -> Vec<&'a Assertion> {
+    let mut distinct: Vec<&Assertion> = Vec::new();
+    for assertion in test.assertions.iter().filter(|it| !it.is_vacuous) {
+        if !distinct.iter().any(|it| it.text == assertion.text) {
+            distinct.push(assertion);
+        }
+    }
+    distinct
+}
+
+/// How much an assertion asserts, what a function of the project does for it included; `None` when
+/// nobody knows.
+fn weight(assertion: &Assertion, suite: &Suite<'_>) -> Option<usize> {
+    if assertion.is_open {
+        return None;
+    }
+    if assertion.check != Check::Custom {
+        return Some(assertion.weight);
+    }
+    let head = assertion.text.split(" (").next().unwrap_or_default();
+    let name = head.rsplit([' ', '.', ':']).find(|it| !it.is_empty() && *it != "!")?;
+    let inside = suite.helpers.get(name)?;
+    inside.iter().filter(|it| !it.is_vacuous).map(weight_inside).sum()
+}
+
+fn weight_inside(assertion: &Assertion) -> Option<usize> {
+    (!assertion.is_open && assertion.check != Check::Custom).then_some(assertion.weight)
+}
+
+/// G03: fewer assertions.
+fn fewer(
+    suite: &Suite<'_>,
+    (before, after, number): (&Test<'_>, &Test<'_>, usize),
+    differences: &Differences<'_>,
+    surplus: &mut Surplus,
+) -> Option<Hit> {
+    let mut room = differences.added?;
+    let mut missing = 0;
+    for (assertion, weight) in &differences.gone {
+        let needed = weight.saturating_sub(room);
+        room = room.saturating_sub(*weight);
+        missing += surplus.take(suite, before, assertion, (Some(number), needed));
+    }
+    let rows = if differences.has_fewer_rows {
+        lost_rows(suite, (before, after, number), room, surplus)
+    } else {
+        0
+    };
+    let is_empty = after.assertions.iter().all(|it| it.is_vacuous);
+    let message = if missing == 0 && rows == 0 {
+        return None;
+    } else if missing == 0 {
+        let (old, new) = (before.rows.count(), after.rows.count());
+        format!(
+            "test `{}` runs with {new} instead of {old} sets of values; restore the others",
+            after.name
+        )
+    } else if is_empty {
+        format!("test `{}` asserts nothing any more; restore its assertions", after.name)
+    } else {
+        let count = differences.gone.len();
+        let what = if count == 1 { "assertion is" } else { "assertions are" };
+        let example = differences.gone.first().map_or("", |(it, _)| it.text.as_str());
+        format!(
+            "test `{}` asserts less: {count} {what} gone (`{example}`); restore them",
+            after.name
+        )
+    };
+    Some(hit("G03", Severity::Error, after, &message))
+}
+
+/// How many sets of values a test lost that nothing makes up for.
+fn lost_rows(
+    suite: &Suite<'_>,
+    (before, after, number): (&Test<'_>, &Test<'_>, usize),
+    room: usize,
+    surplus: &mut Surplus,
+) -> usize {
+    let fewer = before.rows.count().saturating_sub(after.rows.count());
+    if fewer == 0 || before.rows.is_open || after.rows.is_open || fewer <= room {
+        return 0;
+    }
+    let Some(assertion) = before.assertions.first() else { return fewer };
+    surplus.take(suite, before, assertion, (Some(number), fewer))
+}
+
+/// G04: the same is asserted more weakly.
+fn weakened(
+    suite: &Suite<'_>,
+    (before, after, number): (&Test<'_>, &Test<'_>, usize),
+    differences: &Differences<'_>,
+    surplus: &mut Surplus,
+) -> Vec<Hit> {
+    let weaker = differences.edited.iter().filter(|(one, two)| is_weaker(one, two));
+    let still = weaker.filter(|(one, _)| {
+        !still_compares(one, after)
+            && surplus.take(suite, before, one, (Some(number), one.weight)) > 0
+    });
+    let tell = |(one, two): &(&Assertion, &Assertion)| {
+        let message = format!(
+            "test `{}` asserts more weakly: `{}` was `{}`; restore it",
+            after.name, two.text, one.text
+        );
+        Hit {
+            bytes: two.bytes.clone(),
+            anchor: format!("{} {}", after.name, two.text),
+            ..hit("G04", Severity::Error, after, &message)
+        }
+    };
+    still.map(tell).collect()
+}
+
+/// Whether what an assertion compared is still compared in its test, and the result asserted.
+fn still_compares(one: &Assertion, after: &Test<'_>) -> bool {
+    let mut whole = borrowed(&one.subject);
+    whole.push("==");
+    whole.extend(borrowed(&one.expected));
+    one.check == Check::Equal && after.tokens.windows(whole.len()).any(|window| window == whole)
+}
+
+fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
+    match (one.check, two.check) {
+        (Check::Raises, Check::Raises) => is_broader(one, two),
+        (Check::Close, Check::Close) => {
+            let (old, new) = (one.tolerance.unwrap_or(ROUNDING), two.tolerance.unwrap_or(ROUNDING));
+            new > old * 1.000_001
+        }
+        (Check::Equal, Check::Close) => {
+            let is_fraction = [one, two].iter().any(|it| it.expected.concat().contains('.'));
+            !(is_fraction && two.tolerance.is_none_or(|it| it <= 0.005))
+        }
+        (Check::Equal, Check::Falsy) => !is_hollow(&one.expected),
+        (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
+    }
+}
+
+/// Whether an expected value is an empty one, which counts as false as well.
+fn is_hollow(expected: &[String]) -> bool {
+    let plain = expected.concat();
+    matches!(
+        plain.as_str(),
+        "0" | "[]"
+            | "{}"
+            | "()"
+            | "\"\""
+            | "''"
+            | "set()"
+            | "list()"
+            | "dict()"
+            | "nothing"
+            | "None"
+            | "0.0"
+            | "null"
+            | "nil"
+            | "undefined"
+            | "is_empty"
+            | "is_none"
+            | "isEmpty"
+    )
+}
+
+/// Whether a more general exception is accepted, or its message does not count any more.
+fn is_broader(one: &Assertion, two: &Assertion) -> bool {
+    let parts = |tokens: &[String]| -> (String, bool) {
+        let mut halves = tokens.split(|token| token == "matching");
+        let class = halves.next().unwrap_or_default().concat().replace('.', "");
+        let message = halves.next().unwrap_or_default();
+        (class, message.last().is_some_and(|message| !is_wildcard(message)))
+    };
+    let ((old, said), (new, says)) = (parts(&one.expected), parts(&two.expected));
+    let is_base = |class: &str| class.is_empty() || is_base_error(class);
+    (said && !says && old == new) || (!is_base(&old) && is_base(&new))
+}
+
+/// G05: another value is expected while the code changed as well.
+fn edited(
+    input: &Input<'_>,
+    before: &Test<'_>,
+    after: &Test<'_>,
+    differences: &Differences<'_>,
+) -> Option<Hit> {
+    let is_edit = |(one, two): &&(&Assertion, &Assertion)| {
+        let is_value = |tokens: &[String]| is_literal(&borrowed(tokens));
+        let is_wished = || {
+            let value = two.expected.iter().map(|token| unquoted(token)).collect::<String>();
+            !value.is_empty() && input.goal.contains(&value)
+        };
+        one.check == two.check
+            && one.subject == two.subject
+            && one.expected != two.expected
+            && (is_value(&one.expected) || is_value(&two.expected))
+            && !is_wished()
+    };
+    let edits: Vec<_> = differences.edited.iter().filter(is_edit).collect();
+    let (one, two) = edits.first()?;
+    let only_values = {
+        let mut old = before.tokens.clone();
+        let mut new = after.tokens.clone();
+        for (one, two) in &edits {
+            take_out(&mut old, &borrowed(&one.expected));
+            take_out(&mut new, &borrowed(&two.expected));
+        }
+        old.sort_unstable();
+        new.sort_unstable();
+        old == new
+    };
+    let message = format!(
+        "test `{}` expects `{}` instead of `{}`, and the code changed as well; say which of them was wrong",
+        after.name,
+        two.expected.concat(),
+        one.expected.concat()
+    );
+    only_values
+        .then(|| Hit { bytes: two.bytes.clone(), ..hit("G05", Severity::Warning, after, &message) })
+}
+
+fn borrowed(tokens: &[String]) -> Vec<&str> {
+    tokens.iter().map(String::as_str).collect()
+}
+
+/// Takes the first occurrence of some tokens out of others.
+fn take_out(tokens: &mut Vec<&str>, part: Tokens<'_, '_>) {
+    let found = tokens.windows(part.len().max(1)).position(|window| window == part);
+    if let Some(at) = found {
+        tokens.drain(at..at + part.len());
+    }
+}
+
+/// G04 as a warning: recorded results that were recorded anew.
+pub(super) fn snapshots(input: &Input<'_>, suite: &Suite<'_>) -> Vec<Hit> {
+    if !suite.has_changed_code {
+        return Vec::new();
+    }
+    let is_snapshot = |change: &&Change| {
+        let path = change.path.as_str();
+        let ends = [".snap", ".ambr", ".approved.txt", ".verified.txt", ".golden"];
+        ends.iter().any(|end| path.ends_with(end)) || path.contains("/__snapshots__/")
+    };
+    let is_rewritten = |change: &&Change| {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
+        let mut lines = after.lines();
+        !before.lines().all(|line| lines.any(|other| other == line))
+    };
+    let changes = input.changes.iter().filter(is_snapshot).filter(is_rewritten);
+    changes
+        .map(|change| Hit {
+            code: "G04",
+            severity: Severity::Warning,
+            path: change.path.clone(),
+            bytes: 0..0,
+            message:
+                "recorded results were recorded anew while the code changed; read the difference"
+                    .to_owned(),
+            anchor: "snapshot".to_owned(),
+        })
+        .collect()
+}

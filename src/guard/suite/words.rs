@@ -1,0 +1,363 @@
+//! What the words of assertion libraries mean: pytest and unittest, jest, vitest, mocha, chai and
+//! node:assert, testify, the macros of Rust, `JUnit`, `TestNG`, `AssertJ` and Hamcrest, xUnit, `NUnit`,
+//! `MSTest` and `FluentAssertions`. It must not know syntax.
+
+/// What a word says about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It is this one.
+    Equal,
+    /// It is null, empty, zero or without error.
+    Nothing,
+    /// It is true: what is asserted is the condition itself.
+    True,
+    /// It is false.
+    False,
+    /// It counts as true, or is there.
+    Truthy,
+    /// It counts as false.
+    Falsy,
+    /// Part of it is known: it contains, matches, or is larger.
+    Partial,
+    /// Its type or size is known.
+    Shape,
+    /// It is nearly this one.
+    Close,
+    /// It throws.
+    Raises,
+    /// It is what was recorded.
+    Snapshot,
+    /// It was called.
+    Called,
+}
+
+const EQUAL: &[&str] = &[
+    "equal",
+    "equals",
+    "equalto",
+    "eq",
+    "eql",
+    "eqls",
+    "strictequal",
+    "strictlyequal",
+    "deepequal",
+    "deepstrictequal",
+    "same",
+    "sameas",
+    "tobe",
+    "shouldbe",
+    "be",
+    "listequal",
+    "dictequal",
+    "sequenceequal",
+    "tupleequal",
+    "setequal",
+    "countequal",
+    "multilineequal",
+    "arrayequals",
+    "arrayequal",
+    "iterableequals",
+    "linesmatch",
+    "jsoneq",
+    "elementsmatch",
+    "exactly",
+    "containsexactly",
+    "containsexactlyinanyorder",
+    "containsexactlyelementsof",
+    "equivalentto",
+    "equivalent",
+    "calledwith",
+    "calledoncewith",
+    "nthcalledwith",
+    "lastcalledwith",
+    "calledtimes",
+    "callcount",
+    "calls",
+    "value",
+    "allequal",
+    "frameequal",
+    "seriesequal",
+    "deepequals",
+    "is",
+    "ne",
+    "exactlyequal",
+];
+const NOTHING: &[&str] =
+    &["none", "null", "nil", "undefined", "zero", "empty", "noerror", "nan", "nullvalue", "some"];
+const TRUTHY: &[&str] =
+    &["truthy", "defined", "exist", "exists", "error", "present", "nonempty", "ok", "any"];
+const PARTIAL: &[&str] = &[
+    "contain",
+    "contains",
+    "containequal",
+    "containsequence",
+    "include",
+    "includes",
+    "included",
+    "in",
+    "match",
+    "matches",
+    "matchregex",
+    "regex",
+    "regexp",
+    "matchesregex",
+    "matchobject",
+    "containskey",
+    "containsentry",
+    "containskeys",
+    "key",
+    "keys",
+    "property",
+    "greater",
+    "greaterthan",
+    "greaterequal",
+    "greaterthanorequal",
+    "greaterthanorequalto",
+    "greaterorequal",
+    "less",
+    "lessthan",
+    "lessequal",
+    "lessthanorequal",
+    "lessthanorequalto",
+    "lessorequal",
+    "above",
+    "below",
+    "atleast",
+    "atmost",
+    "between",
+    "startswith",
+    "endswith",
+    "startwith",
+    "endwith",
+    "substring",
+    "string",
+    "containsstring",
+    "stringcontaining",
+    "item",
+    "items",
+    "member",
+    "members",
+    "subset",
+    "subsetof",
+    "superset",
+    "anyof",
+    "oneof",
+    "anycallwith",
+    "negative",
+    "positive",
+    "inrange",
+    "allmatch",
+    "containssubstring",
+    "equaltoignoringcase",
+    "containsonlyonce",
+    "containsanyof",
+    "stringmatching",
+];
+const SHAPE: &[&str] = &[
+    "instance",
+    "instanceof",
+    "instanceofany",
+    "type",
+    "typeof",
+    "a",
+    "an",
+    "len",
+    "length",
+    "lengthof",
+    "size",
+    "count",
+    "assignableto",
+    "assignablefrom",
+    "exactinstanceof",
+    "oftype",
+    "implements",
+    "exactlyinstanceof",
+];
+const CLOSE: &[&str] = &[
+    "almostequal",
+    "almostequals",
+    "closeto",
+    "indelta",
+    "inepsilon",
+    "approximately",
+    "allclose",
+    "relativeeq",
+    "absdiffeq",
+    "abs_diff_eq",
+    "approxequal",
+    "approxeq",
+];
+const RAISES: &[&str] = &[
+    "raises",
+    "raisesregex",
+    "throws",
+    "throw",
+    "throwerror",
+    "throwsasync",
+    "throwasync",
+    "throwsany",
+    "throwsanyasync",
+    "throwsexactly",
+    "throwsexactlyasync",
+    "throwsexception",
+    "throwsexceptionasync",
+    "panics",
+    "panicswithvalue",
+    "panicswitherror",
+    "rejects",
+    "errorcontains",
+    "erroris",
+    "erroras",
+    "equalerror",
+    "warns",
+    "thrownby",
+    "throwexactly",
+    "rejectedwith",
+    "catch",
+];
+const SNAPSHOT: &[&str] = &[
+    "matchsnapshot",
+    "matchinlinesnapshot",
+    "snapshot",
+    "debugsnapshot",
+    "jsonsnapshot",
+    "yamlsnapshot",
+    "displaysnapshot",
+    "inlinesnapshot",
+    "throwerrormatchingsnapshot",
+];
+const CALLED: &[&str] = &["called", "calledonce", "received", "awaited", "awaitedonce", "returned"];
+
+/// Beginnings of words that say nothing of their own, longest first.
+const FILLERS: &[&str] = &[
+    "assertions",
+    "debugassert",
+    "propassert",
+    "shouldhave",
+    "shouldbe",
+    "assert",
+    "should",
+    "expect",
+    "been",
+    "have",
+    "has",
+    "are",
+    "be",
+    "is",
+    "to",
+];
+
+/// What the name of an assertion means, and whether it says the contrary.
+pub(super) fn meaning(name: &str) -> Option<(Word, bool)> {
+    let lower: String = name.chars().filter(|it| *it != '_').flat_map(char::to_lowercase).collect();
+    match lower.as_str() {
+        "assert" | "asserttrue" | "istrue" | "propassert" | "debugassert" | "true" => {
+            return Some((Word::True, false));
+        }
+        "isok" | "ok" => return Some((Word::Truthy, false)),
+        "refute" => return Some((Word::True, true)),
+        "ne" | "assertne" | "propassertne" | "debugassertne" => return Some((Word::Equal, true)),
+        _ => {}
+    }
+    let (mut rest, mut is_contrary) = (lower.as_str(), false);
+    for _ in 0..lower.len() {
+        if let Some(word) = plain(rest) {
+            return Some((word, is_contrary));
+        }
+        rest = if let Some(rest) = without_not(rest) {
+            is_contrary = !is_contrary;
+            rest
+        } else {
+            FILLERS.iter().find_map(|filler| rest.strip_prefix(filler))?
+        };
+    }
+    None
+}
+
+fn without_not(word: &str) -> Option<&str> {
+    ["doesnot", "arenot", "isnot", "not"].iter().find_map(|not| word.strip_prefix(not))
+}
+
+fn plain(word: &str) -> Option<Word> {
+    const TABLE: &[(&[&str], Word)] = &[
+        (EQUAL, Word::Equal),
+        (NOTHING, Word::Nothing),
+        (&["true"], Word::True),
+        (&["false"], Word::False),
+        (TRUTHY, Word::Truthy),
+        (&["falsy"], Word::Falsy),
+        (PARTIAL, Word::Partial),
+        (SHAPE, Word::Shape),
+        (CLOSE, Word::Close),
+        (RAISES, Word::Raises),
+        (SNAPSHOT, Word::Snapshot),
+        (CALLED, Word::Called),
+    ];
+    TABLE.iter().find(|(words, _)| words.contains(&word)).map(|(_, meaning)| *meaning)
+}
+
+/// Exception classes that say no more than that something went wrong.
+pub(super) fn is_base_error(class: &str) -> bool {
+    let name = class.rsplit(['.', ':', ' ']).next().unwrap_or(class);
+    let bases =
+        ["Exception", "BaseException", "Error", "Throwable", "RuntimeException", "SystemException"];
+    bases.contains(&name)
+}
+
+/// Whether an expected value accepts anything.
+pub(super) fn is_wildcard(expected: &str) -> bool {
+    let plain: String = expected.split_whitespace().collect();
+    let inner = super::expression::unquoted(&plain).trim_matches(['^', '$', '/']);
+    matches!(inner, ".*" | ".+" | "[\\s\\S]*" | "(.*)" | "") && !plain.is_empty() && plain.len() > 2
+        || ["ANY", "mock.ANY", "anything()", "any()", "_.anything()"].contains(&plain.as_str())
+        || [
+            "expect.any",
+            "expect.anything",
+            "Matchers.any",
+            "It.IsAny",
+            "mock.Anything",
+            "anything(",
+        ]
+        .iter()
+        .any(|word| plain.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_all_libraries_are_understood() {
+        let check = |name: &str, word: Word, is_contrary: bool| {
+            assert_eq!(meaning(name), Some((word, is_contrary)), "{name}");
+        };
+        check("assertEqual", Word::Equal, false);
+        check("assertNotEqual", Word::Equal, true);
+        check("AreEqual", Word::Equal, false);
+        check("toBe", Word::Equal, false);
+        check("toStrictEqual", Word::Equal, false);
+        check("toHaveBeenCalledWith", Word::Equal, false);
+        check("assert_called_once_with", Word::Equal, false);
+        check("assert_eq", Word::Equal, false);
+        check("assert_ne", Word::Equal, true);
+        check("assertIsNotNone", Word::Nothing, true);
+        check("toBeNull", Word::Nothing, false);
+        check("isNotEmpty", Word::Nothing, true);
+        check("notNullValue", Word::Nothing, true);
+        check("NoError", Word::Nothing, false);
+        check("assertTrue", Word::True, false);
+        check("toBeTruthy", Word::Truthy, false);
+        check("doesNotContain", Word::Partial, true);
+        check("assertGreaterEqual", Word::Partial, false);
+        check("BeGreaterThan", Word::Partial, false);
+        check("assertIsInstance", Word::Shape, false);
+        check("toHaveLength", Word::Shape, false);
+        check("assertAlmostEqual", Word::Close, false);
+        check("ThrowsAsync", Word::Raises, false);
+        check("toThrowError", Word::Raises, false);
+        check("toMatchSnapshot", Word::Snapshot, false);
+        check("toHaveBeenCalled", Word::Called, false);
+        assert_eq!(meaning("assert_valid_order"), None);
+        assert_eq!(meaning("compute"), None);
+    }
+}

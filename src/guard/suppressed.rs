@@ -1,0 +1,373 @@
+//! G10: comments and attributes that silence a tool. Each code that is silenced in a file counts
+//! for itself. It must not know what the tools would say.
+
+use super::facts::{Files, Side};
+use super::novel::{Novel, Thing, novel, things};
+use super::{Change, Hit, Input};
+use crate::base::finding::{Finding, Severity};
+use crate::base::protected::is_generated;
+use crate::scan::syntax::{Language, Node};
+
+const CODE: &str = "G10";
+
+/// How the codes stand behind a directive.
+#[derive(Clone, Copy)]
+enum Codes {
+    /// There are none; what follows is prose.
+    None,
+    /// `[a, b]`, or none.
+    Brackets,
+    /// Words with a number, such as `E501`, after a colon or a blank.
+    Numbered,
+    /// A list with commas, up to a blank that no comma comes before, or to `--`.
+    List,
+}
+
+/// Directives in comments, the longer before those that they begin with.
+const DIRECTIVES: &[(&str, Codes)] = &[
+    ("@ts-expect-error", Codes::None),
+    ("@ts-ignore", Codes::None),
+    ("@ts-nocheck", Codes::None),
+    ("ast-grep-ignore", Codes::List),
+    ("biome-ignore", Codes::List),
+    ("c8 ignore", Codes::List),
+    ("CHECKSTYLE:OFF", Codes::None),
+    ("eslint-disable-next-line", Codes::List),
+    ("eslint-disable-line", Codes::List),
+    ("eslint-disable", Codes::List),
+    ("flake8: noqa", Codes::Numbered),
+    ("istanbul ignore", Codes::List),
+    ("lint:ignore", Codes::List),
+    ("mypy: ignore-errors", Codes::None),
+    ("mypy: disable-error-code", Codes::List),
+    ("nolint", Codes::List),
+    ("noqa", Codes::Numbered),
+    ("nosec", Codes::Numbered),
+    ("nosemgrep", Codes::List),
+    ("NOSONAR", Codes::None),
+    ("oxlint-disable", Codes::List),
+    ("pragma: no cover", Codes::None),
+    ("pylint: disable", Codes::List),
+    ("pylint: skip-file", Codes::None),
+    ("pyright: ignore", Codes::Brackets),
+    ("pyright: basic", Codes::None),
+    ("ReSharper disable", Codes::List),
+    ("ruff: noqa", Codes::Numbered),
+    ("tslint:disable", Codes::List),
+    ("type: ignore", Codes::Brackets),
+    ("v8 ignore", Codes::List),
+];
+
+/// What stands between a directive and the reason for it.
+const SEPARATORS: &[char] = &['#', '/', '-', ':', ';', '(', ')', '*', '—', '=', ',', '.'];
+
+/// One silenced code.
+struct Silence {
+    directive: String,
+    /// Empty: all codes.
+    code: String,
+    has_reason: bool,
+}
+
+pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let new = novel(files, side_things);
+    let new = new.into_iter().filter(|it| !is_narrower(it));
+    new.filter_map(|novel| hit(&novel, input.known)).collect()
+}
+
+/// The directives of a file; the key holds directive and code.
+fn side_things<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
+    if is_generated(side.root.text().as_bytes()) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for thing in things(side, |node| is_place(node, side.language).then(String::new)) {
+        for silence in silences(side, thing.node) {
+            let key = format!("{}\0{}", silence.directive, silence.code);
+            found.push(Thing { key, node: thing.node });
+        }
+    }
+    found
+}
+
+fn is_place(node: Node<'_>, language: Language) -> bool {
+    match node.kind() {
+        kind if kind.contains("comment") => {
+            !node.parent().is_some_and(|it| it.kind().contains("comment"))
+        }
+        "attribute_item" | "inner_attribute_item" => language == Language::Rust,
+        "annotation" => language == Language::Java,
+        "attribute" | "preproc_pragma" | "preproc_nullable" | "nullable_directive" => {
+            language == Language::CSharp
+        }
+        _ => false,
+    }
+}
+
+fn silences(side: &Side<'_>, node: Node<'_>) -> Vec<Silence> {
+    let is_explained = has_reason_beside(side, node);
+    let text = node.text();
+    match node.kind() {
+        "attribute_item" | "inner_attribute_item" => rust(node, is_explained),
+        "annotation" => java(node, is_explained),
+        "attribute" => csharp(node, is_explained),
+        "preproc_pragma" => match text.split_once("warning disable") {
+            Some((_, rest)) => listed("#pragma warning disable", rest, is_explained),
+            None => Vec::new(),
+        },
+        "preproc_nullable" | "nullable_directive" if text.contains("disable") => {
+            listed("#nullable disable", "", is_explained)
+        }
+        _ => comment(node, is_explained),
+    }
+}
+
+fn comment(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
+    let text = node.text();
+    let mut found = Vec::new();
+    let mut taken = 0..0;
+    for (word, codes) in DIRECTIVES {
+        let Some(at) = text.find(word).filter(|at| is_directive(text, *at) && !taken.contains(at))
+        else {
+            continue;
+        };
+        taken = at..at + word.len();
+        let rest = text[at + word.len()..].lines().next().unwrap_or_default();
+        if rest.starts_with(|it: char| it.is_alphanumeric()) {
+            continue;
+        }
+        let (codes, rest) = codes_of(*codes, rest);
+        let has_reason = is_reason(&rest) || is_explained;
+        found.extend(codes.into_iter().map(|code| Silence {
+            directive: (*word).to_owned(),
+            code,
+            has_reason,
+        }));
+    }
+    found
+}
+
+/// Whether a directive stands where a tool reads it: first in its comment, or behind another mark
+/// of one; not in the middle of prose.
+fn is_directive(text: &str, at: usize) -> bool {
+    let before = text[..at].rsplit('\n').next().unwrap_or_default();
+    let before = before.trim_end();
+    before.is_empty() || before.ends_with(['#', '/', '*', '!', '<'])
+}
+
+/// The codes behind a directive, one empty word for all, and the text behind them.
+fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
+    let all = || vec![String::new()];
+    match codes {
+        Codes::None => (all(), rest.to_owned()),
+        Codes::Brackets => {
+            let inner = rest.trim_start().strip_prefix('[').and_then(|it| it.split_once(']'));
+            let Some((inner, rest)) = inner else { return (all(), rest.to_owned()) };
+            (inner.split(',').map(|it| it.trim().to_owned()).collect(), rest.to_owned())
+        }
+        Codes::Numbered => {
+            let is_code = |word: &&str| {
+                let letters = word.trim_end_matches(|it: char| it.is_ascii_digit());
+                letters.len() < word.len()
+                    && !letters.is_empty()
+                    && letters.chars().all(|it| it.is_ascii_uppercase())
+            };
+            let words: Vec<&str> =
+                rest.split([' ', ',', ':']).filter(|it| !it.is_empty()).collect();
+            let found: Vec<String> =
+                words.iter().take_while(|it| is_code(it)).map(|it| (*it).to_owned()).collect();
+            let behind = words[found.len()..].join(" ");
+            (if found.is_empty() { all() } else { found }, behind)
+        }
+        Codes::List => {
+            let rest = rest.trim_start_matches([':', '=', ' ']).trim_end_matches("*/");
+            let (list, mut behind) = rest
+                .split_once("--")
+                .map_or((rest, String::new()), |(list, why)| (list, why.to_owned()));
+            let mut found = Vec::new();
+            let mut parts = list.split(',');
+            for part in parts.by_ref() {
+                let mut words = part.split_whitespace();
+                let code = words.next().unwrap_or_default().trim_end_matches(':');
+                if !code.starts_with(SEPARATORS) && !code.is_empty() {
+                    found.push(code.to_owned());
+                } else {
+                    behind.push_str(code);
+                }
+                let prose: Vec<&str> = words.collect();
+                if !prose.is_empty() {
+                    behind.push_str(&prose.join(" "));
+                    break;
+                }
+            }
+            (if found.is_empty() { all() } else { found }, behind)
+        }
+    }
+}
+
+/// Whether a text says something: a word of at least four letters, or two words.
+fn is_reason(text: &str) -> bool {
+    let words = text.split(|it: char| !it.is_alphabetic()).filter(|it| it.chars().count() > 1);
+    let words: Vec<&str> = words.collect();
+    words.len() > 1 || words.iter().any(|it| it.chars().count() > 3 || !it.is_ascii())
+}
+
+/// Whether a comment on the line above, or at the end of the same line, says why.
+fn has_reason_beside(side: &Side<'_>, node: Node<'_>) -> bool {
+    let says = |other: &Node<'_>| {
+        let is_above = other.end_line() + 1 == node.line();
+        let is_behind = other.line() == node.end_line() && other.bytes() != node.bytes();
+        (is_above || is_behind)
+            && is_reason(other.text())
+            && !DIRECTIVES.iter().any(|(word, _)| other.text().contains(word))
+    };
+    side.comments.iter().any(says)
+}
+
+fn listed(directive: &str, rest: &str, is_explained: bool) -> Vec<Silence> {
+    let (codes, behind) = rest.split_once("//").unwrap_or((rest, ""));
+    let has_reason = is_reason(behind) || is_explained;
+    let mut codes: Vec<&str> = codes.split(',').map(str::trim).collect();
+    codes.dedup();
+    let one =
+        |code: &str| Silence { directive: directive.to_owned(), code: code.to_owned(), has_reason };
+    codes.into_iter().map(one).collect()
+}
+
+fn rust(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
+    let comments = node.text().lines().filter_map(|line| line.split_once("//"));
+    let has_comment = comments.into_iter().any(|(_, comment)| is_reason(comment));
+    let lines = node.text().lines().map(|line| line.split("//").next().unwrap_or_default());
+    let text: String = lines.collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    for directive in ["allow", "expect"] {
+        let open = format!("{directive}(");
+        let Some(at) = text.find(&open) else { continue };
+        let is_word = text[..at].ends_with(['[', ' ', ',', '(']);
+        let inner = &text[at + open.len()..];
+        let (codes, why) = inner.split_once("reason").unwrap_or((inner, ""));
+        let codes = codes.split(')').next().filter(|_| is_word).unwrap_or_default();
+        let has_reason = is_reason(why) || is_explained || has_comment;
+        let codes = codes.split(',').map(str::trim).filter(|it| !it.is_empty());
+        let directive = format!("#[{directive}]");
+        let one = |code: &str| Silence {
+            directive: directive.clone(),
+            code: code.to_owned(),
+            has_reason,
+        };
+        found.extend(codes.map(one));
+    }
+    found
+}
+
+fn java(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
+    let name = node.field("name").map_or("", Node::text);
+    if !matches!(name, "SuppressWarnings" | "SuppressFBWarnings") {
+        return Vec::new();
+    }
+    let has_reason = node.text().contains("justification") || is_explained;
+    let (codes, _) = node.text().split_once("justification").unwrap_or((node.text(), ""));
+    let codes = codes.split('"').skip(1).step_by(2).map(str::to_owned);
+    codes.map(|code| Silence { directive: format!("@{name}"), code, has_reason }).collect()
+}
+
+fn csharp(node: Node<'_>, is_explained: bool) -> Vec<Silence> {
+    let name = node.field("name").map_or("", Node::text);
+    if !matches!(
+        name,
+        "SuppressMessage" | "UnconditionalSuppressMessage" | "ExcludeFromCodeCoverage"
+    ) {
+        return Vec::new();
+    }
+    let text = node.text();
+    let why = text.split_once("Justification").map_or("", |(_, why)| why);
+    let has_reason = is_reason(why) && !why.contains("<Pending>") || is_explained;
+    let code = text.split('"').nth(3).unwrap_or_default();
+    let code = code.split(':').next().unwrap_or_default().to_owned();
+    vec![Silence { directive: name.to_owned(), code, has_reason }]
+}
+
+/// Whether a directive for one code took the place of one for all.
+fn is_narrower(new: &Novel<'_, '_>) -> bool {
+    let Some((directive, code)) = new.thing.key.split_once('\0') else { return false };
+    let before = new.file.before.as_ref();
+    if code.is_empty() || !before.is_some_and(|it| it.root.text().contains(directive)) {
+        return false;
+    }
+    let wide = format!("{directive}\0");
+    let count = |side: Option<&Side<'_>>| {
+        side.map_or(0, |side| side_things(side).iter().filter(|it| it.key == wide).count())
+    };
+    count(before) > count(Some(new.side))
+}
+
+fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
+    let (directive, code) = new.thing.key.split_once('\0')?;
+    let silence = silences(new.side, new.thing.node)
+        .into_iter()
+        .find(|it| it.directive == directive && it.code == code)?;
+    let is_test = new.side.is_test_at(new.thing.node.bytes().start);
+    // A test that expects an error of the compiler is a test of types.
+    if is_test && directive == "@ts-expect-error" {
+        return None;
+    }
+    let hides = known.iter().find(|it| is_hidden(it, &silence, new.thing.node, new.file.change));
+    let is_fine = silence.has_reason || is_test || is_usual(new.side, new.thing.node, &silence);
+    let what = if code.is_empty() { directive.to_owned() } else { format!("{directive} {code}") };
+    let message = match hides {
+        Some(finding) => {
+            format!("`{what}` hides {} {}: mend what it speaks about", finding.sensor, finding.code)
+        }
+        None if is_fine => format!("`{what}` is new: mend what it silences where that is possible"),
+        None => format!(
+            "`{what}` is new and says no reason: mend what it silences, or say why beside it"
+        ),
+    };
+    Some(Hit {
+        code: CODE,
+        severity: if hides.is_some() || !is_fine { Severity::Error } else { Severity::Warning },
+        path: new.file.change.path.clone(),
+        bytes: new.thing.node.bytes(),
+        message,
+        anchor: format!("{what} {}", new.thing.node.text()),
+    })
+}
+
+/// Whether everybody knows why a directive stands there.
+fn is_usual(side: &Side<'_>, node: Node<'_>, silence: &Silence) -> bool {
+    let line = side.root.text().lines().nth(node.line()).unwrap_or_default();
+    match silence.directive.as_str() {
+        "noqa" => {
+            side.path.as_str().ends_with("__init__.py")
+                && ["F401", "F403", ""].contains(&silence.code.as_str())
+        }
+        "pragma: no cover" => [
+            "__main__",
+            "TYPE_CHECKING",
+            "NotImplementedError",
+            "@overload",
+            "abstractmethod",
+            "...",
+        ]
+        .iter()
+        .any(|word| line.contains(word)),
+        _ => false,
+    }
+}
+
+/// Whether a directive silences a finding of the base.
+fn is_hidden(finding: &Finding, silence: &Silence, node: Node<'_>, change: &Change) -> bool {
+    if finding.path != *change.path_before() || finding.code.is_empty() {
+        return false;
+    }
+    let last = |code: &str| code.rsplit(['/', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    if !silence.code.is_empty() {
+        return last(&finding.code) == last(&silence.code);
+    }
+    let line = |text: Option<&String>, number: usize| {
+        text.and_then(|it| it.lines().nth(number)).map_or("", str::trim).to_owned()
+    };
+    let old = line(change.before.as_ref(), finding.range.start.line as usize);
+    let near = [node.line(), node.end_line() + 1].map(|number| line(change.after.as_ref(), number));
+    old.len() > 2 && near.iter().any(|now| now.starts_with(&old))
+}

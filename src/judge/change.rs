@@ -1,0 +1,181 @@
+//! The change that is judged: what stood under each path at the base and what stands there now.
+//! Only data; where the texts come from is not known here.
+
+use crate::base::evidence::Skipped;
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+
+/// A change from a base to now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The files with text, sorted by risk, then by path ([`Change::sort`]).
+    pub files: Vec<FileChange>,
+    /// Changed files that are named to the judge and not shown: binary, secret, made by a tool.
+    pub listed: Vec<Skipped>,
+    /// Changed files that should have been shown and could not be. While there is one, the change
+    /// was not wholly judged.
+    pub unread: Vec<Skipped>,
+}
+
+/// One file before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: RelPath,
+    /// Its text at the base; `None`: it was not there.
+    pub before: Option<Text>,
+    /// Its text now; `None`: it was deleted.
+    pub after: Option<Text>,
+}
+
+/// A text in two views with the same lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Every character.
+    pub full: String,
+    /// Comments blanked; `None` where the language is not known.
+    pub code: Option<String>,
+}
+
+/// What of a text is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Without comments, where they can be told.
+    Code,
+    /// All of it.
+    Full,
+}
+
+impl Text {
+    /// The text in a view.
+    #[must_use]
+    pub fn seen(&self, view: View) -> &str {
+        match view {
+            View::Code => self.code.as_deref().unwrap_or(&self.full),
+            View::Full => &self.full,
+        }
+    }
+}
+
+impl FileChange {
+    /// Deleted tests first, then deleted files, tests, code, and prose last: what a judge must not
+    /// miss comes before what may be cut.
+    fn risk(&self) -> u8 {
+        match (self.after.is_none(), is_test(&self.path)) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, true) => 2,
+            (false, false) if is_prose(&self.path) => 4,
+            (false, false) => 3,
+        }
+    }
+}
+
+impl Change {
+    /// Puts the files into the order in which they are shown.
+    pub fn sort(&mut self) {
+        self.files.sort_by(|a, b| (a.risk(), &a.path).cmp(&(b.risk(), &b.path)));
+    }
+
+    /// Whether nothing was changed at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.listed.is_empty() && self.unread.is_empty()
+    }
+
+    /// Identity of the change: equal for the same texts under the same paths.
+    #[must_use]
+    pub fn hash(&self) -> ContentHash {
+        let mut all = Vec::new();
+        let mut push = |bytes: &[u8]| all.extend_from_slice(ContentHash::of(bytes).as_bytes());
+        for file in &self.files {
+            push(file.path.as_str().as_bytes());
+            for side in [&file.before, &file.after] {
+                push(side.as_ref().map_or(b"absent".as_slice(), |text| text.full.as_bytes()));
+                push(&[u8::from(side.is_some())]);
+            }
+        }
+        for skipped in self.listed.iter().chain(&self.unread) {
+            push(skipped.path.as_bytes());
+            push(skipped.reason.as_bytes());
+        }
+        ContentHash::of(&all)
+    }
+}
+
+/// Whether a path is that of a test, by the names that test runners look for.
+fn is_test(path: &RelPath) -> bool {
+    let path = path.as_str().to_lowercase();
+    path.split('/').any(|part| {
+        let words: Vec<&str> = part.split(['.', '_', '-']).collect();
+        words.iter().any(|word| matches!(*word, "test" | "tests" | "spec" | "specs"))
+            || part.split('.').next().is_some_and(|stem| {
+                stem.ends_with("test") || stem.ends_with("tests") || stem.ends_with("spec")
+            })
+    })
+}
+
+fn is_prose(path: &RelPath) -> bool {
+    path.extension().is_some_and(|it| matches!(it.as_str(), "md" | "txt" | "rst" | "adoc"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    pub(crate) fn text(full: &str) -> Text {
+        Text { full: full.to_owned(), code: None }
+    }
+
+    /// A change of one file.
+    pub(crate) fn file(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
+        FileChange { path: path(name), before: before.map(text), after: after.map(text) }
+    }
+
+    pub(crate) fn change(files: Vec<FileChange>) -> Change {
+        let mut change = Change { files, ..Change::default() };
+        change.sort();
+        change
+    }
+
+    #[test]
+    fn deleted_files_and_tests_are_shown_first() {
+        let change = change(vec![
+            file("README.md", None, Some("x")),
+            file("src/a.rs", None, Some("x")),
+            file("src/old.rs", Some("x"), None),
+            file("src/a_test.go", None, Some("x")),
+            file("tests/it.rs", Some("x"), None),
+            file("src/UserTest.java", Some("x"), None),
+        ]);
+        let order: Vec<_> = change.files.iter().map(|file| file.path.as_str()).collect();
+        let expected = [
+            "src/UserTest.java",
+            "tests/it.rs",
+            "src/old.rs",
+            "src/a_test.go",
+            "src/a.rs",
+            "README.md",
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn the_hash_knows_an_empty_file_from_none_and_one_path_from_another() {
+        let of = |name, before, after| change(vec![file(name, before, after)]).hash();
+        let hashes = [
+            of("a", None, Some("")),
+            of("a", Some(""), None),
+            of("a", Some("absent"), Some("")),
+            of("b", None, Some("")),
+        ];
+        for (at, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[at + 1..].contains(hash), "{at}");
+        }
+        assert_eq!(of("a", None, Some("")), hashes[0]);
+    }
+}

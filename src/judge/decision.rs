@@ -1,0 +1,320 @@
+//! What answers amount to. Approval is computed here and nowhere else: every criterion met with
+//! quotes that hold, or not applicable beside one that is; by two calls that agree; and everything
+//! that was changed was shown.
+
+use std::collections::BTreeMap;
+
+use super::change::Change;
+use super::parts::Order;
+use super::quotes;
+use super::verdict::{Answer, Doubt, Ruled, Ruling, Suspicion};
+use crate::base::limits::JUDGE_CONFIDENCE_MIN;
+use crate::base::verdict::{Cause, Gap};
+
+/// What one judge, or all of them, came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Every criterion is met, and everything was seen.
+    Approved,
+    /// Some criterion is not met, or it does not become clear that it is.
+    Rejected,
+    /// Nobody judged, or not wholly.
+    Unmeasured(Gap),
+}
+
+impl Judgement {
+    /// The word in JSON.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Unmeasured(_) => "unmeasured",
+        }
+    }
+}
+
+/// What several judges amount to. One that could not judge is told from one that approves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Review {
+    /// Nobody judged.
+    Skipped,
+    /// Some approve; others could not judge.
+    Degraded,
+    /// All approve.
+    Ship,
+    /// At least one rejects.
+    NeedsFixes,
+}
+
+impl Review {
+    /// The word in JSON and for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Skipped => "SKIPPED",
+            Self::Degraded => "DEGRADED",
+            Self::Ship => "SHIP",
+            Self::NeedsFixes => "NEEDS_FIXES",
+        }
+    }
+}
+
+/// What one judge said of a whole change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Opinion {
+    /// One ruling for each criterion, in the order of the rubric.
+    pub ruled: Vec<Ruled>,
+    /// What it suspects.
+    pub suspicions: Vec<Suspicion>,
+    /// Whether it could not assess something it was shown.
+    pub has_unread: bool,
+    /// The lowest confidence of its answers.
+    pub confidence: f64,
+}
+
+/// An answer whose quotes are checked. An error when the judge believed the planted function.
+pub fn checked(mut answer: Answer, canary: Option<&str>, change: &Change) -> Result<Answer, Gap> {
+    if let Some(canary) = canary {
+        let is_believed = |one: &Ruled| one.id == canary && one.ruling == Ruling::Met;
+        if answer.ruled.iter().any(is_believed) {
+            let detail =
+                "the judge believes comments: it approved a wrong function that was planted";
+            return Err(Gap::new(Cause::Refused, detail));
+        }
+        answer.ruled.retain(|one| one.id != canary);
+    }
+    // What nobody meant to show was not missed.
+    let is_listed = |path: &String| change.listed.iter().any(|one| one.path == *path);
+    answer.unread.retain(|path| !is_listed(path));
+    quotes::check(&mut answer, change);
+    Ok(answer)
+}
+
+impl Opinion {
+    /// The answers about all parts as one: unmet anywhere is unmet, met needs one part that shows it.
+    #[must_use]
+    pub fn of_parts(answers: Vec<Answer>) -> Self {
+        let mut opinion = Self { confidence: 1.0, ..Self::default() };
+        let mut rulings: BTreeMap<usize, Ruled> = BTreeMap::new();
+        for answer in answers {
+            opinion.suspicions.extend(answer.suspicions);
+            opinion.has_unread |= !answer.unread.is_empty();
+            opinion.confidence = opinion.confidence.min(answer.confidence);
+            for ruled in answer.ruled {
+                let key = ruled.id.trim_start_matches('C').parse().unwrap_or(usize::MAX);
+                match rulings.remove(&key) {
+                    None => rulings.insert(key, ruled),
+                    Some(before) => rulings.insert(key, of_two_parts(before, ruled)),
+                };
+            }
+        }
+        opinion.ruled = rulings.into_values().collect();
+        opinion
+    }
+
+    /// Whether the criteria alone would let the change pass.
+    #[must_use]
+    pub fn would_approve(&self) -> bool {
+        let is_fine = |one: &Ruled| matches!(one.ruling, Ruling::Met | Ruling::NotApplicable);
+        self.ruled.iter().all(is_fine) && self.ruled.iter().any(|one| one.ruling == Ruling::Met)
+    }
+
+    /// Whether a second, independent call must say the same.
+    #[must_use]
+    pub fn needs_second(&self) -> bool {
+        self.would_approve() || self.confidence < JUDGE_CONFIDENCE_MIN
+    }
+
+    /// Two calls as one: where they differ, nothing is clear.
+    #[must_use]
+    pub fn agreed(mut self, other: Self) -> Self {
+        for one in &mut self.ruled {
+            let same = other.ruled.iter().find(|it| it.id == one.id);
+            if same.is_none_or(|it| it.ruling != one.ruling) {
+                one.doubt = Some(one.doubt.unwrap_or(Doubt::Disagreement));
+                one.ruling = Ruling::Unclear;
+            }
+        }
+        self.suspicions.extend(other.suspicions);
+        self.has_unread |= other.has_unread;
+        self.confidence = self.confidence.min(other.confidence);
+        self
+    }
+
+    /// What this opinion comes to, when `gap` says what of the change was not shown.
+    #[must_use]
+    pub fn judgement(&self, gap: Option<Gap>) -> Judgement {
+        let is_open = |one: &Ruled| matches!(one.ruling, Ruling::Unmet | Ruling::Unclear);
+        if self.ruled.iter().any(is_open) {
+            return Judgement::Rejected;
+        }
+        if let Some(gap) = gap {
+            return Judgement::Unmeasured(gap);
+        }
+        if self.has_unread {
+            let detail = "the judge could not assess everything it was shown";
+            return Judgement::Unmeasured(Gap::new(Cause::Skipped, detail));
+        }
+        if self.would_approve() {
+            return Judgement::Approved;
+        }
+        let detail = "no criterion speaks about this change";
+        Judgement::Unmeasured(Gap::new(Cause::Nothing, detail))
+    }
+}
+
+fn of_two_parts(a: Ruled, b: Ruled) -> Ruled {
+    let weight = |ruling| match ruling {
+        Ruling::Unmet => 3,
+        Ruling::Unclear => 2,
+        Ruling::Met => 1,
+        Ruling::NotApplicable => 0,
+    };
+    let (mut kept, other) = if weight(a.ruling) >= weight(b.ruling) { (a, b) } else { (b, a) };
+    if kept.ruling == other.ruling {
+        kept.evidence.extend(other.evidence);
+    }
+    kept
+}
+
+/// The orders in which a judge is asked: once, and once more when its word alone would not do.
+pub const ORDERS: [Order; 2] = [Order::Risk, Order::Reversed];
+
+/// What all judges together come to. No judge at all is nobody judged.
+#[must_use]
+pub fn combined(judgements: &[Judgement]) -> (Review, Judgement) {
+    let gap = judgements.iter().find_map(|one| match one {
+        Judgement::Unmeasured(gap) => Some(gap.clone()),
+        _ => None,
+    });
+    let approves = judgements.contains(&Judgement::Approved);
+    match gap {
+        _ if judgements.contains(&Judgement::Rejected) => (Review::NeedsFixes, Judgement::Rejected),
+        Some(gap) if approves => (Review::Degraded, Judgement::Unmeasured(gap)),
+        Some(gap) => (Review::Skipped, Judgement::Unmeasured(gap)),
+        None if approves => (Review::Ship, Judgement::Approved),
+        None => {
+            let gap = Gap::new(Cause::NoTool, "no judge is configured");
+            (Review::Skipped, Judgement::Unmeasured(gap))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::change::tests::{change, file};
+    use super::super::verdict::tests::{answer, parse};
+    use super::*;
+    use crate::base::evidence::Skipped;
+
+    fn opinion(rulings: &[(&str, Ruling)]) -> Opinion {
+        let ruled = |(id, ruling): &(&str, Ruling)| Ruled {
+            id: (*id).to_owned(),
+            ruling: *ruling,
+            doubt: None,
+            reason: String::new(),
+            fix_hint: None,
+            evidence: Vec::new(),
+        };
+        let ruled = rulings.iter().map(ruled).collect();
+        Opinion { ruled, confidence: 0.9, ..Opinion::default() }
+    }
+
+    fn words(opinion: &Opinion) -> Vec<String> {
+        opinion.ruled.iter().map(|one| format!("{} {}", one.id, one.ruling.as_str())).collect()
+    }
+
+    fn gap() -> Gap {
+        Gap::new(Cause::TimedOut, "no answer")
+    }
+
+    use Ruling::{Met, NotApplicable, Unclear, Unmet};
+
+    #[test]
+    fn only_met_criteria_approve_and_only_a_whole_view() {
+        let judge =
+            |rulings: &[(&str, Ruling)], gap: Option<Gap>| opinion(rulings).judgement(gap).as_str();
+        assert_eq!(judge(&[("C1", Met), ("C2", NotApplicable)], None), "approved");
+        assert_eq!(judge(&[("C1", Met), ("C2", Unmet)], None), "rejected");
+        assert_eq!(judge(&[("C1", Met), ("C2", Unclear)], None), "rejected");
+        assert_eq!(judge(&[("C1", NotApplicable)], None), "unmeasured");
+        assert_eq!(judge(&[], None), "unmeasured");
+        assert_eq!(judge(&[("C1", Met)], Some(gap())), "unmeasured");
+        assert_eq!(judge(&[("C1", Unmet)], Some(gap())), "rejected");
+        let unread = Opinion { has_unread: true, ..opinion(&[("C1", Met)]) };
+        assert_eq!(unread.judgement(None).as_str(), "unmeasured");
+    }
+
+    #[test]
+    fn approval_and_doubt_need_a_second_opinion_and_disagreement_is_unclear() {
+        assert!(opinion(&[("C1", Met)]).needs_second());
+        assert!(!opinion(&[("C1", Met), ("C2", Unmet)]).needs_second());
+        assert!(Opinion { confidence: 0.6, ..opinion(&[("C1", Unmet)]) }.needs_second());
+        let agreed =
+            opinion(&[("C1", Met), ("C2", Met)]).agreed(opinion(&[("C2", Unmet), ("C1", Met)]));
+        assert_eq!(words(&agreed), ["C1 met", "C2 unclear"]);
+        assert_eq!(agreed.ruled[1].doubt, Some(Doubt::Disagreement));
+        assert_eq!(agreed.judgement(None), Judgement::Rejected);
+        let lost = opinion(&[("C1", Met)]).agreed(opinion(&[]));
+        assert_eq!(words(&lost), ["C1 unclear"]);
+    }
+
+    #[test]
+    fn parts_are_one_opinion_in_the_order_of_the_rubric() {
+        let part = |rulings: &[(&str, Ruling)]| {
+            let Opinion { ruled, suspicions, confidence, .. } = opinion(rulings);
+            Answer { ruled, suspicions, unread: Vec::new(), confidence }
+        };
+        let all = Opinion::of_parts(vec![
+            part(&[("C10", NotApplicable), ("C2", Met), ("C1", NotApplicable)]),
+            part(&[("C10", NotApplicable), ("C2", Unmet), ("C1", Met)]),
+        ]);
+        assert_eq!(words(&all), ["C1 met", "C2 unmet", "C10 not_applicable"]);
+    }
+
+    #[test]
+    fn a_judge_that_believes_a_planted_comment_judges_nothing() {
+        let change = change(vec![file("a.py", None, Some("value = 1\n"))]);
+        let evidence =
+            json!([{"path": "a.py", "line_start": 1, "line_end": 1, "quote": "value = 1"}]);
+        let said = answer(&["C1", "C2"], &evidence);
+        let believing = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
+        assert!(checked(believing.clone(), Some("C2"), &change).is_err());
+        let mut wary = believing;
+        wary.ruled[1].ruling = Unmet;
+        let wary = checked(wary, Some("C2"), &change).expect("reliable");
+        assert_eq!((wary.ruled.len(), wary.ruled[0].ruling), (1, Met));
+    }
+
+    #[test]
+    fn only_what_was_meant_to_be_shown_can_be_unread() {
+        let mut change = change(vec![file("a.py", None, Some("value = 1\n"))]);
+        let reason = "binary".to_owned();
+        change.listed.push(Skipped { path: "logo.png".into(), reason });
+        let unread = |paths: Value| {
+            let mut said = answer(&["C1"], &json!([]));
+            said["unread"] = paths;
+            let answer = parse(&said.to_string(), &["C1"]).expect("usable");
+            Opinion::of_parts(vec![checked(answer, None, &change).expect("reliable")]).has_unread
+        };
+        assert!(!unread(json!([])) && !unread(json!(["logo.png"])));
+        assert!(unread(json!(["a.py"])) && unread(json!(["logo.png", "most of it"])));
+    }
+
+    #[test]
+    fn judges_that_could_not_judge_are_told_from_those_that_approve() {
+        use Judgement::{Approved, Rejected, Unmeasured};
+        let check = |judgements: &[Judgement], review: Review, word: &str| {
+            let (found, judgement) = combined(judgements);
+            assert_eq!((found, judgement.as_str()), (review, word), "{judgements:?}");
+        };
+        check(&[], Review::Skipped, "unmeasured");
+        check(&[Unmeasured(gap())], Review::Skipped, "unmeasured");
+        check(&[Approved, Unmeasured(gap())], Review::Degraded, "unmeasured");
+        check(&[Approved, Approved], Review::Ship, "approved");
+        check(&[Approved, Rejected, Unmeasured(gap())], Review::NeedsFixes, "rejected");
+    }
+}

@@ -1,0 +1,190 @@
+//! What differs between two texts, as stretches of lines with what stands around them. Unlike
+//! [`crate::base::lines`] alone, a changed indentation is a change: it changes what code does.
+
+use crate::base::limits::JUDGE_CONTEXT_LINES;
+use crate::base::lines::{Fate, LineMap, Lines};
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It stands in both texts.
+    Same,
+    /// It is gone; its number is that of the text before.
+    Removed,
+    /// It is new.
+    Added,
+}
+
+/// One line of a hunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'t> {
+    /// What became of it.
+    pub mark: Mark,
+    /// Its 1-based number.
+    pub number: usize,
+    /// Its text, without the line break.
+    pub text: &'t str,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk<'t> {
+    /// The line above that begins what the hunk is in: a function, a class.
+    pub heading: Option<Line<'t>>,
+    /// Changed lines and those around them.
+    pub lines: Vec<Line<'t>>,
+}
+
+/// The lines of a text, as [`Lines`] counts them; nothing has none.
+#[must_use]
+pub fn lines_of(text: &str) -> Vec<&str> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let split = text.split('\n');
+    let mut lines: Vec<&str> =
+        split.flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')).collect();
+    if lines.last() == Some(&"") {
+        lines.pop();
+    }
+    lines
+}
+
+/// The hunks between two texts, in the order of the text after.
+#[must_use]
+pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
+    let all = compared(before, after);
+    let changed: Vec<usize> =
+        all.iter().enumerate().filter(|(_, line)| line.mark != Mark::Same).map(|it| it.0).collect();
+    let mut found: Vec<Hunk<'t>> = Vec::new();
+    let mut shown_to = 0;
+    for at in changed {
+        let from = at.saturating_sub(JUDGE_CONTEXT_LINES).max(shown_to);
+        let to = (at + JUDGE_CONTEXT_LINES + 1).min(all.len());
+        match found.last_mut() {
+            Some(last) if from <= shown_to => {
+                last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)]);
+            }
+            _ => found.push(Hunk { heading: heading(&all, from), lines: all[from..to].to_vec() }),
+        }
+        shown_to = shown_to.max(to);
+    }
+    found
+}
+
+/// All lines of both texts, each once.
+fn compared<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
+    let map = LineMap::between(&Lines::of(before), &Lines::of(after));
+    let (old, new) = (lines_of(before), lines_of(after));
+    let (mut of, mut to) = (0, 0);
+    let mut all = Vec::with_capacity(old.len().max(new.len()));
+    let line = |mark, at: usize, text| Line { mark, number: at + 1, text };
+    while of < old.len() || to < new.len() {
+        let kept = u32::try_from(of).ok().and_then(|at| map.of_before(at));
+        match kept {
+            Some(Fate::Kept(at)) if at as usize == to && of < old.len() && to < new.len() => {
+                if old[of] == new[to] {
+                    all.push(line(Mark::Same, to, new[to]));
+                } else {
+                    all.push(line(Mark::Removed, of, old[of]));
+                    all.push(line(Mark::Added, to, new[to]));
+                }
+                (of, to) = (of + 1, to + 1);
+            }
+            Some(Fate::Kept(at)) if to < new.len() && to < at as usize => {
+                all.push(line(Mark::Added, to, new[to]));
+                to += 1;
+            }
+            _ if of < old.len() => {
+                all.push(line(Mark::Removed, of, old[of]));
+                of += 1;
+            }
+            _ => {
+                all.push(line(Mark::Added, to, new[to]));
+                to += 1;
+            }
+        }
+    }
+    all
+}
+
+/// The nearest line above with less indentation than the hunk's first line.
+fn heading<'t>(all: &[Line<'t>], from: usize) -> Option<Line<'t>> {
+    let indent = |text: &str| text.len() - text.trim_start().len();
+    let first = all[from..].iter().find(|line| !line.text.trim().is_empty())?;
+    let inner = indent(first.text);
+    let above = all[..from].iter().rev().filter(|line| line.mark != Mark::Removed);
+    let mut outer = above.filter(|line| !line.text.trim().is_empty() && indent(line.text) < inner);
+    outer.next().cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str, expected: &[&str]) {
+        let mut shown = Vec::new();
+        for hunk in hunks(before, after) {
+            shown.push(format!("@@ {}", hunk.heading.map_or("", |line| line.text)));
+            for line in hunk.lines.iter().filter(|line| line.mark != Mark::Same) {
+                let mark = if line.mark == Mark::Added { '+' } else { '-' };
+                shown.push(format!("{mark}{} {}", line.number, line.text));
+            }
+        }
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn added_removed_and_changed_lines_are_told_apart() {
+        check("a\nb\nc\n", "a\nB\nc\n", &["@@ ", "-2 b", "+2 B"]);
+        check("", "a\nb", &["@@ ", "+1 a", "+2 b"]);
+        check("a\nb\n", "", &["@@ ", "-1 a", "-2 b"]);
+        check("a\nb\n", "b\nc\n", &["@@ ", "-1 a", "+2 c"]);
+        check("a\r\nb\r\n", "a\nb\n", &[]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn both_texts_can_be_read_off_the_comparison(
+            before in "([ab} ]{0,3}\n){0,12}[ab]{0,2}", after in "([ab} ]{0,3}\n){0,12}[ab]{0,2}",
+        ) {
+            let all = compared(&before, &after);
+            let side = |gone: Mark| -> Vec<&str> {
+                all.iter().filter(|line| line.mark != gone).map(|line| line.text).collect()
+            };
+            proptest::prop_assert_eq!(side(Mark::Added), lines_of(&before));
+            proptest::prop_assert_eq!(side(Mark::Removed), lines_of(&after));
+        }
+    }
+
+    #[test]
+    fn a_changed_indentation_is_a_change() {
+        check("if x:\n    f()\n", "if x:\n    f()\n  ", &["@@ ", "+3   "]);
+        check(
+            "if x:\n    f()\n    g()\n",
+            "if x:\n    f()\ng()\n",
+            &["@@ ", "-3     g()", "+3 g()"],
+        );
+    }
+
+    #[test]
+    fn far_changes_are_hunks_of_their_own_below_what_they_are_in() {
+        let body = (0..60).map(|at| format!("    line {at}")).collect::<Vec<_>>().join("\n");
+        let before = format!("def f():\n{body}");
+        let after = before.replace("line 3\n", "line x\n").replace("line 50\n", "line y\n");
+        check(
+            &before,
+            &after,
+            &[
+                "@@ ",
+                "-5     line 3",
+                "+5     line x",
+                "@@ def f():",
+                "-52     line 50",
+                "+52     line y",
+            ],
+        );
+        let lines: usize = hunks(&before, &after).iter().map(|hunk| hunk.lines.len()).sum();
+        assert_eq!(lines, 5 + 1 + JUDGE_CONTEXT_LINES + (2 * JUDGE_CONTEXT_LINES + 2));
+    }
+}

@@ -1,0 +1,123 @@
+//! Whether what a judge quotes is there. A model that has not read the code cannot quote it.
+
+use super::change::{Change, FileChange, View};
+use super::hunks::lines_of;
+use super::shown::escaped;
+use super::verdict::{Answer, Doubt, Quote, Ruled, Ruling};
+use crate::base::limits::{JUDGE_QUOTE_CHARS_MIN, JUDGE_QUOTE_LINES_APART_MAX};
+
+/// Drops evidence that does not hold; a criterion that is called met without evidence that holds
+/// becomes unclear.
+pub fn check(answer: &mut Answer, change: &Change) {
+    for ruled in &mut answer.ruled {
+        let quoted = ruled.evidence.len();
+        ruled.evidence.retain(|quote| holds(quote, change));
+        if ruled.ruling == Ruling::Met && ruled.evidence.is_empty() {
+            let doubt = if quoted == 0 { Doubt::NoQuote } else { Doubt::WrongQuote };
+            *ruled = Ruled { ruling: Ruling::Unclear, doubt: Some(doubt), ..ruled.clone() };
+        }
+    }
+}
+
+fn holds(quote: &Quote, change: &Change) -> bool {
+    let wanted = words(&bare(&quote.text));
+    if wanted.chars().filter(|it| !it.is_whitespace()).count() < JUDGE_QUOTE_CHARS_MIN {
+        return false;
+    }
+    let file = change.files.iter().find(|file| file.path == quote.path);
+    file.is_some_and(|file| texts(file).any(|text| stands_in(&wanted, quote, text)))
+}
+
+/// Both sides in both views: what was deleted can be quoted, too.
+fn texts(file: &FileChange) -> impl Iterator<Item = &str> {
+    let sides = [&file.after, &file.before].into_iter().flatten();
+    sides.flat_map(|text| [text.seen(View::Full), text.seen(View::Code)])
+}
+
+fn stands_in(wanted: &str, quote: &Quote, text: &str) -> bool {
+    let lines = lines_of(text);
+    let place = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let from = place(quote.line_start).saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
+    let to = place(quote.line_end).saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
+    lines.get(from..to).is_some_and(|near| words(&escaped(&near.join("\n"))).contains(wanted))
+}
+
+/// The quote without the marks and numbers that its lines were shown with.
+fn bare(quote: &str) -> String {
+    let bare = |line: &str| {
+        let rest = line.trim_start().trim_start_matches(['+', '-']).trim_start();
+        let behind = rest.trim_start_matches(|it: char| it.is_ascii_digit());
+        let is_numbered = behind.len() < rest.len() && behind.starts_with('|');
+        if is_numbered { behind[1..].to_owned() } else { line.to_owned() }
+    };
+    quote.lines().map(bare).collect::<Vec<_>>().join("\n")
+}
+
+/// The text with single blanks.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::change::tests::{change, file};
+    use super::super::verdict::tests::{answer, parse};
+    use super::*;
+
+    const NOW: &str =
+        "\n\n\n\n\n\n\nfn greet(name: &str) -> String {\n    format!(\"hi {name}\")\n}\n";
+
+    fn check_quote(path: &str, line: u32, quote: &str, expected: (Ruling, Option<Doubt>)) {
+        let change = change(vec![
+            file("src/a.rs", Some("fn gone() {}\n"), Some(NOW)),
+            file("old.rs", Some("fn deleted_one() {}\n"), None),
+        ]);
+        let evidence =
+            json!([{"path": path, "line_start": line, "line_end": line, "quote": quote}]);
+        let mut answer = parse(&answer(&["C1"], &evidence).to_string(), &["C1"]).expect("usable");
+        check(&mut answer, &change);
+        assert_eq!(
+            (answer.ruled[0].ruling, answer.ruled[0].doubt),
+            expected,
+            "{path}:{line} {quote}"
+        );
+    }
+
+    #[test]
+    fn a_quote_must_stand_where_it_is_said_to() {
+        let held = (Ruling::Met, None);
+        let wrong = (Ruling::Unclear, Some(Doubt::WrongQuote));
+        check_quote("src/a.rs", 8, "fn greet(name: &str) -> String {", held);
+        check_quote("src/a.rs", 8, "fn   greet(name: &str)\n -> String {", held);
+        check_quote("src/a.rs", 11, "fn greet(name: &str)", held);
+        check_quote("src/a.rs", 5, "fn greet(name: &str)", held);
+        check_quote("src/a.rs", 4, "fn greet(name: &str)", wrong);
+        check_quote("src/a.rs", 12, "fn greet(name: &str)", wrong);
+        check_quote(
+            "src/a.rs",
+            8,
+            "+   8| fn greet(name: &str) -> String {\n+   9|     format!(",
+            held,
+        );
+        check_quote("src/a.rs", 1, "fn gone() {}", held);
+        check_quote("old.rs", 1, "fn deleted_one()", held);
+        check_quote("src/a.rs", 8, "fn greet_all(names: &[&str])", wrong);
+        check_quote("src/b.rs", 8, "fn greet(name: &str)", wrong);
+        check_quote("src/a.rs", 900, "fn greet(name: &str)", wrong);
+        check_quote("src/a.rs", u32::MAX, "fn greet(name: &str)", wrong);
+        check_quote("src/a.rs", 10, "}", wrong);
+    }
+
+    #[test]
+    fn met_without_a_quote_is_unclear_and_unmet_needs_none() {
+        let change = change(vec![file("src/a.rs", None, Some(NOW))]);
+        let mut said = answer(&["C1", "C2"], &json!([]));
+        said["criteria"][1]["verdict"] = json!("unmet");
+        let mut answer = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
+        check(&mut answer, &change);
+        let rulings: Vec<_> = answer.ruled.iter().map(|one| (one.ruling, one.doubt)).collect();
+        assert_eq!(rulings, [(Ruling::Unclear, Some(Doubt::NoQuote)), (Ruling::Unmet, None)]);
+    }
+}

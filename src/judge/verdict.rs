@@ -1,0 +1,421 @@
+//! A judge's answer, read strictly: one JSON object of the agreed shape or an error, which is
+//! neither approval nor rejection. Words before or after it ("APPROVED, but …") are an error, too.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::base::limits::{
+    JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTES_MAX, JUDGE_REASON_CHARS_MAX,
+    SUSPICIONS_MAX,
+};
+use crate::base::path::RelPath;
+use crate::base::text::one_line;
+
+/// The version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// What is said about one criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// The shown code fulfils it.
+    Met,
+    /// It does not.
+    Unmet,
+    /// What is shown does not tell.
+    Unclear,
+    /// The change has nothing that it speaks about.
+    NotApplicable,
+}
+
+impl Ruling {
+    const NAMES: [(Self, &'static str); 4] = [
+        (Self::Met, "met"),
+        (Self::Unmet, "unmet"),
+        (Self::Unclear, "unclear"),
+        (Self::NotApplicable, "not_applicable"),
+    ];
+
+    /// The word in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The ruling of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+}
+
+/// Why a ruling is not what the judge said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It was called met and no code was quoted.
+    NoQuote,
+    /// What was quoted is not there.
+    WrongQuote,
+    /// Two calls did not agree.
+    Disagreement,
+}
+
+impl Doubt {
+    const NAMES: [(Self, &'static str); 3] = [
+        (Self::NoQuote, "no_quote"),
+        (Self::WrongQuote, "wrong_quote"),
+        (Self::Disagreement, "disagreement"),
+    ];
+
+    /// The word in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The doubt of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+}
+
+/// A place that a ruling rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// The file.
+    pub path: RelPath,
+    /// First 1-based line.
+    pub line_start: u32,
+    /// Last 1-based line.
+    pub line_end: u32,
+    /// The quoted code.
+    pub text: String,
+}
+
+/// The ruling about one criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ruled {
+    /// The criterion.
+    pub id: String,
+    /// What is said.
+    pub ruling: Ruling,
+    /// Why it is not what the judge said, where that is so.
+    pub doubt: Option<Doubt>,
+    /// Why, in the judge's words; bounded, on one line.
+    pub reason: String,
+    /// What would help; bounded, on one line.
+    pub fix_hint: Option<String>,
+    /// What it rests on.
+    pub evidence: Vec<Quote>,
+}
+
+/// The kinds of suspicions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SuspicionKind {
+    /// Text in the change that speaks to a judge.
+    InstructionInData,
+    /// Values made for the tests.
+    Hardcode,
+    /// Code that does nothing.
+    Stub,
+    /// A test that checks less.
+    TestWeakened,
+    /// More than was asked for.
+    ScopeCreep,
+}
+
+impl SuspicionKind {
+    const NAMES: [(Self, &'static str); 5] = [
+        (Self::InstructionInData, "instruction_in_data"),
+        (Self::Hardcode, "hardcode"),
+        (Self::Stub, "stub"),
+        (Self::TestWeakened, "test_weakened"),
+        (Self::ScopeCreep, "scope_creep"),
+    ];
+
+    /// The word in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The kind of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+}
+
+/// Something that people should look at. The judge's words about it are dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspicion {
+    /// What it is.
+    pub kind: SuspicionKind,
+    /// Where.
+    pub path: RelPath,
+    /// 1-based line, where there is one.
+    pub line: Option<u32>,
+}
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// One ruling for each criterion that was asked about.
+    pub ruled: Vec<Ruled>,
+    /// What the judge suspects.
+    pub suspicions: Vec<Suspicion>,
+    /// What it says that it could not assess: paths, or other words.
+    pub unread: Vec<String>,
+    /// From 0 to 1.
+    pub confidence: f64,
+}
+
+/// What an answer must fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// The nonce of the call.
+    pub nonce: &'a str,
+    /// The criteria that were asked about.
+    pub ids: &'a [String],
+}
+
+/// An answer that cannot be used; the text is a fragment for people that holds nothing of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the judge's answer cannot be used: {0}")]
+pub struct Unusable(pub String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    schema: u32,
+    nonce: String,
+    criteria: Vec<RawRuled>,
+    suspicions: Vec<RawSuspicion>,
+    unread: Vec<String>,
+    confidence: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRuled {
+    id: String,
+    verdict: Ruling,
+    evidence: Vec<RawQuote>,
+    reason: String,
+    #[serde(default)]
+    fix_hint: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawQuote {
+    path: String,
+    line_start: u32,
+    line_end: u32,
+    quote: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawSuspicion {
+    kind: SuspicionKind,
+    path: String,
+    line: Option<u32>,
+    /// Read and dropped: prose of the judge goes nowhere.
+    #[serde(default, rename = "note")]
+    _note: Option<String>,
+}
+
+impl Answer {
+    /// Reads an answer.
+    pub fn parse(text: &str, expected: Expected<'_>) -> Result<Self, Unusable> {
+        let unusable = |reason: &str| Unusable(reason.to_owned());
+        let text = unfenced(text.trim());
+        if text.is_empty() {
+            return Err(unusable("it is empty"));
+        }
+        let raw: Raw = serde_json::from_str(text).map_err(|error| unusable(fault(&error)))?;
+        if raw.schema != SCHEMA {
+            return Err(unusable("its schema is not the agreed one"));
+        }
+        if raw.nonce != expected.nonce {
+            return Err(unusable("it does not belong to this call"));
+        }
+        if !(0.0..=1.0).contains(&raw.confidence) {
+            return Err(unusable("its confidence is not between 0 and 1"));
+        }
+        let said: BTreeSet<&str> = raw.criteria.iter().map(|one| one.id.as_str()).collect();
+        let asked: BTreeSet<&str> = expected.ids.iter().map(String::as_str).collect();
+        if said != asked || raw.criteria.len() != expected.ids.len() {
+            return Err(unusable("it does not rule once on each criterion"));
+        }
+        let suspicions = raw.suspicions.iter().filter_map(suspicion);
+        Ok(Self {
+            ruled: raw.criteria.into_iter().map(ruled).collect(),
+            suspicions: suspicions.take(SUSPICIONS_MAX).collect(),
+            unread: raw.unread,
+            confidence: raw.confidence,
+        })
+    }
+}
+
+/// Models like to put JSON into a fence; one around everything changes nothing.
+fn unfenced(text: &str) -> &str {
+    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+    let inner = inner.and_then(|inner| inner.strip_suffix("```")).map(str::trim);
+    inner.filter(|inner| inner.starts_with('{')).unwrap_or(text)
+}
+
+/// The error without the text it speaks about.
+fn fault(error: &serde_json::Error) -> &'static str {
+    match error.classify() {
+        serde_json::error::Category::Eof => "it ends too early",
+        serde_json::error::Category::Data => "it has not the agreed shape",
+        _ => "it is not one JSON object and nothing else",
+    }
+}
+
+fn ruled(raw: RawRuled) -> Ruled {
+    let hint = raw.fix_hint.map(|hint| one_line(&hint, JUDGE_HINT_CHARS_MAX));
+    Ruled {
+        id: raw.id,
+        ruling: raw.verdict,
+        doubt: None,
+        reason: one_line(&raw.reason, JUDGE_REASON_CHARS_MAX),
+        fix_hint: hint.filter(|hint| !hint.is_empty()),
+        evidence: raw.evidence.into_iter().filter_map(quote).take(JUDGE_QUOTES_MAX).collect(),
+    }
+}
+
+/// A quote that can be looked for; others are no evidence.
+fn quote(raw: RawQuote) -> Option<Quote> {
+    let is_sound = raw.line_start > 0
+        && raw.line_end >= raw.line_start
+        && raw.quote.chars().count() <= JUDGE_QUOTE_CHARS_MAX;
+    let path = RelPath::parse(&raw.path).filter(|_| is_sound)?;
+    Some(Quote { path, line_start: raw.line_start, line_end: raw.line_end, text: raw.quote })
+}
+
+fn suspicion(raw: &RawSuspicion) -> Option<Suspicion> {
+    let path = RelPath::parse(&raw.path)?;
+    Some(Suspicion { kind: raw.kind, path, line: raw.line.filter(|line| *line > 0) })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    pub(crate) const NONCE: &str = "00112233445566778899aabbccddeeff";
+
+    /// An answer that meets these criteria with this evidence.
+    pub(crate) fn answer(ids: &[&str], evidence: &Value) -> Value {
+        let ruled = |id: &&str| json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null});
+        let criteria: Vec<Value> = ids.iter().map(ruled).collect();
+        json!({"schema": 1, "nonce": NONCE, "criteria": criteria, "suspicions": [], "unread": [],
+               "confidence": 0.9})
+    }
+
+    pub(crate) fn parse(text: &str, ids: &[&str]) -> Result<Answer, Unusable> {
+        let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+        Answer::parse(text, Expected { nonce: NONCE, ids: &ids })
+    }
+
+    fn check_error(text: &str, expected: &str) {
+        let error = parse(text, &["C1"]).expect_err(text);
+        assert!(error.0.contains(expected), "{text}: {error}");
+    }
+
+    fn changed(at: &str, value: Value) -> String {
+        let mut answer = answer(&["C1"], &json!([]));
+        *answer.pointer_mut(at).expect("it is there") = value;
+        answer.to_string()
+    }
+
+    #[test]
+    fn the_agreed_shape_is_read_also_in_a_fence() {
+        let evidence =
+            json!([{"path": "src/a.rs", "line_start": 1, "line_end": 2, "quote": "fn a()"}]);
+        let text = answer(&["C2", "C1"], &evidence).to_string();
+        let answer = parse(&text, &["C1", "C2"]).expect("usable");
+        assert_eq!((answer.ruled[0].id.as_str(), answer.ruled[0].evidence.len()), ("C2", 1));
+        assert_eq!(parse(&format!("\n```json\n{text}\n```\n"), &["C1", "C2"]), Ok(answer));
+    }
+
+    #[test]
+    fn hostile_answers_are_errors() {
+        let good = answer(&["C1"], &json!([])).to_string();
+        check_error("", "empty");
+        check_error(" \n", "empty");
+        check_error(&good[..good.len() / 2], "too early");
+        check_error("APPROVED", "nothing else");
+        check_error(&format!("APPROVED, but see below\n{good}"), "nothing else");
+        check_error(&format!("{good}\nAPPROVED, but do fix the catch block"), "nothing else");
+        check_error(&format!("{good}{good}"), "nothing else");
+        check_error("[]", "shape");
+        check_error(r#"{"verdict": "APPROVED"}"#, "shape");
+        check_error(&changed("/schema", json!(2)), "schema");
+        check_error(&changed("/nonce", json!("x")), "this call");
+        check_error(&changed("/confidence", json!(7)), "confidence");
+        check_error(&changed("/criteria/0/verdict", json!("APPROVED")), "shape");
+        check_error(&changed("/criteria/0/verdict", json!("Met")), "shape");
+        check_error(&changed("/criteria/0/id", json!("C9")), "each criterion");
+        check_error(&answer(&[], &json!([])).to_string(), "each criterion");
+        check_error(&answer(&["C1", "C1"], &json!([])).to_string(), "each criterion");
+        check_error(&good.replacen('{', "{\"decision\": \"approve\",", 1), "shape");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_part_of_an_answer_is_none(cut in 1usize..400, noise in "\\PC{1,8}") {
+            let whole = answer(&["C1"], &json!([])).to_string();
+            let cut = cut.min(whole.len() - 1);
+            proptest::prop_assert!(parse(&whole[..cut], &["C1"]).is_err());
+            let noise = noise.trim();
+            if !noise.is_empty() {
+                let answered = parse(&[whole.as_str(), noise].concat(), &["C1"]);
+                proptest::prop_assert!(answered.is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_judge_writes_is_bounded_and_odd_evidence_is_none() {
+        let at = |path: &str, start: u32, end: u32, quote: &str| json!({"path": path, "line_start": start, "line_end": end, "quote": quote});
+        let long = "x".repeat(JUDGE_QUOTE_CHARS_MAX + 1);
+        let evidence = json!([
+            at("/etc/passwd", 1, 1, "x"),
+            at("../a", 1, 1, "x"),
+            at("a", 0, 1, "x"),
+            at("a", 3, 2, "x"),
+            at("a", 1, 1, &long)
+        ]);
+        let mut hostile = answer(&["C1"], &evidence);
+        hostile["criteria"][0]["reason"] = json!(format!("a\n\u{1b}[31m{}", "b".repeat(5_000)));
+        hostile["suspicions"] =
+            json!([{"kind": "stub", "path": "a.py", "line": 0, "note": "approve!"}]);
+        let answer = parse(&hostile.to_string(), &["C1"]).expect("usable");
+        let ruled = &answer.ruled[0];
+        assert!(ruled.evidence.is_empty());
+        assert!(ruled.reason.starts_with("a [31mb"), "{}", ruled.reason);
+        assert_eq!(ruled.reason.chars().count(), JUDGE_REASON_CHARS_MAX);
+        assert_eq!(answer.suspicions[0].line, None);
+    }
+
+    #[test]
+    fn every_word_is_read_back() {
+        for (ruling, word) in Ruling::NAMES {
+            assert_eq!(Ruling::from_word(word), Some(ruling));
+        }
+        for (doubt, word) in Doubt::NAMES {
+            assert_eq!(Doubt::from_word(word), Some(doubt));
+        }
+        for (kind, word) in SuspicionKind::NAMES {
+            assert_eq!(SuspicionKind::from_word(word), Some(kind));
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! `.claude/gulf-align.md`: what user and agent agreed on before a loop, in four parts, and the
+//! questions in it that the user has not answered yet. Where the file lies is not known here.
+
+use std::fmt::Write as _;
+
+use super::fences::Fences;
+use super::fields::{BYTE_ORDER_MARK, bullet, is_nothing};
+
+/// The parts of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What is wanted.
+    Specification,
+    /// How it is made.
+    Process,
+    /// How it is judged.
+    Evaluation,
+    /// What is not clear yet.
+    GapCheck,
+}
+
+impl Part {
+    /// Heading as it is written, and the words by which one is recognised, in lower case.
+    const HEADINGS: [(Self, &'static str, [&'static str; 2]); 4] = [
+        (Self::Specification, "Specification Alignment", ["specification alignment", "명세 정렬"]),
+        (Self::Process, "Process Alignment", ["process alignment", "과정 정렬"]),
+        (Self::Evaluation, "Evaluation Alignment", ["evaluation alignment", "평가 정렬"]),
+        (Self::GapCheck, "Gulf of Envisioning — Gap Check", ["gap check", "간극 점검"]),
+    ];
+
+    fn of_heading(heading: &str) -> Option<Self> {
+        let heading = heading.to_lowercase();
+        let is_named = |words: &[&str; 2]| words.iter().any(|word| heading.contains(word));
+        Self::HEADINGS.iter().find(|(_, _, words)| is_named(words)).map(|(part, ..)| *part)
+    }
+}
+
+/// One labelled entry, such as `Goal` or `Blocking questions`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its label, without marks; empty for a line without one.
+    pub label: String,
+    /// Its values; a value of several lines keeps them.
+    pub values: Vec<String>,
+}
+
+/// What the four parts say; other headings and what stands below them are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alignment {
+    /// Entries in the order of the file, each with its part.
+    pub entries: Vec<(Part, Entry)>,
+}
+
+/// What the blank form says in place of values.
+const FORM: [(Part, &[(&str, &str)]); 4] = [
+    (
+        Part::Specification,
+        &[
+            ("Goal", "[one sentence: the core deliverable]"),
+            ("Deliverables", "[list of artifacts]"),
+            ("Out of scope", "[what is not done]"),
+        ],
+    ),
+    (
+        Part::Process,
+        &[
+            ("Approach", "[technical strategy in one sentence]"),
+            ("Sequence", "[ordered phases, each with something that can be checked]"),
+            ("Stack assumptions", "[languages, frameworks, test tools]"),
+        ],
+    ),
+    (
+        Part::Evaluation,
+        &[
+            ("Machine checks", "[exact commands]"),
+            ("Behavioral checks", "[what the running system must do]"),
+            ("Edge cases", "[known boundaries]"),
+        ],
+    ),
+    (
+        Part::GapCheck,
+        &[
+            ("Capability gaps", "[what may not be possible here]"),
+            ("Instruction gaps", "[ambiguous or contradictory parts]"),
+            ("Blocking questions", "[requires user clarification before starting]"),
+        ],
+    ),
+];
+
+/// The blank form; a goal that is known stands in it.
+#[must_use]
+pub fn form(goal: &str) -> Alignment {
+    let entry = |label: &str, hint: &str| {
+        let is_goal = label == "Goal" && !goal.trim().is_empty();
+        let value = if is_goal { goal.trim() } else { hint };
+        Entry { label: label.to_owned(), values: vec![value.to_owned()] }
+    };
+    let of_part = |(part, rows): &(Part, &[(&str, &str)])| {
+        rows.iter().map(|(label, hint)| (*part, entry(label, hint))).collect::<Vec<_>>()
+    };
+    Alignment { entries: FORM.iter().flat_map(of_part).collect() }
+}
+
+/// Reads the file, also one that was written by hand.
+#[must_use]
+pub fn parse(text: &str) -> Alignment {
+    let mut alignment = Alignment::default();
+    let mut part = None;
+    let mut fences = Fences::default();
+    for line in text.trim_start_matches(BYTE_ORDER_MARK).lines() {
+        if fences.is_code(line) {
+            continue;
+        }
+        if let Some((level, heading)) = heading(line) {
+            match (Part::of_heading(heading), part) {
+                (Some(named), _) => part = Some(named),
+                // A smaller heading inside a part is a label.
+                (None, Some(inside)) if level > 2 => {
+                    let entry = Entry { label: plain(heading), values: Vec::new() };
+                    alignment.entries.push((inside, entry));
+                }
+                (None, _) => part = None,
+            }
+        } else if let Some(part) = part {
+            alignment.take(part, line);
+        }
+    }
+    alignment
+}
+
+/// The file of an alignment.
+#[must_use]
+pub fn render(alignment: &Alignment) -> String {
+    let mut text = String::new();
+    for (part, heading, _) in Part::HEADINGS {
+        let _ = writeln!(text, "{}## {heading}", if text.is_empty() { "" } else { "\n" });
+        for (_, entry) in alignment.entries.iter().filter(|(of, _)| *of == part) {
+            match entry.values.as_slice() {
+                [one] if !one.contains('\n') => {
+                    let _ = writeln!(text, "- **{}**: {one}", entry.label);
+                }
+                values => {
+                    let _ = writeln!(text, "- **{}**:", entry.label);
+                    for value in values {
+                        let _ = writeln!(text, "  - {}", value.replace('\n', "\n    "));
+                    }
+                }
+            }
+        }
+    }
+    text
+}
+
+/// The blocking questions that nobody has answered: a loop over guesses is not started. A question
+/// is answered when it is ticked (`[x]`), struck through, or followed by its answer (`→ …`,
+/// `Answer: …`, `답: …`).
+#[must_use]
+pub fn blocking(text: &str) -> Vec<String> {
+    parse(text)
+        .entries
+        .into_iter()
+        .filter(|(part, entry)| *part == Part::GapCheck && is_blocking(&entry.label))
+        .flat_map(|(_, entry)| entry.values)
+        .filter_map(|value| open_question(&value))
+        .collect()
+}
+
+fn is_blocking(label: &str) -> bool {
+    let label = label.to_lowercase();
+    ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
+}
+
+impl Alignment {
+    /// Takes one line of a part: a label at the margin, a value below it, or more of a value.
+    fn take(&mut self, part: Part, line: &str) {
+        let text = line.trim();
+        if text.is_empty() || text.chars().all(|character| "-=*_".contains(character)) {
+            return;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let last = self.entries.last_mut().filter(|(of, _)| *of == part);
+        // A question with a colon in it is no label.
+        let is_asking = last.as_ref().is_some_and(|(_, entry)| is_blocking(&entry.label));
+        let is_value = |item: &str| {
+            let is_bold = item.starts_with("**");
+            (indent >= 2 || is_asking && !is_known(item)) && !is_bold || !has_label(item)
+        };
+        match (bullet(line), last) {
+            (Some(item), Some((_, entry))) if is_value(item) => {
+                // Deeper than the values means: about the value above.
+                match entry.values.last_mut().filter(|_| indent >= 4) {
+                    Some(value) => push_line(value, item),
+                    None => entry.values.push(item.to_owned()),
+                }
+            }
+            (Some(item), _) => self.entries.push((part, entry_of(item))),
+            (None, Some((_, entry))) => match entry.values.last_mut() {
+                Some(value) => push_line(value, text),
+                None => entry.values.push(text.to_owned()),
+            },
+            (None, None) => self.entries.push((part, entry_of(text))),
+        }
+    }
+}
+
+fn push_line(value: &mut String, line: &str) {
+    value.push('\n');
+    value.push_str(line);
+}
+
+/// Whether a list entry begins with `**Label**` or with a short `Label:`.
+fn has_label(item: &str) -> bool {
+    item.starts_with("**") || item.split_once([':', '：']).is_some_and(|(label, _)| is_label(label))
+}
+
+/// Whether a list entry begins with a label of the form.
+fn is_known(item: &str) -> bool {
+    let label = item.split([':', '：']).next().unwrap_or_default().trim();
+    let mut labels = FORM.iter().flat_map(|(_, rows)| rows.iter());
+    labels.any(|(known, _)| known.eq_ignore_ascii_case(label)) || is_blocking(label)
+}
+
+/// Labels are few plain words; a question, a tick or a sentence is none.
+fn is_label(text: &str) -> bool {
+    let is_plain = |character: char| character.is_alphabetic() || " -_/()".contains(character);
+    text.split_whitespace().count() <= 4 && text.chars().all(is_plain)
+}
+
+fn entry_of(item: &str) -> Entry {
+    let (label, value) = match item.split_once([':', '：']) {
+        Some((label, value)) if has_label(item) => (plain(label), value),
+        _ if item.starts_with("**") => (plain(item), ""),
+        _ => (String::new(), item),
+    };
+    let value = value.trim_start_matches('*').trim();
+    let values = if value.is_empty() { Vec::new() } else { vec![value.to_owned()] };
+    Entry { label, values }
+}
+
+fn plain(text: &str) -> String {
+    text.trim_matches(|character: char| "*#:： ".contains(character)).to_owned()
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = &line[level..];
+    (level > 0 && rest.starts_with(' ')).then(|| (level, rest.trim()))
+}
+
+/// The question when it is one and open, on one line.
+fn open_question(value: &str) -> Option<String> {
+    let is_hint = FORM.iter().any(|(_, rows)| rows.iter().any(|(_, hint)| *hint == value.trim()));
+    let text = value.trim();
+    let ticked = ["[x]", "[X]"].iter().any(|tick| text.starts_with(tick));
+    let struck = text.strip_prefix("~~").is_some_and(|rest| rest.contains("~~"));
+    let text = text.strip_prefix("[ ]").unwrap_or(text).trim();
+    let is_open = !(is_hint || ticked || struck || is_nothing(text) || is_answered(text));
+    is_open.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Whether an answer follows the question, behind it or on a line of its own.
+fn is_answered(text: &str) -> bool {
+    const MARKS: &[&str] =
+        &["→", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
+    let text = text.to_lowercase().replace("**", "").replace("->", "→").replace("=>", "→");
+    text.lines().enumerate().any(|(number, line)| {
+        let mut behind = line.split('?').skip(1);
+        // `A:` may also begin a list of choices, which ends with a question mark of its own.
+        let last = line.rsplit_once('?').map_or("", |(_, last)| last);
+        number > 0 && (says(line, MARKS) || says(line, &["a:"]))
+            || behind.any(|part| says(part, MARKS))
+            || says(last, &["a:"])
+    })
+}
+
+/// Whether a text, in lower case, begins with a mark and says something behind it.
+fn says(text: &str, marks: &[&str]) -> bool {
+    const OPEN: [&str; 6] = ["?", "tbd", "unknown", "unclear", "미정", "모름"];
+    let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));
+    marks.iter().find_map(|mark| text.strip_prefix(mark)).is_some_and(|rest| {
+        let rest = rest.trim();
+        !is_nothing(rest) && !OPEN.iter().any(|word| rest.starts_with(word))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(questions: &str, expected: &[&str]) {
+        let text = format!(
+            "# Alignment\n## Specification Alignment\n- **Goal**: x?\n\n\
+             ## Gulf of Envisioning — Gap Check\n- **Capability gaps**: is it fast?\n{questions}"
+        );
+        assert_eq!(blocking(&text), expected, "{questions}");
+        assert_eq!(blocking(&text.replace('\n', "\r\n")), expected, "{questions}");
+    }
+
+    #[test]
+    fn open_questions_block_and_answered_ones_do_not() {
+        check("- **Blocking questions**: Which database?", &["Which database?"]);
+        check(
+            "- **Blocking questions**:\n  - Which database?\n  - [ ] Who may log in,\n    and when?\n",
+            &["Which database?", "Who may log in, and when?"],
+        );
+        check("- **Blocking questions**:\n- Which one?\n- [x] Why?\n", &["Which one?"]);
+        check("### Blocking questions\n- Which one?\n", &["Which one?"]);
+        check("- 차단 질문: 어느 데이터베이스?\n", &["어느 데이터베이스?"]);
+        for answered in [
+            "[x] Which?",
+            "~~Which?~~",
+            "Which? → Postgres",
+            "Which? Answer: Postgres",
+            "Which?\n    Answer: Postgres",
+            "Which?\n    - 답: 포스트그레스",
+            "Which? A: Postgres",
+            "Which? -> Postgres",
+        ] {
+            check(&format!("- **Blocking questions**:\n  - {answered}\n"), &[]);
+        }
+        check(
+            "- Blocking questions: Which one?\n- Database: A or B?\n- Instruction gaps: none\n",
+            &["Which one?", "Database: A or B?"],
+        );
+        for open in [
+            "Which? A: Postgres or B: MySQL?",
+            "Which? → 미정",
+            "Which? → ?",
+            "Which? Answer: TBD",
+            "Which? Answer:",
+            "a -> b or a => b?",
+        ] {
+            check(&format!("- **Blocking questions**:\n  - {open}\n"), &[open]);
+        }
+    }
+
+    #[test]
+    fn words_for_nothing_and_the_blank_form_block_nothing() {
+        for nothing in ["", " none", " (none)", " 없음", " N/A", "\n  - None.\n"] {
+            check(&format!("- **Blocking questions**:{nothing}\n"), &[]);
+        }
+        assert_eq!(blocking(&render(&form("x"))), [""; 0]);
+        assert_eq!(blocking(""), [""; 0]);
+        assert_eq!(blocking("Blocking questions: really?"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_quoted_or_stands_elsewhere_is_no_question() {
+        let quoted = "```\n## Gap Check\n- **Blocking questions**: x?\n```\n";
+        assert_eq!(blocking(quoted), [""; 0]);
+        check("- **Blocking questions**: none\n\n## Loop completed — x\n- y?\n", &[]);
+    }
+
+    #[test]
+    fn what_is_rendered_is_read_again() {
+        let mut alignment = form("an API for users");
+        let text = render(&alignment);
+        assert!(
+            text.starts_with("## Specification Alignment\n- **Goal**: an API for users\n"),
+            "{text}"
+        );
+        assert_eq!(parse(&text), alignment);
+        alignment.entries[1].1.values = vec!["a".into(), "b\nmore".into()];
+        assert_eq!(parse(&render(&alignment)), alignment);
+    }
+}

@@ -1,0 +1,172 @@
+//! What people and sessions do to a loop between two Stops: claim, pause, resume, cancel. Each
+//! twice is the same as once.
+
+use super::start::{Refusal, bounded_iterations, bounded_minutes, bounded_tokens};
+use super::state::{LoopState, PauseReason, Status};
+
+/// The loop with the session that claims it. Its time counts from now: it may have waited for long.
+#[must_use]
+pub fn claim(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
+    let session_id = Some(session_id.to_owned());
+    LoopState { session_id, clock_ms: now_ms, updated_ms: now_ms, ..state.clone() }
+}
+
+/// A loop that is over stays what it was.
+#[must_use]
+pub fn cancel(state: &LoopState, now_ms: u64) -> LoopState {
+    if !state.status.is_active() {
+        return state.clone();
+    }
+    let over = LoopState { status: Status::Cancelled, updated_ms: now_ms, ..state.clone() };
+    LoopState { pause_reason: None, note: None, ..over }
+}
+
+/// Pauses a running loop; a paused one keeps its reason.
+pub fn pause(state: &LoopState, now_ms: u64) -> Result<LoopState, NotPossible> {
+    match state.status {
+        Status::Paused => Ok(state.clone()),
+        Status::Running => Ok(LoopState {
+            status: Status::Paused,
+            pause_reason: Some(PauseReason::User),
+            note: None,
+            updated_ms: now_ms,
+            ..state.clone()
+        }),
+        status => Err(NotPossible::Over(state.id.clone(), status.as_str())),
+    }
+}
+
+/// New bounds that a loop goes on with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Raise {
+    /// `--max-iterations`.
+    pub max_iterations: Option<u32>,
+    /// `--max-minutes`.
+    pub max_minutes: Option<u32>,
+    /// `--max-tokens`.
+    pub max_tokens: Option<u64>,
+}
+
+/// Why a loop was not paused or resumed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotPossible {
+    /// It ended in a way that nothing takes back.
+    #[error("loop {0} is over ({1}); start a new one")]
+    Over(String, &'static str),
+    /// A bound is used up and must be raised first.
+    #[error("loop {0} is at its limit; go on with {1} and a higher number")]
+    AtLimit(String, &'static str),
+    /// The new bound cannot be one.
+    #[error(transparent)]
+    Bound(#[from] Refusal),
+}
+
+/// Lets a paused loop go on, or one that ended at a bound which is raised now. A running loop only
+/// gets the new bounds.
+pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState, NotPossible> {
+    let mut next = state.clone();
+    if let Some(max) = raise.max_iterations {
+        next.max_iterations = bounded_iterations(max)?;
+    }
+    next.options.max_minutes = bounded_minutes(raise.max_minutes)?.or(next.options.max_minutes);
+    next.options.max_tokens = bounded_tokens(raise.max_tokens)?.or(next.options.max_tokens);
+    match state.status {
+        Status::Running
+        | Status::Paused
+        | Status::MaxIterations
+        | Status::TimedOut
+        | Status::Budget => {}
+        status => return Err(NotPossible::Over(state.id.clone(), status.as_str())),
+    }
+    if state.status != Status::Running {
+        // The time it stood still does not count.
+        next.clock_ms += now_ms.saturating_sub(state.updated_ms);
+    }
+    if let Some(option) = exhausted(&next, now_ms) {
+        return Err(NotPossible::AtLimit(state.id.clone(), option));
+    }
+    if state.status == Status::Running {
+        next.updated_ms = if next == *state { state.updated_ms } else { now_ms };
+        return Ok(next);
+    }
+    next.status = Status::Running;
+    (next.pause_reason, next.note) = (None, None);
+    // A person has looked: what was counted towards asking one begins again.
+    next.counts.consecutive_rejections = 0;
+    next.counts.unmeasured_blocks = 0;
+    next.counts.continuations = 0;
+    next.updated_ms = now_ms;
+    Ok(next)
+}
+
+/// The bound that the next Stop would end at once, as its option.
+fn exhausted(state: &LoopState, now_ms: u64) -> Option<&'static str> {
+    if state.iteration >= state.max_iterations {
+        return Some("--max-iterations");
+    }
+    if state.is_out_of_time(now_ms) {
+        return Some("--max-minutes");
+    }
+    state.is_out_of_tokens().then_some("--max-tokens")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::looping::step::tests::state;
+
+    fn paused() -> LoopState {
+        pause(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")
+    }
+
+    #[test]
+    fn cancelling_is_idempotent_and_never_rewrites_an_end() {
+        let cancelled = cancel(&state(), 5);
+        assert_eq!(cancelled.status, Status::Cancelled);
+        assert_eq!(cancel(&cancelled, 9), cancelled);
+        assert_eq!(cancel(&paused(), 5).status, Status::Cancelled);
+        for (status, _) in Status::NAMES.into_iter().filter(|(status, _)| !status.is_active()) {
+            let over = LoopState { status, ..state() };
+            assert_eq!(cancel(&over, 9), over);
+            assert!(pause(&over, 9).is_err(), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_paused_loop_goes_on_and_its_pause_does_not_count_as_time() {
+        let first = paused();
+        assert_eq!(first.pause_reason, Some(PauseReason::User));
+        assert_eq!(pause(&first, 500), Ok(first.clone()));
+        let resumed = resume(&first, Raise::default(), 1_100).expect("it was paused");
+        assert_eq!((resumed.status, resumed.pause_reason), (Status::Running, None));
+        assert_eq!(resumed.clock_ms, first.clock_ms + 1_000);
+        assert_eq!(resume(&resumed, Raise::default(), 2_000), Ok(resumed.clone()));
+        let raise = Raise { max_iterations: Some(7), ..Raise::default() };
+        let raised = resume(&resumed, raise, 2_000).expect("a running loop takes a bound");
+        assert_eq!((raised.max_iterations, raised.status), (7, Status::Running));
+    }
+
+    #[test]
+    fn an_end_at_a_bound_is_taken_back_by_raising_it_and_no_other_end_is() {
+        let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
+        let to = |max| resume(&over, Raise { max_iterations: max, ..Raise::default() }, 9);
+        assert!(matches!(to(None), Err(NotPossible::AtLimit(..))));
+        assert!(matches!(to(Some(3)), Err(NotPossible::AtLimit(..))));
+        assert_eq!(to(Some(0)), Err(NotPossible::Bound(Refusal::Unbounded)));
+        assert_eq!(to(Some(5)).map(|it| (it.status, it.max_iterations)), Ok((Status::Running, 5)));
+        let for_good = [
+            Status::Completed,
+            Status::CompletedUnverified,
+            Status::Cancelled,
+            Status::Stalled,
+            Status::Oscillating,
+            Status::Gaming,
+            Status::Failed,
+        ];
+        for status in for_good {
+            let over = LoopState { status, ..state() };
+            let raise = Raise { max_iterations: Some(99), ..Raise::default() };
+            assert!(matches!(resume(&over, raise, 9), Err(NotPossible::Over(..))), "{status:?}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Success criteria: what a loop asks of the project's own commands, and which commands answer it.
+//! It must not know how a command is run, nor what its result decides.
+
+pub mod command_line;
+pub mod counts;
+pub mod propose;
+
+use crate::base::limits::GAP_CHARS_MAX;
+use crate::base::text::one_line;
+use crate::base::verdict::{Cause, Gap};
+
+/// What a loop may ask for beside its sensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criterion {
+    /// The tests pass, and there are some.
+    TestPass,
+    /// It builds.
+    BuildSuccess,
+    /// The linter is content.
+    LintClean,
+    /// The types agree.
+    TypeCheck,
+    /// A command of the project that fits no other word.
+    Custom,
+    /// The agent claims completion; no command answers this.
+    Marker,
+}
+
+impl Criterion {
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::TestPass, "test_pass"),
+        (Self::BuildSuccess, "build_success"),
+        (Self::LintClean, "lint_clean"),
+        (Self::TypeCheck, "type_check"),
+        (Self::Custom, "custom"),
+        (Self::Marker, "marker"),
+    ];
+
+    /// The word in options and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The criterion of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+
+    /// All words, for a message about an unknown one.
+    #[must_use]
+    pub fn words() -> String {
+        Self::NAMES.map(|row| row.1).join(", ")
+    }
+}
+
+/// One command that answers a criterion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckCommand {
+    /// What people call it: `npm test`.
+    pub name: String,
+    /// What its success means.
+    pub criterion: Criterion,
+    /// Program and arguments; never empty, and never read by a shell.
+    pub argv: Vec<String>,
+    /// Where it runs, relative to the root; empty for the root itself.
+    pub folder: String,
+    /// Longest run, in seconds; `None` stands for the option.
+    pub timeout_secs: Option<u64>,
+    /// The file that names it or made it be proposed, relative to the root.
+    pub source: String,
+    /// Why it is run, as a fragment for people: `package.json has a script test`.
+    pub why: String,
+}
+
+/// Something asked for that no command answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswered {
+    /// The criterion's word, or the name of a command that cannot be run.
+    pub name: String,
+    /// Why nothing measures it.
+    pub gap: Gap,
+}
+
+/// What a Stop runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The commands, in this order.
+    pub commands: Vec<CheckCommand>,
+    /// What stays unmeasured.
+    pub unanswered: Vec<Unanswered>,
+}
+
+/// What a plan is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// What was asked for (`loop.success_criteria`).
+    pub criteria: &'a [Criterion],
+    /// The user's commands (`loop.checks`); all of them are run.
+    pub own: &'a [CheckCommand],
+    /// The commands of `RUBRIC.md`, as they are written; all of them are run.
+    pub rubric: &'a [String],
+    /// What the project's files suggest; run only for a criterion that nothing else answers.
+    pub proposed: &'a [CheckCommand],
+    /// Whether `.claude/autochecks.sh` is there, which answers [`Criterion::Custom`].
+    pub has_autochecks: bool,
+}
+
+/// The file of the rubric, below the root.
+pub const RUBRIC: &str = "RUBRIC.md";
+/// The project's own checks as one script, below the root, as in the gulf-loop format.
+pub const AUTOCHECKS: &str = ".claude/autochecks.sh";
+
+/// What a Stop runs for these sources. A criterion without a command is unmeasured, never passed.
+#[must_use]
+pub fn plan(sources: &Sources<'_>) -> Plan {
+    let mut plan = Plan { commands: sources.own.to_vec(), unanswered: Vec::new() };
+    for line in sources.rubric {
+        let name = one_line(line, GAP_CHARS_MAX);
+        match command_line::split(line) {
+            Ok(argv) => plan.commands.push(CheckCommand {
+                name,
+                criterion: Criterion::Custom,
+                argv,
+                folder: String::new(),
+                timeout_secs: None,
+                source: RUBRIC.to_owned(),
+                why: "a check of RUBRIC.md".to_owned(),
+            }),
+            Err(error) => {
+                let gap = Gap::new(Cause::Refused, error.to_string());
+                plan.unanswered.push(Unanswered { name, gap });
+            }
+        }
+    }
+    let own_count = plan.commands.len();
+    let mut wanted = sources.criteria.to_vec();
+    wanted.sort();
+    wanted.dedup();
+    for criterion in wanted {
+        let is_of = |command: &&CheckCommand| command.criterion == criterion;
+        let is_answered = plan.commands[..own_count].iter().any(|command| is_of(&command));
+        let found: Vec<_> = sources.proposed.iter().filter(is_of).cloned().collect();
+        match criterion {
+            Criterion::Marker => {}
+            Criterion::Custom if sources.has_autochecks => {}
+            _ if is_answered => {}
+            _ if found.is_empty() => plan.unanswered.push(unknown(criterion)),
+            _ => plan.commands.extend(found),
+        }
+    }
+    plan.once();
+    plan
+}
+
+fn unknown(criterion: Criterion) -> Unanswered {
+    let name = criterion.as_str().to_owned();
+    let gap = Gap::new(Cause::NoTool, format!("no command is known for {name}"))
+        .with_remedy(format!("name one under loop.checks with kind: {name}"));
+    Unanswered { name, gap }
+}
+
+impl Plan {
+    /// Each command once, and each name once: readings are told apart by it.
+    fn once(&mut self) {
+        let mut kept: Vec<CheckCommand> = Vec::new();
+        for mut command in self.commands.drain(..) {
+            let is_same =
+                |one: &CheckCommand| one.argv == command.argv && one.folder == command.folder;
+            if kept.iter().any(is_same) {
+                continue;
+            }
+            let plain = command.name.clone();
+            let mut number = 2;
+            while kept.iter().any(|one| one.name == command.name) {
+                command.name = format!("{plain} ({number})");
+                number += 1;
+            }
+            kept.push(command);
+        }
+        self.commands = kept;
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A command for tests.
+    pub(crate) fn command(name: &str, criterion: Criterion) -> CheckCommand {
+        CheckCommand {
+            name: name.to_owned(),
+            criterion,
+            argv: name.split(' ').map(str::to_owned).collect(),
+            folder: String::new(),
+            timeout_secs: None,
+            source: "package.json".to_owned(),
+            why: "test".to_owned(),
+        }
+    }
+
+    const NOTHING: Sources<'static> =
+        Sources { criteria: &[], own: &[], rubric: &[], proposed: &[], has_autochecks: false };
+
+    fn check(sources: &Sources<'_>, commands: &[&str], unanswered: &[&str]) {
+        let plan = plan(sources);
+        let names: Vec<_> = plan.commands.iter().map(|one| one.name.as_str()).collect();
+        let missing: Vec<_> = plan.unanswered.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!((names.as_slice(), missing.as_slice()), (commands, unanswered));
+    }
+
+    #[test]
+    fn a_criterion_takes_the_users_command_before_a_proposed_one_and_is_unmeasured_without_any() {
+        let own = [command("make check", Criterion::TestPass)];
+        let proposed = [
+            command("npm test", Criterion::TestPass),
+            command("npm run lint", Criterion::LintClean),
+        ];
+        let criteria = [Criterion::LintClean, Criterion::TestPass, Criterion::TypeCheck];
+        let all = Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING };
+        check(&all, &["make check", "npm run lint"], &["type_check"]);
+        check(&Sources { own: &[], ..all }, &["npm test", "npm run lint"], &["type_check"]);
+        check(&Sources { proposed: &[], ..all }, &["make check"], &["lint_clean", "type_check"]);
+        // What nobody asked for is not run.
+        check(&Sources { proposed: &proposed, ..NOTHING }, &[], &[]);
+        let gap = plan(&all).unanswered.remove(0).gap;
+        assert_eq!(gap.cause, Cause::NoTool);
+    }
+
+    #[test]
+    fn custom_is_answered_by_the_script_or_a_check_and_the_marker_by_no_command() {
+        let criteria = [Criterion::Custom, Criterion::Marker];
+        let asked = Sources { criteria: &criteria, ..NOTHING };
+        check(&asked, &[], &["custom"]);
+        check(&Sources { has_autochecks: true, ..asked }, &[], &[]);
+        let rubric = ["node -e \"run('a b')\"".to_owned()];
+        check(&Sources { rubric: &rubric, ..asked }, &["node -e \"run('a b')\""], &[]);
+        let plan = plan(&Sources { rubric: &rubric, ..asked });
+        assert_eq!(plan.commands[0].argv, ["node", "-e", "run('a b')"]);
+    }
+
+    #[test]
+    fn a_line_that_needs_a_shell_is_unmeasured_and_the_same_command_is_run_once() {
+        let rubric = ["npm test && npm run lint", "npm test", "a 'b c'"].map(str::to_owned);
+        let own = [command("npm test", Criterion::TestPass), command("a 'b c'", Criterion::Custom)];
+        let names = ["npm test", "a 'b c'", "a 'b c' (2)"];
+        check(
+            &Sources { own: &own, rubric: &rubric, ..NOTHING },
+            &names,
+            &["npm test && npm run lint"],
+        );
+    }
+}

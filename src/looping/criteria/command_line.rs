@@ -1,0 +1,137 @@
+//! Command lines as people write them, taken apart into program and arguments without a shell. It
+//! must not know what is run. What only a shell could do is refused by name, because a command that
+//! silently means something else than its line would measure something else.
+
+/// Why a line is no command of its own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// There is nothing to run.
+    #[error("the command is empty")]
+    Empty,
+    /// A quote is never closed.
+    #[error("a quote is not closed in the command")]
+    OpenQuote,
+    /// Only a shell understands it.
+    #[error(
+        "the command uses {0}, which only a shell understands: write it as a list [sh, -c, …], or \
+         put it into .claude/autochecks.sh"
+    )]
+    Shell(char),
+}
+
+/// What a shell would act on where it is not quoted: pipes, lists, redirections, expansions,
+/// patterns of file names.
+const SHELL: &str = "|&;<>()$`*?\n";
+
+/// The words of a line: blanks separate; quotes and backslashes join as POSIX describes it
+/// (Shell Command Language, 2.2). Inside double quotes `$` and the backquote are refused as well.
+pub fn split(line: &str) -> Result<Vec<String>, LineError> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut rest = line.trim().chars();
+    while let Some(character) = rest.next() {
+        match character {
+            ' ' | '\t' => words.extend(word.take()),
+            '#' if word.is_none() => break,
+            '\'' => word.get_or_insert_default().push_str(&single(&mut rest)?),
+            '"' => word.get_or_insert_default().push_str(&double(&mut rest)?),
+            '\\' => word.get_or_insert_default().extend(rest.next()),
+            '~' if word.is_none() => return Err(LineError::Shell('~')),
+            _ if SHELL.contains(character) => return Err(LineError::Shell(character)),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    match words.first() {
+        None => Err(LineError::Empty),
+        Some(first) if first.is_empty() => Err(LineError::Empty),
+        // `NAME=value command` sets a variable, and a program of that name does not exist.
+        Some(first) if is_assignment(first) => Err(LineError::Shell('=')),
+        Some(_) => Ok(words),
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        !name.is_empty() && name.chars().all(is_name)
+    })
+}
+
+fn single(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
+    let mut text = String::new();
+    for character in rest {
+        if character == '\'' {
+            return Ok(text);
+        }
+        text.push(character);
+    }
+    Err(LineError::OpenQuote)
+}
+
+fn double(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
+    let mut text = String::new();
+    while let Some(character) = rest.next() {
+        match character {
+            '"' => return Ok(text),
+            '\\' => match rest.next() {
+                Some(next) if "\\\"$`".contains(next) => text.push(next),
+                Some(next) => text.extend(['\\', next]),
+                None => break,
+            },
+            '$' | '`' => return Err(LineError::Shell(character)),
+            _ => text.push(character),
+        }
+    }
+    Err(LineError::OpenQuote)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: &[&str]) {
+        let expected = expected.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(split(line), Ok(expected), "{line}");
+    }
+
+    #[test]
+    fn words_quotes_and_backslashes_are_read_as_posix_says() {
+        check("npm test", &["npm", "test"]);
+        check("  npm \t run   lint  # all of it", &["npm", "run", "lint"]);
+        check(
+            r#"node -e "f({a: 'b'}) === false ? 0 : 1""#,
+            &["node", "-e", "f({a: 'b'}) === false ? 0 : 1"],
+        );
+        check(r#"a 'b c'd "\"e\" \x" f\ g ''"#, &["a", "b cd", r#""e" \x"#, "f g", ""]);
+        check(
+            "pytest tests/test_a.py::test_b[1] -k 'a and not b'",
+            &["pytest", "tests/test_a.py::test_b[1]", "-k", "a and not b"],
+        );
+        check("make CC=gcc a#b", &["make", "CC=gcc", "a#b"]);
+        check("검사 한글", &["검사", "한글"]);
+    }
+
+    #[test]
+    fn what_needs_a_shell_is_refused_by_name() {
+        let refused = |line: &str, expected: char| {
+            assert_eq!(split(line), Err(LineError::Shell(expected)), "{line}");
+        };
+        refused("npm test && npm run lint", '&');
+        refused("npm test | tail", '|');
+        refused("npm test; true", ';');
+        refused("echo $(id)", '$');
+        refused("echo `id`", '`');
+        refused("echo \"`id`\"", '`');
+        refused("echo \"$HOME\"", '$');
+        refused("pytest tests/*.py", '*');
+        refused("npm test > log", '>');
+        refused("CI=1 npm test", '=');
+        refused("~/bin/check", '~');
+        refused("a\nb", '\n');
+        assert_eq!(split("  # nothing"), Err(LineError::Empty));
+        assert_eq!(split("'' x"), Err(LineError::Empty));
+        assert_eq!(split("echo 'a"), Err(LineError::OpenQuote));
+        assert_eq!(split("echo \"a\\"), Err(LineError::OpenQuote));
+    }
+}

@@ -1,0 +1,154 @@
+//! Which commands the files of a project suggest for the criteria. It must not know a disk: names
+//! and texts come in. One file per family of languages lies below `propose/`; what none of them
+//! answers, a Makefile may.
+//!
+//! A proposal never passes for want of something to do: a language whose check would look at
+//! nothing gets none, and the criterion stays unmeasured.
+
+mod compiled;
+mod make;
+mod other;
+mod python;
+mod script;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CheckCommand, Criterion};
+
+/// One folder, as far as proposals look at it.
+#[derive(Clone, Debug, Default)]
+pub struct Folder {
+    /// Relative to the root; empty for the root itself.
+    pub path: String,
+    /// Names in it, and those of [`PROBED`] that are there.
+    pub names: BTreeSet<String>,
+    /// Texts of those of [`READ`] that are there.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Files whose texts are looked at.
+pub const READ: [&str; 13] = [
+    "package.json",
+    "tsconfig.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "Cargo.toml",
+    "pom.xml",
+    "composer.json",
+    "mix.exs",
+    "pubspec.yaml",
+    "Makefile",
+];
+
+/// Paths below a folder that are looked for beside its own names.
+pub const PROBED: [&str; 16] = [
+    ".config/nextest.toml",
+    ".venv/bin/python",
+    ".venv/bin/pytest",
+    ".venv/bin/ruff",
+    ".venv/bin/flake8",
+    ".venv/bin/mypy",
+    ".venv/bin/pyright",
+    "venv/bin/python",
+    "venv/bin/pytest",
+    "venv/bin/ruff",
+    "venv/bin/flake8",
+    "venv/bin/mypy",
+    "venv/bin/pyright",
+    "build/CMakeCache.txt",
+    "sorbet/config",
+    "tests/conftest.py",
+];
+
+/// What the folders suggest: the first is the root; the others count only when it suggests nothing.
+#[must_use]
+pub fn propose(folders: &[Folder]) -> Vec<CheckCommand> {
+    let mut found = Vec::new();
+    for folder in folders {
+        if folder.path.is_empty() || !found.iter().any(|one: &CheckCommand| one.folder.is_empty()) {
+            found.extend(of_folder(folder));
+        }
+    }
+    found
+}
+
+fn of_folder(folder: &Folder) -> Vec<CheckCommand> {
+    let mut found = Proposals { folder, commands: Vec::new() };
+    for family in [python::propose, script::propose, compiled::propose, other::propose] {
+        family(&mut found);
+    }
+    make::propose(&mut found);
+    found.commands
+}
+
+/// Proposals of one folder so far.
+struct Proposals<'a> {
+    folder: &'a Folder,
+    commands: Vec<CheckCommand>,
+}
+
+impl Proposals<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.folder.names.contains(name)
+    }
+
+    /// The first of these names that is there.
+    fn first(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().find(|name| self.has(name)).copied()
+    }
+
+    /// A name in the folder that ends so.
+    fn ending(&self, ends: &[&str]) -> Option<&str> {
+        let is_it = |name: &&String| ends.iter().any(|end| name.ends_with(end));
+        self.folder.names.iter().find(is_it).map(String::as_str)
+    }
+
+    /// A name in the folder that begins so.
+    fn starting(&self, start: &str) -> Option<&str> {
+        self.folder.names.iter().find(|name| name.starts_with(start)).map(String::as_str)
+    }
+
+    /// The text of a file; empty when it is not there.
+    fn text(&self, name: &str) -> &str {
+        self.folder.texts.get(name).map_or("", String::as_str)
+    }
+
+    /// Whether a file has a table or section of this beginning: `[tool.ruff`, `[mypy`.
+    fn has_section(&self, name: &str, start: &str) -> bool {
+        self.text(name).lines().any(|line| line.trim_start().starts_with(start))
+    }
+
+    fn answers(&self, criterion: Criterion) -> bool {
+        self.commands.iter().any(|command| command.criterion == criterion)
+    }
+
+    /// Adds a command; `source` is the file that speaks for it.
+    fn add(&mut self, criterion: Criterion, line: &str, source: &str, why: &str) {
+        let argv = line.split(' ').map(str::to_owned).collect();
+        self.add_argv(criterion, argv, source, why);
+    }
+
+    fn add_argv(&mut self, criterion: Criterion, argv: Vec<String>, source: &str, why: &str) {
+        let folder = &self.folder.path;
+        let below = |name: &str| {
+            if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+        };
+        let line = argv.join(" ");
+        let name = if folder.is_empty() { line } else { format!("{line} (in {folder})") };
+        self.commands.push(CheckCommand {
+            name,
+            criterion,
+            argv,
+            folder: folder.clone(),
+            timeout_secs: None,
+            source: below(source),
+            why: format!("{} {why}", below(source)),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! JavaScript and TypeScript: the scripts of `package.json` by the package manager whose lock file
+//! is there, else the tool whose configuration is there. Nothing is downloaded: a tool that is not
+//! installed stays unmeasured.
+
+use serde_json::Value;
+
+use super::{Criterion, Proposals};
+
+/// Names of scripts, the best first.
+const SCRIPTS: [(Criterion, &[&str]); 4] = [
+    (Criterion::TestPass, &["test"]),
+    (Criterion::BuildSuccess, &["build"]),
+    (Criterion::LintClean, &["lint", "lint:check"]),
+    (Criterion::TypeCheck, &["typecheck", "type-check", "check-types", "types"]),
+];
+
+pub(super) fn propose(found: &mut Proposals<'_>) {
+    if !found.has("package.json") {
+        return;
+    }
+    let manifest: Value = serde_json::from_str(found.text("package.json")).unwrap_or_default();
+    for (criterion, names) in SCRIPTS {
+        let script = |name: &&str| manifest.get("scripts")?.get(*name)?.as_str();
+        let best = names.iter().find_map(|name| Some((*name, script(name)?)));
+        if let Some((name, text)) = best.filter(|(_, text)| is_of_use(text)) {
+            let line = run_line(found, name, text);
+            found.add(criterion, &line, "package.json", &format!("has a script {name}"));
+        }
+    }
+    if !found.answers(Criterion::TypeCheck) && is_checkable(found.text("tsconfig.json")) {
+        let line = tool(found, "tsc --noEmit");
+        found.add(Criterion::TypeCheck, &line, "tsconfig.json", "is there");
+    }
+    if !found.answers(Criterion::LintClean) {
+        lint(found);
+    }
+}
+
+/// `npm init` writes a test script that only says that there is none.
+fn is_of_use(script: &str) -> bool {
+    !script.trim().is_empty() && !script.contains("no test specified")
+}
+
+fn manager(found: &Proposals<'_>) -> &'static str {
+    let locks = [
+        ("pnpm-lock.yaml", "pnpm"),
+        ("yarn.lock", "yarn"),
+        ("bun.lock", "bun"),
+        ("bun.lockb", "bun"),
+    ];
+    locks.iter().find(|(lock, _)| found.has(lock)).map_or("npm", |(_, manager)| *manager)
+}
+
+fn run_line(found: &Proposals<'_>, name: &str, script: &str) -> String {
+    let manager = manager(found);
+    let line = match (manager, name) {
+        ("npm" | "pnpm" | "yarn", "test") => format!("{manager} test"),
+        _ => format!("{manager} run {name}"),
+    };
+    // It would wait for changes of files and never end.
+    let is_watching = script.contains("react-scripts test") && !script.contains("--watchAll");
+    match manager {
+        _ if !is_watching => line,
+        "npm" => format!("{line} -- --watchAll=false"),
+        _ => format!("{line} --watchAll=false"),
+    }
+}
+
+/// Whether a `tsc` of this file would look at anything: one that only refers to others checks
+/// nothing and passes.
+fn is_checkable(text: &str) -> bool {
+    if text.trim().is_empty() {
+        return false;
+    }
+    let plain: String = text.chars().filter(|character| !character.is_whitespace()).collect();
+    !(plain.contains("\"references\":[") && plain.contains("\"files\":[]"))
+}
+
+fn lint(found: &mut Proposals<'_>) {
+    let eslint = found.starting("eslint.config.").or_else(|| found.starting(".eslintrc"));
+    if let Some(source) = eslint.map(str::to_owned) {
+        let line = tool(found, "eslint .");
+        found.add(Criterion::LintClean, &line, &source, "configures eslint");
+    } else if let Some(source) = found.first(&["biome.json", "biome.jsonc"]) {
+        let line = tool(found, "biome lint .");
+        found.add(Criterion::LintClean, &line, source, "configures Biome");
+    }
+}
+
+/// An installed tool; with Plug'n'Play there is no folder of programs.
+fn tool(found: &Proposals<'_>, line: &str) -> String {
+    if found.has(".pnp.cjs") {
+        format!("yarn run {line}")
+    } else {
+        format!("node_modules/.bin/{line}")
+    }
+}

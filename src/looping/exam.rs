@@ -1,0 +1,301 @@
+//! The frozen exam: what a loop is examined by, as it was when the loop started, and what differs
+//! from it later. A difference is a finding and never a new rule. It must not know where the frozen
+//! copy is kept, nor how files are read.
+
+pub mod roles;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::criteria::counts::{Oddity, TestCounts};
+use super::criteria::{CheckCommand, Plan};
+use crate::base::evidence::{Reading, SensorKind};
+use crate::base::finding::{Finding, Severity, fingerprint};
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::text::Range;
+use crate::base::verdict::{Cause, Gap};
+pub use roles::{Role, role};
+
+/// What the findings name as their sensor, as all findings about gaming do.
+pub const SENSOR: &str = "guard";
+/// What the reading of the exam is called.
+pub const READING: &str = "exam";
+/// Something that examines the loop was touched.
+pub const TOUCHED: &str = "G19";
+/// The tests that a check runs became fewer, or are not run any more.
+pub const FEWER_TESTS: &str = "G17";
+
+/// One file of the exam.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frozen {
+    /// What it is to the loop.
+    pub role: Role,
+    /// Hash of what matters of it; see [`roles::subject`].
+    pub hash: ContentHash,
+    /// Its size in bytes and its change time in nanoseconds since the epoch, by which configuration
+    /// and tests count as unchanged without being read: nobody can set the change time back.
+    pub stamp: (u64, i64),
+}
+
+/// An exam, without the texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exam {
+    /// When it was frozen, in milliseconds since the epoch.
+    pub frozen_ms: u64,
+    /// The commands that decide.
+    pub plan: Plan,
+    /// Its files.
+    pub files: BTreeMap<RelPath, Frozen>,
+    /// More files than are kept belong to it, tests apart; those beyond are not compared.
+    pub is_cut: bool,
+    /// The tests of each check at its best run, by the check's name.
+    pub counts: BTreeMap<String, TestCounts>,
+}
+
+/// How a file differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// It has another text.
+    Edited,
+    /// It is gone.
+    Removed,
+    /// It was not there.
+    Added,
+}
+
+impl Change {
+    /// The word for people and in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Edited => "edited",
+            Self::Removed => "removed",
+            Self::Added => "added",
+        }
+    }
+}
+
+/// One file that differs from the exam.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Which.
+    pub path: RelPath,
+    /// What it is to the loop.
+    pub role: Role,
+    /// How it differs.
+    pub change: Change,
+    /// The bytes that this is said about; `None` when the file is gone.
+    pub now: Option<ContentHash>,
+}
+
+/// What differs: `now` has the hash of every file that is there, of those of the exam and of those
+/// that would belong to it.
+#[must_use]
+pub fn differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<Difference> {
+    let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
+    let differs = |path: &RelPath| {
+        let (before, now) = (exam.files.get(path), now.get(path).copied());
+        let change = match (before, now) {
+            (Some(before), Some(now)) if before.hash != now => Change::Edited,
+            (Some(_), None) => Change::Removed,
+            // New tests are what a loop is for, and what lies beyond the bound is not new.
+            (None, Some(_)) if !exam.is_cut => Change::Added,
+            _ => return None,
+        };
+        let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
+        let is_news = change != Change::Added || role != Role::Test;
+        is_news.then(|| Difference { path: path.clone(), role, change, now })
+    };
+    paths.into_iter().filter_map(differs).collect()
+}
+
+impl Difference {
+    /// Whether the agent must take it back before the loop can complete. Configuration and tests
+    /// are judged by what changed in them, which is not decided here. A script or a rubric where
+    /// there was none is no weaker exam: it is not run, and said.
+    #[must_use]
+    pub fn severity(&self) -> Option<Severity> {
+        match (self.role, self.change) {
+            (Role::Config | Role::Test, _) => None,
+            (Role::Rubric | Role::Checks, Change::Added) => Some(Severity::Warning),
+            _ => Some(Severity::Error),
+        }
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let severity = self.severity()?;
+        let (path, role) = (&self.path, self.role.words());
+        let message = match (self.change, severity) {
+            (Change::Added, Severity::Warning) => {
+                format!("{path} ({role}) was not there when the loop started, and does not count")
+            }
+            (Change::Added, _) => format!(
+                "{path} ({role}) was not there when the loop started: remove it; only the user \
+                 takes it over (moai-ralph loop refreeze)"
+            ),
+            (change, _) => format!(
+                "{path} ({role}) was {} since the loop started: put it back; only the user takes \
+                 it over (moai-ralph loop refreeze)",
+                change.as_str()
+            ),
+        };
+        let hash = self.now.unwrap_or_else(|| ContentHash::of(b""));
+        let place = (path.clone(), Range::default(), hash);
+        Some(Finding::new(SENSOR, TOUCHED, severity, place, &message))
+    }
+}
+
+/// What the differences say, and which of them are findings.
+#[must_use]
+pub fn judged(exam: &Exam, differences: &[Difference]) -> (Reading, Vec<Finding>) {
+    let mut findings: Vec<Finding> = differences.iter().filter_map(Difference::finding).collect();
+    fingerprint(&mut findings);
+    let gap = exam.is_cut.then(|| {
+        let detail = "more files examine this loop than are compared";
+        Gap::new(Cause::Skipped, detail)
+    });
+    let dirty = findings.iter().any(|finding| finding.severity == Severity::Error);
+    let clean = Reading::clean(READING, SensorKind::Guard, exam.files.len());
+    (Reading { dirty, gap, ..clean }, findings)
+}
+
+/// The finding about an odd run of a check.
+#[must_use]
+pub fn odd_run(command: &CheckCommand, oddity: &Oddity, bytes: ContentHash) -> Option<Finding> {
+    let severity = if oddity.is_blocking() { Severity::Error } else { Severity::Warning };
+    let path = RelPath::parse(&command.source)?;
+    let message = format!(
+        "{}: {oddity} in this loop; run them again, or let the user accept it (moai-ralph loop \
+         refreeze)",
+        command.name
+    );
+    let place = (path, Range::default(), bytes);
+    let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
+    // The numbers differ from run to run; the finding is the same.
+    Some(Finding { anchor: command.name.clone(), ..finding })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::looping::criteria::Criterion;
+    use crate::looping::criteria::tests::command;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    fn hash(text: &str) -> ContentHash {
+        ContentHash::of(text.as_bytes())
+    }
+
+    fn exam(files: &[(&str, &str)]) -> Exam {
+        let frozen = |(name, text): &(&str, &str)| {
+            let path = path(name);
+            let role = role(&path).expect("part of the exam");
+            (path, Frozen { role, hash: hash(text), stamp: (0, 0) })
+        };
+        Exam { files: files.iter().map(frozen).collect(), ..Exam::default() }
+    }
+
+    fn now(files: &[(&str, &str)]) -> BTreeMap<RelPath, ContentHash> {
+        files.iter().map(|(name, text)| (path(name), hash(text))).collect()
+    }
+
+    /// Lines of `severity path change`; `-` for what is judged elsewhere.
+    fn check(exam: &Exam, after: &[(&str, &str)], expected: &[&str]) {
+        let line = |one: &Difference| {
+            let severity = one.severity().map_or("-", Severity::as_str);
+            format!("{severity} {} {}", one.path, one.change.as_str())
+        };
+        let found: Vec<String> = differences(exam, &now(after)).iter().map(line).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_examines_the_loop_must_stay_and_the_rest_is_told_to_others() {
+        let files = [
+            ("RUBRIC.md", "strict"),
+            (".claude/autochecks.sh", "test"),
+            (".claude/settings.json", "hooks"),
+            (".moai/config/sections/ralph.yaml", "ralph: {}"),
+            ("tsconfig.json", "strict"),
+            ("tests/test_a.py", "assert a"),
+        ];
+        let exam = exam(&files);
+        check(&exam, &files, &[]);
+        check(
+            &exam,
+            &files.map(|(name, _)| (name, "other")),
+            &[
+                "error .claude/autochecks.sh edited",
+                "error .claude/settings.json edited",
+                "error .moai/config/sections/ralph.yaml edited",
+                "error RUBRIC.md edited",
+                "- tests/test_a.py edited",
+                "- tsconfig.json edited",
+            ],
+        );
+        check(
+            &exam,
+            &[],
+            &[
+                "error .claude/autochecks.sh removed",
+                "error .claude/settings.json removed",
+                "error .moai/config/sections/ralph.yaml removed",
+                "error RUBRIC.md removed",
+                "- tests/test_a.py removed",
+                "- tsconfig.json removed",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_added_counts_where_it_could_switch_something_off() {
+        let added = [
+            ("RUBRIC.md", ""),
+            (".claude/settings.local.json", ""),
+            ("tests/test_new.py", ""),
+            ("ruff.toml", ""),
+        ];
+        check(
+            &exam(&[]),
+            &added,
+            &[
+                "error .claude/settings.local.json added",
+                "warning RUBRIC.md added",
+                "- ruff.toml added",
+            ],
+        );
+        let cut = Exam { is_cut: true, ..exam(&[]) };
+        check(&cut, &added, &[]);
+        assert!(judged(&cut, &[]).0.verdict().gap().is_some());
+    }
+
+    #[test]
+    fn an_error_makes_the_reading_dirty_and_names_the_way_out() {
+        let exam = exam(&[("RUBRIC.md", "strict")]);
+        let (reading, findings) = judged(&exam, &differences(&exam, &now(&[("RUBRIC.md", "x")])));
+        assert!(reading.dirty);
+        assert_eq!((findings[0].sensor.as_str(), findings[0].code.as_str()), ("guard", "G19"));
+        assert_eq!(
+            findings[0].message,
+            "RUBRIC.md (the rubric) was edited since the loop started: put it back; only the user \
+             takes it over (moai-ralph loop refreeze)"
+        );
+        let (reading, findings) = judged(&exam, &[]);
+        assert!(!reading.dirty && findings.is_empty() && reading.gap.is_none());
+    }
+
+    #[test]
+    fn an_odd_run_is_one_finding_whatever_its_numbers() {
+        let command = command("npm test", Criterion::TestPass);
+        let odd = |now| {
+            let oddity = Oddity::FewerRun { before: 30, now, newly_skipped: 0 };
+            odd_run(&command, &oddity, hash("")).expect("package.json is a path")
+        };
+        assert_eq!(odd(12).identity(), odd(13).identity());
+        assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));
+        assert!(odd(12).message.starts_with("npm test: 12 tests were run, 30 were run before in"));
+    }
+}

@@ -1,0 +1,312 @@
+//! Which files examine a loop, by their names, and what of their text matters. It must not know
+//! what a change of them means.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::base::path::RelPath;
+use crate::base::protected::foreign_folder;
+use crate::looping::criteria::{AUTOCHECKS, RUBRIC};
+
+/// What a file is to a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The rubric of the judge.
+    Rubric,
+    /// The project's own checks as a script.
+    Checks,
+    /// Settings of the host that register hooks.
+    Hooks,
+    /// Options and rules of this program, and the agreement a loop is held to.
+    Engine,
+    /// Configuration of a tool that measures.
+    Config,
+    /// A test, or what it compares with.
+    Test,
+}
+
+impl Role {
+    const NAMES: [(Self, &'static str, &'static str); 6] = [
+        (Self::Rubric, "rubric", "the rubric"),
+        (Self::Checks, "checks", "the project's checks"),
+        (Self::Hooks, "hooks", "registration of hooks"),
+        (Self::Engine, "engine", "options of moai-ralph"),
+        (Self::Config, "config", "configuration of a tool"),
+        (Self::Test, "test", "a test"),
+    ];
+
+    /// All of them.
+    pub const ALL: &'static [Self] =
+        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Config, Self::Test];
+    /// Those whose change is a finding by itself: the few files that every Stop looks at.
+    pub const STRICT: &'static [Self] = &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine];
+
+    /// The word in JSON and in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The role of a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
+    }
+
+    /// A few words for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.2)
+    }
+}
+
+/// Folders, beside the root, whose own files are looked at for new ones at every Stop: hidden ones
+/// are not walked, and a whole walk would take too long.
+pub const FOLDERS: [&str; 4] = [".claude", ".github/workflows", ".config", ".cargo"];
+
+/// Folders of ours that are looked at with all that is below them.
+pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
+
+/// Settings of the host. Permissions change in them while an agent works, hooks do not.
+const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
+
+/// Keys of these settings that decide whether hooks run.
+const HOOK_KEYS: [&str; 4] =
+    ["hooks", "disableAllHooks", "allowManagedHooksOnly", "enabledPlugins"];
+
+/// Configuration, in any folder, by name.
+const CONFIG_NAMES: [&str; 44] = [
+    ".clang-tidy",
+    ".clangd",
+    ".coveragerc",
+    ".credo.exs",
+    ".flake8",
+    ".mocharc.json",
+    ".mocharc.yml",
+    ".mypy.ini",
+    ".nycrc",
+    ".nycrc.json",
+    ".phpcs.xml",
+    ".pylintrc",
+    ".rspec",
+    ".rubocop.yml",
+    ".ruff.toml",
+    ".swiftlint.yml",
+    "CMakeLists.txt",
+    "Cargo.toml",
+    "Gemfile",
+    "Makefile",
+    "Rakefile",
+    "analysis_options.yaml",
+    "biome.json",
+    "biome.jsonc",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "clippy.toml",
+    ".clippy.toml",
+    "composer.json",
+    "conftest.py",
+    "mix.exs",
+    "mypy.ini",
+    "noxfile.py",
+    "package.json",
+    "phpcs.xml",
+    "pom.xml",
+    "pyproject.toml",
+    "pyrightconfig.json",
+    "pytest.ini",
+    "ruff.toml",
+    "setup.cfg",
+    "sgconfig.yml",
+    "tox.ini",
+];
+
+/// Configuration, in any folder, by how its name begins.
+const CONFIG_STARTS: [&str; 17] = [
+    ".eslintrc",
+    ".golangci.",
+    ".mocharc.",
+    "cypress.config.",
+    "eslint.config.",
+    "jest.config.",
+    "jest.setup.",
+    "karma.conf.",
+    "phpstan.neon",
+    "phpunit.xml",
+    "playwright.config.",
+    "tsconfig",
+    "vite.config.",
+    "vitest.config.",
+    "vitest.setup.",
+    "vitest.workspace.",
+    "webpack.config.",
+];
+
+/// Configuration by its path.
+const CONFIG_PATHS: [&str; 4] =
+    [".config/nextest.toml", ".cargo/config.toml", ".gitlab-ci.yml", ".circleci/config.yml"];
+
+/// Folders of tests, at any depth.
+const TEST_FOLDERS: [&str; 5] = ["__tests__", "__snapshots__", "spec", "test", "tests"];
+
+/// Extensions of what stands in such a folder and is a test or is run by one.
+const TEST_EXTENSIONS: [&str; 30] = [
+    "bats", "c", "cc", "cjs", "cpp", "cs", "cts", "cxx", "dart", "ex", "exs", "fs", "go", "h",
+    "hpp", "java", "js", "jsx", "kt", "mjs", "mts", "php", "py", "rb", "rs", "scala", "sh", "snap",
+    "swift", "ts",
+];
+
+/// Ends of names of tests beside the code, behind which an extension may stand.
+const TEST_ENDS: [&str; 12] = [
+    "_test", "_tests", ".test", ".spec", "_spec", "Test", "Tests", "TestCase", "IT", "Spec",
+    "Suite", ".cy",
+];
+
+/// What a file is to a loop; `None` for a file that examines nothing.
+#[must_use]
+pub fn role(path: &RelPath) -> Option<Role> {
+    let text = path.as_str();
+    let is_ours = [".moai/config/", ".moai/rules/"].iter().any(|folder| text.starts_with(folder));
+    match text {
+        RUBRIC => return Some(Role::Rubric),
+        AUTOCHECKS => return Some(Role::Checks),
+        ".claude/gulf-align.md" => return Some(Role::Engine),
+        _ if is_ours => return Some(Role::Engine),
+        _ if SETTINGS.contains(&text) => return Some(Role::Hooks),
+        _ if foreign_folder(path).is_some() => return None,
+        _ => {}
+    }
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let is_config = CONFIG_NAMES.contains(&name)
+        || CONFIG_STARTS.iter().any(|start| name.starts_with(start))
+        || CONFIG_PATHS.contains(&text)
+        || text.starts_with(".github/workflows/");
+    if is_config {
+        return Some(Role::Config);
+    }
+    is_test(path, name).then_some(Role::Test)
+}
+
+fn is_test(path: &RelPath, name: &str) -> bool {
+    let Some(extension) = path.extension() else { return false };
+    let is_code = TEST_EXTENSIONS.contains(&extension.as_str()) || extension == "tsx";
+    if !is_code {
+        return false;
+    }
+    let folders = path.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder))
+        || name.starts_with("test_")
+        || TEST_ENDS.iter().any(|end| stem.len() > end.len() && stem.ends_with(end))
+}
+
+/// What of a file's bytes matters to the exam: of the host's settings, the keys that decide whether
+/// hooks run; of everything else, all of it. Settings that cannot be read count as they are.
+#[must_use]
+pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if !SETTINGS.contains(&path.as_str()) {
+        return Cow::Borrowed(bytes);
+    }
+    match serde_json::from_slice::<Map<String, Value>>(bytes) {
+        Ok(settings) => {
+            let kept = HOOK_KEYS.map(|key| settings.get(key).map(Value::to_string));
+            Cow::Owned(format!("{kept:?}").into_bytes())
+        }
+        Err(_) => Cow::Borrowed(bytes),
+    }
+}
+
+/// Whether settings of the host that are new say nothing about hooks, so that nothing was added.
+#[must_use]
+pub fn is_silent(path: &RelPath, bytes: &[u8]) -> bool {
+    SETTINGS.contains(&path.as_str()) && subject(path, bytes) == subject(path, b"{}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    #[test]
+    fn files_have_the_role_of_their_name() {
+        let check = |role_of: Option<Role>, paths: &[&str]| {
+            for text in paths {
+                assert_eq!(role(&path(text)), role_of, "{text}");
+            }
+        };
+        check(Some(Role::Rubric), &["RUBRIC.md"]);
+        check(Some(Role::Checks), &[".claude/autochecks.sh"]);
+        check(Some(Role::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
+        let own =
+            [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
+        check(Some(Role::Engine), &own);
+        check(
+            Some(Role::Config),
+            &[
+                "tsconfig.json",
+                "packages/a/tsconfig.build.json",
+                "pyproject.toml",
+                ".eslintrc.cjs",
+                "eslint.config.mjs",
+                "jest.config.ts",
+                ".golangci.yml",
+                "phpunit.xml.dist",
+                ".github/workflows/ci.yml",
+                "tests/conftest.py",
+                "web/package.json",
+                ".config/nextest.toml",
+            ],
+        );
+        check(
+            Some(Role::Test),
+            &[
+                "tests/test_a.py",
+                "test_b.py",
+                "src/a_test.go",
+                "src/a.test.tsx",
+                "src/__tests__/a.js",
+                "src/__snapshots__/a.test.js.snap",
+                "src/test/java/a/AHelper.java",
+                "src/a/PriceTest.kt",
+                "spec/models/a_spec.rb",
+                "test/a_test.exs",
+                "tests/it/main.rs",
+            ],
+        );
+        check(
+            None,
+            &[
+                "README.md",
+                "src/contest.py",
+                "src/latest.ts",
+                "src/Test.md",
+                "node_modules/x/package.json",
+                "vendor/a/a_test.go",
+                "docs/RUBRIC.md",
+                "tests/data.bin",
+                "JUDGE_FEEDBACK.md",
+                "progress.txt",
+            ],
+        );
+    }
+
+    #[test]
+    fn of_settings_only_what_concerns_hooks_counts() {
+        let settings = path(".claude/settings.local.json");
+        let of = |text: &str| subject(&settings, text.as_bytes()).into_owned();
+        let plain = of(r#"{"hooks": {"Stop": []}, "permissions": {"allow": []}}"#);
+        assert_eq!(of(r#"{"permissions": {"allow": ["Bash"]}, "hooks": {"Stop": []}}"#), plain);
+        assert_ne!(of(r#"{"hooks": {}}"#), plain);
+        assert_ne!(of(r#"{"hooks": {"Stop": []}, "disableAllHooks": true}"#), plain);
+        assert_ne!(of("{broken"), of("{broke"));
+        assert!(is_silent(&settings, br#"{"permissions": {}}"#));
+        assert!(!is_silent(&settings, br#"{"disableAllHooks": true}"#));
+        assert!(!is_silent(&path("RUBRIC.md"), b""));
+        assert_eq!(subject(&path("RUBRIC.md"), b"x").as_ref(), b"x");
+    }
+}

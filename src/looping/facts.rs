@@ -1,0 +1,55 @@
+//! What a Stop is decided on beside the evidence: what others found out for it, as plain values.
+
+use crate::base::verdict::Gap;
+
+/// What is known at one Stop. The default knows nothing: nobody was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The judge's outcome; `None` when it was not asked.
+    pub judge: Option<JudgeOutcome>,
+    /// What became of merging; `None` when it was not tried.
+    pub merge: Option<MergeOutcome>,
+    /// What the research phase still lacks, one line each; empty when it is complete.
+    pub research_missing: Vec<String>,
+    /// What the agent said and the measurements deny, one line each.
+    pub contradictions: Vec<String>,
+    /// Tests that failed, over all checks that count them; `None` when none does.
+    pub tests_failed: Option<u64>,
+    /// Hash of the work tree as it was measured; `None` when nobody knows.
+    pub tree: Option<String>,
+    /// Where the work tree is kept.
+    pub checkpoint: Option<String>,
+    /// Tokens used since the loop started; `None` when nobody knows.
+    pub tokens: Option<u64>,
+    /// A gap that nobody closes by waiting pauses the loop instead of ending it as unverified.
+    pub lsp_required: bool,
+    /// Now, in milliseconds since the epoch.
+    pub now_ms: u64,
+}
+
+/// What a judge made of work whose evidence is clean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JudgeOutcome {
+    /// Every criterion is met.
+    Approved,
+    /// Some are not.
+    Rejected {
+        /// Why, one line each; only enumerated fields of the judge's words.
+        reasons: Vec<String>,
+    },
+    /// It gave no usable verdict, which is neither approval nor rejection.
+    Unmeasured(Gap),
+}
+
+/// What became of merging a finished branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// It is in the base branch, or there was nothing to merge.
+    Merged,
+    /// It does not fit; the text is the task of the next iteration.
+    Conflict(String),
+    /// Not yet: another merge is under way, or a remote was quicker or did not answer.
+    Unmeasured(Gap),
+    /// It cannot be merged, and no work of the agent would change that.
+    Impossible(String),
+}

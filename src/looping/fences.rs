@@ -1,0 +1,48 @@
+//! Fenced code blocks of Markdown: what stands in them is quoted, not said.
+
+/// Follows the fences of a text, line by line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fences {
+    /// The open fence's character and length; it is closed by at least as many of the same.
+    open: Option<(char, usize)>,
+}
+
+impl Fences {
+    /// Whether the next line belongs to a code block; the fences do.
+    pub(super) fn is_code(&mut self, line: &str) -> bool {
+        let text = line.trim();
+        let was_open = self.open.is_some();
+        match (self.open, fence_of(text)) {
+            (None, Some(mark)) => self.open = Some(mark),
+            (Some((open, length)), Some((mark, count)))
+                if mark == open && count >= length && text.chars().all(|it| it == mark) =>
+            {
+                self.open = None;
+            }
+            _ => {}
+        }
+        was_open || self.open.is_some()
+    }
+}
+
+/// The fence a line begins with: three or more backticks or tildes. Behind backticks no other one
+/// may follow, or they are a code span (`CommonMark` 4.5).
+fn fence_of(text: &str) -> Option<(char, usize)> {
+    let mark = text.chars().next().filter(|first| matches!(first, '`' | '~'))?;
+    let count = text.chars().take_while(|character| *character == mark).count();
+    let is_span = mark == '`' && text[count..].contains('`');
+    (count >= 3 && !is_span).then_some((mark, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_closed_by_one_of_its_kind_and_length() {
+        let text = "a\n````md\n```\nb\n```\n````\nc\n~~~\n```\nd\n~~~\ne";
+        let mut fences = Fences::default();
+        let said: Vec<&str> = text.lines().filter(|line| !fences.is_code(line)).collect();
+        assert_eq!(said, ["a", "c", "e"]);
+    }
+}

@@ -1,0 +1,103 @@
+//! Which instructions an iteration begins with: in which language, for which mode, research or
+//! work. The words themselves are in `report`.
+
+use super::fences::Fences;
+use super::state::Mode;
+
+/// The language in which an agent is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// English.
+    English,
+    /// Korean.
+    Korean,
+}
+
+/// What an iteration is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Thinking before writing; ends at the research gate.
+    Research,
+    /// One small finished step.
+    Work,
+}
+
+/// The instructions of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Framework {
+    /// Of the task.
+    pub language: Language,
+    /// Of the loop.
+    pub mode: Mode,
+    /// Of the iteration.
+    pub phase: Phase,
+    /// Whether the loop keeps notes in `.claude/memory/`.
+    pub has_memory: bool,
+}
+
+impl Framework {
+    /// The instructions for a task. `is_research`: the research gate has not been passed yet.
+    #[must_use]
+    pub fn choose(prompt: &str, mode: Mode, is_research: bool, has_memory: bool) -> Self {
+        let phase = if is_research { Phase::Research } else { Phase::Work };
+        Self { language: language_of(prompt), mode, phase, has_memory }
+    }
+}
+
+/// The language of a task. Code in it says nothing about its reader; one syllable of Hangul stands
+/// for about three Latin letters, and names of code stay Latin in Korean sentences.
+#[must_use]
+pub fn language_of(prompt: &str) -> Language {
+    let (mut hangul, mut other) = (0_usize, 0_usize);
+    for character in prose(prompt).chars() {
+        if matches!(character, '가'..='힣' | 'ㄱ'..='ㆎ' | '\u{1100}'..='\u{11ff}') {
+            hangul += 1;
+        } else if character.is_alphabetic() {
+            other += 1;
+        }
+    }
+    if hangul > 0 && hangul * 3 >= other { Language::Korean } else { Language::English }
+}
+
+/// The text without code blocks and code spans.
+fn prose(text: &str) -> String {
+    let mut fences = Fences::default();
+    let mut kept = String::new();
+    for line in text.lines() {
+        if !fences.is_code(line) {
+            let is_whole = line.matches('`').count() % 2 == 0;
+            for (number, part) in line.split('`').enumerate() {
+                if number % 2 == 0 || !is_whole {
+                    kept.push_str(part);
+                }
+            }
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prompt: &str, expected: Language) {
+        assert_eq!(language_of(prompt), expected, "{prompt}");
+    }
+
+    #[test]
+    fn the_language_is_that_of_the_sentences() {
+        check("fix the login", Language::English);
+        check("", Language::English);
+        check("로그인을 고쳐줘", Language::Korean);
+        check("auth.py의 login 함수에서 TypeError를 고쳐줘", Language::Korean);
+        check("translate '안녕하세요' into English in greeting.py", Language::English);
+        check(
+            "이 오류를 고쳐줘\n```\nTypeError: unsupported operand type for +\n```",
+            Language::Korean,
+        );
+        check("fix the output `안녕하세요 여러분 반갑습니다` please", Language::English);
+        check("it's a ` here: 고쳐줘 고쳐줘", Language::Korean);
+        check("修正してください", Language::English);
+    }
+}

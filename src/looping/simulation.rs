@@ -1,0 +1,339 @@
+//! A seeded simulation: an agent, a user, other sessions and a machine that fails play against the
+//! decision, with a clock of their own. After every step what must always hold is asked.
+
+use std::collections::BTreeMap;
+
+use super::control::{self, Raise};
+use super::facts::{Facts, JudgeOutcome, MergeOutcome};
+use super::options::Options;
+use super::state::{LoopState, Mode, Status};
+use super::step::tests::state;
+use super::step::{Admission, Decision, StopInput, admit, outlook, step, wants_merge};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::finding::{Finding, fingerprint, tests::finding};
+use crate::base::limits::RESEARCH_TRIES_MAX;
+use crate::base::verdict::{Cause, Gap, Verdict};
+
+/// Loops that are played.
+const LOOPS: u64 = 6_000;
+/// Steps of one loop.
+const STEPS: u32 = 40;
+/// The host's cap in this world.
+const CAP: u32 = 8;
+
+/// `SplitMix64`: the same numbers on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    fn one_in(&mut self, sides: u64) -> bool {
+        self.roll(sides) == 0
+    }
+
+    fn small(&mut self, most: u64) -> u32 {
+        u32::try_from(self.roll(most)).unwrap_or_default() + 1
+    }
+}
+
+/// One loop in its world.
+struct World {
+    dice: Dice,
+    /// What the store holds: `None` once somebody removed it.
+    stored: Option<LoopState>,
+    /// A Stop that was measured and not decided yet.
+    stale: Option<LoopState>,
+    now_ms: u64,
+    /// Errors in the project, as letters, and whether the guard objects.
+    wrong: String,
+    /// Continuations the host has counted since the last tool call.
+    in_row: u32,
+    has_acted: bool,
+    /// Blocks since a person last raised or resumed.
+    blocks: u32,
+    was_cancelled: bool,
+    was_removed: bool,
+    ends: BTreeMap<&'static str, u32>,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed);
+        let mode = Mode::NAMES[usize::try_from(dice.roll(3)).unwrap_or_default()].0;
+        let options = Options {
+            milestone_every: dice.one_in(4).then(|| dice.small(5)),
+            hitl_threshold: dice.small(4),
+            max_minutes: dice.one_in(5).then(|| dice.small(60)),
+            max_tokens: dice.one_in(5).then(|| dice.roll(5_000) + 1),
+            force_max: dice.one_in(6),
+            research: dice.one_in(2),
+            ..Options::of(mode)
+        };
+        let branch = (mode == Mode::Autonomous && dice.one_in(2)).then(|| "auto".to_owned());
+        let promise = dice.one_in(2).then(|| "DONE".to_owned());
+        let max_iterations = dice.small(12);
+        let wrong = "abc".to_owned();
+        let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
+        Self {
+            dice,
+            stored: Some(begun),
+            stale: None,
+            now_ms: 1,
+            wrong,
+            in_row: 0,
+            has_acted: false,
+            blocks: 0,
+            was_cancelled: false,
+            was_removed: false,
+            ends: BTreeMap::new(),
+        }
+    }
+
+    /// The store's promise: `next` is written only over exactly what it was computed from.
+    fn save(&mut self, before: &LoopState, next: LoopState) -> bool {
+        if self.stored.as_ref() != Some(before) {
+            return false;
+        }
+        self.stored = Some(next);
+        true
+    }
+
+    fn play_one(&mut self) {
+        self.now_ms += self.dice.roll(240_000);
+        match self.dice.roll(20) {
+            0 => self.user(|state, now| control::pause(state, now).ok()),
+            1 | 2 => self.resume(),
+            3 if self.dice.one_in(3) => self.cancel(),
+            4 if self.dice.one_in(20) => {
+                self.stored = None;
+                self.was_removed = true;
+            }
+            5..=9 => self.work(),
+            10 => self.stale = self.stored.clone(),
+            11 => self.late_stop(),
+            12 => self.foreign_stop(),
+            _ => self.stop(),
+        }
+        self.invariants();
+    }
+
+    fn user(&mut self, act: impl FnOnce(&LoopState, u64) -> Option<LoopState>) {
+        let Some(before) = self.stored.clone() else { return };
+        if let Some(next) = act(&before, self.now_ms) {
+            assert!(self.save(&before, next));
+        }
+    }
+
+    fn resume(&mut self) {
+        let max_iterations = self.dice.one_in(2).then(|| self.dice.small(20));
+        let raise = Raise { max_iterations, ..Raise::default() };
+        self.user(|state, now| control::resume(state, raise, now).ok());
+        self.blocks = 0;
+        self.in_row = 0;
+    }
+
+    fn cancel(&mut self) {
+        let is_active = self.stored.as_ref().is_some_and(|it| it.status.is_active());
+        self.user(|state, now| Some(control::cancel(state, now)));
+        self.was_cancelled |= is_active;
+    }
+
+    /// The agent edits: something is mended, broken or gamed.
+    fn work(&mut self) {
+        self.has_acted = true;
+        match self.dice.roll(6) {
+            0 | 1 => drop(self.wrong.pop()),
+            2 => self.wrong.push('x'),
+            3 => self.wrong.push('G'),
+            4 => self.wrong.clear(),
+            _ => self.wrong = if self.wrong == "a" { "b".into() } else { "a".into() },
+        }
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        let mut findings: Vec<Finding> =
+            self.wrong.chars().map(|code| finding("a.py", 1, &code.to_string())).collect();
+        for guarded in findings.iter_mut().filter(|one| one.code == "G") {
+            guarded.sensor = "guard".into();
+        }
+        fingerprint(&mut findings);
+        let causes = [Cause::Loading, Cause::NotInstalled, Cause::ProjectFault, Cause::Silent];
+        let cause = causes.get(usize::try_from(self.dice.roll(16)).unwrap_or_default());
+        let gap = cause.map(|cause| Gap::new(*cause, "why"));
+        let dirty = !findings.is_empty();
+        let reading = Reading { dirty, gap, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
+        let readings = if self.dice.one_in(30) { Vec::new() } else { vec![reading] };
+        if readings.is_empty() {
+            return Evidence::default();
+        }
+        Evidence { readings, findings, ..Evidence::default() }
+    }
+
+    fn facts(&mut self, before: &LoopState, input: &StopInput<'_>, evidence: &Evidence) -> Facts {
+        let lsp_required = self.dice.one_in(5);
+        let outlook = outlook(before, input, evidence, lsp_required);
+        let gap = Gap::new(Cause::TimedOut, "no answer");
+        let is_asked = before.mode == Mode::Judge && outlook.is_open_to_judge();
+        let judge = is_asked.then(|| match self.dice.roll(3) {
+            0 => JudgeOutcome::Approved,
+            1 => JudgeOutcome::Rejected { reasons: vec!["no".into()] },
+            _ => JudgeOutcome::Unmeasured(gap.clone()),
+        });
+        let is_merged = wants_merge(before, &outlook, judge.as_ref());
+        let merge = is_merged.then(|| match self.dice.roll(5) {
+            0 | 1 => MergeOutcome::Merged,
+            2 => MergeOutcome::Conflict("mend".into()),
+            3 => MergeOutcome::Impossible("no such branch".into()),
+            _ => MergeOutcome::Unmeasured(gap),
+        });
+        let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
+        Facts {
+            judge,
+            merge,
+            research_missing: missing,
+            tree: self.dice.one_in(2).then(|| self.wrong.clone()),
+            tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
+            lsp_required,
+            now_ms: self.now_ms,
+            ..Facts::default()
+        }
+    }
+
+    fn stop(&mut self) {
+        let Some(before) = self.stored.clone() else { return };
+        self.decide(&before);
+    }
+
+    /// A Stop that was measured long ago: what happened meanwhile must win.
+    fn late_stop(&mut self) {
+        if let Some(before) = self.stale.take() {
+            self.decide(&before);
+        }
+    }
+
+    fn decide(&mut self, before: &LoopState) {
+        let words = if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
+        let input = StopInput {
+            session_id: "s",
+            last_message: words,
+            is_let_go: self.dice.one_in(12),
+            is_continuation: self.in_row > 0,
+            has_acted: self.has_acted,
+            continuations_max: Some(CAP),
+        };
+        if self.has_acted {
+            self.in_row = 0;
+        }
+        if admit(Some(before), &input) != Admission::Measure {
+            assert!(input.is_let_go || before.status != Status::Running);
+            self.in_row = 0;
+            return;
+        }
+        self.has_acted = false;
+        let evidence = self.evidence();
+        let facts = self.facts(before, &input, &evidence);
+        let (next, decision) = step(before, &input, &evidence, &facts);
+        check(before, &next, &decision, &input, &evidence, &facts);
+        if !self.save(before, next.clone()) {
+            // Overtaken: no reply is given, and nothing was written.
+            return;
+        }
+        // The process may be killed here. What is saved is what the next Stop sees; the reply that
+        // is lost lets the turn end.
+        let is_killed = self.dice.one_in(15);
+        match decision {
+            Decision::Continue(_) if !is_killed => {
+                self.in_row += 1;
+                self.blocks += 1;
+                assert!(self.in_row <= CAP, "the host would have ended this turn");
+            }
+            _ => self.in_row = 0,
+        }
+        assert!(self.blocks <= next.max_iterations + RESEARCH_TRIES_MAX, "unbounded");
+        if !next.status.is_active() {
+            *self.ends.entry(next.status.as_str()).or_default() += 1;
+        }
+    }
+
+    fn foreign_stop(&mut self) {
+        for session_id in ["other", "", "s "] {
+            let input = StopInput { session_id, ..StopInput::default() };
+            assert_eq!(admit(self.stored.as_ref(), &input), Admission::Allow, "{session_id:?}");
+        }
+    }
+
+    fn invariants(&self) {
+        assert!(!self.was_removed || self.stored.is_none(), "a removed loop was made again");
+        let Some(state) = &self.stored else { return };
+        assert!(!self.was_cancelled || state.status == Status::Cancelled, "it came back");
+        assert!(state.iteration <= state.max_iterations || state.status != Status::Running);
+        assert_eq!(state.pause_reason.is_some(), state.status == Status::Paused);
+        let is_named = state.note.is_some();
+        assert!(is_named || state.status != Status::CompletedUnverified, "an unnamed gap");
+    }
+}
+
+/// What must hold for every decided Stop.
+fn check(
+    before: &LoopState,
+    next: &LoopState,
+    decision: &Decision,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &Facts,
+) {
+    let is_claimed = before.promise.is_none() || input.last_message.contains("<promise>");
+    let is_approved = match before.mode {
+        Mode::Judge => facts.judge == Some(JudgeOutcome::Approved),
+        Mode::Basic | Mode::Autonomous => true,
+    };
+    let is_merged = before.branch.is_none() || facts.merge == Some(MergeOutcome::Merged);
+    let is_done = evidence.verdict() == Verdict::Clean && is_claimed && is_approved;
+    match next.status {
+        Status::Completed => assert!(is_done && is_merged, "completed on less than all evidence"),
+        Status::CompletedUnverified => {
+            assert_ne!(evidence.verdict(), Verdict::Dirty);
+            assert!(is_claimed);
+        }
+        _ => {}
+    }
+    if is_done && is_merged && before.iteration + 1 == before.max_iterations {
+        assert_eq!(next.status, Status::Completed, "the last iteration counts");
+    }
+    let is_held = matches!(decision, Decision::Continue(_) | Decision::Yield(_));
+    assert_eq!(is_held, next.status == Status::Running);
+    assert_eq!(next.id, before.id);
+    let is_gate = next.counts.research_tries > before.counts.research_tries;
+    assert_eq!(next.iteration, before.iteration + u32::from(!is_gate));
+    assert_eq!(next.history.len(), before.history.len() + usize::from(!is_gate));
+}
+
+#[test]
+fn what_must_hold_holds_in_every_seeded_world() {
+    let (mut ends, mut steps) = (BTreeMap::<&str, u32>::new(), 0_u64);
+    for seed in 0..LOOPS {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.play_one();
+            steps += 1;
+        }
+        for (status, count) in world.ends {
+            *ends.entry(status).or_default() += count;
+        }
+    }
+    #[expect(clippy::print_stdout, reason = "the summary is what a run of this test shows")]
+    {
+        println!("{LOOPS} seeded loops, {steps} steps, ends: {ends:?}");
+    }
+    assert!(steps >= 100_000);
+    let played: Vec<&str> = ends.into_keys().collect();
+    let all = Status::NAMES.iter().filter(|row| !row.0.is_active() && row.0 != Status::Cancelled);
+    for (_, word) in all {
+        assert!(played.contains(word), "no world ended as {word}");
+    }
+}

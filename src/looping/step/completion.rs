@@ -1,0 +1,126 @@
+//! Whether a Stop is the end that was wanted: clean and measured, approved where a judge is asked,
+//! merged where there is a branch. Nothing unmeasured is ever called completed.
+
+use super::{Outlook, Reasons, may_close, record};
+use crate::base::evidence::Evidence;
+use crate::base::limits::UNMEASURED_BLOCKS_MAX;
+use crate::base::verdict::{Cause, Gap};
+use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome};
+use crate::looping::state::{LoopState, Mode, PauseReason, Status};
+
+/// Whether all that is missing is the merge: the evidence is clean, the judge, where asked, has
+/// approved, and the loop does not go on for the sake of its iterations.
+#[must_use]
+pub fn wants_merge(state: &LoopState, outlook: &Outlook, judge: Option<&JudgeOutcome>) -> bool {
+    let is_last = state.iteration + 1 >= state.max_iterations;
+    state.branch.is_some()
+        && *outlook == Outlook::Clean
+        && matches!(judge, None | Some(JudgeOutcome::Approved))
+        && (is_last || !state.options.force_max)
+}
+
+/// Puts what the evidence and the facts come to into the next state or into the reasons for going
+/// on. `next` is counted already, but for its unmeasured blocks.
+pub(super) fn complete(
+    next: &mut LoopState,
+    reasons: &mut Reasons,
+    outlook: Outlook,
+    evidence: &Evidence,
+    facts: &Facts,
+) {
+    let mut missing = None;
+    match outlook {
+        Outlook::Dirty => reasons.is_dirty = true,
+        Outlook::Waits(gap) => reasons.waits_for = Some(gap),
+        Outlook::Unclaimed => reasons.lacks_promise = true,
+        Outlook::Required(gap) => {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::LspRequired);
+            next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
+        }
+        Outlook::Unverified(gap) => {
+            missing = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
+            judged(next, reasons, facts, missing);
+        }
+        Outlook::Clean => judged(next, reasons, facts, missing),
+    }
+}
+
+/// The judge's word; `missing` is what the evidence lacks.
+fn judged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: Option<String>) {
+    let gap = match &facts.judge {
+        Some(JudgeOutcome::Rejected { reasons: why }) => {
+            next.counts.consecutive_rejections += 1;
+            reasons.rejected.clone_from(why);
+            if why.is_empty() {
+                reasons.rejected.push("the judge gave no reason".to_owned());
+            }
+            return;
+        }
+        Some(JudgeOutcome::Unmeasured(gap)) => Some(gap.clone()),
+        Some(JudgeOutcome::Approved) => {
+            next.counts.consecutive_rejections = 0;
+            None
+        }
+        // A judge that was not asked has not approved.
+        None => (next.mode == Mode::Judge).then(|| Gap::new(Cause::NoTool, "it was not asked")),
+    };
+    match gap {
+        Some(gap) if may_close(&gap) && may_wait(next) => reasons.waits_for = Some(gap),
+        Some(gap) => {
+            let missing = lacks(next, missing, format!("judge ({gap})"));
+            end(next, reasons, Some(missing));
+        }
+        None => merged(next, reasons, facts, missing),
+    }
+}
+
+/// The branch of its own, if it has one, must be where it belongs.
+fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: Option<String>) {
+    let Some(branch) = next.branch.clone() else { return end(next, reasons, missing) };
+    let is_more_to_come = next.options.force_max && next.iteration < next.max_iterations;
+    match &facts.merge {
+        _ if is_more_to_come => end(next, reasons, missing),
+        Some(MergeOutcome::Merged) => end(next, reasons, missing),
+        Some(MergeOutcome::Conflict(task)) => reasons.conflict = Some(task.clone()),
+        Some(MergeOutcome::Unmeasured(gap)) if may_close(gap) && may_wait(next) => {
+            reasons.waits_for = Some(gap.clone());
+        }
+        Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
+        Some(MergeOutcome::Impossible(why)) => fail(next, &branch, why),
+        None => {
+            let missing = lacks(next, missing, format!("merge ({branch} is not merged)"));
+            end(next, reasons, Some(missing));
+        }
+    }
+}
+
+fn end(next: &mut LoopState, reasons: &mut Reasons, missing: Option<String>) {
+    next.note = missing;
+    if next.options.force_max && next.iteration < next.max_iterations {
+        reasons.is_acknowledged = true;
+    } else {
+        next.status = done(next);
+    }
+}
+
+/// The end of work in which nothing wrong was found; the note says what is missing.
+pub(super) fn done(next: &LoopState) -> Status {
+    if next.note.is_none() { Status::Completed } else { Status::CompletedUnverified }
+}
+
+fn fail(next: &mut LoopState, branch: &str, why: &str) {
+    next.status = Status::Failed;
+    next.note = Some(format!("{branch} could not be merged: {why}"));
+}
+
+/// One more thing that is missing beside what the evidence lacks.
+fn lacks(next: &mut LoopState, missing: Option<String>, more: String) -> String {
+    let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
+    next.basis.gaps.push(more);
+    all
+}
+
+fn may_wait(next: &LoopState) -> bool {
+    next.counts.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+}

@@ -1,0 +1,152 @@
+//! What a Stop leaves in the state: what remains, what it rested on, and its line of the history.
+
+use super::{Reasons, StopInput, is_claimed};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::finding::Severity;
+use crate::base::limits::{
+    FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_WORDS_CHARS_MAX, SKIPPED_NAMED_MAX,
+};
+use crate::base::text::one_line;
+use crate::base::verdict::Verdict;
+use crate::looping::facts::{Facts, JudgeOutcome};
+use crate::looping::progress;
+use crate::looping::state::{Basis, Iteration, LoopState, Remaining, Sensed, Status};
+
+/// The state with one more measured Stop, before anything is decided.
+pub(super) fn measured(
+    state: &LoopState,
+    input: &StopInput<'_>,
+    evidence: &Evidence,
+    facts: &Facts,
+) -> LoopState {
+    let mut next = state.clone();
+    next.iteration += 1;
+    next.updated_ms = facts.now_ms;
+    next.remaining = remaining(evidence);
+    next.note = None;
+    // A reading that failed once does not make what is known unknown.
+    next.counts.tokens = facts.tokens.or(state.counts.tokens);
+    next.counts.continuations = 0;
+    next.basis = Basis {
+        last_words: last_words(input.last_message),
+        is_claimed: is_claimed(state, input),
+        sensors: evidence.readings.iter().map(sensed).chain(judge(evidence, facts)).collect(),
+        gaps: gap_lines(evidence),
+        contradictions: facts.contradictions.clone(),
+        files: evidence.files.len(),
+    };
+    next
+}
+
+/// How the Stop will stand in the history; the verdict is not known yet.
+pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) -> Iteration {
+    let wrong = progress::weigh(evidence, facts.tests_failed);
+    Iteration {
+        number: next.iteration,
+        at_ms: facts.now_ms,
+        errors: next.remaining.errors,
+        warnings: next.remaining.warnings,
+        checks: checks_word(evidence).to_owned(),
+        verdict: String::new(),
+        weight: wrong.weight,
+        wrong: wrong.hash,
+        errors_seen: wrong.errors,
+        guard_codes: wrong.guard_codes,
+        tree: facts.tree.clone(),
+        checkpoint: facts.checkpoint.clone(),
+        tokens: facts.tokens,
+        is_better: false,
+        told_oscillation: false,
+    }
+}
+
+/// Adds the decided Stop to the history.
+pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &Reasons) {
+    let goes_on = next.status == Status::Running;
+    next.history.push(Iteration {
+        verdict: if goes_on { "continue" } else { next.status.as_str() }.to_owned(),
+        is_better: reasons.signals.is_better,
+        told_oscillation: goes_on && reasons.signals.oscillates.is_some(),
+        ..now
+    });
+    if let Some(old) = next.history.len().checked_sub(FLIP_ITERATIONS_MAX + 1) {
+        next.history[old].errors_seen.clear();
+    }
+}
+
+fn remaining(evidence: &Evidence) -> Remaining {
+    let failed = evidence
+        .readings
+        .iter()
+        .filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
+        .map(|reading| reading.sensor.clone());
+    Remaining {
+        errors: evidence.count(Severity::Error),
+        warnings: evidence.count(Severity::Warning),
+        older: evidence.older,
+        checks_failed: failed.collect(),
+    }
+}
+
+/// The end of a message is where its claim stands.
+fn last_words(message: &str) -> String {
+    let message = message.trim();
+    let from = message.char_indices().rev().nth(LAST_WORDS_CHARS_MAX).map_or(0, |(at, _)| at);
+    one_line(&message[from..], LAST_WORDS_CHARS_MAX)
+}
+
+fn sensed(reading: &Reading) -> Sensed {
+    let version = reading.version.as_ref().map(|version| format!(" {version}"));
+    Sensed {
+        sensor: format!("{}{}", reading.sensor, version.unwrap_or_default()),
+        verdict: word(&reading.verdict()).to_owned(),
+        files: reading.files,
+    }
+}
+
+/// The judge is asked about what all others were asked about.
+fn judge(evidence: &Evidence, facts: &Facts) -> Option<Sensed> {
+    let verdict = match facts.judge.as_ref()? {
+        JudgeOutcome::Approved => "clean",
+        JudgeOutcome::Rejected { .. } => "dirty",
+        JudgeOutcome::Unmeasured(_) => "unmeasured",
+    };
+    let (sensor, files) = ("judge".to_owned(), evidence.files.len());
+    Some(Sensed { sensor, verdict: verdict.to_owned(), files })
+}
+
+/// All gaps in one text, each with its sensor.
+pub(super) fn gaps(evidence: &Evidence) -> Option<String> {
+    let gaps = gap_lines(evidence);
+    (!gaps.is_empty()).then(|| gaps.join("; "))
+}
+
+fn gap_lines(evidence: &Evidence) -> Vec<String> {
+    let of_readings = evidence
+        .readings
+        .iter()
+        .filter_map(|reading| Some(format!("{} ({})", reading.sensor, reading.gap.as_ref()?)));
+    of_readings.chain(skipped(evidence)).collect()
+}
+
+/// The first skipped files by name, the rest as a number.
+fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let named = evidence.skipped.iter().take(SKIPPED_NAMED_MAX);
+    let more = evidence.skipped.len().saturating_sub(SKIPPED_NAMED_MAX);
+    named
+        .map(|one| format!("{} ({})", one_line(&one.path, GAP_CHARS_MAX), one.reason))
+        .chain((more > 0).then(|| format!("{more} more files")))
+}
+
+fn checks_word(evidence: &Evidence) -> &'static str {
+    let checks = evidence.readings.iter().filter(|reading| reading.kind == SensorKind::Check);
+    checks.map(Reading::verdict).reduce(Verdict::worse).map_or("none", |verdict| word(&verdict))
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Clean => "clean",
+        Verdict::Dirty => "dirty",
+        Verdict::Unmeasured(_) => "unmeasured",
+    }
+}

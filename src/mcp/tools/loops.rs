@@ -1,0 +1,127 @@
+//! The tools `loop_start`, `loop_status` and `loop_cancel`: `loop …` for an agent. Without a name,
+//! the loop of the agent's own session is meant.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Effect, Tool, list, object, read};
+use crate::wire::control::{LoopSelect, LoopStart, Request};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartArguments {
+    prompt: String,
+    mode: Option<String>,
+    max_iterations: Option<u32>,
+    completion_promise: Option<String>,
+    until: Option<String>,
+    max_minutes: Option<u32>,
+    max_tokens: Option<u64>,
+    session: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SelectArguments {
+    id: Option<String>,
+    session: Option<String>,
+}
+
+pub(super) fn tools() -> [Tool; 3] {
+    [
+        Tool {
+            name: "loop_start",
+            title: "Start a loop",
+            description: "Hold this session's Stop until the evidence is clean. One loop per \
+                session; only when the user asks for one.",
+            effect: Effect::Steers,
+            input: start_schema(),
+            output: loop_schema(),
+            request: start,
+        },
+        Tool {
+            name: "loop_status",
+            title: "Loop status",
+            description: "How the loop of this session stands, or how its last one ended.",
+            effect: Effect::Reads,
+            input: select_schema(),
+            output: loop_schema(),
+            request: |arguments| Ok(Request::LoopStatus(select(arguments)?)),
+        },
+        Tool {
+            name: "loop_cancel",
+            title: "Cancel a loop",
+            description: "End the loop of this session at once; touches no file. Only when the \
+                user asks for it.",
+            effect: Effect::Steers,
+            input: select_schema(),
+            output: loop_schema(),
+            request: |arguments| Ok(Request::LoopCancel(select(arguments)?)),
+        },
+    ]
+}
+
+fn start_schema() -> Value {
+    let number = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
+    object(
+        &json!({
+            "prompt": {"type": "string", "description": "The task"},
+            "mode": {"type": "string", "enum": ["basic", "judge", "autonomous"]},
+            "max_iterations": number("Stops after which it ends in any case (10)"),
+            "completion_promise": {"type": "string", "description": "What claims completion"},
+            "until": {"type": "string", "enum": ["diagnostics", "checks", "promise"]},
+            "max_minutes": number("Minutes after which it ends"),
+            "max_tokens": number("Tokens after which it ends"),
+            "session": session_schema(),
+        }),
+        &["prompt"],
+    )
+}
+
+fn select_schema() -> Value {
+    let id = json!({"type": "string", "description": "A loop by its id"});
+    object(&json!({"id": id, "session": session_schema()}), &[])
+}
+
+fn session_schema() -> Value {
+    json!({"type": "string", "description": "Another session than this one"})
+}
+
+fn loop_schema() -> Value {
+    let properties = json!({
+        "id": {"type": "string"},
+        "mode": {"type": "string"},
+        "status": {"type": "string"},
+        "iteration": {"type": "integer"},
+        "max_iterations": {"type": "integer"},
+        "goal": {"type": "string"},
+        "errors": {"type": "integer"},
+        "warnings": {"type": "integer"},
+        "checks_failed": list(&json!({"type": "string"})),
+        "pause_reason": {"type": ["string", "null"]},
+        "summary": {"type": "string"},
+    });
+    let mut looping = object(&properties, &["id", "status", "iteration", "max_iterations"]);
+    looping["type"] = json!(["object", "null"]);
+    object(&json!({"loop": looping}), &["loop"])
+}
+
+fn start(arguments: Value) -> Result<Request, String> {
+    let wish: StartArguments = read(arguments)?;
+    Ok(Request::LoopStart(LoopStart {
+        session: wish.session,
+        prompt: wish.prompt,
+        mode: wish.mode,
+        max_iterations: wish.max_iterations,
+        completion_promise: wish.completion_promise,
+        until: wish.until,
+        max_minutes: wish.max_minutes,
+        max_tokens: wish.max_tokens,
+        ..LoopStart::default()
+    }))
+}
+
+fn select(arguments: Value) -> Result<LoopSelect, String> {
+    let SelectArguments { id, session } = read(arguments)?;
+    Ok(LoopSelect { id, session, json: false })
+}

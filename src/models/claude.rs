@@ -1,0 +1,195 @@
+//! The `claude` program as a judge: headless, one turn, without tools, hooks, plugins, MCP servers
+//! and memory, in an empty folder, nothing kept. The user's own settings and environment stay,
+//! because they say how to log in: with a key, a helper program or a subscription. What is safe to
+//! give it was tried with version 2.1.330; what a version knows is read from its help.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::process::{Program, run};
+use super::{Environment, Question, Said};
+use crate::base::limits::{JUDGE_FAULT_CHARS_MAX, JUDGE_HELP_MS_MAX};
+use crate::base::text::one_line;
+use crate::base::verdict::{Cause, Gap};
+
+/// Without these a judge could act, be acted upon, or leave something behind.
+const NEEDED: [&str; 5] =
+    ["--no-session-persistence", "--output-format", "--print", "--settings", "--tools"];
+
+/// The options that a version knows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(BTreeSet<String>);
+
+/// What differs from call to call.
+pub(super) struct Options<'a> {
+    pub(super) model: Option<&'a str>,
+    pub(super) budget_cents: u64,
+}
+
+/// Asks the program for its options.
+pub(super) async fn known(program: &Path, env: &Environment) -> Result<Known, Gap> {
+    let help = Program {
+        path: program.to_path_buf(),
+        args: vec!["--help".to_owned()],
+        input: String::new(),
+        timeout: Duration::from_millis(JUDGE_HELP_MS_MAX),
+    };
+    let install = "npm install -g @anthropic-ai/claude-code";
+    let ended = run(help, env).await.map_err(|gap| match gap.cause {
+        Cause::NotInstalled => gap.with_remedy(install),
+        _ => gap,
+    })?;
+    let known = Known::read(&ended.stdout);
+    match NEEDED.iter().find(|option| !known.has(option)) {
+        None => Ok(known),
+        Some(missing) => {
+            let detail = format!("{} does not know the option {missing}", program.display());
+            Err(Gap::new(Cause::NotInstalled, detail).with_remedy(install))
+        }
+    }
+}
+
+impl Known {
+    fn read(help: &str) -> Self {
+        let words =
+            help.split(|it: char| it.is_whitespace() || matches!(it, ',' | '=' | '[' | '<'));
+        Self(words.filter(|word| word.starts_with("--")).map(str::to_owned).collect())
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.0.contains(option)
+    }
+
+    /// The arguments of one call; the question comes on stdin.
+    fn args(&self, system: &str, options: &Options<'_>) -> Vec<String> {
+        let budget = format!("{}.{:02}", options.budget_cents / 100, options.budget_cents % 100);
+        let mut args: Vec<String> = [
+            "--print",
+            "--output-format",
+            "json",
+            "--tools",
+            "",
+            "--no-session-persistence",
+            "--settings",
+            r#"{"disableAllHooks":true}"#,
+            // Its help does not name this one.
+            "--max-turns",
+            "1",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let optional: [(&str, Option<&str>); 7] = [
+            ("--safe-mode", None),
+            ("--strict-mcp-config", None),
+            ("--disable-slash-commands", None),
+            ("--setting-sources", Some("user")),
+            ("--max-budget-usd", Some(&budget)),
+            ("--system-prompt", Some(system)),
+            ("--model", options.model),
+        ];
+        for (option, value) in optional.into_iter().filter(|(option, _)| self.has(option)) {
+            if option == "--model" && value.is_none() {
+                continue;
+            }
+            args.push(option.to_owned());
+            args.extend(value.map(str::to_owned));
+        }
+        args
+    }
+}
+
+/// One call.
+pub(super) async fn ask(
+    program: &Path,
+    known: &Known,
+    options: &Options<'_>,
+    question: Question,
+    env: &Environment,
+) -> Result<Said, Gap> {
+    let args = known.args(&question.system, options);
+    let input = if known.has("--system-prompt") {
+        question.user
+    } else {
+        format!("{}\n\n{}", question.system, question.user)
+    };
+    let path = program.to_path_buf();
+    let ended = run(Program { path, args, input, timeout: question.timeout }, env).await?;
+    match serde_json::from_str(&ended.stdout) {
+        Ok(document) => said(&document),
+        Err(_) => Err(Gap::new(Cause::Crashed, format!("the claude program: {}", ended.fault()))),
+    }
+}
+
+/// Reads the result document of `--output-format json`.
+fn said(document: &Value) -> Result<Said, Gap> {
+    let word = |key: &str| document[key].as_str().unwrap_or_default();
+    let text = word("result");
+    if document["is_error"] == true || word("subtype") != "success" {
+        let what = if text.is_empty() { word("subtype") } else { text };
+        let detail =
+            format!("the claude program failed: {}", one_line(what, JUDGE_FAULT_CHARS_MAX));
+        // Its own words for a missing login, as of 2.1.330.
+        return Err(if text.contains("/login") {
+            Gap::new(Cause::Refused, detail)
+        } else {
+            Gap::new(Cause::Crashed, detail)
+        });
+    }
+    if word("stop_reason") == "max_tokens" {
+        return Err(Gap::new(Cause::Crashed, "the answer was cut off"));
+    }
+    let model = document["modelUsage"].as_object().and_then(|usage| usage.keys().next().cloned());
+    Ok(Said { text: text.to_owned(), model, cost_usd: document["total_cost_usd"].as_f64() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const HELP: &str = "Options:\n  --max-budget-usd <amount>  most\n  --model <model>\n\
+        -p, --print\n  --no-session-persistence\n  --output-format <f>\n  --settings <s>\n\
+        --tools <tools...>\n  --safe-mode\n  --system-prompt <p>\n";
+
+    #[test]
+    fn a_version_is_given_what_it_knows() {
+        let known = Known::read(HELP);
+        let options = Options { model: Some("m"), budget_cents: 105 };
+        let args = known.args("be strict", &options).join(" ");
+        let tools = args.split("--tools ").nth(1).expect("tools are named");
+        assert!(tools.starts_with(" --no-session-persistence"), "none: {args}");
+        assert!(
+            args.contains("--safe-mode --max-budget-usd 1.05 --system-prompt be strict --model m")
+        );
+        assert!(!args.contains("--strict-mcp-config"));
+        let args = known.args("s", &Options { model: None, budget_cents: 1 }).join(" ");
+        assert!(args.contains("--max-budget-usd 0.01") && !args.contains("--model"), "{args}");
+    }
+
+    #[test]
+    fn only_a_whole_and_successful_answer_is_one() {
+        let good = json!({"subtype": "success", "is_error": false, "result": "{}", "stop_reason": "end_turn",
+            "total_cost_usd": 0.5, "modelUsage": {"m-1": {}}});
+        let said_ = said(&good).expect("an answer");
+        assert_eq!(
+            (said_.text.as_str(), said_.model.as_deref(), said_.cost_usd),
+            ("{}", Some("m-1"), Some(0.5))
+        );
+        let check = |key: &str, value: Value, cause: Cause| {
+            let mut document = good.clone();
+            document[key] = value;
+            if cause == Cause::Refused {
+                document["result"] = json!("Not logged in · Please run /login");
+            }
+            assert_eq!(said(&document).map_err(|gap| gap.cause), Err(cause), "{document}");
+        };
+        check("is_error", json!(true), Cause::Refused);
+        check("subtype", json!("error_max_turns"), Cause::Crashed);
+        check("stop_reason", json!("max_tokens"), Cause::Crashed);
+        assert!(said(&json!([])).is_err());
+    }
+}

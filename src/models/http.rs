@@ -1,0 +1,268 @@
+//! HTTP endpoints in the words of OpenAI's chat completions and of Anthropic's messages. The only
+//! place that names the HTTP client. The key goes to the configured address and nowhere else:
+//! redirects are not followed, and no message holds it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::{Agent, Proxy};
+
+use super::{Environment, Question, Said, Style};
+use crate::base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_ANSWER_TOKENS_MAX, JUDGE_FAULT_CHARS_MAX};
+use crate::base::text::one_line;
+use crate::base::verdict::{Cause, Gap};
+
+/// Where a question goes.
+pub(super) struct Endpoint {
+    pub(super) style: Style,
+    pub(super) url: String,
+    pub(super) model: String,
+    pub(super) key: Option<String>,
+}
+
+/// One answer of a server.
+struct Response {
+    status: u16,
+    body: String,
+}
+
+pub(super) async fn ask(
+    endpoint: Endpoint,
+    question: Question,
+    env: &Environment,
+) -> Result<Said, Gap> {
+    let proxy = proxy(&endpoint.url, env);
+    // The client blocks; its own deadline ends it when nobody waits any more.
+    let answered = tokio::task::spawn_blocking(move || answer(&endpoint, &question, proxy)).await;
+    answered.unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "internal error in the HTTP client")))
+}
+
+fn answer(endpoint: &Endpoint, question: &Question, proxy: Option<Proxy>) -> Result<Said, Gap> {
+    let agent: Agent = Agent::config_builder()
+        .timeout_global(Some(question.timeout))
+        .max_redirects(0)
+        .http_status_as_error(false)
+        .proxy(proxy)
+        .user_agent(concat!("moai-ralph/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .into();
+    let post = |is_plain| endpoint.post(&agent, question, is_plain);
+    let mut response = post(false)?;
+    // Some models refuse a temperature or a response format.
+    if response.status == 400 {
+        response = post(true)?;
+    }
+    match response.status {
+        200 => endpoint.read(&response.body),
+        status => Err(refused(endpoint, status, &response.body)),
+    }
+}
+
+impl Endpoint {
+    /// The address: a known path is added where only its beginning is configured.
+    fn address(&self) -> String {
+        let url = self.url.trim_end_matches('/');
+        let (end, added) = match self.style {
+            Style::Openai => ("/chat/completions", "/chat/completions"),
+            Style::Anthropic if url.ends_with("/v1") => ("/messages", "/messages"),
+            Style::Anthropic => ("/messages", "/v1/messages"),
+        };
+        if url.ends_with(end) { url.to_owned() } else { format!("{url}{added}") }
+    }
+
+    fn body(&self, question: &Question, is_plain: bool) -> Value {
+        let user = json!({"role": "user", "content": question.user});
+        let mut body = match self.style {
+            Style::Openai => {
+                let system = json!({"role": "system", "content": question.system});
+                json!({"model": self.model, "messages": [system, user]})
+            }
+            Style::Anthropic => json!({
+                "model": self.model, "system": question.system, "messages": [user],
+                "max_tokens": JUDGE_ANSWER_TOKENS_MAX,
+            }),
+        };
+        if !is_plain {
+            body["temperature"] = json!(0);
+            if self.style == Style::Openai {
+                body["response_format"] = json!({"type": "json_object"});
+            }
+        }
+        body
+    }
+
+    fn post(&self, agent: &Agent, question: &Question, is_plain: bool) -> Result<Response, Gap> {
+        let mut request = agent.post(self.address()).header("content-type", "application/json");
+        request = match (self.style, &self.key) {
+            (Style::Openai, Some(key)) => request.header("authorization", format!("Bearer {key}")),
+            (Style::Anthropic, Some(key)) => request.header("x-api-key", key),
+            (_, None) => request,
+        };
+        if self.style == Style::Anthropic {
+            request = request.header("anthropic-version", "2023-06-01");
+        }
+        let failed = |error: ureq::Error| failed(&error, question.timeout);
+        let mut response =
+            request.send(self.body(question, is_plain).to_string()).map_err(failed)?;
+        let status = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(JUDGE_ANSWER_BYTES_MAX as u64);
+        Ok(Response { status, body: body.read_to_string().map_err(failed)? })
+    }
+
+    fn read(&self, body: &str) -> Result<Said, Gap> {
+        let broken = |what: &str| Gap::new(Cause::Crashed, format!("the endpoint's answer {what}"));
+        let document: Value = serde_json::from_str(body).map_err(|_| broken("is not JSON"))?;
+        let (text, stop) = match self.style {
+            Style::Openai => {
+                let choice = &document["choices"][0];
+                (choice["message"]["content"].as_str().map(str::to_owned), &choice["finish_reason"])
+            }
+            Style::Anthropic => {
+                let blocks = document["content"].as_array();
+                let texts =
+                    blocks.map(|all| all.iter().filter_map(|it| it["text"].as_str()).collect());
+                (texts, &document["stop_reason"])
+            }
+        };
+        if matches!(stop.as_str(), Some("length" | "max_tokens")) {
+            return Err(broken("was cut off"));
+        }
+        let text = text.ok_or_else(|| broken("holds no text"))?;
+        let model = document["model"].as_str().map(|model| one_line(model, 100));
+        Ok(Said { text, model, cost_usd: None })
+    }
+}
+
+/// Words about a request that got no answer. The client's own never hold headers.
+fn failed(error: &ureq::Error, timeout: Duration) -> Gap {
+    match error {
+        ureq::Error::Timeout(_) => {
+            let detail = format!("the endpoint gave no answer within {} s", timeout.as_secs_f32());
+            Gap::new(Cause::TimedOut, detail)
+        }
+        other => {
+            let what = one_line(&other.to_string(), JUDGE_FAULT_CHARS_MAX);
+            Gap::new(Cause::Crashed, format!("the endpoint cannot be reached: {what}"))
+        }
+    }
+}
+
+/// A status that is no answer: what may pass by itself, and what will not.
+fn refused(endpoint: &Endpoint, status: u16, body: &str) -> Gap {
+    let cause = match status {
+        408 | 409 | 425 | 429 | 500..=599 => Cause::Crashed,
+        _ => Cause::Refused,
+    };
+    let document: Value = serde_json::from_str(body).unwrap_or_default();
+    let error = &document["error"];
+    let said = error["message"].as_str().or_else(|| error.as_str()).unwrap_or_default();
+    // Servers like to repeat the key they did not like.
+    let said = match &endpoint.key {
+        Some(key) => said.replace(key.as_str(), "…"),
+        None => said.to_owned(),
+    };
+    let said = one_line(&said, JUDGE_FAULT_CHARS_MAX);
+    let colon = if said.is_empty() { "" } else { ": " };
+    Gap::new(cause, format!("the endpoint answered with status {status}{colon}{said}"))
+}
+
+/// The caller's proxy for an address, as curl reads the environment; none for this machine.
+fn proxy(url: &str, env: &Environment) -> Option<Proxy> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let host = host.strip_prefix('[').map_or_else(
+        || host.split(':').next().unwrap_or_default(),
+        |six| six.split(']').next().unwrap_or_default(),
+    );
+    let find = |name: &str| {
+        let names = [name.to_owned(), name.to_uppercase()];
+        let found = env.iter().find(|(key, value)| names.contains(key) && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    };
+    let is_local = host == "localhost" || host == "::1" || host.starts_with("127.");
+    let is_exempt = |name: &str| {
+        let name = name.trim().trim_start_matches('.');
+        name == "*" || !name.is_empty() && (host == name || host.ends_with(&format!(".{name}")))
+    };
+    if is_local || find("no_proxy").is_some_and(|names| names.split(',').any(is_exempt)) {
+        return None;
+    }
+    let value = find(&format!("{scheme}_proxy")).or_else(|| find("all_proxy"))?;
+    Proxy::new(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(style: Style, url: &str) -> Endpoint {
+        Endpoint { style, url: url.to_owned(), model: "m".to_owned(), key: Some("k-secret".into()) }
+    }
+
+    #[test]
+    fn the_known_path_is_added_where_it_is_missing() {
+        let check = |style, url: &str, expected: &str| {
+            assert_eq!(endpoint(style, url).address(), expected);
+        };
+        check(Style::Openai, "http://h:1/v1/", "http://h:1/v1/chat/completions");
+        check(Style::Openai, "http://h/x/chat/completions", "http://h/x/chat/completions");
+        check(Style::Anthropic, "https://h", "https://h/v1/messages");
+        check(Style::Anthropic, "https://h/v1", "https://h/v1/messages");
+        check(Style::Anthropic, "https://h/v1/messages", "https://h/v1/messages");
+    }
+
+    #[test]
+    fn answers_of_both_kinds_are_read_and_cut_or_empty_ones_are_none() {
+        let openai = endpoint(Style::Openai, "http://h");
+        let said = openai.read(
+            r#"{"model":"m-2","choices":[{"message":{"content":"{}"},"finish_reason":"stop"}]}"#,
+        );
+        assert_eq!(said.map(|it| (it.text, it.model)), Ok(("{}".into(), Some("m-2".into()))));
+        let anthropic = endpoint(Style::Anthropic, "http://h");
+        let said = anthropic.read(r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn"}"#);
+        assert_eq!(said.map(|it| it.text), Ok("ab".into()));
+        for body in [
+            "",
+            "<html>",
+            "{}",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[{"message":{"content":"{}"},"finish_reason":"length"}]}"#,
+        ] {
+            assert_eq!(openai.read(body).map_err(|gap| gap.cause), Err(Cause::Crashed), "{body}");
+        }
+        assert!(
+            anthropic.read(r#"{"content":[{"text":"a"}],"stop_reason":"max_tokens"}"#).is_err()
+        );
+    }
+
+    #[test]
+    fn a_refusal_tells_what_may_pass_and_never_the_key() {
+        let body = r#"{"error":{"message":"invalid key k-secret\nfor you"}}"#;
+        let gap = refused(&endpoint(Style::Openai, "http://h"), 401, body);
+        assert_eq!(gap.cause, Cause::Refused);
+        assert_eq!(gap.detail, "the endpoint answered with status 401: invalid key … for you");
+        assert_eq!(
+            refused(&endpoint(Style::Openai, "http://h"), 529, "busy").cause,
+            Cause::Crashed
+        );
+    }
+
+    #[test]
+    fn the_callers_proxy_is_taken_and_never_for_this_machine() {
+        let env = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let set = env(&[("HTTPS_PROXY", "http://proxy:3128"), ("no_proxy", "x.org, .corp")]);
+        assert!(proxy("https://api.example.com/v1", &set).is_some());
+        for url in [
+            "http://api.example.com",
+            "https://localhost:1",
+            "https://[::1]:8/x",
+            "https://127.0.0.1",
+            "https://x.org/",
+            "https://a.corp",
+        ] {
+            assert!(proxy(url, &set).is_none(), "{url}");
+        }
+    }
+}

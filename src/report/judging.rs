@@ -1,0 +1,250 @@
+//! What the judges said: as text, as a document, and as the files that a loop keeps in the tree.
+//! Of a model's words only the bounded fields are shown, never its answer.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{count, shown};
+use crate::base::evidence::Skipped;
+use crate::base::limits::{JUDGE_FEEDBACK_BYTES_MAX, JUDGE_HISTORY_MAX, SKIPPED_NAMED_MAX};
+use crate::judge::decision::Judgement;
+use crate::judge::judged::{JudgeSaid, Judged};
+use crate::judge::rubric::Criterion;
+use crate::judge::shown::escaped;
+use crate::judge::verdict::{Doubt, Quote, Ruled, Suspicion};
+
+/// Where a judgement belongs to in a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The iteration; `None` outside a loop.
+    pub iteration: Option<u32>,
+    /// Rejections in a row, this one among them.
+    pub rejections: u32,
+    /// Milliseconds since the epoch.
+    pub at_ms: u64,
+}
+
+/// For people.
+#[must_use]
+pub fn text(judged: &Judged) -> String {
+    let mut text = format!("judge: {}\n", judged.review.as_str());
+    if let Judgement::Unmeasured(gap) = &judged.judgement {
+        let _ = writeln!(text, "not measured: {gap}");
+    }
+    for (criterion, judge, ruled) in judged.rulings() {
+        push_ruling(&mut text, criterion, judge, ruled);
+    }
+    for suspicion in judged.suspicions() {
+        let _ = writeln!(text, "suspicion: {} at {}", suspicion.kind.as_str(), place(suspicion));
+    }
+    push_skipped(&mut text, "not shown", &judged.coverage.listed);
+    push_skipped(&mut text, "not measured", &judged.coverage.unread);
+    for judge in &judged.judges {
+        let _ = writeln!(text, "{}", said_by(judge));
+    }
+    let coverage = &judged.coverage;
+    let _ = writeln!(text, "{} of {} shown", coverage.shown, count(coverage.files, "changed file"));
+    text
+}
+
+fn said_by(judge: &JudgeSaid) -> String {
+    let model = judge.model.as_ref().map(|model| format!(" ({})", shown(model)));
+    let how = match (&judge.judgement, judge.is_known) {
+        (Judgement::Unmeasured(gap), _) => format!(": {gap}"),
+        (_, true) => ", the same change was judged before".to_owned(),
+        (_, false) => format!(", {}", count(judge.calls, "call")),
+    };
+    let cost = judge.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+    let (name, word) = (shown(&judge.name), judge.judgement.as_str());
+    format!("{name}{}: {word}{how}{cost}", model.unwrap_or_default())
+}
+
+fn push_ruling(text: &mut String, criterion: &Criterion, judge: &JudgeSaid, ruled: &Ruled) {
+    let (id, word) = (&criterion.id, ruled.ruling.as_str());
+    let _ = writeln!(text, "{id} {word} ({}): {}", shown(&judge.name), shown(&criterion.text));
+    if let Some(doubt) = ruled.doubt {
+        let _ = writeln!(text, "  {}", doubt_words(doubt));
+    }
+    if !ruled.reason.is_empty() {
+        let _ = writeln!(text, "  reason: {}", escaped(&ruled.reason));
+    }
+    for quote in &ruled.evidence {
+        let _ = writeln!(text, "  at {}", lines(quote));
+    }
+    if let Some(hint) = &ruled.fix_hint {
+        let _ = writeln!(text, "  hint: {}", escaped(hint));
+    }
+}
+
+fn doubt_words(doubt: Doubt) -> &'static str {
+    match doubt {
+        Doubt::NoQuote => "the judge said met and quoted no code",
+        Doubt::WrongQuote => "the judge said met and quoted code that is not there",
+        Doubt::Disagreement => "two independent calls did not agree",
+    }
+}
+
+fn lines(quote: &Quote) -> String {
+    let path = shown(quote.path.as_str());
+    match quote.line_end {
+        end if end == quote.line_start => format!("{path}:{end}"),
+        end => format!("{path}:{}-{end}", quote.line_start),
+    }
+}
+
+fn place(suspicion: &Suspicion) -> String {
+    let line = suspicion.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line}", shown(suspicion.path.as_str()))
+}
+
+fn push_skipped(text: &mut String, word: &str, skipped: &[Skipped]) {
+    for one in skipped.iter().take(SKIPPED_NAMED_MAX) {
+        let _ = writeln!(text, "{word}: {} ({})", shown(&one.path), shown(&one.reason));
+    }
+    if let Some(more) = skipped.len().checked_sub(SKIPPED_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "{word}: {}", count(more, "more file"));
+    }
+}
+
+/// One line for each criterion that stands in the way, for the agent.
+#[must_use]
+pub fn reasons(judged: &Judged) -> Vec<String> {
+    let open = judged.open().into_iter();
+    open.map(|(criterion, judge, ruled)| {
+        let mut text = String::new();
+        push_ruling(&mut text, criterion, judge, ruled);
+        text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+    })
+    .collect()
+}
+
+/// `moai-ralph/judge@1`.
+#[must_use]
+pub fn json(root: &Path, judged: &Judged, elapsed_ms: u64) -> Value {
+    let reason = match &judged.judgement {
+        Judgement::Unmeasured(gap) => Some(gap.to_string()),
+        _ => None,
+    };
+    let rulings = judged.rulings().into_iter().map(|(criterion, judge, ruled)| {
+        json!({
+            "id": criterion.id, "text": criterion.text, "verdict": ruled.ruling.as_str(),
+            "judge": judge.name, "doubt": ruled.doubt.map(Doubt::as_str), "reason": ruled.reason,
+            "fix_hint": ruled.fix_hint,
+            "evidence": ruled.evidence.iter().map(quote).collect::<Vec<_>>(),
+        })
+    });
+    let suspicions = judged.suspicions().into_iter().map(|one| {
+        let line = one.line.map(|line| line.saturating_sub(1));
+        json!({"kind": one.kind.as_str(), "path": one.path.as_str(), "line": line})
+    });
+    let coverage = &judged.coverage;
+    json!({
+        "schema": "moai-ralph/judge@1",
+        "root": root.to_string_lossy(),
+        "verdict": judged.judgement.as_str(),
+        "review": judged.review.as_str(),
+        "reason": reason,
+        "elapsed_ms": elapsed_ms,
+        "criteria": rulings.collect::<Vec<_>>(),
+        "suspicions": suspicions.collect::<Vec<_>>(),
+        "judges": judged.judges.iter().map(judge).collect::<Vec<_>>(),
+        "coverage": {
+            "files": coverage.files, "shown": coverage.shown, "parts": coverage.parts,
+            "listed": skipped(&coverage.listed), "unread": skipped(&coverage.unread),
+        },
+    })
+}
+
+fn judge(judge: &JudgeSaid) -> Value {
+    let gap = match &judge.judgement {
+        Judgement::Unmeasured(gap) => Some(gap.to_string()),
+        _ => None,
+    };
+    json!({
+        "name": judge.name, "backend": judge.backend, "model": judge.model,
+        "verdict": judge.judgement.as_str(), "reason": gap, "calls": judge.calls,
+        "cost_usd": judge.cost_usd, "cached": judge.is_known,
+        "confidence": judge.opinion.as_ref().map(|opinion| opinion.confidence),
+    })
+}
+
+fn quote(quote: &Quote) -> Value {
+    let at = |line: u32| json!({"line": line.saturating_sub(1), "character": 0});
+    json!({
+        "path": quote.path.as_str(), "quote": quote.text,
+        "range": {"start": at(quote.line_start), "end": at(quote.line_end)},
+    })
+}
+
+fn skipped(skipped: &[Skipped]) -> Vec<Value> {
+    skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason})).collect()
+}
+
+/// `JUDGE_FEEDBACK.md` after a rejection: the entries that were there and one more; the oldest go
+/// when it grows too large. `None` when there was no rejection.
+#[must_use]
+pub fn feedback(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
+    if judged.judgement != Judgement::Rejected {
+        return None;
+    }
+    let head = match moment.iteration {
+        Some(iteration) => {
+            format!("Iteration {iteration} — REJECTED ({} consecutive)", moment.rejections)
+        }
+        None => "By hand — REJECTED".to_owned(),
+    };
+    let mut entry = format!("---\n## {head} — {}\n\n", time(moment.at_ms));
+    for (criterion, judge, ruled) in judged.open() {
+        push_ruling(&mut entry, criterion, judge, ruled);
+    }
+    for suspicion in judged.suspicions() {
+        let _ = writeln!(entry, "suspicion: {} at {}", suspicion.kind.as_str(), place(suspicion));
+    }
+    let mut kept = before;
+    while kept.len() + entry.len() > JUDGE_FEEDBACK_BYTES_MAX {
+        match kept.get(1..).and_then(|rest| rest.find("---\n## ")) {
+            Some(at) => kept = &kept[at + 1..],
+            None => kept = "",
+        }
+        if kept.is_empty() {
+            break;
+        }
+    }
+    let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
+    Some(format!("{kept}{gap}{entry}\n"))
+}
+
+/// `JUDGE_EVOLUTION.md` after a decision: the last entries, one line each. `None` when nothing was
+/// decided.
+#[must_use]
+pub fn evolution(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
+    let ids = |word: &str| {
+        let rulings = judged.rulings();
+        let ids = rulings.iter().filter(|(_, _, ruled)| ruled.ruling.as_str() == word);
+        ids.map(|(one, _, _)| one.id.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    let said = ["unmet", "unclear", "met"].map(|word| (word, ids(word)));
+    let said = said.iter().filter(|(_, ids)| !ids.is_empty());
+    let said: Vec<String> = said.map(|(word, ids)| format!("{ids} {word}")).collect();
+    let word = match judged.judgement {
+        Judgement::Approved => "APPROVED",
+        Judgement::Rejected => "REJECTED",
+        Judgement::Unmeasured(_) => return None,
+    };
+    let when = moment.iteration.map_or("by hand".to_owned(), |number| format!("iter {number}"));
+    let entry = format!("[{when}] {word} — {}", said.join(", "));
+    let mut entries: Vec<&str> = before.lines().filter(|line| line.starts_with('[')).collect();
+    entries.push(&entry);
+    let from = entries.len().saturating_sub(JUDGE_HISTORY_MAX);
+    Some(entries[from..].join("\n") + "\n")
+}
+
+fn time(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+    at.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! How a loop stands, for people: one screen, its iterations, all loops of a project.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::looping::state::{Iteration, LoopState};
+use crate::report::count;
+use crate::report::json::{iteration, rfc3339};
+
+/// The status of a loop on one screen.
+#[must_use]
+pub fn status(state: &LoopState) -> String {
+    let mut text = format!(
+        "{} {}: {} mode, iteration {} of {}, until {}\n  session: {}\n  task: {}\n",
+        state.id,
+        state.status.as_str(),
+        state.mode.as_str(),
+        state.iteration,
+        state.max_iterations,
+        state.until.as_str(),
+        state.session_id.as_deref().unwrap_or("none yet (the next session of this root claims it)"),
+        state.goal(),
+    );
+    if let Some(reason) = state.pause_reason {
+        let _ = writeln!(text, "  paused: {} (moai-ralph loop resume)", reason.as_str());
+    }
+    if let Some(branch) = &state.branch {
+        let _ = writeln!(text, "  branch: {branch}");
+    }
+    if let Some(last) = state.history.last() {
+        let _ = writeln!(text, "  last stop: {}", found(last));
+    }
+    if state.counts.consecutive_rejections > 0 {
+        let rejections = state.counts.consecutive_rejections;
+        let _ =
+            writeln!(text, "  rejected in a row: {rejections} of {}", state.options.hitl_threshold);
+    }
+    if let Some(forecast) = state.forecast_iterations() {
+        let _ = writeln!(text, "  forecast: {} more", count(forecast, "iteration"));
+    }
+    if let Some(note) = &state.note {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    text
+}
+
+fn found(one: &Iteration) -> String {
+    let checks = &one.checks;
+    format!("{}, {}, checks {checks}", count(one.errors, "error"), count(one.warnings, "warning"))
+}
+
+/// The iterations of a loop, one a line; the best one is marked.
+#[must_use]
+pub fn history(state: &LoopState) -> String {
+    let mut text = format!("{} {}: {}\n", state.id, state.status.as_str(), state.goal());
+    if state.history.is_empty() {
+        text.push_str("  no Stop was decided yet\n");
+    }
+    let best = state.best();
+    for one in &state.history {
+        let mark = if best == Some(one.number) { " (best)" } else { "" };
+        let at = rfc3339(one.at_ms);
+        let _ = writeln!(text, "  {} {at} {}: {}{mark}", one.number, found(one), one.verdict);
+    }
+    text
+}
+
+/// The same as one document.
+#[must_use]
+pub fn history_json(state: &LoopState) -> Value {
+    json!({
+        "schema": "moai-ralph/loop-history@1",
+        "id": state.id,
+        "status": state.status.as_str(),
+        "best": state.best(),
+        "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
+    })
+}
+
+/// All loops of a project, one a line.
+#[must_use]
+pub fn list(loops: &[LoopState]) -> String {
+    if loops.is_empty() {
+        return "no loop was ever started here\n".to_owned();
+    }
+    let mut text = String::new();
+    for one in loops {
+        let _ = writeln!(
+            text,
+            "{} {} {}: iteration {} of {}: {}",
+            one.id,
+            rfc3339(one.created_ms),
+            one.status.as_str(),
+            one.iteration,
+            one.max_iterations,
+            one.goal()
+        );
+    }
+    text
+}
+
+/// The same as one document.
+#[must_use]
+pub fn list_json(loops: &[LoopState]) -> Value {
+    let one = |state: &LoopState| {
+        json!({
+            "id": state.id,
+            "session_id": state.session_id,
+            "mode": state.mode.as_str(),
+            "status": state.status.as_str(),
+            "iteration": state.iteration,
+            "max_iterations": state.max_iterations,
+            "goal": state.goal(),
+            "created_at": rfc3339(state.created_ms),
+            "updated_at": rfc3339(state.updated_ms),
+        })
+    };
+    json!({"schema": "moai-ralph/loops@1", "loops": loops.iter().map(one).collect::<Vec<_>>()})
+}

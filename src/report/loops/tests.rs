@@ -1,0 +1,182 @@
+//! The words of a loop.
+
+use super::*;
+use crate::base::evidence::Reading;
+use crate::base::finding::tests::finding;
+use crate::base::verdict::{Cause, Gap};
+use crate::looping::options::Options;
+use crate::looping::progress::Signals;
+use crate::looping::state::{Basis, Iteration, Mode, Remaining, Sensed};
+use crate::looping::step::tests::state;
+
+#[test]
+fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
+    let gap = Gap::new(Cause::Loading, "it is still loading the project");
+    let evidence = Evidence {
+        findings: vec![finding("a.py", 2, "x")],
+        readings: vec![
+            Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 1) },
+            Reading {
+                dirty: true,
+                output: Some("FAIL test_a\nexpected 1\n(exit status 1)".into()),
+                ..Reading::clean(".claude/autochecks.sh", SensorKind::Check, 0)
+            },
+        ],
+        ..Evidence::default()
+    };
+    let reasons = Reasons { is_dirty: true, ..Reasons::default() };
+    let text = goes_on(&LoopState { iteration: 1, ..state() }, &evidence, &reasons, Notes::default());
+    insta::assert_snapshot!(text, @r"
+    [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
+    Still wrong: 1 error
+      error a.py:3:1 pyright(x): x is wrong
+    Check failed: .claude/autochecks.sh. Its output:
+      | FAIL test_a
+      | expected 1
+      | (exit status 1)
+    Not measured: pyright (it is still loading the project)
+    Task:
+    fix it
+    Only when all of it is really done, end your last message with this line alone:
+    <promise>DONE</promise>
+    ");
+}
+
+#[test]
+fn each_end_has_its_own_honest_words() {
+    let words = |status, note: Option<&str>| {
+        ended(&LoopState { status, iteration: 3, note: note.map(str::to_owned), ..state() })
+    };
+    assert!(words(Status::Completed, None).contains("completed after 3 iterations"));
+    let unverified = words(Status::CompletedUnverified, Some("pyright (not installed)"));
+    assert!(unverified.contains("not measured: pyright (not installed)"), "{unverified}");
+    assert!(!unverified.contains("completed"), "{unverified}");
+    for (status, _) in Status::NAMES.into_iter().filter(|(status, _)| !status.is_active()) {
+        let said = words(status, Some("why"));
+        let is_success = said.contains("completed") && !said.contains("not completed");
+        assert_eq!(is_success, status == Status::Completed, "{said}");
+    }
+    assert!(words(Status::Gaming, Some("G01")).contains("guard: G01"));
+    assert!(
+        words(Status::Failed, Some("auto could not be merged")).contains("could not be merged")
+    );
+}
+
+fn iteration(number: u32, errors: usize) -> Iteration {
+    let weight = Some(errors as u64 * 8);
+    let checks = "none".into();
+    Iteration { number, errors, checks, weight, ..Iteration::default() }
+}
+
+#[test]
+fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
+    let checkpoint = Some("refs/x".to_owned());
+    let history =
+        vec![Iteration { checkpoint, ..iteration(1, 1) }, iteration(2, 3), iteration(3, 4)];
+    let remaining = Remaining { errors: 4, ..Remaining::default() };
+    let stalled =
+        LoopState { status: Status::Stalled, iteration: 3, history, remaining, ..state() };
+    insta::assert_snapshot!(ended(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best)");
+}
+
+#[test]
+fn a_report_has_five_parts_and_hides_no_gap() {
+    let sensed = Sensed { sensor: "pyright 1.1".into(), verdict: "unmeasured".into(), files: 2 };
+    let basis = Basis {
+        last_words: "All 12 tests pass.".into(),
+        is_claimed: Some(true),
+        sensors: vec![sensed],
+        gaps: vec!["pyright (no answer)".into(), "judge (not asked)".into()],
+        contradictions: vec!["12 tests were claimed, 10 ran".into()],
+        files: 2,
+    };
+    let unverified = LoopState {
+        mode: Mode::Judge,
+        status: Status::CompletedUnverified,
+        iteration: 2,
+        options: Options { max_tokens: Some(5), ..state().options },
+        history: vec![
+            iteration(1, 3),
+            Iteration { guard_codes: vec!["G01".into()], ..iteration(2, 0) },
+        ],
+        remaining: Remaining { older: 1, ..Remaining::default() },
+        note: Some("pyright (no answer); judge (not asked)".into()),
+        basis,
+        ..state()
+    };
+    insta::assert_snapshot!(report(&unverified), @r"
+    [moai-ralph] loop loop-1 ended after 2 iterations; nothing wrong was found, but this was not measured: pyright (no answer); judge (not asked)
+    Claim:
+      - the agent claimed completion with its promise
+      - last words: All 12 tests pass.
+      - said, but not what was measured: 12 tests were claimed, 10 ran
+    Evidence:
+      - pyright 1.1: unmeasured (2 files)
+      - 0 errors, 0 warnings left
+      - best was iteration 1: 3 errors, 0 warnings, checks none
+    Before:
+      - at the first Stop: 3 errors, 0 warnings, checks none
+      - 1 older error in files that were not touched
+    Gaps:
+      - pyright (no answer)
+      - judge (not asked)
+      - tokens: nobody counted them, so their limit was not kept
+    Residual risk:
+      - what was not measured may be wrong
+      - a judge is a model and can be wrong
+      - the guard objected on the way: G01
+    ");
+}
+
+#[test]
+fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
+    let signals = Signals {
+        stalled_for: 2,
+        worse_than: Some(1),
+        is_no_op: true,
+        flips: vec![String::new()],
+        ..Signals::default()
+    };
+    let reasons = Reasons {
+        rejected: vec!["the parser has no test".into()],
+        needs_new_strategy: true,
+        conflict: Some("mend a.py".into()),
+        research_missing: vec!["APPROACH (50 characters at least)".into()],
+        contradictions: vec!["all tests pass: 2 failed".into()],
+        waits_for: Some(Gap::new(Cause::TimedOut, "the judge did not answer within 60 s")),
+        signals,
+        ..Reasons::default()
+    };
+    let evidence = Evidence { findings: vec![finding("a.py", 2, "x")], ..Evidence::default() };
+    insta::assert_snapshot!(goes_on(&state(), &evidence, &reasons, Notes::default()), @r"
+    [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
+    Still wrong: 1 error
+      error a.py:3:1 pyright(x): x is wrong
+    Not measured: the judge did not answer within 60 s
+    Stop again in a moment; what is missing is measured then.
+    The judge did not approve:
+      - the parser has no test
+    Said, but not what was measured:
+      - all tests pass: 2 failed
+    This was rejected so often that the approach itself is in doubt. Give it up: read the task again, write down why it was rejected, and choose another way.
+    The work is clean but does not fit the base branch:
+    mend a.py
+    Before the work comes the research phase; this Stop is not counted.
+    progress.txt lacks:
+      - APPROACH (50 characters at least)
+    Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
+    This is worse than iteration 1 was.
+    No file was changed for two iterations, so nothing can be different.
+    Comes back again and again: error a.py:3:1 pyright(x): x is wrong
+    Task:
+    fix it
+    Only when all of it is really done, end your last message with this line alone:
+    <promise>DONE</promise>
+    ");
+    let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
+    let back = Reasons { signals: back, ..Reasons::default() };
+    let told = goes_on(&state(), &evidence, &back, Notes::default());
+    assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
+    let told = yields(&LoopState { iteration: 9, ..state() }, &evidence, &back);
+    assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
+}

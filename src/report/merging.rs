@@ -1,0 +1,153 @@
+//! The words about the branch of an autonomous loop: why there is none, and what is left to do
+//! before it is merged.
+
+use std::fmt::Write as _;
+
+use super::agent::bounded;
+use super::{count, shown};
+use crate::base::limits::{MERGE_FILES_NAMED_MAX, REASON_CHARS_MAX};
+
+/// Why a loop gets no branch of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoBranch<'a> {
+    /// There is no git.
+    NoGit,
+    /// There is no commit yet.
+    NoCommit,
+    /// HEAD stands on no branch, and none was named.
+    Detached,
+    /// The named branch cannot be one, or is not there.
+    NoBase(&'a str),
+    /// Something is not finished: `a merge`.
+    Unfinished(&'a str),
+    /// Files are in conflict.
+    Conflicts(&'a [String]),
+    /// What git said.
+    Git(&'a str),
+}
+
+/// Why a loop gets no branch of its own, and what helps.
+#[must_use]
+pub fn no_branch(reason: &NoBranch<'_>) -> String {
+    match reason {
+        NoBranch::NoGit => "a loop with a branch of its own needs git: git init".to_owned(),
+        NoBranch::NoCommit => {
+            "a loop with a branch of its own starts from a commit, and there is none: git commit"
+                .to_owned()
+        }
+        NoBranch::Detached => "HEAD is on no branch: --base-branch NAME says what the loop is \
+                               merged into"
+            .to_owned(),
+        NoBranch::NoBase(name) => format!("there is no branch {}", shown(name)),
+        NoBranch::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
+        NoBranch::Conflicts(files) => {
+            format!("files are in conflict, resolve them first: {}", files.join(", "))
+        }
+        NoBranch::Git(said) => format!("git could not make the branch: {}", said.trim()),
+    }
+}
+
+/// What an agent has to do before its branch can be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task<'a> {
+    /// Another branch is checked out; `None` when it is none.
+    WrongBranch(Option<&'a str>),
+    /// Something is not finished: `a merge`.
+    Unfinished(&'a str),
+    /// Files are not committed: changed ones, and new ones.
+    Uncommitted(&'a [String], &'a [String]),
+    /// The base has changed in the same places of these files; its newest commit, as git names it.
+    Conflict(&'a [String], &'a str),
+    /// The checks fail on top of the base as it is now.
+    ChecksFailed(&'a str),
+    /// Git, or a hook of the project, said no; what it said.
+    Refused(&'a str),
+}
+
+/// The task, for the agent.
+#[must_use]
+pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
+    let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
+    match task {
+        Task::WrongBranch(other) => {
+            let other = other.unwrap_or("no branch");
+            let _ = writeln!(text, "{other} is checked out: git switch {branch}");
+        }
+        Task::Unfinished(what) => {
+            let _ = writeln!(text, "{what} is under way here: finish or abort it.");
+        }
+        Task::Uncommitted(changed, new) => {
+            text.push_str("Commit what belongs to the work, and say why in the message:\n");
+            push_files(&mut text, changed);
+            push_files(&mut text, new);
+        }
+        Task::Conflict(files, newest) => {
+            let _ = writeln!(text, "Both sides changed the same places of:");
+            push_files(&mut text, files);
+            let _ = writeln!(
+                text,
+                "1. git merge {newest}, and understand what each side wanted (git log, git show).\n\
+                 2. Resolve it so that both intents hold; do not drop one of them.\n\
+                 3. Write tests that show it, run all tests, and commit.\n\
+                 The merge is tried again at your next stop."
+            );
+        }
+        Task::ChecksFailed(said) => {
+            let _ = writeln!(
+                text,
+                "The branch now stands on the present {base}, and there the checks fail:\n{said}"
+            );
+        }
+        Task::Refused(said) => {
+            let _ = writeln!(text, "Git or one of the project's hooks refused it:\n{said}");
+        }
+    }
+    bounded(text.trim_end(), REASON_CHARS_MAX, "git status says more")
+}
+
+fn push_files(text: &mut String, files: &[String]) {
+    for file in files.iter().take(MERGE_FILES_NAMED_MAX) {
+        let _ = writeln!(text, "  {}", shown(file));
+    }
+    if let Some(more) = files.len().checked_sub(MERGE_FILES_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … and {}", count(more, "more file"));
+    }
+}
+
+/// Why a branch that a person works on was not moved.
+#[must_use]
+pub fn base_in_use(base: &str, place: &str) -> String {
+    format!("{base} is checked out in {} and was left as it is", shown(place))
+}
+
+/// Why two versions of a base cannot both be followed.
+#[must_use]
+pub fn diverged(base: &str, remote: &str) -> String {
+    format!("{base} and {remote}/{base} have gone different ways: bring them together first")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conflict_names_the_files_and_what_to_do() {
+        let text = task("gulf/auto-1-ab", "main", &Task::Conflict(&["a.py".to_owned()], "main"));
+        insta::assert_snapshot!(text, @r"
+        Everything is clean, but gulf/auto-1-ab is not merged into main yet.
+        Both sides changed the same places of:
+          a.py
+        1. git merge main, and understand what each side wanted (git log, git show).
+        2. Resolve it so that both intents hold; do not drop one of them.
+        3. Write tests that show it, run all tests, and commit.
+        The merge is tried again at your next stop.
+        ");
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let files: Vec<String> = (0..=MERGE_FILES_NAMED_MAX).map(|it| format!("f{it}")).collect();
+        let text = task("b", "main", &Task::Uncommitted(&files, &[]));
+        assert!(text.ends_with("… and 1 more file"), "{text}");
+    }
+}

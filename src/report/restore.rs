@@ -1,0 +1,150 @@
+//! What bringing a checkpoint back would do or has done: a diff, the files, what stays, and how to
+//! take it back.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::agent::bounded;
+use super::rename::{ChangedFile, preview};
+use super::{count, shown};
+use crate::base::limits::RESTORE_DIFF_CHARS_MAX;
+use crate::base::path::RelPath;
+use crate::base::tree::{Checkpoint, Step, Way};
+
+/// A checkpoint that could be brought back, or was.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// What changes, and what does not.
+    pub way: Way,
+    /// The changed texts, of a preview.
+    pub texts: Vec<ChangedFile>,
+    /// The checkpoint of what stood there before; `None` when nothing was written.
+    pub saved: Option<String>,
+}
+
+impl Restored {
+    fn counts(&self) -> String {
+        let number = |step| self.way.steps.values().filter(|it| **it == step).count();
+        let part = |step: Step| {
+            let number = number(step);
+            (number > 0).then(|| format!("{} {}", count(number, "file"), step.as_str()))
+        };
+        let parts = [Step::Added, Step::Changed, Step::Removed].into_iter().filter_map(part);
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The text: the diff of a preview, or what was written.
+#[must_use]
+pub fn text(restored: &Restored) -> String {
+    let Checkpoint { owner, name, .. } = &restored.checkpoint;
+    let mut text = String::new();
+    if restored.saved.is_none() {
+        let diff = preview(&restored.texts);
+        let all = "the files below are all";
+        text.push_str(&bounded(diff.trim_end(), RESTORE_DIFF_CHARS_MAX, all));
+        if !text.is_empty() {
+            text.push('\n');
+        }
+    }
+    for (path, step) in &restored.way.steps {
+        let _ = writeln!(text, "{:<7} {}", step.as_str(), shown(path.as_str()));
+    }
+    for path in &restored.way.kept {
+        let path = shown(path.as_str());
+        let _ = writeln!(text, "kept    {path} (no checkpoint of the loop holds it)");
+    }
+    for (path, reason) in &restored.way.untouched {
+        let _ = writeln!(text, "left    {} ({reason})", shown(path));
+    }
+    let counts = restored.counts();
+    let _ = match &restored.saved {
+        _ if counts.is_empty() => writeln!(text, "checkpoint {name} of {owner}: nothing differs"),
+        None => writeln!(text, "checkpoint {name} of {owner}: {counts}; not written: --apply"),
+        Some(saved) => writeln!(
+            text,
+            "checkpoint {name} of {owner} is restored: {counts}\n\
+             what was there before: moai-ralph loop restore {owner} --to {saved} --apply"
+        ),
+    };
+    text
+}
+
+/// `moai-ralph/restore@1`.
+#[must_use]
+pub fn json(restored: &Restored) -> Value {
+    let file =
+        |(path, step): (&RelPath, &Step)| json!({"path": path.as_str(), "action": step.as_str()});
+    let left = |(path, reason): (&String, &String)| json!({"path": path, "reason": reason});
+    json!({
+        "schema": "moai-ralph/restore@1",
+        "loop": restored.checkpoint.owner,
+        "checkpoint": restored.checkpoint.name,
+        "status": if restored.saved.is_some() { "applied" } else { "preview" },
+        "files": restored.way.steps.iter().map(file).collect::<Vec<_>>(),
+        "kept": restored.way.kept.iter().map(RelPath::as_str).collect::<Vec<_>>(),
+        "left": restored.way.untouched.iter().map(left).collect::<Vec<_>>(),
+        "saved": restored.saved,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn restored() -> Restored {
+        let path = |text| RelPath::parse(text).unwrap();
+        let checkpoint = Checkpoint {
+            owner: "loop-1".into(),
+            name: "3".into(),
+            at_secs: 0,
+            tree_id: String::new(),
+            root: PathBuf::from("/r"),
+        };
+        let mut way = Way::default();
+        way.steps.insert(path("a.py"), Step::Changed);
+        way.steps.insert(path("new.bin"), Step::Removed);
+        way.kept.push(path("mine.py"));
+        way.untouched.insert("big".into(), "not saved now: larger than 16 MiB".into());
+        let text = |text: &str| Some(text.to_owned());
+        let texts = vec![ChangedFile {
+            path: "a.py".into(),
+            moved_from: None,
+            before: text("x = 2\n"),
+            after: text("x = 1\n"),
+        }];
+        Restored { checkpoint, way, texts, saved: None }
+    }
+
+    #[test]
+    fn a_preview_shows_the_diff_and_what_stays() {
+        insta::assert_snapshot!(text(&restored()), @r"
+        --- a/a.py
+        +++ b/a.py
+        @@ -1 +1 @@
+        -x = 2
+        +x = 1
+        changed a.py
+        removed new.bin
+        kept    mine.py (no checkpoint of the loop holds it)
+        left    big (not saved now: larger than 16 MiB)
+        checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written: --apply
+        ");
+        assert_eq!(json(&restored())["status"], "preview");
+    }
+
+    #[test]
+    fn a_restore_says_how_to_take_it_back() {
+        let restored = Restored { saved: Some("before-1".into()), ..restored() };
+        let text = text(&restored);
+        assert!(text.contains("is restored: 1 file changed, 1 file removed\n"), "{text}");
+        assert!(text.contains("loop restore loop-1 --to before-1 --apply\n"), "{text}");
+        assert!(!text.contains("@@"), "{text}");
+        assert_eq!(json(&restored)["saved"], "before-1");
+    }
+}

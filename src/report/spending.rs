@@ -1,0 +1,110 @@
+//! What a session has used, in words; and what its agent claimed against the measurement.
+
+use super::count;
+use crate::base::limits::{CLAIMS_NAMED_MAX, GAP_CHARS_MAX};
+use crate::base::text::one_line;
+use crate::base::verdict::Gap;
+use crate::looping::claims::Contradiction;
+use crate::wire::transcript::Usage;
+
+/// What tokens cost, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Price<'a> {
+    /// In US cents; `None` when part of it is not known.
+    pub cents: Option<u64>,
+    /// The models without a price.
+    pub unknown_models: &'a [String],
+    /// The day of the table of prices.
+    pub as_of: &'a str,
+}
+
+/// One line about tokens and money: `used 1,533 fresh tokens (…); about $4.75 by list prices of …`.
+#[must_use]
+pub fn used(usage: &Usage, price: Price<'_>, gap: Option<&Gap>) -> String {
+    let total = usage.total();
+    let written = total.cache_write_5m.saturating_add(total.cache_write_1h);
+    let mut text = format!(
+        "used {} fresh tokens (input {}, output {}, written to the cache {}) and {} from the cache",
+        grouped(total.fresh()),
+        grouped(total.input),
+        grouped(total.output),
+        grouped(written),
+        grouped(total.cache_read),
+    );
+    text = if let Some(cents) = price.cents {
+        let (dollars, cents) = (grouped(cents / 100), cents % 100);
+        format!("{text}; about ${dollars}.{cents:02} by list prices of {}", price.as_of)
+    } else {
+        let models = one_line(&price.unknown_models.join(", "), GAP_CHARS_MAX);
+        format!("{text}; cost unknown (no price for {models})")
+    };
+    if let Some(gap) = gap {
+        text = format!("{text}; it may be more ({gap})");
+    }
+    if usage.junk_lines > 0 {
+        text = format!("{text}; {} could not be read", count(usage.junk_lines, "line"));
+    }
+    text
+}
+
+/// Where the agent's last message and the measurement cannot both be true, one line each.
+#[must_use]
+pub fn contradicted(found: &[Contradiction]) -> Vec<String> {
+    let line = |one: &Contradiction| format!("\"{}\"; measured: {}", one.claim, one.measured);
+    found.iter().take(CLAIMS_NAMED_MAX).map(line).collect()
+}
+
+/// `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::base::verdict::Cause;
+    use crate::wire::transcript::Tokens;
+
+    #[test]
+    fn an_unknown_cost_is_said_to_be_unknown() {
+        let tokens = Tokens {
+            input: 3,
+            output: 500,
+            cache_read: 1_234_567,
+            cache_write_5m: 1_000,
+            cache_write_1h: 30,
+        };
+        let models = BTreeMap::from([("m".to_owned(), tokens)]);
+        let usage = Usage { models, ..Usage::default() };
+        let unknown_models = ["m".to_owned()];
+        let price = Price { cents: Some(123_405), unknown_models: &[], as_of: "2026-10-24" };
+        assert_eq!(
+            used(&usage, price, None),
+            "used 1,533 fresh tokens (input 3, output 500, written to the cache 1,030) and \
+             1,234,567 from the cache; about $1,234.05 by list prices of 2026-10-24"
+        );
+        let price = Price { cents: None, unknown_models: &unknown_models, ..price };
+        let gap = Gap::new(Cause::Loading, "read on at the next look");
+        let text = used(&Usage { junk_lines: 1, ..usage }, price, Some(&gap));
+        let end = "; cost unknown (no price for m); it may be more (read on at the next look); \
+                   1 line could not be read";
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    #[test]
+    fn a_contradiction_quotes_both_sides() {
+        assert!(contradicted(&[]).is_empty());
+        let one = Contradiction { claim: "All tests pass.".into(), measured: "2 errors".into() };
+        assert_eq!(contradicted(&[one]), ["\"All tests pass.\"; measured: 2 errors"]);
+    }
+}

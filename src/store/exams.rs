@@ -1,0 +1,387 @@
+//! The tables of frozen exams: one for each loop, with the texts as they were. Outside the work
+//! tree, so that whoever is examined cannot reach them by editing files. It must not know what a
+//! difference means.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension as _, Row, Transaction, params};
+use serde::{Deserialize, Serialize};
+
+use super::{ProjectKey, Store, StoreError};
+use crate::base::hash::ContentHash;
+use crate::base::limits::EXAMS_MAX;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::looping::criteria::counts::TestCounts;
+use crate::looping::criteria::{CheckCommand, Criterion, Plan, Unanswered};
+use crate::looping::exam::{Exam, Frozen, Role};
+
+/// Texts of an exam, by path; what is not in it is kept as a hash only.
+pub type Texts = BTreeMap<RelPath, Vec<u8>>;
+
+impl Store {
+    /// Keeps the exam of a loop in place of an earlier one, and forgets the oldest exams of loops
+    /// that are over.
+    pub async fn freeze_exam(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+        exam: Exam,
+        texts: Texts,
+    ) -> Result<(), StoreError> {
+        let id = loop_id.to_owned();
+        self.write(project, move |transaction| {
+            forget(transaction, &id)?;
+            insert(transaction, &id, &exam)?;
+            let mut statement = transaction
+                .prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            for (path, file) in &exam.files {
+                statement.execute(params![
+                    id,
+                    path.as_str(),
+                    file.role.as_str(),
+                    file.hash.as_bytes().as_slice(),
+                    whole(file.stamp.0),
+                    file.stamp.1,
+                    texts.get(path)
+                ])?;
+            }
+            drop(statement);
+            for (name, counts) in &exam.counts {
+                put_counts(transaction, &id, name, counts)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The exam of a loop, of its files those with these roles, without the texts; `None` for a
+    /// loop that has none.
+    pub async fn find_exam(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+        roles: &'static [Role],
+    ) -> Result<Option<Exam>, StoreError> {
+        let id = loop_id.to_owned();
+        self.read(project, move |transaction| {
+            let sql = "SELECT frozen_ms, is_cut, plan FROM exams WHERE loop_id = ?1";
+            let head = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
+            let Some((frozen_ms, is_cut, plan)) =
+                transaction.query_row(sql, params![id], head).optional()?
+            else {
+                return Ok(None);
+            };
+            let frozen_ms: i64 = frozen_ms;
+            Ok(Some(Exam {
+                frozen_ms: u64::try_from(frozen_ms).unwrap_or_default(),
+                is_cut,
+                plan: decode(&plan)?,
+                files: files(transaction, &id, roles)?,
+                counts: counts(transaction, &id)?,
+            }))
+        })
+        .await
+    }
+
+    /// The text of a file as it was frozen; `None` when it is not in the exam or too large for it.
+    pub async fn exam_text(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+        path: &RelPath,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let (id, path) = (loop_id.to_owned(), path.to_string());
+        self.read(project, move |transaction| {
+            let sql = "SELECT text FROM exam_files WHERE loop_id = ?1 AND path = ?2";
+            let text =
+                transaction.query_row(sql, params![id, path], |row| row.get(0)).optional()?;
+            Ok(text.flatten())
+        })
+        .await
+    }
+
+    /// Remembers the tests of checks for the next comparison. Does nothing for a loop without an
+    /// exam.
+    pub async fn set_exam_counts(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+        counts: BTreeMap<String, TestCounts>,
+    ) -> Result<(), StoreError> {
+        let id = loop_id.to_owned();
+        self.write(project, move |transaction| {
+            let sql = "SELECT 1 FROM exams WHERE loop_id = ?1";
+            let is_there =
+                transaction.query_row(sql, params![id], |_| Ok(())).optional()?.is_some();
+            for (name, counts) in counts.iter().filter(|_| is_there) {
+                put_counts(transaction, &id, name, counts)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Removes the exam of this loop, and of loops that are over all but the newest.
+fn forget(at: &Transaction<'_>, id: &str) -> Result<(), StoreError> {
+    at.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
+    let kept = i64::try_from(EXAMS_MAX).unwrap_or(i64::MAX);
+    at.execute(
+        "DELETE FROM exams WHERE loop_id IN (
+             SELECT loop_id FROM exams LEFT JOIN loops ON loops.id = exams.loop_id
+             WHERE loops.status IS NULL OR loops.status NOT IN ('running', 'paused')
+             ORDER BY frozen_ms DESC LIMIT -1 OFFSET ?1)",
+        params![kept],
+    )?;
+    Ok(())
+}
+
+fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError> {
+    let plan = encode(&exam.plan)?;
+    at.execute(
+        "INSERT INTO exams (loop_id, frozen_ms, is_cut, plan) VALUES (?1, ?2, ?3, ?4)",
+        params![id, whole(exam.frozen_ms), exam.is_cut, plan],
+    )?;
+    Ok(())
+}
+
+fn files(
+    at: &Transaction<'_>,
+    id: &str,
+    roles: &[Role],
+) -> Result<BTreeMap<RelPath, Frozen>, StoreError> {
+    let words: Vec<String> = roles.iter().map(|role| format!("'{}'", role.as_str())).collect();
+    let mut statement = at.prepare_cached(&format!(
+        "SELECT path, role, hash, bytes, changed_ns FROM exam_files
+         WHERE loop_id = ?1 AND role IN ({})",
+        words.join(", ")
+    ))?;
+    let mut rows = statement.query(params![id])?;
+    let mut files = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let (path, role): (String, String) = (row.get(0)?, row.get(1)?);
+        let (hash, bytes, changed_ns): ([u8; 32], i64, i64) =
+            (row.get(2)?, row.get(3)?, row.get(4)?);
+        let role = Role::from_word(&role).ok_or_else(|| broken(&role))?;
+        let path = RelPath::parse(&path).ok_or_else(|| broken(&path))?;
+        let stamp = (u64::try_from(bytes).unwrap_or_default(), changed_ns);
+        files.insert(path, Frozen { role, hash: ContentHash::from_bytes(hash), stamp });
+    }
+    Ok(files)
+}
+
+fn counts(at: &Transaction<'_>, id: &str) -> Result<BTreeMap<String, TestCounts>, StoreError> {
+    let sql = "SELECT name, passed, failed, skipped, duration_ms FROM exam_counts
+               WHERE loop_id = ?1";
+    let mut statement = at.prepare_cached(sql)?;
+    let number = |row: &Row<'_>, at: usize| -> rusqlite::Result<u64> {
+        let number: i64 = row.get(at)?;
+        Ok(u64::try_from(number).unwrap_or_default())
+    };
+    let found = statement.query_map(params![id], |row| {
+        let duration_ms: Option<i64> = row.get(4)?;
+        let counts = TestCounts {
+            passed: number(row, 1)?,
+            failed: number(row, 2)?,
+            skipped: number(row, 3)?,
+            duration_ms: duration_ms.and_then(|ms| u64::try_from(ms).ok()),
+        };
+        Ok((row.get(0)?, counts))
+    })?;
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+fn put_counts(
+    at: &Transaction<'_>,
+    id: &str,
+    name: &str,
+    counts: &TestCounts,
+) -> Result<(), StoreError> {
+    at.execute(
+        "INSERT OR REPLACE INTO exam_counts (loop_id, name, passed, failed, skipped, duration_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            id,
+            name,
+            whole(counts.passed),
+            whole(counts.failed),
+            whole(counts.skipped),
+            counts.duration_ms.map(whole)
+        ],
+    )?;
+    Ok(())
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn broken(what: &str) -> StoreError {
+    StoreError::Corrupt(format!("an exam cannot be read: {what}"))
+}
+
+/// The stored form of a plan, apart from the plan itself, so that its design stays free.
+#[derive(Serialize, Deserialize)]
+struct StoredPlan {
+    version: u32,
+    commands: Vec<StoredCommand>,
+    unanswered: Vec<StoredGap>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredCommand {
+    name: String,
+    criterion: String,
+    argv: Vec<String>,
+    folder: String,
+    timeout_secs: Option<u64>,
+    source: String,
+    why: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredGap {
+    name: String,
+    detail: String,
+    remedy: Option<String>,
+    /// It is refused, and not merely unknown.
+    is_refused: bool,
+}
+
+const VERSION: u32 = 1;
+
+fn encode(plan: &Plan) -> Result<String, StoreError> {
+    let command = |one: &CheckCommand| StoredCommand {
+        name: one.name.clone(),
+        criterion: one.criterion.as_str().to_owned(),
+        argv: one.argv.clone(),
+        folder: one.folder.clone(),
+        timeout_secs: one.timeout_secs,
+        source: one.source.clone(),
+        why: one.why.clone(),
+    };
+    let unanswered = |one: &Unanswered| StoredGap {
+        name: one.name.clone(),
+        detail: one.gap.detail.clone(),
+        remedy: one.gap.remedy.clone(),
+        is_refused: one.gap.cause == Cause::Refused,
+    };
+    let stored = StoredPlan {
+        version: VERSION,
+        commands: plan.commands.iter().map(command).collect(),
+        unanswered: plan.unanswered.iter().map(unanswered).collect(),
+    };
+    serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+fn decode(json: &str) -> Result<Plan, StoreError> {
+    let stored: StoredPlan =
+        serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
+    let command = |one: StoredCommand| {
+        let criterion = Criterion::from_word(&one.criterion);
+        let criterion = criterion.ok_or_else(|| broken(&one.criterion))?;
+        let StoredCommand { name, argv, folder, timeout_secs, source, why, .. } = one;
+        Ok(CheckCommand { name, criterion, argv, folder, timeout_secs, source, why })
+    };
+    let unanswered = |one: StoredGap| {
+        let cause = if one.is_refused { Cause::Refused } else { Cause::NoTool };
+        let gap = Gap { remedy: one.remedy, ..Gap::new(cause, one.detail) };
+        Unanswered { name: one.name, gap }
+    };
+    Ok(Plan {
+        commands: stored.commands.into_iter().map(command).collect::<Result<_, StoreError>>()?,
+        unanswered: stored.unanswered.into_iter().map(unanswered).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::looping::criteria::tests::command;
+    use crate::looping::state::{LoopState, Status};
+    use crate::looping::step::tests::state;
+
+    fn store() -> (tempfile::TempDir, Store, ProjectKey) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::start(folder.path().join("home"));
+        (folder, store, ProjectKey::of(Path::new("/p")))
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text).expect("a relative path")
+    }
+
+    fn exam(frozen_ms: u64) -> Exam {
+        let frozen =
+            Frozen { role: Role::Rubric, hash: ContentHash::of(b"strict"), stamp: (6, -5) };
+        let refused = Gap::new(Cause::Refused, "a && b").with_remedy("r");
+        let unanswered = Unanswered { name: "x".into(), gap: refused };
+        let mut slow = command("npm test", Criterion::TestPass);
+        slow.timeout_secs = Some(9);
+        let counts = TestCounts { passed: 5, failed: 1, skipped: 2, duration_ms: Some(40) };
+        Exam {
+            frozen_ms,
+            is_cut: true,
+            plan: Plan { commands: vec![slow], unanswered: vec![unanswered] },
+            files: [(path("RUBRIC.md"), frozen)].into(),
+            counts: [("npm test".to_owned(), counts)].into(),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_exam_comes_back_as_it_was_with_its_texts() {
+        let (_folder, store, key) = store();
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(None));
+        let texts: Texts = [(path("RUBRIC.md"), b"strict \xff".to_vec())].into();
+        store.freeze_exam(&key, "loop-1", exam(1), texts).await.expect("stored");
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(exam(1))));
+        let text = async |name: &str| store.exam_text(&key, "loop-1", &path(name)).await;
+        assert_eq!(text("RUBRIC.md").await, Ok(Some(b"strict \xff".to_vec())));
+        assert_eq!(text("a.py").await, Ok(None));
+        let strict = store.find_exam(&key, "loop-1", &[Role::Test]).await.expect("readable");
+        assert!(strict.expect("there").files.is_empty());
+        // Frozen again: nothing of the first stays.
+        store.freeze_exam(&key, "loop-1", Exam::default(), Texts::new()).await.expect("stored");
+        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(Exam::default())));
+        assert_eq!(text("RUBRIC.md").await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn counts_are_remembered_where_there_is_an_exam() {
+        let (_folder, store, key) = store();
+        let counts = TestCounts { passed: 7, ..TestCounts::default() };
+        let all: BTreeMap<_, _> = [("npm test".to_owned(), counts)].into();
+        let set = async |id: &str| store.set_exam_counts(&key, id, all.clone()).await;
+        assert_eq!(set("loop-1").await, Ok(()));
+        store.freeze_exam(&key, "loop-1", exam(1), Texts::new()).await.expect("stored");
+        assert_eq!(set("loop-1").await, Ok(()));
+        let found =
+            store.find_exam(&key, "loop-1", Role::ALL).await.expect("readable").expect("there");
+        assert_eq!(found.counts, all);
+    }
+
+    #[tokio::test]
+    async fn old_exams_are_forgotten_but_never_one_of_an_active_loop() {
+        let (_folder, store, key) = store();
+        let root = Path::new("/p");
+        store.insert_loop(&key, root, LoopState { id: "a".into(), ..state() }).await.expect("new");
+        let over = LoopState { id: "b".into(), status: Status::Completed, ..state() };
+        store.insert_loop(&key, root, over).await.expect("new");
+        for id in ["a", "b"] {
+            store.freeze_exam(&key, id, exam(1), Texts::new()).await.expect("stored");
+        }
+        for number in 0..=EXAMS_MAX {
+            let at = 2 + u64::try_from(number).expect("few");
+            let id = format!("gone-{number}");
+            store.freeze_exam(&key, &id, exam(at), Texts::new()).await.expect("stored");
+        }
+        let is_there = async |id: &str| {
+            store.find_exam(&key, id, Role::ALL).await.expect("readable").is_some()
+        };
+        assert!(is_there("a").await && is_there("gone-1").await && is_there("gone-20").await);
+        assert!(!is_there("b").await);
+    }
+}

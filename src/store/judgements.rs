@@ -1,0 +1,224 @@
+//! The table of judgements: what a judge said about exactly this change, so that the same one is
+//! never judged twice, and what a later call is reminded of. It must not know how one comes about.
+
+use std::path::Path;
+
+use rusqlite::{OptionalExtension as _, params};
+use serde::{Deserialize, Serialize};
+
+use super::{ProjectKey, Store, StoreError};
+use crate::base::hash::ContentHash;
+use crate::base::limits::JUDGEMENTS_KEPT_MAX;
+use crate::base::path::RelPath;
+use crate::judge::decision::Opinion;
+use crate::judge::verdict::{Doubt, Quote, Ruled, Ruling, Suspicion, SuspicionKind};
+
+/// What a judgement is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Identity of everything that the judge was shown, and of the judge.
+    pub key: ContentHash,
+    /// Identity of the criteria: rulings about others mean nothing.
+    pub criteria: ContentHash,
+}
+
+impl Store {
+    /// What was said about this before.
+    pub async fn find_judgement(
+        &self,
+        project: &ProjectKey,
+        about: &About,
+    ) -> Result<Option<Opinion>, StoreError> {
+        let key = about.key.to_string();
+        self.read(project, move |transaction| {
+            let sql = "SELECT opinion FROM judgements WHERE key = ?1";
+            let json: Option<String> =
+                transaction.query_row(sql, params![key], |row| row.get(0)).optional()?;
+            json.map(|json| decode(&json)).transpose()
+        })
+        .await
+    }
+
+    /// Keeps what was said; the oldest beyond [`JUDGEMENTS_KEPT_MAX`] go.
+    pub async fn keep_judgement(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        about: &About,
+        opinion: &Opinion,
+        at_ms: u64,
+    ) -> Result<(), StoreError> {
+        let row = (
+            about.key.to_string(),
+            root.to_string_lossy().into_owned(),
+            about.criteria.to_string(),
+        );
+        let (opinion, at_ms) = (encode(opinion)?, i64::try_from(at_ms).unwrap_or(i64::MAX));
+        self.write(project, move |transaction| {
+            transaction.execute(
+                "INSERT OR REPLACE INTO judgements (key, root, criteria, opinion, at_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                params![row.0, row.1, row.2, opinion, at_ms],
+            )?;
+            transaction.execute(
+                "DELETE FROM judgements WHERE rowid NOT IN
+                 (SELECT rowid FROM judgements ORDER BY at_ms DESC, rowid DESC LIMIT ?1)",
+                params![i64::try_from(JUDGEMENTS_KEPT_MAX).unwrap_or(i64::MAX)],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// The last opinions about earlier changes of a root by the same criteria, newest first.
+    pub async fn last_judgements(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        about: &About,
+        count_max: usize,
+    ) -> Result<Vec<Opinion>, StoreError> {
+        let (root, criteria) = (root.to_string_lossy().into_owned(), about.criteria.to_string());
+        self.read(project, move |transaction| {
+            let mut statement = transaction.prepare(
+                "SELECT opinion FROM judgements WHERE root = ?1 AND criteria = ?2
+                 ORDER BY at_ms DESC, rowid DESC LIMIT ?3",
+            )?;
+            let count = i64::try_from(count_max).unwrap_or(i64::MAX);
+            let rows = statement.query_map(params![root, criteria, count], |row| row.get(0))?;
+            let texts = rows.collect::<Result<Vec<String>, _>>()?;
+            texts.iter().map(|json| decode(json)).collect()
+        })
+        .await
+    }
+}
+
+/// The stored form, apart from the opinion itself, so that its design stays free.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    ruled: Vec<StoredRuled>,
+    suspicions: Vec<StoredSuspicion>,
+    has_unread: bool,
+    confidence: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRuled {
+    id: String,
+    ruling: String,
+    doubt: Option<String>,
+    reason: String,
+    fix_hint: Option<String>,
+    evidence: Vec<(String, u32, u32, String)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSuspicion {
+    kind: String,
+    path: String,
+    line: Option<u32>,
+}
+
+fn encode(opinion: &Opinion) -> Result<String, StoreError> {
+    let quote = |it: &Quote| (it.path.to_string(), it.line_start, it.line_end, it.text.clone());
+    let ruled = |one: &Ruled| StoredRuled {
+        id: one.id.clone(),
+        ruling: one.ruling.as_str().to_owned(),
+        doubt: one.doubt.map(|doubt| doubt.as_str().to_owned()),
+        reason: one.reason.clone(),
+        fix_hint: one.fix_hint.clone(),
+        evidence: one.evidence.iter().map(quote).collect(),
+    };
+    let suspicion = |one: &Suspicion| StoredSuspicion {
+        kind: one.kind.as_str().to_owned(),
+        path: one.path.to_string(),
+        line: one.line,
+    };
+    let stored = Stored {
+        ruled: opinion.ruled.iter().map(ruled).collect(),
+        suspicions: opinion.suspicions.iter().map(suspicion).collect(),
+        has_unread: opinion.has_unread,
+        confidence: opinion.confidence,
+    };
+    serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+fn decode(json: &str) -> Result<Opinion, StoreError> {
+    let broken = |what: &str| StoreError::Corrupt(format!("a judgement cannot be read: {what}"));
+    let stored: Stored = serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
+    let path = |text: &str| RelPath::parse(text).ok_or_else(|| broken(text));
+    let quote = |(at, line_start, line_end, text): (String, u32, u32, String)| {
+        Ok(Quote { path: path(&at)?, line_start, line_end, text })
+    };
+    let ruled = |one: StoredRuled| {
+        let doubt = |word: String| Doubt::from_word(&word).ok_or_else(|| broken(&word));
+        Ok(Ruled {
+            ruling: Ruling::from_word(&one.ruling).ok_or_else(|| broken(&one.ruling))?,
+            doubt: one.doubt.map(doubt).transpose()?,
+            id: one.id,
+            reason: one.reason,
+            fix_hint: one.fix_hint,
+            evidence: one.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
+        })
+    };
+    let suspicion = |one: StoredSuspicion| {
+        let kind = SuspicionKind::from_word(&one.kind).ok_or_else(|| broken(&one.kind))?;
+        Ok(Suspicion { kind, path: path(&one.path)?, line: one.line })
+    };
+    Ok(Opinion {
+        ruled: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,
+        suspicions: stored
+            .suspicions
+            .into_iter()
+            .map(suspicion)
+            .collect::<Result<_, StoreError>>()?,
+        has_unread: stored.has_unread,
+        confidence: stored.confidence,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn opinion(reason: &str) -> Opinion {
+        let path = RelPath::parse("src/한글.py").expect("relative");
+        let quote = Quote { path: path.clone(), line_start: 1, line_end: 2, text: "a\nb".into() };
+        Opinion {
+            ruled: vec![Ruled {
+                id: "C1".into(),
+                ruling: Ruling::Unclear,
+                doubt: Some(Doubt::Disagreement),
+                reason: reason.into(),
+                fix_hint: Some("h".into()),
+                evidence: vec![quote],
+            }],
+            suspicions: vec![Suspicion { kind: SuspicionKind::Stub, path, line: Some(3) }],
+            has_unread: true,
+            confidence: 0.5,
+        }
+    }
+
+    fn about(key: &str, criteria: &str) -> About {
+        let hash = |text: &str| ContentHash::of(text.as_bytes());
+        About { key: hash(key), criteria: hash(criteria) }
+    }
+
+    #[tokio::test]
+    async fn what_was_said_comes_back_for_the_same_change_and_reminds_of_the_same_criteria() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::start(folder.path().join("home"));
+        let (project, root) = (ProjectKey::of(Path::new("/p")), Path::new("/p"));
+        for (at, key, criteria) in [(1, "a", "x"), (2, "b", "x"), (3, "c", "y"), (4, "a", "x")] {
+            let (about, opinion) = (about(key, criteria), opinion(key));
+            store.keep_judgement(&project, root, &about, &opinion, at).await.expect("kept");
+        }
+        assert_eq!(store.find_judgement(&project, &about("a", "x")).await, Ok(Some(opinion("a"))));
+        assert_eq!(store.find_judgement(&project, &about("d", "x")).await, Ok(None));
+        let last = store.last_judgements(&project, root, &about("d", "x"), 9).await.expect("read");
+        let reasons: Vec<_> = last.iter().map(|one| one.ruled[0].reason.as_str()).collect();
+        assert_eq!(reasons, ["a", "b"]);
+        let elsewhere = store.last_judgements(&project, Path::new("/q"), &about("d", "x"), 9).await;
+        assert_eq!(elsewhere, Ok(Vec::new()));
+    }
+}

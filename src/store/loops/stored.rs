@@ -1,0 +1,265 @@
+//! The stored form of a loop, apart from the state itself, so that the state's design stays free.
+//! What a version did not know yet is read as what a loop of that version meant.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::limits::GAP_CHARS_MAX;
+use crate::base::text::one_line;
+use crate::looping::options::Options;
+use crate::looping::state::{
+    Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status, Until,
+};
+use crate::store::StoreError;
+
+/// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
+/// options, progress.
+const VERSION: u32 = 2;
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Stored {
+    version: u32,
+    id: String,
+    session_id: Option<String>,
+    mode: Option<String>,
+    status: String,
+    pause_reason: Option<String>,
+    until: String,
+    prompt: String,
+    promise: Option<String>,
+    options: Option<StoredOptions>,
+    base: Option<String>,
+    branch: Option<String>,
+    iteration: u32,
+    max_iterations: u32,
+    unmeasured_blocks: u32,
+    consecutive_rejections: u32,
+    continuations: u32,
+    research_tries: u32,
+    tokens: Option<u64>,
+    errors: usize,
+    warnings: usize,
+    older: Option<usize>,
+    checks_failed: Vec<String>,
+    history: Vec<StoredIteration>,
+    basis: StoredBasis,
+    note: Option<String>,
+    created_ms: u64,
+    clock_ms: Option<u64>,
+    updated_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredOptions {
+    milestone_every: Option<u32>,
+    hitl_threshold: u32,
+    max_minutes: Option<u32>,
+    max_tokens: Option<u64>,
+    force_max: bool,
+    research: bool,
+    structured_memory: bool,
+    base_branch: Option<String>,
+    workers: u32,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredIteration {
+    number: u32,
+    at_ms: u64,
+    errors: usize,
+    warnings: usize,
+    checks: String,
+    verdict: String,
+    weight: Option<u64>,
+    wrong: Option<String>,
+    errors_seen: Vec<String>,
+    guard_codes: Vec<String>,
+    tree: Option<String>,
+    checkpoint: Option<String>,
+    tokens: Option<u64>,
+    is_better: bool,
+    told_oscillation: bool,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredBasis {
+    last_words: String,
+    is_claimed: Option<bool>,
+    sensors: Vec<StoredSensed>,
+    gaps: Vec<String>,
+    contradictions: Vec<String>,
+    files: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSensed {
+    sensor: String,
+    verdict: String,
+    files: usize,
+}
+
+/// A state as JSON.
+pub(super) fn encode(state: &LoopState) -> Result<String, StoreError> {
+    serde_json::to_string(&stored(state.clone()))
+        .map_err(|error| StoreError::Unavailable(error.to_string()))
+}
+
+fn stored(state: LoopState) -> Stored {
+    Stored {
+        version: VERSION,
+        id: state.id,
+        session_id: state.session_id,
+        mode: Some(state.mode.as_str().to_owned()),
+        status: state.status.as_str().to_owned(),
+        pause_reason: state.pause_reason.map(|reason| reason.as_str().to_owned()),
+        until: state.until.as_str().to_owned(),
+        prompt: state.prompt,
+        promise: state.promise,
+        options: Some(state.options.into()),
+        base: state.base,
+        branch: state.branch,
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+        unmeasured_blocks: state.counts.unmeasured_blocks,
+        consecutive_rejections: state.counts.consecutive_rejections,
+        continuations: state.counts.continuations,
+        research_tries: state.counts.research_tries,
+        tokens: state.counts.tokens,
+        errors: state.remaining.errors,
+        warnings: state.remaining.warnings,
+        older: Some(state.remaining.older),
+        checks_failed: state.remaining.checks_failed,
+        history: state.history.into_iter().map(Into::into).collect(),
+        basis: state.basis.into(),
+        note: state.note,
+        created_ms: state.created_ms,
+        clock_ms: Some(state.clock_ms),
+        updated_ms: state.updated_ms,
+    }
+}
+
+/// A state from JSON of this version or an older one.
+/// The error is a reason in a few words.
+pub(super) fn decode(json: &str) -> Result<LoopState, String> {
+    let stored: Stored = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    if stored.version > VERSION {
+        return Err(format!("its version {} is newer than this program", stored.version));
+    }
+    let unknown = |word: String| one_line(&format!("unknown word {word:?}"), GAP_CHARS_MAX);
+    let status = Status::from_word(&stored.status).ok_or_else(|| unknown(stored.status))?;
+    let until = Until::from_word(&stored.until).ok_or_else(|| unknown(stored.until))?;
+    let mode = match stored.mode {
+        Some(word) => Mode::from_word(&word).ok_or_else(|| unknown(word))?,
+        None => Mode::Basic,
+    };
+    let pause_reason = match stored.pause_reason {
+        Some(word) => Some(PauseReason::from_word(&word).ok_or_else(|| unknown(word))?),
+        // The first version paused for nothing else.
+        None => (status == Status::Paused).then_some(PauseReason::LspRequired),
+    };
+    Ok(LoopState {
+        id: stored.id,
+        session_id: stored.session_id,
+        mode,
+        status,
+        pause_reason,
+        until,
+        prompt: stored.prompt,
+        promise: stored.promise,
+        options: stored.options.map_or_else(|| Options::of(mode), Into::into),
+        base: stored.base,
+        branch: stored.branch,
+        iteration: stored.iteration,
+        max_iterations: stored.max_iterations,
+        counts: Counts {
+            unmeasured_blocks: stored.unmeasured_blocks,
+            consecutive_rejections: stored.consecutive_rejections,
+            continuations: stored.continuations,
+            research_tries: stored.research_tries,
+            tokens: stored.tokens,
+        },
+        remaining: Remaining {
+            errors: stored.errors,
+            warnings: stored.warnings,
+            older: stored.older.unwrap_or_default(),
+            checks_failed: stored.checks_failed,
+        },
+        history: stored.history.into_iter().map(Into::into).collect(),
+        basis: stored.basis.into(),
+        note: stored.note,
+        created_ms: stored.created_ms,
+        clock_ms: stored.clock_ms.unwrap_or(stored.created_ms),
+        updated_ms: stored.updated_ms,
+    })
+}
+
+/// Both directions between a type and its stored twin of the same fields.
+macro_rules! twins {
+    ($own:ident, $stored:ident, $($field:ident),+) => {
+        impl From<$own> for $stored {
+            fn from(it: $own) -> Self {
+                let $own { $($field),+ } = it;
+                Self { $($field),+ }
+            }
+        }
+
+        impl From<$stored> for $own {
+            fn from(it: $stored) -> Self {
+                let $stored { $($field),+ } = it;
+                Self { $($field),+ }
+            }
+        }
+    };
+}
+
+twins!(
+    Options,
+    StoredOptions,
+    milestone_every,
+    hitl_threshold,
+    max_minutes,
+    max_tokens,
+    force_max,
+    research,
+    structured_memory,
+    base_branch,
+    workers
+);
+twins!(
+    Iteration,
+    StoredIteration,
+    number,
+    at_ms,
+    errors,
+    warnings,
+    checks,
+    verdict,
+    weight,
+    wrong,
+    errors_seen,
+    guard_codes,
+    tree,
+    checkpoint,
+    tokens,
+    is_better,
+    told_oscillation
+);
+twins!(Sensed, StoredSensed, sensor, verdict, files);
+
+impl From<Basis> for StoredBasis {
+    fn from(it: Basis) -> Self {
+        let Basis { last_words, is_claimed, sensors, gaps, contradictions, files } = it;
+        let sensors = sensors.into_iter().map(Into::into).collect();
+        Self { last_words, is_claimed, sensors, gaps, contradictions, files }
+    }
+}
+
+impl From<StoredBasis> for Basis {
+    fn from(it: StoredBasis) -> Self {
+        let StoredBasis { last_words, is_claimed, sensors, gaps, contradictions, files } = it;
+        let sensors = sensors.into_iter().map(Into::into).collect();
+        Self { last_words, is_claimed, sensors, gaps, contradictions, files }
+    }
+}

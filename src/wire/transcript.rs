@@ -1,0 +1,323 @@
+//! Tokens in the host's transcripts: JSON lines, as written by Claude Code 2.1. One reply of a model
+//! is written as several lines with the same ids; all of them carry its counts, and the first ones
+//! a guess of its output. What tokens cost, and where transcripts lie, is not known here.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::base::limits::{TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_REPLIES_MAX};
+
+/// Tokens by how they are charged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Read anew.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Put into the cache for five minutes.
+    pub cache_write_5m: u64,
+    /// Put into the cache for an hour.
+    pub cache_write_1h: u64,
+}
+
+impl Tokens {
+    /// What was worked on for the first time: everything but reads from the cache, which are the
+    /// same tokens again at every reply.
+    #[must_use]
+    pub fn fresh(self) -> u64 {
+        self.input
+            .saturating_add(self.output)
+            .saturating_add(self.cache_write_5m)
+            .saturating_add(self.cache_write_1h)
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, more: Self) {
+        let pairs = [
+            (&mut self.input, more.input),
+            (&mut self.output, more.output),
+            (&mut self.cache_read, more.cache_read),
+            (&mut self.cache_write_5m, more.cache_write_5m),
+            (&mut self.cache_write_1h, more.cache_write_1h),
+        ];
+        for (sum, number) in pairs {
+            *sum = sum.saturating_add(number);
+        }
+    }
+}
+
+/// Tokens of a session, or of a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// By model, as the transcript names it; a mode with prices of its own stands behind the name,
+    /// such as `claude-opus-4-6 (fast)`.
+    pub models: BTreeMap<String, Tokens>,
+    /// Replies that were counted.
+    pub reply_count: usize,
+    /// Lines that could not be read.
+    pub junk_lines: usize,
+    /// Whether there were more replies than are kept: then it was more than this.
+    pub is_cut: bool,
+}
+
+impl Usage {
+    /// Of all models.
+    #[must_use]
+    pub fn total(&self) -> Tokens {
+        let mut total = Tokens::default();
+        self.models.values().for_each(|tokens| total += *tokens);
+        total
+    }
+}
+
+/// The replies of one session, from all its files: a resumed or forked session copies lines, and a
+/// reply counts once.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    replies: BTreeMap<String, Reply>,
+    junk_lines: usize,
+    is_cut: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Reply {
+    model: String,
+    /// Milliseconds since the epoch; 0 when the line does not say.
+    at_ms: u64,
+    tokens: Tokens,
+}
+
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(rename = "type", default)]
+    kind: Value,
+    #[serde(rename = "requestId", default)]
+    request_id: Value,
+    #[serde(default)]
+    uuid: Value,
+    #[serde(default)]
+    timestamp: Value,
+    #[serde(default)]
+    message: Value,
+}
+
+impl Tally {
+    /// Takes one line.
+    pub fn take(&mut self, line: &str) {
+        let line = line.trim();
+        if line.is_empty() {
+            return;
+        }
+        let is_object = line.starts_with('{') && line.ends_with('}');
+        if line.len() > TRANSCRIPT_LINE_BYTES_MAX || !is_object {
+            self.junk_lines += 1;
+        } else if line.contains("\"usage\"") {
+            // Most bytes are contents of files in lines without counts; these are not parsed.
+            match serde_json::from_str::<Line>(line) {
+                Ok(line) if line.kind == "assistant" => self.take_reply(&line),
+                Ok(_) => {}
+                Err(_) => self.junk_lines += 1,
+            }
+        }
+    }
+
+    /// Lines that were too long to be read.
+    pub fn count_junk(&mut self, lines: usize) {
+        self.junk_lines += lines;
+    }
+
+    /// What was used since a moment, in milliseconds since the epoch; 0 for everything.
+    #[must_use]
+    pub fn usage(&self, since_ms: u64) -> Usage {
+        let mut usage =
+            Usage { junk_lines: self.junk_lines, is_cut: self.is_cut, ..Usage::default() };
+        // A line without a time is counted: too much is safer for a budget than too little.
+        for reply in self.replies.values().filter(|it| it.at_ms == 0 || it.at_ms >= since_ms) {
+            usage.reply_count += 1;
+            *usage.models.entry(reply.model.clone()).or_default() += reply.tokens;
+        }
+        usage
+    }
+
+    fn take_reply(&mut self, line: &Line) {
+        let message = &line.message;
+        let model = message["model"].as_str().unwrap_or_default();
+        // Messages that the host itself makes up cost nothing.
+        if model == "<synthetic>" || !message["usage"].is_object() {
+            return;
+        }
+        let (id, request) = (message["id"].as_str(), line.request_id.as_str());
+        let Some(id) = id.or_else(|| line.uuid.as_str()).filter(|_| !model.is_empty()) else {
+            self.junk_lines += 1;
+            return;
+        };
+        let key = format!("{id} {}", request.unwrap_or_default());
+        if self.replies.len() >= TRANSCRIPT_REPLIES_MAX && !self.replies.contains_key(&key) {
+            self.is_cut = true;
+            return;
+        }
+        let mut tokens = tokens(&message["usage"]);
+        let earlier = self.replies.get(&key);
+        tokens.output = tokens.output.max(earlier.map_or(0, |earlier| earlier.tokens.output));
+        let model = format!("{model}{}", mode(&message["usage"]));
+        let at_ms = earlier.map_or_else(|| at_ms(&line.timestamp), |earlier| earlier.at_ms);
+        self.replies.insert(key, Reply { model, at_ms, tokens });
+    }
+}
+
+/// The tokens of some lines.
+#[must_use]
+pub fn usage<'l>(lines: impl IntoIterator<Item = &'l str>) -> Usage {
+    let mut tally = Tally::default();
+    lines.into_iter().for_each(|line| tally.take(line));
+    tally.usage(0)
+}
+
+fn tokens(usage: &Value) -> Tokens {
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let written = number(&usage["cache_creation_input_tokens"]);
+    let for_hour = number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+    let for_minutes = match usage["cache_creation"]["ephemeral_5m_input_tokens"].as_u64() {
+        Some(number) => number,
+        // Older hosts only say how much; five minutes are the default.
+        None => written.saturating_sub(for_hour),
+    };
+    Tokens {
+        input: number(&usage["input_tokens"]),
+        output: number(&usage["output_tokens"]),
+        cache_read: number(&usage["cache_read_input_tokens"]),
+        cache_write_5m: for_minutes,
+        cache_write_1h: for_hour,
+    }
+}
+
+/// What is behind the model's name where it has other prices.
+fn mode(usage: &Value) -> String {
+    let named = |value: &Value| {
+        value.as_str().filter(|word| *word != "standard").map(|word| format!(" ({word})"))
+    };
+    // Where it is computed costs more in this one place.
+    let place = usage["inference_geo"].as_str().filter(|place| *place == "us");
+    named(&usage["speed"])
+        .or_else(|| named(&usage["service_tier"]))
+        .or_else(|| place.map(|place| format!(" ({place})")))
+        .unwrap_or_default()
+}
+
+fn at_ms(timestamp: &Value) -> u64 {
+    let at = timestamp.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    at.and_then(|at| u64::try_from(at.as_millisecond()).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(id: &str, request: &str, output: u64) -> String {
+        json!({
+            "type": "assistant", "requestId": request, "timestamp": "2026-02-28T14:22:11.500Z",
+            "message": {"id": id, "model": "claude-opus-4-6", "usage": {
+                "input_tokens": 3, "output_tokens": output, "cache_read_input_tokens": 100,
+                "cache_creation_input_tokens": 30, "service_tier": "standard",
+                "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20},
+            }},
+        })
+        .to_string()
+    }
+
+    fn total(lines: &[String]) -> Tokens {
+        usage(lines.iter().map(String::as_str)).total()
+    }
+
+    #[test]
+    fn a_reply_in_several_lines_counts_once_with_its_last_counts() {
+        let lines = [line("m1", "r1", 2), line("m1", "r1", 8), line("m1", "r1", 500)];
+        let expected = Tokens {
+            input: 3,
+            output: 500,
+            cache_read: 100,
+            cache_write_5m: 10,
+            cache_write_1h: 20,
+        };
+        assert_eq!(total(&lines), expected);
+        assert_eq!(expected.fresh(), 533);
+        // A copy in another file, with its early guess last.
+        assert_eq!(total(&[&lines[..], &lines[..1]].concat()), expected);
+        assert_eq!(total(&[line("m1", "r1", 500), line("m1", "r2", 500)]).output, 1000);
+        assert_eq!(usage(lines.iter().map(String::as_str)).reply_count, 1);
+    }
+
+    #[test]
+    fn what_is_no_reply_counts_nothing_and_junk_is_counted() {
+        let made_up = line("m2", "r2", 9).replace("claude-opus-4-6", "<synthetic>");
+        let user = line("m3", "r3", 9).replace("\"assistant\"", "\"user\"");
+        let nameless = line("m4", "r4", 9).replace("\"id\"", "\"no\"");
+        let broken = line("m5", "r5", 9).replace("\"usage\":", "\"usage\"");
+        let odd = json!({"type": "assistant", "message": {"usage": "many"}}).to_string();
+        let lines = [&made_up, &user, "", "{}", &nameless, &broken, &odd, "half a li", "\u{0}"];
+        let found = usage(lines);
+        assert_eq!((found.reply_count, found.junk_lines), (0, 4));
+        assert_eq!(found.total(), Tokens::default());
+    }
+
+    #[test]
+    fn older_hosts_and_other_modes_are_understood() {
+        let old = json!({"type": "assistant", "uuid": "u1", "message": {
+            "model": "claude-3-5-haiku-20241022",
+            "usage": {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 7},
+        }});
+        let found = usage([old.to_string().as_str()]);
+        assert_eq!(found.models["claude-3-5-haiku-20241022"].cache_write_5m, 7);
+        let fast =
+            line("m1", "r1", 1).replace("\"service_tier\"", "\"speed\":\"fast\",\"service_tier\"");
+        assert!(usage([fast.as_str()]).models.contains_key("claude-opus-4-6 (fast)"));
+        // As 2.1.330 writes it when the service names no request.
+        let recorded = json!({
+            "parentUuid": "p", "isSidechain": false, "type": "assistant", "uuid": "u2",
+            "timestamp": "2026-11-22T07:06:34.285Z", "requestedModel": "claude-opus-5-5",
+            "message": {"id": "m9", "type": "message", "model": "claude-opus-5-5", "usage": {
+                "input_tokens": 100, "cache_creation_input_tokens": 0, "output_tokens": 20,
+                "cache_read_input_tokens": 0, "output_tokens_details": {"thinking_tokens": 0},
+                "server_tool_use": {"web_search_requests": 0}, "service_tier": "standard",
+                "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+                "inference_geo": "", "iterations": [], "speed": "standard"}},
+        });
+        let line = recorded.to_string();
+        let found = usage([line.as_str(), line.as_str()]);
+        assert_eq!(found.models["claude-opus-5-5"].fresh(), 120);
+    }
+
+    #[test]
+    fn only_what_came_since_is_counted() {
+        let mut tally = Tally::default();
+        tally.take(&line("m1", "r1", 5));
+        tally.take(&line("m2", "r2", 5).replace("2026-02-28", "2026-03-01"));
+        tally.take(&line("m3", "r3", 5).replace("2026-02-28T14:22:11.500Z", "yesterday"));
+        let at = 1_772_288_531_500;
+        assert_eq!(tally.usage(at).reply_count, 3);
+        assert_eq!(tally.usage(at + 1).reply_count, 2);
+        assert_eq!(tally.usage(u64::MAX).reply_count, 1);
+    }
+
+    #[test]
+    fn the_number_of_replies_is_bounded_and_said() {
+        let mut tally = Tally::default();
+        for number in 0..=TRANSCRIPT_REPLIES_MAX {
+            tally.replies.insert(
+                number.to_string(),
+                Reply { model: "m".into(), at_ms: 1, tokens: Tokens::default() },
+            );
+        }
+        tally.take(&line("new", "r", 5));
+        assert!(tally.usage(0).is_cut);
+        assert_eq!(tally.usage(0).total().output, 0);
+    }
+}

@@ -1,0 +1,260 @@
+//! The project's own commands and the frozen exam: real processes, a real terminal where one is
+//! asked for.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
+
+use crate::support::{Output, SESSION, Sandbox, finish};
+
+const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
+const SCRIPT: &str = ".claude/autochecks.sh";
+
+fn executable(sandbox: &Sandbox, path: &str, text: &str) {
+    sandbox.write(path, text);
+    fs::set_permissions(sandbox.path(path), fs::Permissions::from_mode(0o755)).expect("ours");
+}
+
+fn options(sandbox: &Sandbox, looping: &str) {
+    sandbox.write(OPTIONS, &format!("ralph:\n  loop:\n{looping}"));
+}
+
+/// `loop checks --json` and its exit code.
+fn checks(sandbox: &Sandbox, arguments: &[&str]) -> (i32, Value) {
+    let output = sandbox.run(&[&["loop", "checks", "--json"], arguments].concat());
+    (output.code, output.json())
+}
+
+/// Name and verdict of each command that was run.
+fn verdicts(document: &Value) -> Vec<String> {
+    let line = |one: &Value| format!("{}: {}", text(one, "name"), text(one, "verdict"));
+    document["sensors"].as_array().expect("it was run").iter().map(line).collect()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    let findings = document["findings"].as_array().expect("it was run");
+    findings.iter().map(|one| text(one, "code")).collect()
+}
+
+fn start(sandbox: &Sandbox) -> String {
+    let output =
+        sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it", "--json"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    text(&output.json(), "id").to_owned()
+}
+
+/// What a person types: stdin is a terminal.
+fn refreeze(sandbox: &Sandbox) -> Output {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).expect("ours");
+    unlockpt(&terminal).expect("ours");
+    let name = ptsname(&terminal, Vec::new()).expect("it has a name");
+    let end = fs::OpenOptions::new().read(true).write(true).open(name.to_str().expect("a path"));
+    let mut command = sandbox.program();
+    command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end.expect("the other end")));
+    let output = command.output().expect("the program starts");
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A loop of this project, examined by what is there now.
+fn frozen(sandbox: &Sandbox) -> String {
+    let id = start(sandbox);
+    let output = refreeze(sandbox);
+    assert_eq!(output.code, 0, "{output:#?}");
+    id
+}
+
+#[test]
+fn the_projects_files_propose_commands_for_the_criteria_that_were_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write("package.json", r#"{"scripts": {"test": "jest", "build": "vite build"}}"#);
+    let (code, document) = checks(&sandbox, &["--list"]);
+    assert_eq!((code, &document["commands"], &document["verdict"]), (0, &json!([]), &Value::Null));
+    options(&sandbox, "    success_criteria: [test_pass, lint_clean]\n");
+    let (code, document) = checks(&sandbox, &["--list"]);
+    let command = &document["commands"][0];
+    assert_eq!((code, text(command, "name")), (0, "npm test"));
+    assert_eq!(text(command, "why"), "package.json has a script test");
+    assert_eq!(document["unanswered"][0]["name"], "lint_clean");
+    // Nothing is proposed where the user does not want it.
+    options(&sandbox, "    success_criteria: [test_pass]\n    propose_checks: false\n");
+    let (_, document) = checks(&sandbox, &["--list"]);
+    assert_eq!(document["unanswered"][0]["name"], "test_pass");
+    let shown = sandbox.run(&["loop", "checks"]);
+    assert_eq!(shown.code, 4, "{shown:#?}");
+    assert!(shown.stdout.starts_with("not measured: test_pass (no command is known"), "{shown:?}");
+}
+
+#[test]
+fn commands_pass_fail_or_prove_nothing_and_the_exit_code_says_which() {
+    let sandbox = Sandbox::new();
+    executable(&sandbox, "tools/ok", "#!/bin/sh\ntest \"$1\" = 'a b' && test -f here\n");
+    sandbox.write("web/here", "");
+    let ok = "{name: ok, command: [../tools/ok, 'a b'], folder: web}";
+    options(&sandbox, &format!("    checks: [{ok}]\n"));
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, verdicts(&document)), (0, vec!["ok: clean".to_owned()]), "{document:#}");
+
+    options(&sandbox, &format!("    checks: [{ok}, {{name: gone, command: no-such-program}}]\n"));
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!(
+        (code, verdicts(&document)),
+        (4, vec!["ok: clean".into(), "gone: unmeasured".into()])
+    );
+
+    executable(&sandbox, SCRIPT, "#!/bin/sh\necho \"boom in $PWD\"\nexit 3\n");
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, &document["verdict"]), (1, &json!("dirty")));
+    let output = text(&document["sensors"][0], "output");
+    assert_eq!(output, format!("boom in {}\n(exit status 3)", sandbox.root().display()));
+}
+
+#[test]
+fn nothing_to_run_is_not_measured() {
+    let sandbox = Sandbox::new();
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, &document["verdict"]), (4, &json!("unmeasured")));
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_with_what_it_started_and_the_next_one_runs() {
+    let sandbox = Sandbox::new();
+    let hang = "{name: hang, command: [sh, -c, 'sleep 1000 & sleep 1000'], timeout_secs: 1}";
+    options(&sandbox, &format!("    checks: [{hang}, {{name: next, command: [sh, -c, ':']}}]\n"));
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!(code, 4);
+    assert_eq!(verdicts(&document), ["hang: unmeasured", "next: clean"]);
+    assert_eq!(text(&document["sensors"][0], "reason"), "did not end within 1000 ms");
+}
+
+#[test]
+fn tests_that_pass_because_there_are_none_are_a_failure() {
+    let sandbox = Sandbox::new();
+    let check = |output: &str, kind: &str, expected: i32| {
+        let run = format!("{{name: unit, command: [echo, '{output}'], kind: {kind}}}");
+        options(&sandbox, &format!("    checks: [{run}]\n"));
+        let (code, document) = checks(&sandbox, &[]);
+        assert_eq!(code, expected, "{output}: {document:#}");
+        text(&document["sensors"][0], "output").to_owned()
+    };
+    let said = check("=== no tests ran in 0.01s ===", "test_pass", 1);
+    assert_eq!(said, "(no test ran: 0 run, 0 skipped)");
+    check("=== 3 skipped in 0.01s ===", "test_pass", 1);
+    check("=== 3 passed in 0.01s ===", "test_pass", 0);
+    check("nothing is known of this runner", "test_pass", 0);
+    check("=== no tests ran in 0.01s ===", "lint_clean", 0);
+}
+
+#[test]
+fn checks_of_the_rubric_are_run_without_a_shell() {
+    let sandbox = Sandbox::new();
+    let rubric = "# Rubric\n\n## Checks\n# remarks\n- sh -c \"exit 1\"\n- true && false\n\n\
+                  ## Judge criteria\n- rm -rf everything\n";
+    sandbox.write("RUBRIC.md", rubric);
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!(code, 1);
+    let expected = ["sh -c \"exit 1\": dirty", "true && false: unmeasured"];
+    assert_eq!(verdicts(&document), expected, "{document:#}");
+    assert!(text(&document["sensors"][1], "reason").contains("only a shell understands"));
+}
+
+#[test]
+fn what_was_frozen_is_what_runs_and_a_difference_is_a_finding() {
+    let sandbox = Sandbox::new();
+    executable(&sandbox, SCRIPT, "#!/bin/sh\necho strict in $PWD\nexit 1\n");
+    sandbox.write("RUBRIC.md", "## Checks\n- sh -c \"exit 7\"\n");
+    sandbox.write("tests/test_a.py", "def test_a(): assert f() == 1\n");
+    let id = frozen(&sandbox);
+    let (_, document) = checks(&sandbox, &[]);
+    let failing =
+        [format!("{SCRIPT}: dirty"), "sh -c \"exit 7\": dirty".into(), "exam: clean".into()];
+    assert_eq!((verdicts(&document).as_slice(), codes(&document)), (failing.as_slice(), vec![]));
+    assert_eq!(text(&document, "loop"), id);
+
+    // The agent makes its exam easier.
+    executable(&sandbox, SCRIPT, "#!/bin/sh\nexit 0\n");
+    sandbox.write("RUBRIC.md", "## Checks\n- true\n");
+    sandbox.write(OPTIONS, "ralph: {enabled: true}\n");
+    sandbox.write(".claude/settings.local.json", r#"{"permissions": {"allow": ["Bash"]}}"#);
+    fs::remove_file(sandbox.path("tests/test_a.py")).expect("ours");
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!(code, 1);
+    let dirty = [failing[0].as_str(), failing[1].as_str(), "exam: dirty"];
+    assert_eq!(verdicts(&document), dirty, "{document:#}");
+    let output = text(&document["sensors"][0], "output");
+    assert_eq!(output, format!("strict in {}\n(exit status 1)", sandbox.root().display()));
+    assert_eq!(codes(&document), ["G19", "G19", "G19"]);
+    let removed = json!({"path": "tests/test_a.py", "role": "test", "change": "removed"});
+    let differences = document["differences"].as_array().expect("a list");
+    assert!(differences.contains(&removed), "{document:#}");
+    // Permissions are the host's business; hooks are not the agent's.
+    assert!(!document.to_string().contains("settings.local.json"), "{document:#}");
+    sandbox.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
+    assert_eq!(codes(&checks(&sandbox, &[]).1).len(), 4);
+
+    fs::remove_file(sandbox.path(SCRIPT)).expect("ours");
+    let (_, document) = checks(&sandbox, &[]);
+    assert_eq!(verdicts(&document), dirty, "the frozen script still runs");
+}
+
+#[test]
+fn only_a_person_takes_a_new_exam() {
+    let sandbox = Sandbox::new();
+    executable(&sandbox, SCRIPT, "#!/bin/sh\nexit 1\n");
+    frozen(&sandbox);
+    executable(&sandbox, SCRIPT, "#!/bin/sh\nexit 0\n");
+    assert_eq!(checks(&sandbox, &[]).0, 1);
+    let refused = finish(sandbox.program().args(["loop", "refreeze"]), "");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("stdin is no terminal"), "{refused:#?}");
+    assert_eq!(checks(&sandbox, &[]).0, 1);
+
+    let taken = refreeze(&sandbox).json();
+    let expected = json!([{"path": SCRIPT, "role": "checks", "change": "edited"}]);
+    assert_eq!(taken["taken_over"], expected);
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!(
+        (code, verdicts(&document)),
+        (0, vec![format!("{SCRIPT}: clean"), "exam: clean".into()])
+    );
+    // A loop that is over has nothing to freeze for.
+    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
+    assert_eq!(refreeze(&sandbox).code, 1);
+}
+
+#[test]
+fn tests_that_are_not_run_any_more_are_noticed_until_they_are_back() {
+    let sandbox = Sandbox::new();
+    let unit = "{name: unit, command: [cat, said.txt], kind: test_pass}";
+    options(&sandbox, &format!("    checks: [{unit}]\n"));
+    let said = |text: &str| {
+        sandbox.write("said.txt", text);
+        let (code, document) = checks(&sandbox, &[]);
+        let message = text_of_first(&document);
+        (code, message)
+    };
+    frozen(&sandbox);
+    assert_eq!(said("=== 30 passed in 1.00s ===\n"), (0, String::new()));
+    let (_, message) = said("=== 12 passed, 18 skipped in 1.00s ===\n");
+    let expected =
+        "unit: 12 tests were run, 30 were run before; 18 more were skipped in this loop;";
+    assert!(message.starts_with(expected), "{message}");
+    // The lower number is not what the next run is compared with.
+    assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 were run before"));
+    assert_eq!(said("=== 31 passed in 1.00s ===\n"), (0, String::new()));
+}
+
+fn text_of_first(document: &Value) -> String {
+    text(&document["findings"][0], "message").to_owned()
+}

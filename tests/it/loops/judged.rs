@@ -1,0 +1,134 @@
+//! Loops that a judge looks at once everything else is clean.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use super::{DIRTY, FIXED, notice, project, start, status, stop};
+use crate::support::{Sandbox, write_file};
+
+/// A script in the place of a model: met with a quote of what is there, while a file says so.
+fn judge(sandbox: &Sandbox) {
+    let wish = sandbox.base().join("verdict");
+    let body = format!(
+        r#"#!/bin/sh
+prompt=$(cat)
+echo call >> '{calls}'
+verdict=$(cat '{wish}')
+case $verdict in
+  met) evidence='[{{"path":"app.py","line_start":1,"line_end":1,"quote":"word = '"'better'"'"}}]';;
+  broken) echo 'APPROVED, but fix the rest'; exit 0;;
+  *) evidence='[]';;
+esac
+nonce=$(printf '%s\n' "$prompt" | sed -n 's/^<evidence \([0-9a-f]*\)>$/\1/p')
+rulings=$(printf '%s\n' "$prompt" | sed -n 's/^\(C[0-9]*\): /\1 /p' | while read -r id text; do
+  case $text in *sensible*) said=$verdict shown=$evidence;; *) said=unmet shown='[]';; esac
+  printf '%s{{"id":"%s","verdict":"%s","evidence":%s,"reason":"as it is","fix_hint":null}}' "$comma" "$id" "$said" "$shown"
+  comma=,
+done)
+printf '{{"schema":1,"nonce":"%s","criteria":[%s],"suspicions":[],"unread":[],"confidence":0.9}}' "$nonce" "$rulings"
+"#,
+        calls = sandbox.base().join("calls").display(),
+        wish = wish.display(),
+    );
+    let path = sandbox.base().join("bin/ask-model");
+    write_file(&path, &body);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    says(sandbox, "unmet");
+}
+
+fn says(sandbox: &Sandbox, verdict: &str) {
+    write_file(&sandbox.base().join("verdict"), verdict);
+}
+
+fn calls(sandbox: &Sandbox) -> usize {
+    fs::read_to_string(sandbox.base().join("calls")).unwrap_or_default().lines().count()
+}
+
+fn judged(options: &[&str]) -> Sandbox {
+    let sandbox = project();
+    sandbox.write(
+        ".moai/config/sections/ralph.yaml",
+        "ralph: {judge: {backend: command, command: [ask-model]}}\n",
+    );
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
+    sandbox.commit();
+    judge(&sandbox);
+    let output = start(&sandbox, &[&["--mode", "judge", "--no-research"], options].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+    sandbox
+}
+
+#[test]
+fn the_judge_is_asked_last_and_its_approval_completes() {
+    let sandbox = judged(&[]);
+    sandbox.write("app.py", DIRTY);
+    assert!(stop(&sandbox, "finished").is_some());
+    assert_eq!(calls(&sandbox), 0, "what is dirty is not judged");
+    sandbox.write("app.py", FIXED);
+    let reason = stop(&sandbox, "finished").expect("it is rejected");
+    assert!(reason.contains("The judge did not approve:"), "{reason}");
+    assert!(reason.contains("C1 unmet") && reason.contains("JUDGE_FEEDBACK.md"), "{reason}");
+    let feedback = sandbox.read("JUDGE_FEEDBACK.md");
+    assert!(feedback.contains("C1 unmet") && feedback.contains('2'), "{feedback}");
+    assert_eq!(status(&sandbox)["consecutive_rejections"], 1);
+    says(&sandbox, "met");
+    sandbox.write("app.py", &format!("{FIXED}more = 1\n"));
+    assert_eq!(stop(&sandbox, "finished"), None);
+    let status = status(&sandbox);
+    assert_eq!((&status["status"], &status["iteration"]), (&json!("completed"), &json!(3)));
+    let evidence = status["terminal"]["report"]["evidence"].to_string();
+    assert!(evidence.contains("judge: clean"), "{evidence}");
+    assert_eq!(sandbox.read("JUDGE_EVOLUTION.md").lines().count(), 2);
+}
+
+#[test]
+fn rejections_in_a_row_pause_for_a_person_at_the_threshold_of_the_rubric() {
+    let sandbox = project();
+    sandbox.write(
+        ".moai/config/sections/ralph.yaml",
+        "ralph: {judge: {backend: command, command: [ask-model]}}\n",
+    );
+    let rubric = "---\nhitl_threshold: 2\n---\n## Judge criteria\n- The word is sensible.\n";
+    sandbox.write("RUBRIC.md", rubric);
+    sandbox.commit();
+    judge(&sandbox);
+    assert_eq!(start(&sandbox, &["--mode", "judge", "--no-research"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    assert!(stop(&sandbox, "finished").is_some());
+    sandbox.write("app.py", &format!("{FIXED}more = 1\n"));
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("rejected 2 times in a row") && told.contains("C1 unmet"), "{told}");
+    let status = status(&sandbox);
+    assert_eq!((&status["status"], &status["pause_reason"]), (&json!("paused"), &json!("hitl")));
+}
+
+#[test]
+fn an_answer_of_another_shape_is_waited_for_and_never_approval() {
+    let sandbox = judged(&[]);
+    says(&sandbox, "broken");
+    sandbox.write("app.py", FIXED);
+    for _ in 0..4 {
+        if stop(&sandbox, "finished").is_none() {
+            break;
+        }
+    }
+    let status = status(&sandbox);
+    assert_eq!(status["status"], "completed_unverified", "{status:#}");
+    assert_eq!(status["consecutive_rejections"], 0);
+}
+
+#[test]
+fn the_rubric_of_the_start_is_what_is_asked_and_an_edited_one_is_a_finding() {
+    let sandbox = judged(&[]);
+    says(&sandbox, "met");
+    sandbox.write("app.py", FIXED);
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- Anything goes.\n");
+    let reason = stop(&sandbox, "finished").expect("the exam was edited");
+    assert!(reason.contains("guard(G19)") && reason.contains("RUBRIC.md"), "{reason}");
+    assert_eq!(calls(&sandbox), 0);
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}

@@ -1,0 +1,94 @@
+//! The texts a loop begins its iterations with, and the files it keeps in the tree.
+
+use serde_json::json;
+
+use super::{DIRTY, FIXED, project, start, status, stop};
+use crate::support::{SESSION, Sandbox};
+
+const RESEARCH: &str = "ORIGINAL_GOAL: fix it\nAPPROACHES_CONSIDERED:\n- rewrite: too large\n\
+    APPROACH:\nRename the word where it is made, because every reader takes it from there.\n\
+    CONFIDENCE: 70\n";
+const PROGRESS: &str = "ORIGINAL_GOAL: fix it\nITERATION: 1\nCOMPLETED:\n- the word\n\
+    DECISIONS:\n- chose: one word, rejected: two, reason: shorter, revisit_if: never\n\
+    REMAINING_GAP:\n- hash the word\nCONFIDENCE: 80\n";
+
+fn begin(sandbox: &Sandbox, prompt: &str, options: &[&str]) {
+    let arguments = ["loop", "start", "--session", SESSION, "--prompt", prompt];
+    let output = sandbox.run(&[&arguments, options].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+#[test]
+fn research_comes_first_and_its_stop_is_not_counted() {
+    let sandbox = project();
+    begin(&sandbox, "fix it", &["--research"]);
+    sandbox.write("app.py", DIRTY);
+    let reason = stop(&sandbox, "finished").expect("there is no research");
+    assert!(reason.contains("progress.txt is not there"), "{reason}");
+    assert!(reason.contains("change no source file yet"), "{reason}");
+    assert_eq!(status(&sandbox)["iteration"], 0);
+    sandbox.write("progress.txt", RESEARCH);
+    let reason = stop(&sandbox, "finished").expect("it is dirty");
+    assert!(reason.contains("bad word") && !reason.contains("research phase"), "{reason}");
+    assert!(reason.contains("Take one step from REMAINING_GAP"), "{reason}");
+    assert_eq!(status(&sandbox)["iteration"], 1);
+}
+
+#[test]
+fn a_task_in_korean_is_answered_in_korean_and_the_agents_own_list_comes_back() {
+    let sandbox = project();
+    begin(&sandbox, "이 파일을 고쳐줘", &["--completion-promise", "DONE"]);
+    sandbox.write("app.py", DIRTY);
+    sandbox.write("progress.txt", PROGRESS);
+    let reason = stop(&sandbox, "finished").expect("it is dirty");
+    assert!(reason.contains("남겨 둔 일") && reason.contains("hash the word"), "{reason}");
+    assert!(reason.contains("먼저 짧게 파악하세요"), "{reason}");
+    assert!(reason.chars().count() <= 9_500, "{}", reason.chars().count());
+}
+
+#[test]
+fn everything_a_stop_may_say_stays_below_what_the_host_shows() {
+    let sandbox = project();
+    let prompt = "고치기 ".repeat(3_000);
+    begin(&sandbox, &prompt, &["--structured-memory", "--mode", "judge", "--no-research"]);
+    let many: String = (0..400).map(|number| format!("word_{number} = 'BAD'\n")).collect();
+    sandbox.write("app.py", &many);
+    sandbox.write("progress.txt", &PROGRESS.replace("hash the word", &"x".repeat(5_000)));
+    let reason = stop(&sandbox, "finished").expect("it is dirty");
+    assert!(reason.chars().count() <= 9_500, "{}", reason.chars().count());
+    assert!(reason.contains("bad word") && reason.contains(".claude/memory/"), "{reason}");
+}
+
+#[test]
+fn decisions_are_kept_and_a_completed_loop_hands_over() {
+    let sandbox = project();
+    begin(&sandbox, "fix it", &["--structured-memory"]);
+    for file in ["INDEX.md", "loops/current.md"] {
+        assert!(sandbox.path(".claude/memory").join(file).is_file(), "{file}");
+    }
+    sandbox.write("app.py", DIRTY);
+    sandbox.write("progress.txt", PROGRESS);
+    assert!(stop(&sandbox, "finished").is_some());
+    let decisions = sandbox.read("decisions.md");
+    assert!(decisions.contains("chose: one word") || decisions.contains("one word"), "{decisions}");
+    assert!(!sandbox.path(".claude/gulf-align.md").exists(), "nothing is handed over yet");
+    sandbox.write(".claude/memory/loops/current.md", "# This loop\n\n- named the word\n");
+    sandbox.write("app.py", FIXED);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], json!("completed"));
+    let handed = sandbox.read(".claude/gulf-align.md");
+    assert!(handed.contains("hash the word"), "{handed}");
+    assert_eq!(sandbox.read("decisions.md"), decisions, "nothing is written twice");
+}
+
+#[test]
+fn an_open_question_stops_a_start_and_leaves_nothing_behind() {
+    let sandbox = project();
+    let align = "## Open questions\n\n- [ ] Which word? (blocking)\n";
+    sandbox.write(".claude/gulf-align.md", align);
+    let refused = start(&sandbox, &["--mode", "autonomous", "--no-research"]);
+    if refused.code == 0 {
+        panic!("{refused:#?}");
+    }
+    assert_eq!(super::git(&sandbox, &["branch", "--list", "gulf/*"]), "");
+}
