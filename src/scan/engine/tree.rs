@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ast_grep_core::AstGrep;
 
-use super::matching::{RawNode, for_each_node};
+use super::matching::{Below, RawNode, for_each_node};
 use super::{Document, is_unparsed, parse, too_deep, unparsed};
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::verdict::{Cause, Gap};
@@ -34,7 +34,7 @@ impl Tree {
             return Err(Gap::new(Cause::Skipped, detail));
         }
         let inner = parse(language, text)?;
-        for_each_node(&inner, |_| {}).map_err(|_| too_deep())?;
+        for_each_node(&inner, |_| Below::Visit).map_err(|_| too_deep())?;
         if is_unparsed(&inner) {
             return Err(unparsed(language));
         }
