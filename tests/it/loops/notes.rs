@@ -51,8 +51,8 @@ fn everything_a_stop_may_say_stays_below_what_the_host_shows() {
     let sandbox = project();
     let prompt = "고치기 ".repeat(3_000);
     begin(&sandbox, &prompt, &["--structured-memory", "--mode", "judge", "--no-research"]);
-    let many: String = (0..400).map(|number| format!("word_{number} = 'BAD'\n")).collect();
-    sandbox.write("app.py", &many);
+    let many: Vec<String> = (0..400).map(|number| format!("word_{number} = 'BAD'\n")).collect();
+    sandbox.write("app.py", &many.concat());
     sandbox.write("progress.txt", &PROGRESS.replace("hash the word", &"x".repeat(5_000)));
     let reason = stop(&sandbox, "finished").expect("it is dirty");
     assert!(reason.chars().count() <= 9_500, "{}", reason.chars().count());
