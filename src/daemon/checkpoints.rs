@@ -7,23 +7,25 @@ use std::sync::Arc;
 
 use super::engine::{Engine, blocking, now_ms};
 use super::project::Project;
+use super::{judged_change, loop_files};
 use crate::base::limits::{CHECKPOINT_LOOPS_MAX, CHECKPOINTS_PER_LOOP_MAX};
 use crate::base::path::RelPath;
 use crate::base::tree::{Checkpoint, Tree};
 use crate::base::verdict::{Cause, Gap};
 use crate::files::copies;
 use crate::git::checkpoint::{self as refs, Lens};
+use crate::looping::wiki;
 
 /// Files in which a loop remembers what it tried. They are not part of what it made: to bring a
 /// checkpoint back must not bring back what was known then, and a tree is not another one because
 /// a note was written.
 pub(super) const LOOP_FILES: [&str; 6] = [
-    "progress.txt",
-    "JUDGE_FEEDBACK.md",
-    "JUDGE_EVOLUTION.md",
-    "decisions.md",
-    ".claude/gulf-align.md",
-    ".claude/memory",
+    loop_files::PROGRESS,
+    judged_change::FEEDBACK,
+    judged_change::EVOLUTION,
+    loop_files::DECISIONS,
+    loop_files::ALIGN,
+    wiki::FOLDER,
 ];
 
 /// The name of the checkpoint that a loop begins with.

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::loop_files;
 use crate::base::evidence::Skipped;
 use crate::base::limits::STOP_FILES_MAX;
 use crate::base::path::RelPath;
@@ -13,6 +14,7 @@ use crate::files;
 use crate::git::GitError;
 use crate::git::versions::{Before, versions_since};
 use crate::judge::change::{Change, FileChange, Text};
+use crate::looping::criteria::RUBRIC;
 use crate::scan::comments::without_comments;
 
 /// What was rejected and why, for the agent.
@@ -22,7 +24,7 @@ pub(super) const EVOLUTION: &str = "JUDGE_EVOLUTION.md";
 
 /// What a loop writes or reads itself.
 const OWN: [&str; 6] =
-    [FEEDBACK, EVOLUTION, "RUBRIC.md", "progress.txt", "decisions.md", ".claude/gulf-align.md"];
+    [FEEDBACK, EVOLUTION, RUBRIC, loop_files::PROGRESS, loop_files::DECISIONS, loop_files::ALIGN];
 /// Folders of the same.
 const OWN_FOLDERS: [&str; 2] = [".moai/", ".claude/memory/"];
 /// What package managers write.

@@ -20,9 +20,9 @@ use crate::looping::research::{ResearchGate, research_gate};
 use crate::looping::{align as alignment, wiki};
 use crate::report::align as words;
 
-const PROGRESS: &str = "progress.txt";
-const DECISIONS: &str = "decisions.md";
-const ALIGN: &str = ".claude/gulf-align.md";
+pub(super) const PROGRESS: &str = "progress.txt";
+pub(super) const DECISIONS: &str = "decisions.md";
+pub(super) const ALIGN: &str = ".claude/gulf-align.md";
 
 /// What the files say before a Stop is decided.
 #[derive(Debug)]
