@@ -3,8 +3,6 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
 use crate::host::{checkout, run};
 use crate::model::Turn;
 use crate::support::{Sandbox, test_cache};
@@ -84,7 +82,7 @@ fn an_introduced_type_error_is_told_once() {
     let measure = "\"$MOAI_RALPH_BIN\" check app.py >/dev/null 2>&1 || true";
     let turns = vec![
         Turn::write(&sandbox.path("app.py"), INJECTION_AND_TYPE_ERROR),
-        Turn::Tool { name: "Bash", input: json!({"command": measure, "description": "check"}) },
+        Turn::bash(measure),
         Turn::text("finished"),
     ];
     let run = run(&sandbox, checkout(), "please change the query", turns);

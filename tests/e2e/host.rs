@@ -119,6 +119,21 @@ impl Run {
 
 /// Starts the host with a prompt and a plugin folder, and waits for its end.
 pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Turn>) -> Run {
+    run_with(sandbox, plugin, prompt, turns, &[])
+}
+
+/// Goes on with a session that ended, with another prompt.
+pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<Turn>) -> Run {
+    run_with(sandbox, checkout(), prompt, turns, &["--resume", session])
+}
+
+fn run_with(
+    sandbox: &Sandbox,
+    plugin: &Path,
+    prompt: &str,
+    turns: Vec<Turn>,
+    options: &[&str],
+) -> Run {
     let model = Model::start(turns);
     let base = sandbox.base();
     let (stdout, stderr) = (base.join("stream.jsonl"), base.join("host-stderr.txt"));
@@ -129,6 +144,7 @@ pub(crate) fn run(sandbox: &Sandbox, plugin: &Path, prompt: &str, turns: Vec<Tur
         .arg("--dangerously-skip-permissions")
         .arg("--plugin-dir")
         .arg(plugin)
+        .args(options)
         .stdin(Stdio::null())
         .stdout(File::create(&stdout).expect("the sandbox is writable"))
         .stderr(File::create(&stderr).expect("the sandbox is writable"))

@@ -5,6 +5,7 @@ mod engine;
 mod host;
 mod http;
 mod judge;
+mod loops;
 mod model;
 mod plugin;
 #[path = "../it/support.rs"]

@@ -31,6 +31,11 @@ impl Turn {
         Self::Tool { name: "Write", input: json!({"file_path": path, "content": content}) }
     }
 
+    /// The host's Bash tool.
+    pub(crate) fn bash(command: &str) -> Self {
+        Self::Tool { name: "Bash", input: json!({"command": command, "description": "work"}) }
+    }
+
     fn block(&self, number: usize) -> Value {
         match self {
             Self::Text(text) => json!({"type": "text", "text": text}),
