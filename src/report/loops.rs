@@ -242,7 +242,7 @@ fn push_reasons(text: &mut String, state: &LoopState, evidence: &Evidence, reaso
         let _ = writeln!(text, "{}", framework::strategy_reset(language, rejections));
     }
     if let Some(conflict) = &reasons.conflict {
-        let _ = writeln!(text, "The work is clean but does not fit the base branch:\n{conflict}");
+        let _ = writeln!(text, "{conflict}");
     }
     if !reasons.research_missing.is_empty() {
         text.push_str("Before the work comes the research phase; this Stop is not counted.\n");

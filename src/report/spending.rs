@@ -5,7 +5,7 @@ use crate::base::limits::{CLAIMS_NAMED_MAX, GAP_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::Gap;
 use crate::looping::claims::Contradiction;
-use crate::wire::transcript::Usage;
+use crate::wire::transcript::{Tokens, Usage};
 
 /// What tokens cost, as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,9 @@ pub struct Price<'a> {
 #[must_use]
 pub fn used(usage: &Usage, price: Price<'_>, gap: Option<&Gap>) -> String {
     let total = usage.total();
+    if let Some(gap) = gap.filter(|_| total == Tokens::default()) {
+        return format!("tokens were not measured ({gap})");
+    }
     let written = total.cache_write_5m.saturating_add(total.cache_write_1h);
     let mut text = format!(
         "used {} fresh tokens (input {}, output {}, written to the cache {}) and {} from the cache",
@@ -73,7 +76,6 @@ mod tests {
 
     use super::*;
     use crate::base::verdict::Cause;
-    use crate::wire::transcript::Tokens;
 
     #[test]
     fn an_unknown_cost_is_said_to_be_unknown() {
@@ -99,6 +101,8 @@ mod tests {
         let end = "; cost unknown (no price for m); it may be more (read on at the next look); \
                    1 line could not be read";
         assert!(text.ends_with(end), "{text}");
+        let nothing = used(&Usage::default(), price, Some(&gap));
+        assert_eq!(nothing, "tokens were not measured (read on at the next look)");
     }
 
     #[test]

@@ -68,7 +68,10 @@ fn judged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
     match gap {
         Some(gap) if may_close(&gap) && may_wait(next) => reasons.waits_for = Some(gap),
         Some(gap) => {
-            let missing = lacks(next, missing, format!("judge ({gap})"));
+            let mut missing = lacks(next, missing, format!("judge ({gap})"));
+            if let Some(branch) = next.branch.clone() {
+                missing = unmerged(next, Some(missing), &branch);
+            }
             end(next, reasons, Some(missing));
         }
         None => merged(next, reasons, facts, missing),
@@ -89,7 +92,7 @@ fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
         Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
         Some(MergeOutcome::Impossible(why)) => fail(next, &branch, why),
         None => {
-            let missing = lacks(next, missing, format!("merge ({branch} is not merged)"));
+            let missing = unmerged(next, missing, &branch);
             end(next, reasons, Some(missing));
         }
     }
@@ -119,6 +122,11 @@ fn lacks(next: &mut LoopState, missing: Option<String>, more: String) -> String 
     let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
     next.basis.gaps.push(more);
     all
+}
+
+/// The branch, which is not where it belongs.
+fn unmerged(next: &mut LoopState, missing: Option<String>, branch: &str) -> String {
+    lacks(next, missing, format!("merge ({branch} is not merged)"))
 }
 
 fn may_wait(next: &LoopState) -> bool {

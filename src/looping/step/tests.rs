@@ -356,6 +356,10 @@ fn a_branch_is_done_when_it_is_merged() {
     let (unmerged, word) = of(&facts());
     assert_eq!(word, "completed_unverified");
     assert_eq!(unmerged.note.as_deref(), Some("merge (auto is not merged)"));
+    let away = JudgeOutcome::Unmeasured(Gap::new(Cause::NoTool, "no judge"));
+    let (unjudged, word) = of(&Facts { judge: Some(away), ..facts() });
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(unjudged.note.as_deref(), Some("judge (no judge); merge (auto is not merged)"));
     let busy = merge(MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "another merge")));
     assert_eq!(of(&busy).1, "waits");
     let waited = Counts { unmeasured_blocks: 2, ..Counts::default() };

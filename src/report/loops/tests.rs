@@ -166,7 +166,6 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     Said, but not what was measured:
       - all tests pass: 2 failed
     Rejected 5 times in a row: do not improve on this approach once more. Read all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, and take an approach that does not have it; put the old one down as rejected.
-    The work is clean but does not fit the base branch:
     mend a.py
     Before the work comes the research phase; this Stop is not counted.
     The research is not finished yet. In progress.txt:
