@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{door, this_program};
 use crate::base::limits::{
@@ -42,7 +42,7 @@ pub(super) fn run(event: &str) -> u8 {
             Err(error) => log(&places, event, &error),
         }
     }
-    let request = Request::Hook { event: event.to_owned(), input };
+    let request = Request::Hook { event: event.to_owned(), input, id: call_id() };
     let call = Call { protocol: PROTOCOL, caller, request };
     if event == "session-end" {
         // Without a daemon there is nothing to forget.
@@ -63,6 +63,11 @@ pub(super) fn run(event: &str) -> u8 {
     };
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
     0
+}
+
+fn call_id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
 fn patience(event: &str) -> Duration {

@@ -69,7 +69,9 @@ const UNMEASURED: u8 = 4;
 /// Answers one request.
 pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Request) -> Outcome {
     match request {
-        Request::Hook { event, input } => hook::handle(engine, caller, &event, &input).await,
+        Request::Hook { event, input, id } => {
+            hook::handle(engine, caller, (&event, id), &input).await
+        }
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
         Request::ScanTest(wished) => scan_test::handle(engine, &caller, wished).await.into(),

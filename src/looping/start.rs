@@ -136,6 +136,7 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         history: Vec::new(),
         basis: Basis::default(),
         note: None,
+        answer: None,
         created_ms: setting.now_ms,
         clock_ms: setting.now_ms,
         updated_ms: setting.now_ms,

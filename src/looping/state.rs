@@ -200,6 +200,8 @@ pub struct LoopState {
     pub basis: Basis,
     /// Why it is paused, or what a terminal state has to say.
     pub note: Option<String>,
+    /// What the last decided Stop was answered.
+    pub answer: Option<Answer>,
     /// Start, in milliseconds since the epoch.
     pub created_ms: u64,
     /// Where its counted time begins, in milliseconds since the epoch: its start, or when a session
@@ -207,6 +209,18 @@ pub struct LoopState {
     pub clock_ms: u64,
     /// Last change, in milliseconds since the epoch.
     pub updated_ms: u64,
+}
+
+/// The answer to a Stop, kept with what was decided: when it is lost on its way, it is given again
+/// instead of deciding the same Stop twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The call that asked.
+    pub call: String,
+    /// What was said.
+    pub text: String,
+    /// Whether it held the turn; else it was for the user.
+    pub is_held: bool,
 }
 
 /// What is counted from one Stop to the next.

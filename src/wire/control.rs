@@ -48,6 +48,9 @@ pub enum Request {
         event: String,
         /// The JSON document, unread.
         input: String,
+        /// No other call has it. A call that is made again, because the daemon ended while it
+        /// worked on it, keeps it.
+        id: String,
     },
     /// `check`.
     Check(Check),

@@ -2,6 +2,7 @@
 
 mod branches;
 mod commands;
+mod crashes;
 mod ends;
 mod held;
 mod judged;

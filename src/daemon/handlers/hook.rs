@@ -22,6 +22,8 @@ pub(super) struct HookCall<'e> {
     pub(super) caller: Caller,
     pub(super) project: Project,
     pub(super) input: HookInput,
+    /// What tells it apart from every call but itself, made again.
+    pub(super) id: String,
 }
 
 impl HookCall<'_> {
@@ -35,7 +37,7 @@ impl HookCall<'_> {
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     mut caller: Caller,
-    name: &str,
+    (name, id): (&str, String),
     input: &str,
 ) -> Outcome {
     let Some(event) = Event::from_name(name) else {
@@ -63,7 +65,7 @@ pub(super) async fn handle(
     if matches!(event, Event::PostToolUse | Event::PostToolBatch) && is_main_agent {
         engine.ledger().acts(&input.session_id);
     }
-    let call = HookCall { engine, caller, project, input };
+    let call = HookCall { engine, caller, project, input, id };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
         Event::UserPromptSubmit => user_prompt_submit::handle(call).await,

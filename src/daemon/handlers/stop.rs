@@ -1,6 +1,7 @@
 //! The agent wants to stop. Whose loop is it, fresh evidence, what others say to it, one pure step,
 //! saved before the reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
+mod answers;
 mod asking;
 mod scope;
 mod sensing;
@@ -43,6 +44,11 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
+    if let Some((state, output)) = answers::given(&call, state.as_ref()).await {
+        // Nobody knows whether they were kept, and what is there is not added twice.
+        let notices = loop_files::after_step(engine, project, &decided(&state)).await;
+        return with_news(&call, output, &notices);
+    }
     let stop = stop_input(&call);
     let state = match (admit(state.as_ref(), &stop), state) {
         (Admission::Measure, Some(state)) => state,
@@ -100,11 +106,13 @@ async fn decide_once(
 ) -> Option<HookOutput> {
     let seen = sensing::look(call, state).await;
     let found = asking::ask(call, stop, state, &seen, deadline).await;
-    let (next, decision) = step(state, stop, &seen.evidence, &found.facts);
+    let (mut next, decision) = step(state, stop, &seen.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
+    let output = said(&next, &decision, (&seen, &found));
+    next.answer = answers::of(call, &output);
     match call.engine.store.advance_loop(&call.project.key, state, next.clone()).await {
         Ok(Saved::Yes) => {}
         Ok(Saved::Overtaken) => return None,
@@ -115,8 +123,9 @@ async fn decide_once(
     }
     // The evidence is newer than anything still waiting to be told.
     call.engine.ledger().drop_late(&call.input.session_id);
-    let notices = keep_notes(call, state, &next, &found).await;
-    Some(reply(call, &next, &decision, (&seen, &found), &notices))
+    let kept = keep_notes(call, state, &next, &found).await;
+    let notices: Vec<String> = [seen.notes.notices, found.notices, kept].concat();
+    Some(with_news(call, output, &notices))
 }
 
 /// What a decided Stop leaves in the tree, once nobody can overtake it any more. Returns what the
@@ -134,39 +143,43 @@ async fn keep_notes(
         let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
         judging::record(project, judged, Moment { iteration, rejections, at_ms }).await;
     }
-    let decided = Decided {
-        id: next.id.clone(),
-        iteration: next.iteration,
-        is_completed: next.status == Status::Completed,
-        has_memory: next.options.structured_memory,
-        at_ms: next.updated_ms,
-    };
-    loop_files::after_step(engine, project, &decided).await
+    loop_files::after_step(engine, project, &decided(next)).await
 }
 
-fn reply(
-    call: &HookCall<'_>,
-    next: &LoopState,
-    decision: &Decision,
-    (seen, found): (&Seen, &Found),
-    more: &[String],
-) -> HookOutput {
+fn decided(state: &LoopState) -> Decided {
+    Decided {
+        id: state.id.clone(),
+        iteration: state.iteration,
+        is_completed: state.status == Status::Completed,
+        has_memory: state.options.structured_memory,
+        at_ms: state.updated_ms,
+    }
+}
+
+/// The words of a decision.
+fn said(next: &LoopState, decision: &Decision, (seen, found): (&Seen, &Found)) -> HookOutput {
     let evidence = &seen.evidence;
     let notes = loops::Notes {
         remaining: &seen.notes.remaining,
         too_many_lines: seen.notes.too_many_lines,
     };
-    let mut texts = match decision {
+    let mut text = match decision {
         Decision::Continue(reasons) => {
             return HookOutput::Block(loops::goes_on(next, evidence, reasons, notes));
         }
-        Decision::Yield(reasons) => vec![loops::yields(next, evidence, reasons)],
-        Decision::End => vec![loops::ended(next)],
+        Decision::Yield(reasons) => loops::yields(next, evidence, reasons),
+        Decision::End => loops::ended(next),
     };
-    let is_over = !next.status.is_active();
-    texts.extend(found.spent.as_ref().filter(|_| is_over).map(spending::words));
-    let news = seen.notes.notices.iter().chain(&found.notices).chain(more);
+    if let Some(spent) = found.spent.as_ref().filter(|_| !next.status.is_active()) {
+        text = format!("{text}\n{}", spending::words(spent));
+    }
+    HookOutput::Notice(text)
+}
+
+/// What the user is told goes on with what else is new.
+fn with_news(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
+    let HookOutput::Notice(text) = output else { return output };
     let mut ledger = call.engine.ledger();
-    texts.extend(news.filter(|text| ledger.is_news(&call.input.session_id, text)).cloned());
-    HookOutput::Notice(texts.join("\n"))
+    let news = notices.iter().filter(|text| ledger.is_news(&call.input.session_id, text));
+    HookOutput::Notice(std::iter::once(&text).chain(news).cloned().collect::<Vec<_>>().join("\n"))
 }

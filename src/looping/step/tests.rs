@@ -29,6 +29,7 @@ pub(crate) fn state() -> LoopState {
         history: Vec::new(),
         basis: Basis::default(),
         note: None,
+        answer: None,
         created_ms: 0,
         clock_ms: 0,
         updated_ms: 0,

@@ -7,7 +7,8 @@ use crate::base::limits::GAP_CHARS_MAX;
 use crate::base::text::one_line;
 use crate::looping::options::Options;
 use crate::looping::state::{
-    Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status, Until,
+    Answer, Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status,
+    Until,
 };
 use crate::store::StoreError;
 
@@ -44,6 +45,7 @@ struct Stored {
     history: Vec<StoredIteration>,
     basis: StoredBasis,
     note: Option<String>,
+    answer: Option<StoredAnswer>,
     created_ms: u64,
     clock_ms: Option<u64>,
     updated_ms: u64,
@@ -94,6 +96,13 @@ struct StoredBasis {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredAnswer {
+    call: String,
+    text: String,
+    is_held: bool,
+}
+
+#[derive(Serialize, Deserialize)]
 struct StoredSensed {
     sensor: String,
     verdict: String,
@@ -134,6 +143,7 @@ fn stored(state: LoopState) -> Stored {
         history: state.history.into_iter().map(Into::into).collect(),
         basis: state.basis.into(),
         note: state.note,
+        answer: state.answer.map(Into::into),
         created_ms: state.created_ms,
         clock_ms: Some(state.clock_ms),
         updated_ms: state.updated_ms,
@@ -189,6 +199,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         history: stored.history.into_iter().map(Into::into).collect(),
         basis: stored.basis.into(),
         note: stored.note,
+        answer: stored.answer.map(Into::into),
         created_ms: stored.created_ms,
         clock_ms: stored.clock_ms.unwrap_or(stored.created_ms),
         updated_ms: stored.updated_ms,
@@ -247,6 +258,7 @@ twins!(
     told_oscillation
 );
 twins!(Sensed, StoredSensed, sensor, verdict, files);
+twins!(Answer, StoredAnswer, call, text, is_held);
 
 impl From<Basis> for StoredBasis {
     fn from(it: Basis) -> Self {

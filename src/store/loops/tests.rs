@@ -4,7 +4,7 @@ use super::*;
 use crate::looping::control::cancel;
 use crate::looping::facts::{Facts, JudgeOutcome};
 use crate::looping::options::Options;
-use crate::looping::state::{Iteration, Mode, PauseReason, Status};
+use crate::looping::state::{Answer, Iteration, Mode, PauseReason, Status};
 use crate::looping::step::tests::{measured_once, state};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
@@ -117,6 +117,7 @@ fn everything_set() -> LoopState {
         base: Some("b".into()),
         branch: Some("auto".into()),
         note: Some("n".into()),
+        answer: Some(Answer { call: "c".into(), text: "a".into(), is_held: true }),
         clock_ms: 3,
         history,
         ..measured
