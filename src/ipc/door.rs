@@ -139,10 +139,8 @@ pub fn start_without_waiting(places: &Places, program: &Path) -> std::io::Result
 /// place of eight per core: what one of the many threads gave back is there for the others, which
 /// makes the whole a fifth smaller. And a syntax tree's memory is not given back to the kernel after
 /// each text, only to be asked for again. Language servers get the environment of their caller.
-pub const MALLOC: (&str, &str) = (
-    "GLIBC_TUNABLES",
-    "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=4194304:glibc.malloc.top_pad=262144",
-);
+pub const MALLOC: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=1048576");
 
 fn spawn(program: &Path, stdout: Stdio) -> std::io::Result<std::process::Child> {
     let (name, value) = MALLOC;
