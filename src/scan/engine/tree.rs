@@ -1,28 +1,66 @@
-//! A parsed text as others may walk it. It must not know rules; who wants what from the nodes is
-//! not known here either.
+//! A parsed text as others may walk it: its nodes in one row, in the order of the text, so that a
+//! walk costs no parser. It must not know rules; who wants what from the nodes is not known here
+//! either.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use ast_grep_core::AstGrep;
 
-use super::matching::{Below, RawNode, for_each_node};
+use super::matching::{RawNode, TooDeep};
 use super::{Document, is_unparsed, parse, too_deep, unparsed};
-use crate::base::limits::SOURCE_BYTES_MAX;
+use crate::base::limits::{SOURCE_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::scan::language::Language;
 
 /// The syntax tree of one text.
 pub struct Tree {
-    inner: AstGrep<Document>,
+    text: String,
     language: Language,
+    row: Row,
+}
+
+/// All nodes of a text, in its order; a node stands before what is below it.
+#[derive(Default)]
+struct Row {
+    entries: Vec<Entry>,
+    kinds: Words,
+    fields: Words,
+}
+
+/// The words of a grammar that occur in a tree.
+#[derive(Default)]
+struct Words {
+    words: Vec<String>,
+    /// Where the word of a number of the grammar is.
+    places: BTreeMap<u16, u16>,
+}
+
+/// What is kept of one node. Offsets are bytes; a text has at most [`SOURCE_BYTES_MAX`] of them, so
+/// that four bytes hold every number.
+struct Entry {
+    /// The place of its word.
+    kind: u16,
+    /// The place of the word that names it among the children of its parent.
+    field: Option<u16>,
+    start: u32,
+    end: u32,
+    line: u32,
+    end_line: u32,
+    /// The place of the node around it; that of the root is its own.
+    parent: u32,
+    /// The place behind the last node below it.
+    behind: u32,
+    is_named: bool,
+    is_error: bool,
 }
 
 /// One node of a [`Tree`].
 #[derive(Clone, Copy)]
 pub struct Node<'t> {
-    raw: RawNode<'t>,
     tree: &'t Tree,
+    place: usize,
 }
 
 impl Tree {
@@ -33,12 +71,12 @@ impl Tree {
             let detail = format!("larger than {SOURCE_BYTES_MAX} bytes");
             return Err(Gap::new(Cause::Skipped, detail));
         }
-        let inner = parse(language, text)?;
-        for_each_node(&inner, |_| Below::Visit).map_err(|_| too_deep())?;
-        if is_unparsed(&inner) {
+        let parsed = parse(language, text)?;
+        let row = Row::of(&parsed).map_err(|_| too_deep())?;
+        if is_unparsed(&parsed) {
             return Err(unparsed(language));
         }
-        Ok(Self { inner, language })
+        Ok(Self { text: text.to_owned(), language, row })
     }
 
     /// The language it was parsed as.
@@ -50,63 +88,146 @@ impl Tree {
     /// The node of the whole text.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node { raw: self.inner.root().get_inner_node(), tree: self }
+        Node { tree: self, place: 0 }
     }
 
     /// The text that was parsed.
     #[must_use]
     pub fn text(&self) -> &str {
-        self.inner.source()
+        &self.text
     }
 }
 
+impl Row {
+    fn of(parsed: &AstGrep<Document>) -> Result<Self, TooDeep> {
+        let mut cursor = parsed.root().get_inner_node().walk();
+        let mut row = Self::default();
+        row.add(cursor.node(), None, 0);
+        // The places of the nodes around the next one.
+        let mut around = vec![0];
+        loop {
+            if cursor.goto_first_child() {
+                if around.len() > TREE_DEPTH_MAX {
+                    return Err(TooDeep);
+                }
+            } else {
+                loop {
+                    // What is below the last of them has been read.
+                    let Some(done) = around.pop() else { return Ok(row) };
+                    row.entries[done].behind = number(row.entries.len());
+                    if cursor.goto_next_sibling() {
+                        break;
+                    }
+                    if !cursor.goto_parent() {
+                        return Ok(row);
+                    }
+                }
+            }
+            let field = cursor.field_id().map(u16::from).zip(cursor.field_name());
+            let parent = around.last().copied().unwrap_or_default();
+            around.push(row.entries.len());
+            row.add(cursor.node(), field, parent);
+        }
+    }
+
+    fn add(&mut self, node: RawNode<'_>, field: Option<(u16, &str)>, parent: usize) {
+        let bytes = node.byte_range();
+        self.entries.push(Entry {
+            kind: self.kinds.place(node.kind_id(), || node.kind()),
+            field: field.map(|(id, word)| self.fields.place(id, || word)),
+            start: number(bytes.start),
+            end: number(bytes.end),
+            line: number(node.start_position().row),
+            end_line: number(node.end_position().row),
+            parent: number(parent),
+            behind: 0,
+            is_named: node.is_named(),
+            is_error: node.is_error(),
+        });
+    }
+}
+
+impl Words {
+    fn place<'w>(&mut self, id: u16, word: impl FnOnce() -> &'w str) -> u16 {
+        *self.places.entry(id).or_insert_with(|| {
+            self.words.push(word().to_owned());
+            // There are no more words than numbers of them.
+            u16::try_from(self.words.len() - 1).unwrap_or(u16::MAX)
+        })
+    }
+
+    fn word(&self, place: u16) -> &str {
+        &self.words[usize::from(place)]
+    }
+}
+
+fn number(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 impl<'t> Node<'t> {
-    fn at(self, raw: RawNode<'t>) -> Self {
-        Self { raw, tree: self.tree }
+    fn at(self, place: usize) -> Self {
+        Self { place, ..self }
+    }
+
+    fn entry(self) -> &'t Entry {
+        &self.tree.row.entries[self.place]
+    }
+
+    /// The place behind what is below it.
+    fn behind(self) -> usize {
+        self.entry().behind as usize
+    }
+
+    fn each_child(self) -> impl Iterator<Item = Self> {
+        let is_below = move |child: &Self| child.place < self.behind();
+        let first = Some(self.at(self.place + 1)).filter(is_below);
+        std::iter::successors(first, move |child| Some(child.at(child.behind())).filter(is_below))
     }
 
     /// Its kind, in the words of the grammar.
     #[must_use]
     pub fn kind(self) -> &'t str {
-        self.raw.kind()
+        self.tree.row.kinds.word(self.entry().kind)
     }
 
     /// The child in a field of the grammar.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
-        self.raw.child_by_field_name(name).map(|raw| self.at(raw))
+        let word = |place: u16| self.tree.row.fields.word(place);
+        self.each_child().find(|child| child.entry().field.map(word) == Some(name))
     }
 
     /// All children, in the order of the text; punctuation is among them.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
-        let mut cursor = self.raw.walk();
-        self.raw.children(&mut cursor).map(|raw| self.at(raw)).collect()
+        self.each_child().collect()
     }
 
     /// The children that the grammar gives a name.
     #[must_use]
     pub fn named_children(self) -> Vec<Self> {
-        let mut cursor = self.raw.walk();
-        self.raw.named_children(&mut cursor).map(|raw| self.at(raw)).collect()
+        self.each_child().filter(|child| child.is_named()).collect()
     }
 
     /// The node around it.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
-        self.raw.parent().map(|raw| self.at(raw))
+        (self.place > 0).then(|| self.at(self.entry().parent as usize))
     }
 
     /// The named node before it among the children of its parent.
     #[must_use]
     pub fn previous(self) -> Option<Self> {
-        self.raw.prev_named_sibling().map(|raw| self.at(raw))
+        let before = self.parent()?.each_child().take_while(|child| child.place < self.place);
+        before.filter(|child| child.is_named()).last()
     }
 
     /// The named node behind it among the children of its parent.
     #[must_use]
     pub fn next(self) -> Option<Self> {
-        self.raw.next_named_sibling().map(|raw| self.at(raw))
+        let mut behind = self.parent()?.each_child().skip_while(|child| child.place <= self.place);
+        behind.find(|child| child.is_named())
     }
 
     /// The nodes around it, the nearest first.
@@ -117,34 +238,16 @@ impl<'t> Node<'t> {
     /// It and every node below it, in the order of the text.
     #[must_use]
     pub fn descendants(self) -> Vec<Self> {
-        let mut found = Vec::new();
-        self.walk(&mut |node| {
-            found.push(node);
-            true
-        });
-        found
+        (self.place..self.behind()).map(|place| self.at(place)).collect()
     }
 
     /// Visits it and what is below it in the order of the text; below a node only when `visit`
     /// says so.
     pub fn walk(self, visit: &mut dyn FnMut(Self) -> bool) {
-        let mut cursor = self.raw.walk();
-        let mut depth = 0_usize;
-        loop {
-            if visit(self.at(cursor.node())) && cursor.goto_first_child() {
-                depth += 1;
-                continue;
-            }
-            loop {
-                if depth == 0 {
-                    return;
-                }
-                if cursor.goto_next_sibling() {
-                    break;
-                }
-                cursor.goto_parent();
-                depth -= 1;
-            }
+        let mut place = self.place;
+        while place < self.behind() {
+            let node = self.at(place);
+            place = if visit(node) { place + 1 } else { node.behind() };
         }
     }
 
@@ -157,43 +260,43 @@ impl<'t> Node<'t> {
     /// Byte offsets in the text.
     #[must_use]
     pub fn bytes(self) -> Range<usize> {
-        self.raw.byte_range()
+        self.entry().start as usize..self.entry().end as usize
     }
 
     /// 0-based line on which it starts.
     #[must_use]
     pub fn line(self) -> usize {
-        self.raw.start_position().row
+        self.entry().line as usize
     }
 
     /// 0-based line on which it ends.
     #[must_use]
     pub fn end_line(self) -> usize {
-        self.raw.end_position().row
+        self.entry().end_line as usize
     }
 
     /// Whether the grammar gives it a name; punctuation has none.
     #[must_use]
     pub fn is_named(self) -> bool {
-        self.raw.is_named()
+        self.entry().is_named
     }
 
     /// Whether the parser made nothing of this part of the text.
     #[must_use]
     pub fn is_error(self) -> bool {
-        self.raw.is_error()
+        self.entry().is_error
     }
 
     /// Whether nothing is below it.
     #[must_use]
     pub fn is_leaf(self) -> bool {
-        self.raw.child_count() == 0
+        self.behind() == self.place + 1
     }
 }
 
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.raw == other.raw
+        std::ptr::eq(self.tree, other.tree) && self.place == other.place
     }
 }
 
@@ -202,5 +305,94 @@ impl Eq for Node<'_> {}
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {:?}", self.kind(), self.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Texts with fields, comments in odd places, parts that do not parse and no text at all.
+    const TEXTS: [(Language, &str); 9] = [
+        (Language::Python, ""),
+        (
+            Language::Python,
+            "# a\nimport os, sys\n@x\ndef f(a, *b, c: int = 1) -> int: # b\n    return (a\n      # c\n      + c)\n",
+        ),
+        (
+            Language::Python,
+            "def f(:\n  return 1\nx = f(1, 'ü')\nif x: pass\nelif y: z()\nelse: w()\n",
+        ),
+        (
+            Language::TypeScript,
+            "import {a} from 'b'; // c\nclass A<T> { @d() m?(x: T = 1): void { it('a', () => { x! as any }) } }",
+        ),
+        (Language::Tsx, "const a = () => <b c={1}>{/* d */ e}</b>;"),
+        (
+            Language::Go,
+            "package p\nfunc (r *R) f(a, b int) (c string, err error) { if x := g(); x > 1 { return } ; switch { case a: } }",
+        ),
+        (
+            Language::Rust,
+            "/// d\n#[cfg(test)] mod t { use super::*; #[test] fn f<T: A>(x: &T) -> R where T: B { assert_eq!(x?, 1); } }",
+        ),
+        (
+            Language::Java,
+            "class A { @Test void f(int... a) throws E { for (int i = 0, j = 1; i < j; i++) { try { g(); } catch (E | F e) { } } } }",
+        ),
+        (
+            Language::CSharp,
+            "class A { [Fact] public async Task F(int a = 1) => await G(x: a); int P { get; set; } }",
+        ),
+    ];
+
+    #[test]
+    fn every_node_is_what_the_parser_says() {
+        for (language, text) in TEXTS {
+            let parsed = parse(language, text).expect("it parses");
+            let tree = Tree::parse(language, text).expect("it parses");
+            compare(parsed.root().get_inner_node(), tree.root());
+        }
+    }
+
+    fn compare(raw: RawNode<'_>, node: Node<'_>) {
+        assert_eq!((raw.kind(), raw.byte_range()), (node.kind(), node.bytes()));
+        assert_eq!(
+            (raw.start_position().row, raw.end_position().row),
+            (node.line(), node.end_line())
+        );
+        assert_eq!((raw.is_named(), raw.is_error()), (node.is_named(), node.is_error()));
+        assert_eq!(raw.child_count() == 0, node.is_leaf(), "{node:?}");
+        let place = |raw: RawNode<'_>| (raw.kind().to_owned(), raw.byte_range());
+        let own = |node: Node<'_>| (node.kind().to_owned(), node.bytes());
+        assert_eq!(raw.parent().map(place), node.parent().map(own));
+        assert_eq!(raw.prev_named_sibling().map(place), node.previous().map(own));
+        assert_eq!(raw.next_named_sibling().map(place), node.next().map(own));
+        let language = raw.language();
+        let count = u16::try_from(language.field_count()).expect("few fields");
+        for name in (1..=count).filter_map(|id| language.field_name_for_id(id)) {
+            let field = raw.child_by_field_name(name).map(place);
+            assert_eq!(field, node.field(name).map(own), "{name} of {node:?}");
+        }
+        let mut cursor = raw.walk();
+        let raw_children: Vec<RawNode<'_>> = raw.children(&mut cursor).collect();
+        let children = node.children();
+        assert_eq!(raw_children.len(), children.len());
+        for (raw, node) in raw_children.into_iter().zip(children) {
+            compare(raw, node);
+        }
+    }
+
+    #[test]
+    fn a_walk_stays_below_its_node_and_leaves_out_what_it_is_told_to() {
+        let text = "def f(a):\n    return a\ndef g(b):\n    return b\n";
+        let tree = Tree::parse(Language::Python, text).expect("it parses");
+        let mut seen = Vec::new();
+        tree.root().named_children()[0].walk(&mut |node| {
+            seen.push(node.kind());
+            node.kind() != "parameters"
+        });
+        let known = ["function_definition", "def", "identifier", "parameters", ":", "block"];
+        assert_eq!(seen, [&known[..], &["return_statement", "return", "identifier"]].concat());
     }
 }
