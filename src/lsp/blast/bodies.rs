@@ -1,8 +1,9 @@
 //! Lines that no other file can notice: they stand in the body of a function whose header says all
-//! there is to know of it. Told by the shape of lines, and only in languages where a header says so
-//! much; whatever is doubtful can be noticed. It must not know names.
+//! there is to know of it, or give another value to what has a type of its own. Told by the shape of
+//! lines, and only in languages where a header says so much; whatever is doubtful can be noticed. It
+//! must not know names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{code_of, word_ranges};
 use super::{Changed, Unnoticed};
@@ -38,7 +39,14 @@ pub(super) fn unnoticed(
     if !is_plain(old) || !is_plain(new) {
         return Default::default();
     }
-    let (gone, came) = (dialect.hidden(old, gone), dialect.hidden(new, came));
+    let (declared, redeclared) = (dialect.declared(old, gone), dialect.declared(new, came));
+    let (mut gone, mut came) = (dialect.hidden(old, gone), dialect.hidden(new, came));
+    for (declaration, at) in declared {
+        if let Some(now) = redeclared.get(declaration) {
+            gone.insert(at);
+            came.insert(*now);
+        }
+    }
     let weight = |lines: &[&str], of: &BTreeSet<usize>| balance(of.iter().map(|at| lines[*at]));
     if weight(old, &gone) == weight(new, &came) { (gone, came) } else { Default::default() }
 }
@@ -104,6 +112,38 @@ impl Dialect {
             }
         }
         found
+    }
+
+    /// Of the changed lines those that give a variable of the module a value, by what they say of it
+    /// before the value: its name and type, which are all that others see of it.
+    fn declared<'l>(self, lines: &[&'l str], changed: &[usize]) -> BTreeMap<&'l str, usize> {
+        let said = changed.iter().filter_map(|at| Some((self.declaration(lines[*at])?, *at)));
+        said.collect()
+    }
+
+    /// `name: type` of a line at the beginning of which a variable with a type gets its value.
+    fn declaration(self, line: &str) -> Option<&str> {
+        // What is no class and no enumeration begins where the line does.
+        let starts = line.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        let (declaration, value) = line.split_once('=')?;
+        let (name, kind) = declaration.split_once(':')?;
+        let is_said = match self {
+            // A type that is left to the value, and what `import *` is governed by.
+            Self::Python => {
+                let is_name = name.chars().all(|it| it.is_alphanumeric() || it == '_');
+                let is_open = ["Final", "TypeAlias"].iter().any(|word| kind.contains(word));
+                is_name && !is_open && !name.starts_with("__")
+            }
+            Self::TypeScript => {
+                let words = name.trim_start_matches("export ").split_whitespace();
+                words.take(1).all(|word| matches!(word, "const" | "let" | "var"))
+            }
+            Self::C | Self::Go | Self::Java | Self::Rust => false,
+        };
+        let is_whole = balance(std::iter::once(declaration)) == [0; 7]
+            && kind.matches('<').count() == kind.matches('>').count();
+        let is_value = !value.starts_with(['=', '>']) && !kind.trim().is_empty();
+        (starts && is_said && is_whole && is_value).then_some(declaration)
     }
 
     /// Whether what stands below these blocks is in the body of a function that says everything.

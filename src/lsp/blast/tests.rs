@@ -50,6 +50,35 @@ fn nobody_notices_the_body_of_a_function_whose_header_says_everything() {
 }
 
 #[test]
+fn nobody_notices_another_value_of_what_has_a_type() {
+    for (name, text) in [
+        ("a.py", "import x\n\nLIMIT: int = OLD\n"),
+        ("b.py", "names: dict[str, list[int]] = OLD  # why\n"),
+        ("a.ts", "export const limit: Map<string, number> = OLD;\n"),
+        ("b.ts", "let limit: number | undefined = OLD;\n"),
+    ] {
+        assert!(elsewhere(name, text, "OLD", "compute(2)").is_empty(), "{name}");
+        assert!(!elsewhere(name, text, "OLD", "compute({").is_empty(), "{name}: unbalanced");
+    }
+    for (name, text, old, new) in [
+        ("a.py", "LIMIT = 1\n", "1", "''"),
+        ("b.py", "LIMIT: Final = 1\n", "1", "''"),
+        ("c.py", "LIMIT: int = 1\n", "int", "str"),
+        ("d.py", "LIMIT: int = 1\n", "LIMIT", "MOST"),
+        ("e.py", "class A:\n    limit: int = 1\n", "1", "field(init=False)"),
+        ("f.py", "limit: Annotated[int, Field(gt=1)] = 1\n", "gt=1", "gt=2"),
+        ("g.py", "__all__: list[str] = []\n", "[]", "['a']"),
+        ("h.py", "limit: int = 1\n", " = 1", ""),
+        ("a.ts", "export const limit = 1;\n", "1", "''"),
+        ("b.ts", "const handler: (a: number) => void = given;\n", "void", "number"),
+        ("c.ts", "class A {\n  static limit: number = 1;\n}\n", "1", "2"),
+        ("a.rs", "pub const LIMIT: usize = 1;\n", "1", "2"),
+    ] {
+        assert!(!elsewhere(name, text, old, new).is_empty(), "{name}: {text}");
+    }
+}
+
+#[test]
 fn a_body_that_says_more_than_its_header_is_noticed() {
     let texts = [
         ("a.py", "def total(self):\n    return OLD\n"),
