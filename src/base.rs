@@ -15,3 +15,4 @@ pub mod sensitive;
 pub mod text;
 pub mod tree;
 pub mod verdict;
+pub(crate) mod words;

@@ -11,6 +11,7 @@ use crate::base::limits::{
 };
 use crate::base::path::RelPath;
 use crate::base::text::one_line;
+use crate::base::words::words;
 
 /// The version of the shape.
 pub const SCHEMA: u32 = 1;
@@ -29,26 +30,7 @@ pub enum Ruling {
     NotApplicable,
 }
 
-impl Ruling {
-    const NAMES: [(Self, &'static str); 4] = [
-        (Self::Met, "met"),
-        (Self::Unmet, "unmet"),
-        (Self::Unclear, "unclear"),
-        (Self::NotApplicable, "not_applicable"),
-    ];
-
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The ruling of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(Ruling { Met: "met", Unmet: "unmet", Unclear: "unclear", NotApplicable: "not_applicable" });
 
 /// Why a ruling is not what the judge said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,25 +43,7 @@ pub enum Doubt {
     Disagreement,
 }
 
-impl Doubt {
-    const NAMES: [(Self, &'static str); 3] = [
-        (Self::NoQuote, "no_quote"),
-        (Self::WrongQuote, "wrong_quote"),
-        (Self::Disagreement, "disagreement"),
-    ];
-
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The doubt of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(Doubt { NoQuote: "no_quote", WrongQuote: "wrong_quote", Disagreement: "disagreement" });
 
 /// A place that a ruling rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,27 +91,13 @@ pub enum SuspicionKind {
     ScopeCreep,
 }
 
-impl SuspicionKind {
-    const NAMES: [(Self, &'static str); 5] = [
-        (Self::InstructionInData, "instruction_in_data"),
-        (Self::Hardcode, "hardcode"),
-        (Self::Stub, "stub"),
-        (Self::TestWeakened, "test_weakened"),
-        (Self::ScopeCreep, "scope_creep"),
-    ];
-
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The kind of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(SuspicionKind {
+    InstructionInData: "instruction_in_data",
+    Hardcode: "hardcode",
+    Stub: "stub",
+    TestWeakened: "test_weakened",
+    ScopeCreep: "scope_creep",
+});
 
 /// Something that people should look at. The judge's words about it are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -404,18 +354,5 @@ pub(crate) mod tests {
         assert!(ruled.reason.starts_with("a [31mb"), "{}", ruled.reason);
         assert_eq!(ruled.reason.chars().count(), JUDGE_REASON_CHARS_MAX);
         assert_eq!(answer.suspicions[0].line, None);
-    }
-
-    #[test]
-    fn every_word_is_read_back() {
-        for (ruling, word) in Ruling::NAMES {
-            assert_eq!(Ruling::from_word(word), Some(ruling));
-        }
-        for (doubt, word) in Doubt::NAMES {
-            assert_eq!(Doubt::from_word(word), Some(doubt));
-        }
-        for (kind, word) in SuspicionKind::NAMES {
-            assert_eq!(SuspicionKind::from_word(word), Some(kind));
-        }
     }
 }

@@ -8,6 +8,7 @@ pub mod propose;
 use crate::base::limits::GAP_CHARS_MAX;
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
+use crate::base::words::words;
 
 /// What a loop may ask for beside its sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,28 +27,16 @@ pub enum Criterion {
     Marker,
 }
 
+words!(Criterion {
+    TestPass: "test_pass",
+    BuildSuccess: "build_success",
+    LintClean: "lint_clean",
+    TypeCheck: "type_check",
+    Custom: "custom",
+    Marker: "marker",
+});
+
 impl Criterion {
-    const NAMES: [(Self, &'static str); 6] = [
-        (Self::TestPass, "test_pass"),
-        (Self::BuildSuccess, "build_success"),
-        (Self::LintClean, "lint_clean"),
-        (Self::TypeCheck, "type_check"),
-        (Self::Custom, "custom"),
-        (Self::Marker, "marker"),
-    ];
-
-    /// The word in options and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The criterion of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-
     /// All words, for a message about an unknown one.
     #[must_use]
     pub fn words() -> String {

@@ -2,6 +2,7 @@
 
 use super::options::Options;
 use super::progress;
+use crate::base::words::words;
 
 /// How a loop stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,35 +33,22 @@ pub enum Status {
     Failed,
 }
 
+words!(Status {
+    Running: "running",
+    Paused: "paused",
+    Completed: "completed",
+    CompletedUnverified: "completed_unverified",
+    MaxIterations: "max_iterations",
+    TimedOut: "timed_out",
+    Budget: "budget",
+    Stalled: "stalled",
+    Oscillating: "oscillating",
+    Gaming: "gaming",
+    Cancelled: "cancelled",
+    Failed: "failed",
+});
+
 impl Status {
-    /// All, with their words.
-    pub const NAMES: [(Self, &'static str); 12] = [
-        (Self::Running, "running"),
-        (Self::Paused, "paused"),
-        (Self::Completed, "completed"),
-        (Self::CompletedUnverified, "completed_unverified"),
-        (Self::MaxIterations, "max_iterations"),
-        (Self::TimedOut, "timed_out"),
-        (Self::Budget, "budget"),
-        (Self::Stalled, "stalled"),
-        (Self::Oscillating, "oscillating"),
-        (Self::Gaming, "gaming"),
-        (Self::Cancelled, "cancelled"),
-        (Self::Failed, "failed"),
-    ];
-
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The status of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-
     /// Whether the loop still holds its session.
     #[must_use]
     pub fn is_active(self) -> bool {
@@ -81,27 +69,12 @@ pub enum PauseReason {
     User,
 }
 
-impl PauseReason {
-    /// All, with their words.
-    pub const NAMES: [(Self, &'static str); 4] = [
-        (Self::Milestone, "milestone"),
-        (Self::Hitl, "hitl"),
-        (Self::LspRequired, "lsp_required"),
-        (Self::User, "user"),
-    ];
-
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The reason of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(PauseReason {
+    Milestone: "milestone",
+    Hitl: "hitl",
+    LspRequired: "lsp_required",
+    User: "user",
+});
 
 /// How a loop decides, beyond the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,23 +88,7 @@ pub enum Mode {
     Autonomous,
 }
 
-impl Mode {
-    /// All, with their words.
-    pub const NAMES: [(Self, &'static str); 3] =
-        [(Self::Basic, "basic"), (Self::Judge, "judge"), (Self::Autonomous, "autonomous")];
-
-    /// The word on the command line, in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The mode of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(Mode { Basic: "basic", Judge: "judge", Autonomous: "autonomous" });
 
 /// What ends a loop, beside clean evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,22 +101,7 @@ pub enum Until {
     Promise,
 }
 
-impl Until {
-    const NAMES: [(Self, &'static str); 3] =
-        [(Self::Diagnostics, "diagnostics"), (Self::Checks, "checks"), (Self::Promise, "promise")];
-
-    /// The word on the command line and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The condition of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-}
+words!(Until { Diagnostics: "diagnostics", Checks: "checks", Promise: "promise" });
 
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -358,6 +300,15 @@ impl LoopState {
 mod tests {
     use super::*;
     use crate::looping::step::tests::state;
+
+    #[test]
+    fn every_word_is_read_back_and_no_other_is_taken() {
+        for (status, word) in Status::NAMES {
+            assert_eq!((status.as_str(), Status::from_word(word)), (word, Some(status)));
+        }
+        assert_eq!((Status::MaxIterations.as_str(), Status::NAMES.len()), ("max_iterations", 12));
+        assert_eq!(Status::from_word("Running"), None);
+    }
 
     #[test]
     fn the_forecast_follows_the_last_pace_and_is_silent_without_progress() {

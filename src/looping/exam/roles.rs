@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
+use crate::base::words::words;
 use crate::looping::criteria::{AUTOCHECKS, RUBRIC};
 
 /// What a file is to a loop.
@@ -26,38 +27,33 @@ pub enum Role {
     Test,
 }
 
-impl Role {
-    const NAMES: [(Self, &'static str, &'static str); 6] = [
-        (Self::Rubric, "rubric", "the rubric"),
-        (Self::Checks, "checks", "the project's checks"),
-        (Self::Hooks, "hooks", "registration of hooks"),
-        (Self::Engine, "engine", "options of moai-ralph"),
-        (Self::Config, "config", "configuration of a tool"),
-        (Self::Test, "test", "a test"),
-    ];
+words!(Role {
+    Rubric: "rubric",
+    Checks: "checks",
+    Hooks: "hooks",
+    Engine: "engine",
+    Config: "config",
+    Test: "test",
+});
 
+impl Role {
     /// All of them.
     pub const ALL: &'static [Self] =
         &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Config, Self::Test];
     /// Those whose change is a finding by itself: the few files that every Stop looks at.
     pub const STRICT: &'static [Self] = &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine];
 
-    /// The word in JSON and in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.1)
-    }
-
-    /// The role of a word.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|row| row.1 == word).map(|row| row.0)
-    }
-
     /// A few words for people.
     #[must_use]
     pub fn words(self) -> &'static str {
-        Self::NAMES.iter().find(|row| row.0 == self).map_or("", |row| row.2)
+        match self {
+            Self::Rubric => "the rubric",
+            Self::Checks => "the project's checks",
+            Self::Hooks => "registration of hooks",
+            Self::Engine => "options of moai-ralph",
+            Self::Config => "configuration of a tool",
+            Self::Test => "a test",
+        }
     }
 }
 
