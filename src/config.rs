@@ -3,6 +3,7 @@
 
 mod checks;
 pub mod judge;
+mod loops;
 pub mod prices;
 
 use std::collections::BTreeMap;
@@ -60,6 +61,12 @@ pub struct Config {
     pub propose_checks: bool,
     /// Whether a merged loop is pushed to the remote of its base branch.
     pub push: bool,
+    /// Shortest time from a Stop that goes on to its answer.
+    pub cooldown: Duration,
+    /// Thousandths of the model's context window that a session may fill; 0: all of it.
+    pub context_permille: u64,
+    /// Tokens of that window; `None`: what is known of the model.
+    pub context_window: Option<u64>,
     /// Who judges a change, and how.
     pub judge: JudgeOptions,
     /// Idle time of the daemon.
@@ -108,7 +115,7 @@ struct Layer {
     lsp: Lsp,
     scan: Scan,
     #[serde(rename = "loop")]
-    looping: Loop,
+    looping: loops::Layer,
     judge: judge::Layer,
     daemon: Daemon,
     mcp: Mcp,
@@ -152,18 +159,6 @@ struct Scan {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Loop {
-    max_iterations: Option<u64>,
-    stop_budget_ms: Option<u64>,
-    check_timeout_secs: Option<u64>,
-    success_criteria: Option<Vec<String>>,
-    checks: Option<Vec<checks::Check>>,
-    propose_checks: Option<bool>,
-    push: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 struct Daemon {
     idle_secs: Option<u64>,
 }
@@ -200,7 +195,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 34] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -222,6 +217,9 @@ const KEYS: [&str; 31] = [
     "loop.checks",
     "loop.propose_checks",
     "loop.push",
+    "loop.cooldown_ms",
+    "loop.context_budget",
+    "loop.context_window",
     "judge.backend",
     "judge.model",
     "judge.command",
@@ -260,6 +258,9 @@ impl Default for Config {
             checks: Vec::new(),
             propose_checks: true,
             push: false,
+            cooldown: Duration::ZERO,
+            context_permille: 0,
+            context_window: None,
             judge: JudgeOptions::default(),
             daemon_idle: Duration::from_mins(30),
             tools: None,
@@ -319,37 +320,12 @@ impl Config {
     fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
         let Layer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
-        set(&mut self.push, looping.push);
         self.lay_scan_over(scan)?;
         self.lay_over_lsp(lsp, catalogue)?;
         self.lay_tools_over(mcp.tools)?;
-        self.lay_checks_over(looping.success_criteria, looping.checks, looping.propose_checks)?;
+        self.lay_loop_over(looping)?;
         self.judge.lay_over(judge)?;
-        let millis = Duration::from_millis;
         let secs = Duration::from_secs;
-        let iterations = |count| u32::try_from(count).unwrap_or(u32::MAX);
-        let most = u64::from(crate::base::limits::LOOP_ITERATIONS_MAX);
-        bounded(
-            &mut self.max_iterations,
-            "loop.max_iterations",
-            looping.max_iterations,
-            1..=most,
-            iterations,
-        )?;
-        bounded(
-            &mut self.stop_budget,
-            "loop.stop_budget_ms",
-            looping.stop_budget_ms,
-            1_000..=150_000,
-            millis,
-        )?;
-        bounded(
-            &mut self.check_timeout,
-            "loop.check_timeout_secs",
-            looping.check_timeout_secs,
-            1..=400,
-            secs,
-        )?;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }
 
@@ -622,6 +598,27 @@ mod tests {
         check_error(&["ralph:\n  judge:\n    url: ftp://x\n"], &[], &["ralph.yaml:3", "judge.url"]);
         check_error(&["ralph: {judge: {max_budget_usd: 0}}"], &[], &["max_budget_usd", "0.01"]);
         check_error(&["ralph: {judge: {backend: oracle}}"], &[], &["judge.backend"]);
+    }
+
+    #[test]
+    fn the_share_of_the_context_is_kept_in_thousandths_and_only_zero_is_off() {
+        let share = |text: &str| {
+            let text = format!("ralph: {{loop: {{context_budget: {text}}}}}");
+            load(&[&text], &[]).expect("valid").context_permille
+        };
+        for (text, permille) in [("0.6", 600), ("0", 0), ("1", 1_000), ("0.07", 70), ("1e-9", 1)] {
+            assert_eq!(share(text), permille, "{text}");
+        }
+        for wrong in ["60", "-0.1", ".nan"] {
+            let text = format!("ralph:\n  loop:\n    context_budget: {wrong}\n");
+            check_error(&[&text], &[], &["ralph.yaml:3", "loop.context_budget", "0 and 1"]);
+        }
+        let window = |tokens: u64| format!("ralph: {{loop: {{context_window: {tokens}}}}}");
+        let load = |tokens| load(&[&window(tokens)], &[]).map(|config| config.context_window);
+        assert_eq!((load(0), load(1_000)), (Ok(None), Ok(Some(1_000))));
+        check_error(&[&window(999)], &[], &["loop.context_window", "0, or from 1000 to 10000000"]);
+        let long = "ralph: {loop: {cooldown_ms: 60001}}";
+        check_error(&[long], &[], &["loop.cooldown_ms", "0 and 60000"]);
     }
 
     #[test]

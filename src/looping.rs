@@ -5,6 +5,7 @@ pub mod align;
 pub mod arguments;
 pub mod claims;
 pub mod control;
+pub mod cooldown;
 pub mod criteria;
 pub mod exam;
 pub mod facts;

@@ -212,6 +212,12 @@ pub const FIX_LIST_MS_MAX: u64 = 5_000;
 pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
 /// Minutes a loop may ask for: thirty days.
 pub const LOOP_MINUTES_MAX: u32 = 43_200;
+/// Longest time that a Stop which goes on is held back.
+pub const COOLDOWN_MS_MAX: u64 = 60_000;
+/// Fewest tokens of a model's context window that an option may name.
+pub const CONTEXT_TOKENS_MIN: u64 = 1_000;
+/// Most tokens of a model's context window that an option may name.
+pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
 /// Worktrees a loop may ask for.
 pub const LOOP_WORKERS_MAX: u32 = 8;
 /// Iterations in a row without a better one, after which a loop has stalled.

@@ -1,5 +1,5 @@
-//! What tokens cost: the dated table `config/prices.yaml`. A model that is not in it has an unknown
-//! cost, never none.
+//! What tokens cost, and how many a model takes: the dated table `config/prices.yaml`. A model that
+//! is not in it has an unknown cost, never none, and an unknown window.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -16,7 +16,13 @@ const NANO_PER_DOLLAR: u64 = 1_000_000_000;
 pub struct Prices {
     /// The day the table is of, `2026-10-24`.
     pub as_of: String,
-    models: BTreeMap<String, Rates>,
+    models: BTreeMap<String, Model>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Model {
+    rates: Rates,
+    context_tokens: u64,
 }
 
 /// Billionths of a US dollar per token.
@@ -44,6 +50,7 @@ struct Row {
     cache_read: String,
     cache_write_5m: String,
     cache_write_1h: String,
+    context_tokens: u64,
 }
 
 /// A table that cannot be used.
@@ -96,7 +103,7 @@ impl Prices {
                 cache_write_5m: rate(&row.cache_write_5m)?,
                 cache_write_1h: rate(&row.cache_write_1h)?,
             };
-            Ok((model, rates))
+            Ok((model, Model { rates, context_tokens: row.context_tokens }))
         });
         Ok(Self { as_of: table.as_of, models: models.collect::<Result<_, _>>()? })
     }
@@ -106,9 +113,9 @@ impl Prices {
     pub fn cost(&self, usage: &Usage) -> Cost {
         let mut cost = Cost::default();
         for (model, tokens) in &usage.models {
-            match self.rates(model) {
-                Some(rates) => {
-                    cost.nano_dollars = cost.nano_dollars.saturating_add(rates.of(*tokens));
+            match self.model(model) {
+                Some(model) => {
+                    cost.nano_dollars = cost.nano_dollars.saturating_add(model.rates.of(*tokens));
                 }
                 // A model that was named and not used costs nothing, whoever it is.
                 None if *tokens == Tokens::default() => {}
@@ -118,8 +125,14 @@ impl Prices {
         cost
     }
 
+    /// The tokens that the context window of a model holds; `None` when nobody knows.
+    #[must_use]
+    pub fn context_tokens(&self, model: &str) -> Option<u64> {
+        self.model(model).map(|model| model.context_tokens)
+    }
+
     /// A name alone, or with the day of the model's release behind it (`-20251101`, `@20251101`).
-    fn rates(&self, model: &str) -> Option<&Rates> {
+    fn model(&self, model: &str) -> Option<&Model> {
         let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
         let dated = model.rsplit_once(['-', '@']).filter(|(_, day)| is_day(day));
         self.models.get(model).or_else(|| self.models.get(dated?.0))
@@ -187,6 +200,14 @@ mod tests {
         }
         assert_eq!(Prices::built_in().cost(&usage("gpt-9", Tokens::default())).cents(), Some(0));
         assert_eq!(Prices::built_in().cost(&Usage::default()).cents(), Some(0));
+    }
+
+    #[test]
+    fn the_context_window_is_that_of_the_model_or_unknown() {
+        let tokens = |model: &str| Prices::built_in().context_tokens(model);
+        assert_eq!(tokens("claude-opus-4-5-20251101"), Some(200_000));
+        assert_eq!(tokens("claude-opus-5-5"), Some(1_000_000));
+        assert_eq!(tokens("gpt-9"), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tokens that a session has used: its transcripts, read on from where the last look ended. What is
+//! Tokens that a session has used, and those its context holds: its transcripts, read on from where the last look ended. What is
 //! done about them is not decided here.
 
 use std::collections::BTreeMap;
@@ -13,13 +13,15 @@ use crate::base::verdict::{Cause, Gap};
 use crate::config::prices::{Cost, Prices};
 use crate::files::{Tail, read_on};
 use crate::report::spending::{Price, used};
-use crate::wire::transcript::{Tally, Usage};
+use crate::wire::transcript::{Context, Tally, Thread, Usage};
 
 /// What is remembered between two looks.
 #[derive(Debug, Default)]
 pub(super) struct Spending {
     tally: Tally,
     tails: BTreeMap<PathBuf, Tail>,
+    /// Why the session's own transcript was not read to its end.
+    unread: Option<Gap>,
 }
 
 /// What was used since a moment.
@@ -29,6 +31,8 @@ pub(super) struct Spent {
     pub(super) cost: Cost,
     /// Why it may have been more than that.
     pub(super) gap: Option<Gap>,
+    /// What the context holds now.
+    pub(super) context: Result<Context, Gap>,
 }
 
 /// What a session has used since a moment (milliseconds since the epoch), by its transcript as the
@@ -47,20 +51,21 @@ pub(super) async fn spent(
     });
     let (spending, gap) = read.await.unwrap_or_else(|| {
         let gap = Gap::new(Cause::Crashed, "internal error; the daemon's log says more");
-        (Spending::default(), Some(gap))
+        (Spending { unread: Some(gap.clone()), ..Spending::default() }, Some(gap))
     });
     let usage = spending.tally.usage(since_ms);
+    let context = spending.context();
     engine.ledger().keep_spending(session, spending);
     let gap = gap.or_else(|| {
         let detail = "the session has more replies than are counted";
         usage.is_cut.then(|| Gap::new(Cause::Skipped, detail))
     });
-    Spent { cost: Prices::built_in().cost(&usage), usage, gap }
+    Spent { cost: Prices::built_in().cost(&usage), usage, gap, context }
 }
 
 /// One line about it for people.
 pub(super) fn words(spent: &Spent) -> String {
-    let Spent { usage, cost, gap } = spent;
+    let Spent { usage, cost, gap, .. } = spent;
     let as_of = &Prices::built_in().as_of;
     let price = Price { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
     used(usage, price, gap.as_ref())
@@ -69,38 +74,60 @@ pub(super) fn words(spent: &Spent) -> String {
 impl Spending {
     /// Reads on; the gap says why not everything was read.
     fn read(&mut self, transcript: &Path) -> Option<Gap> {
-        let (mut paths, is_cut) = subagents(transcript);
-        paths.insert(0, transcript.to_path_buf());
         let mut bytes_left = TRANSCRIPT_READ_BYTES_MAX;
-        let mut gap = is_cut.then(|| {
+        let gap = self.read_file(transcript, Thread::Main, &mut bytes_left).err();
+        self.unread.clone_from(&gap);
+        if gap.as_ref().is_some_and(|gap| gap.cause == Cause::Loading) {
+            return gap;
+        }
+        let (paths, is_cut) = subagents(transcript);
+        let cut = is_cut.then(|| {
             let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents have transcripts");
             Gap::new(Cause::Skipped, detail)
         });
-        let unread =
-            || Some(Gap::new(Cause::Loading, "the transcript is read on at the next look"));
+        let mut gap = gap.or(cut);
         for path in paths {
             // With less, an ordinary line could be taken for one that is too long.
             if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
-                return unread();
+                return Some(read_later());
             }
-            let tail = self.tails.entry(path.clone()).or_default();
-            match read_on(&path, tail, bytes_left) {
-                Ok(grown) => {
-                    grown.text.lines().for_each(|line| self.tally.take(line));
-                    self.tally.count_junk(grown.long_lines);
-                    bytes_left -= grown.bytes;
-                    if grown.has_more {
-                        return unread();
-                    }
-                }
-                Err(error) => {
-                    let detail = format!("a transcript cannot be read: {error}");
-                    gap.get_or_insert(Gap::new(Cause::Skipped, detail));
-                }
+            match self.read_file(&path, Thread::Subagent, &mut bytes_left) {
+                Err(unread) if unread.cause == Cause::Loading => return Some(unread),
+                Err(unread) => drop(gap.get_or_insert(unread)),
+                Ok(()) => {}
             }
         }
         gap
     }
+
+    fn read_file(
+        &mut self,
+        path: &Path,
+        thread: Thread,
+        bytes_left: &mut usize,
+    ) -> Result<(), Gap> {
+        let tail = self.tails.entry(path.to_path_buf()).or_default();
+        let grown = read_on(path, tail, *bytes_left).map_err(|error| {
+            Gap::new(Cause::Skipped, format!("a transcript cannot be read: {error}"))
+        })?;
+        grown.text.lines().for_each(|line| self.tally.take(line, thread));
+        self.tally.count_junk(grown.long_lines, thread);
+        *bytes_left -= grown.bytes;
+        if grown.has_more { Err(read_later()) } else { Ok(()) }
+    }
+
+    /// What the context holds, when that is known up to now.
+    fn context(&self) -> Result<Context, Gap> {
+        if let Some(gap) = &self.unread {
+            return Err(gap.clone());
+        }
+        let detail = "the transcript has no reply since the context began or was compacted";
+        self.tally.context().cloned().ok_or_else(|| Gap::new(Cause::Loading, detail))
+    }
+}
+
+fn read_later() -> Gap {
+    Gap::new(Cause::Loading, "the transcript is read on at the next look")
 }
 
 /// `<session>/subagents/agent-*.jsonl` beside `<session>.jsonl`, and whether there are more than
@@ -149,12 +176,18 @@ mod tests {
         fs::write(&transcript, more).expect("written");
         assert_eq!(spending.read(&transcript), None);
         assert_eq!(spending.tally.usage(0).total().output, 36);
+        assert_eq!(spending.context().map(|context| context.tokens), Ok(2), "the last of its own");
+        fs::remove_file(&transcript).expect("there");
+        assert!(spending.read(&transcript).is_some());
+        assert!(spending.context().is_err(), "what was true once is not known any more");
     }
 
     #[test]
     fn a_transcript_that_cannot_be_read_is_a_gap_and_not_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
-        let gap = Spending::default().read(&folder.path().join("none.jsonl"));
-        assert_eq!(gap.map(|gap| gap.cause), Some(Cause::Skipped));
+        let mut spending = Spending::default();
+        let gap = spending.read(&folder.path().join("none.jsonl"));
+        assert_eq!(gap.as_ref().map(|gap| gap.cause), Some(Cause::Skipped));
+        assert_eq!(spending.context().err(), gap);
     }
 }

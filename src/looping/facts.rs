@@ -21,10 +21,35 @@ pub struct Facts {
     pub checkpoint: Option<String>,
     /// Tokens used since the loop started; `None` when nobody knows.
     pub tokens: Option<u64>,
+    /// How full the context is, where a share of it is the budget; `None` where none is, or when
+    /// nobody knows.
+    pub context: Option<ContextUse>,
     /// A gap that nobody closes by waiting pauses the loop instead of ending it as unverified.
     pub lsp_required: bool,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
+}
+
+/// How full the model's context window is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContextUse {
+    /// Tokens in it.
+    pub tokens: u64,
+    /// Tokens it holds.
+    pub window: u64,
+    /// Thousandths of it that may be filled.
+    pub budget_permille: u64,
+    /// The same as one line.
+    pub line: String,
+}
+
+impl ContextUse {
+    /// Whether as much is filled as may be.
+    #[must_use]
+    pub fn is_used_up(&self) -> bool {
+        let used = u128::from(self.tokens) * 1_000;
+        used >= u128::from(self.window) * u128::from(self.budget_permille)
+    }
 }
 
 /// What a judge made of work whose evidence is clean.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::control::{self, Raise};
-use super::facts::{Facts, JudgeOutcome, MergeOutcome};
+use super::facts::{ContextUse, Facts, JudgeOutcome, MergeOutcome};
 use super::options::Options;
-use super::state::{LoopState, Mode, Status};
+use super::state::{LoopState, Mode, PauseReason, Status};
 use super::step::tests::state;
 use super::step::{Admission, Decision, StopInput, admit, outlook, step, wants_merge};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
@@ -59,6 +59,8 @@ struct World {
     was_cancelled: bool,
     was_removed: bool,
     ends: BTreeMap<&'static str, u32>,
+    /// The share of the context that may be filled, in thousandths; `None` without a budget.
+    budget_permille: Option<u64>,
 }
 
 impl World {
@@ -78,6 +80,7 @@ impl World {
         let promise = dice.one_in(2).then(|| "DONE".to_owned());
         let max_iterations = dice.small(12);
         let wrong = "abc".to_owned();
+        let budget_permille = dice.one_in(3).then(|| dice.roll(1_000) + 1);
         let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
         Self {
             dice,
@@ -91,6 +94,7 @@ impl World {
             was_cancelled: false,
             was_removed: false,
             ends: BTreeMap::new(),
+            budget_permille,
         }
     }
 
@@ -192,12 +196,21 @@ impl World {
             _ => MergeOutcome::Unmeasured(gap),
         });
         let missing = if self.dice.one_in(2) { vec!["APPROACH".to_owned()] } else { Vec::new() };
+        // A transcript that cannot be read tells nothing.
+        let budget_permille = self.budget_permille.filter(|_| !self.dice.one_in(4));
+        let context = budget_permille.map(|budget_permille| ContextUse {
+            tokens: self.dice.roll(1_001),
+            window: 1_000,
+            budget_permille,
+            line: "full".into(),
+        });
         Facts {
             judge,
             merge,
             research_missing: missing,
             tree: self.dice.one_in(2).then(|| self.wrong.clone()),
             tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
+            context,
             lsp_required,
             now_ms: self.now_ms,
             ..Facts::default()
@@ -255,6 +268,9 @@ impl World {
             _ => self.in_row = 0,
         }
         assert!(self.blocks <= next.max_iterations + RESEARCH_TRIES_MAX, "unbounded");
+        if next.pause_reason == Some(PauseReason::ContextBudget) {
+            *self.ends.entry(PauseReason::ContextBudget.as_str()).or_default() += 1;
+        }
         if !next.status.is_active() {
             *self.ends.entry(next.status.as_str()).or_default() += 1;
         }
@@ -307,6 +323,10 @@ fn check(
     }
     let is_held = matches!(decision, Decision::Continue(_) | Decision::Yield(_));
     assert_eq!(is_held, next.status == Status::Running);
+    let is_full = facts.context.as_ref().is_some_and(ContextUse::is_used_up);
+    assert!(!(is_full && is_held), "it went on with a context that is too full");
+    let is_blamed = next.pause_reason == Some(PauseReason::ContextBudget);
+    assert!(is_full || !is_blamed, "paused for a context that has room or is not known");
     assert_eq!(next.id, before.id);
     let is_gate = next.counts.research_tries > before.counts.research_tries;
     assert_eq!(next.iteration, before.iteration + u32::from(!is_gate));
@@ -333,7 +353,7 @@ fn what_must_hold_holds_in_every_seeded_world() {
     assert!(steps >= 100_000);
     let played: Vec<&str> = ends.into_keys().collect();
     let all = Status::NAMES.iter().filter(|row| !row.0.is_active() && row.0 != Status::Cancelled);
-    for (_, word) in all {
-        assert!(played.contains(word), "no world ended as {word}");
+    for word in all.map(|row| row.1).chain([PauseReason::ContextBudget.as_str()]) {
+        assert!(played.contains(&word), "no world ended as {word}");
     }
 }

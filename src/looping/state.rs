@@ -65,6 +65,8 @@ pub enum PauseReason {
     Hitl,
     /// A language server that is required could not measure.
     LspRequired,
+    /// The session fills more of the model's context than it may.
+    ContextBudget,
     /// The user paused it.
     User,
 }
@@ -73,6 +75,7 @@ words!(PauseReason {
     Milestone: "milestone",
     Hitl: "hitl",
     LspRequired: "lsp_required",
+    ContextBudget: "context_budget",
     User: "user",
 });
 

@@ -238,6 +238,13 @@ fn pause(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts) {
         next.counts.consecutive_rejections = 0;
         reasons.needs_new_strategy = true;
     }
+    // Before the milestone, because resuming that one would go on with a context that is too full.
+    if let Some(full) = facts.context.as_ref().filter(|context| context.is_used_up()) {
+        next.status = Status::Paused;
+        next.pause_reason = Some(PauseReason::ContextBudget);
+        next.note = Some(full.line.clone());
+        return;
+    }
     if next.options.milestone_every.is_some_and(|every| next.iteration.is_multiple_of(every)) {
         next.status = Status::Paused;
         next.pause_reason = Some(PauseReason::Milestone);

@@ -5,7 +5,7 @@ use crate::base::limits::{CLAIMS_NAMED_MAX, GAP_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::Gap;
 use crate::looping::claims::Contradiction;
-use crate::wire::transcript::{Tokens, Usage};
+use crate::wire::transcript::{Context, Tokens, Usage};
 
 /// What tokens cost, as far as it is known.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,33 @@ pub fn used(usage: &Usage, price: Price<'_>, gap: Option<&Gap>) -> String {
         text = format!("{text}; {} could not be read", count(usage.junk_lines, "line"));
     }
     text
+}
+
+/// One line about a context: `the context holds 152,340 of the 200,000 tokens of m (76 %; 60 % may
+/// be filled)`.
+#[must_use]
+pub fn context(held: &Context, window: u64, budget_permille: u64) -> String {
+    let percent = u128::from(held.tokens) * 100 / u128::from(window.max(1));
+    let (whole, tenths) = (budget_permille / 10, budget_permille % 10);
+    let tenths = if tenths == 0 { String::new() } else { format!(".{tenths}") };
+    format!(
+        "the context holds {} of the {} tokens of {} ({percent} %; {whole}{tenths} % may be filled)",
+        grouped(held.tokens),
+        grouped(window),
+        one_line(&held.model, GAP_CHARS_MAX),
+    )
+}
+
+/// For the user, where a budget of the context is set and nobody knows how full it is.
+#[must_use]
+pub fn context_unmeasured(gap: &Gap) -> String {
+    format!("[moai-ralph] loop.context_budget was not measured and holds nothing up: {gap}")
+}
+
+/// A model whose window nobody knows.
+#[must_use]
+pub fn no_window(model: &str) -> String {
+    format!("the context window of {} is not known", one_line(model, GAP_CHARS_MAX))
 }
 
 /// Where the agent's last message and the measurement cannot both be true, one line each.
@@ -103,6 +130,17 @@ mod tests {
         assert!(text.ends_with(end), "{text}");
         let nothing = used(&Usage::default(), price, Some(&gap));
         assert_eq!(nothing, "tokens were not measured (read on at the next look)");
+    }
+
+    #[test]
+    fn a_context_is_said_with_its_figures() {
+        let held = Context { model: "claude-opus-4-5".into(), tokens: 152_340 };
+        assert_eq!(
+            context(&held, 200_000, 625),
+            "the context holds 152,340 of the 200,000 tokens of claude-opus-4-5 (76 %; 62.5 % may \
+             be filled)"
+        );
+        assert!(context(&held, 200_000, 600).ends_with("(76 %; 60 % may be filled)"));
     }
 
     #[test]

@@ -200,6 +200,8 @@ pub enum HookOutput {
     Context(String),
     /// The turn (Stop) or the prompt (expansion) does not go on as it is, for this reason.
     Block(String),
+    /// The same, and text for the user.
+    BlockAndNotice(String, String),
     /// Text for the user alone.
     Notice(String),
     /// Text for the agent, and text for the user.
@@ -207,12 +209,13 @@ pub enum HookOutput {
 }
 
 impl HookOutput {
-    /// The same with a text for the user; a block is not weakened by one.
+    /// The same with a text for the user; a block stays one.
     #[must_use]
     pub fn with_notice(self, notice: Option<String>) -> Self {
         match (self, notice) {
             (Self::Silent, Some(notice)) => Self::Notice(notice),
             (Self::Context(context), Some(notice)) => Self::ContextAndNotice(context, notice),
+            (Self::Block(reason), Some(notice)) => Self::BlockAndNotice(reason, notice),
             (output, _) => output,
         }
     }
@@ -226,6 +229,9 @@ impl HookOutput {
                 "hookEventName": event.host_name(), "additionalContext": text,
             }}),
             Self::Block(reason) => json!({"decision": "block", "reason": reason}),
+            Self::BlockAndNotice(reason, notice) => {
+                json!({"decision": "block", "reason": reason, "systemMessage": notice})
+            }
             Self::Notice(text) => json!({"systemMessage": text}),
             Self::ContextAndNotice(context, notice) => json!({
                 "systemMessage": notice,
@@ -293,6 +299,15 @@ mod tests {
         assert_eq!(named("moai-ralph:moai-loop").own_command(), Some("moai-loop"));
         assert_eq!(named("moai-loop").own_command(), Some("moai-loop"));
         assert_eq!(named("other:moai-loop").own_command(), None);
+    }
+
+    #[test]
+    fn a_block_with_a_notice_stays_a_block() {
+        let block = HookOutput::Block("why".into()).with_notice(Some("for you".into()));
+        let value: Value =
+            serde_json::from_str(&block.to_stdout(Event::Stop)).expect("one JSON document");
+        let expected = json!({"decision": "block", "reason": "why", "systemMessage": "for you"});
+        assert_eq!(value, expected);
     }
 
     #[test]

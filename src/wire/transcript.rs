@@ -1,6 +1,7 @@
 //! Tokens in the host's transcripts: JSON lines, as written by Claude Code 2.1. One reply of a model
 //! is written as several lines with the same ids; all of them carry its counts, and the first ones
-//! a guess of its output. What tokens cost, and where transcripts lie, is not known here.
+//! a guess of its output. What the last reply of the main thread read and wrote is what the context
+//! holds. What tokens cost, and where transcripts lie, is not known here.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -9,6 +10,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::base::limits::{TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_REPLIES_MAX};
+
+/// The host's word for the line behind which the context is a new one.
+const COMPACTED: &str = "compact_boundary";
 
 /// Tokens by how they are charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +38,12 @@ impl Tokens {
             .saturating_add(self.output)
             .saturating_add(self.cache_write_5m)
             .saturating_add(self.cache_write_1h)
+    }
+
+    /// What a reply had before it and added: of one reply, what the context holds after it.
+    #[must_use]
+    pub fn held(self) -> u64 {
+        self.fresh().saturating_add(self.cache_read)
     }
 }
 
@@ -81,8 +91,27 @@ impl Usage {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     replies: BTreeMap<String, Reply>,
+    context: Option<Context>,
     junk_lines: usize,
     is_cut: bool,
+}
+
+/// Whose lines they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thread {
+    /// The session's own.
+    Main,
+    /// A subagent's, which has a context of its own.
+    Subagent,
+}
+
+/// What the session's context held after the last reply of its main thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Who replied, as the transcript names it.
+    pub model: String,
+    /// Read and written by that reply, from the cache or not.
+    pub tokens: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -97,6 +126,10 @@ struct Reply {
 struct Line {
     #[serde(rename = "type", default)]
     kind: Value,
+    #[serde(default)]
+    subtype: Value,
+    #[serde(rename = "isSidechain", default)]
+    is_sidechain: Value,
     #[serde(rename = "requestId", default)]
     request_id: Value,
     #[serde(default)]
@@ -109,27 +142,39 @@ struct Line {
 
 impl Tally {
     /// Takes one line.
-    pub fn take(&mut self, line: &str) {
+    pub fn take(&mut self, line: &str, thread: Thread) {
         let line = line.trim();
         if line.is_empty() {
             return;
         }
         let is_object = line.starts_with('{') && line.ends_with('}');
         if line.len() > TRANSCRIPT_LINE_BYTES_MAX || !is_object {
-            self.junk_lines += 1;
-        } else if line.contains("\"usage\"") {
+            self.count_junk(1, thread);
+        } else if line.contains("\"usage\"") || line.contains(COMPACTED) {
             // Most bytes are contents of files in lines without counts; these are not parsed.
             match serde_json::from_str::<Line>(line) {
-                Ok(line) if line.kind == "assistant" => self.take_reply(&line),
+                Ok(line) if line.kind == "assistant" => self.take_reply(&line, thread),
+                Ok(line) if thread == Thread::Main && line.is_compacted() => self.context = None,
                 Ok(_) => {}
-                Err(_) => self.junk_lines += 1,
+                Err(_) => self.count_junk(1, thread),
             }
         }
     }
 
-    /// Lines that were too long to be read.
-    pub fn count_junk(&mut self, lines: usize) {
+    /// Lines that were too long to be read. One of them may have been the last reply, so nobody
+    /// knows what the context holds until the next.
+    pub fn count_junk(&mut self, lines: usize, thread: Thread) {
         self.junk_lines += lines;
+        if lines > 0 && thread == Thread::Main {
+            self.context = None;
+        }
+    }
+
+    /// What the session's context holds; `None` before the first reply, and from when it was
+    /// compacted to the next one.
+    #[must_use]
+    pub fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
     }
 
     /// What was used since a moment, in milliseconds since the epoch; 0 for everything.
@@ -145,7 +190,7 @@ impl Tally {
         usage
     }
 
-    fn take_reply(&mut self, line: &Line) {
+    fn take_reply(&mut self, line: &Line, thread: Thread) {
         let message = &line.message;
         let model = message["model"].as_str().unwrap_or_default();
         // Messages that the host itself makes up cost nothing.
@@ -154,29 +199,31 @@ impl Tally {
         }
         let (id, request) = (message["id"].as_str(), line.request_id.as_str());
         let Some(id) = id.or_else(|| line.uuid.as_str()).filter(|_| !model.is_empty()) else {
-            self.junk_lines += 1;
+            self.count_junk(1, thread);
             return;
         };
         let key = format!("{id} {}", request.unwrap_or_default());
-        if self.replies.len() >= TRANSCRIPT_REPLIES_MAX && !self.replies.contains_key(&key) {
-            self.is_cut = true;
-            return;
-        }
         let mut tokens = tokens(&message["usage"]);
         let earlier = self.replies.get(&key);
         tokens.output = tokens.output.max(earlier.map_or(0, |earlier| earlier.tokens.output));
+        if thread == Thread::Main && line.is_sidechain != true && tokens.held() > 0 {
+            self.context = Some(Context { model: model.to_owned(), tokens: tokens.held() });
+        }
+        if earlier.is_none() && self.replies.len() >= TRANSCRIPT_REPLIES_MAX {
+            self.is_cut = true;
+            return;
+        }
         let model = format!("{model}{}", mode(&message["usage"]));
         let at_ms = earlier.map_or_else(|| at_ms(&line.timestamp), |earlier| earlier.at_ms);
         self.replies.insert(key, Reply { model, at_ms, tokens });
     }
 }
 
-/// The tokens of some lines.
-#[must_use]
-pub fn usage<'l>(lines: impl IntoIterator<Item = &'l str>) -> Usage {
-    let mut tally = Tally::default();
-    lines.into_iter().for_each(|line| tally.take(line));
-    tally.usage(0)
+impl Line {
+    /// The host's note that it has put a summary in place of what came before.
+    fn is_compacted(&self) -> bool {
+        self.kind == "system" && self.subtype == COMPACTED && self.is_sidechain != true
+    }
 }
 
 fn tokens(usage: &Value) -> Tokens {
@@ -231,6 +278,12 @@ mod tests {
             }},
         })
         .to_string()
+    }
+
+    fn usage<'l>(lines: impl IntoIterator<Item = &'l str>) -> Usage {
+        let mut tally = Tally::default();
+        lines.into_iter().for_each(|line| tally.take(line, Thread::Main));
+        tally.usage(0)
     }
 
     fn total(lines: &[String]) -> Tokens {
@@ -298,9 +351,12 @@ mod tests {
     #[test]
     fn only_what_came_since_is_counted() {
         let mut tally = Tally::default();
-        tally.take(&line("m1", "r1", 5));
-        tally.take(&line("m2", "r2", 5).replace("2026-02-28", "2026-03-01"));
-        tally.take(&line("m3", "r3", 5).replace("2026-02-28T14:22:11.500Z", "yesterday"));
+        tally.take(&line("m1", "r1", 5), Thread::Main);
+        tally.take(&line("m2", "r2", 5).replace("2026-02-28", "2026-03-01"), Thread::Main);
+        tally.take(
+            &line("m3", "r3", 5).replace("2026-02-28T14:22:11.500Z", "yesterday"),
+            Thread::Main,
+        );
         let at = 1_772_288_531_500;
         assert_eq!(tally.usage(at).reply_count, 3);
         assert_eq!(tally.usage(at + 1).reply_count, 2);
@@ -316,8 +372,40 @@ mod tests {
                 Reply { model: "m".into(), at_ms: 1, tokens: Tokens::default() },
             );
         }
-        tally.take(&line("new", "r", 5));
+        tally.take(&line("new", "r", 5), Thread::Main);
         assert!(tally.usage(0).is_cut);
         assert_eq!(tally.usage(0).total().output, 0);
+    }
+
+    #[test]
+    fn the_context_is_what_the_last_reply_of_the_main_thread_held() {
+        let after = |lines: &[(&str, Thread)]| {
+            let mut tally = Tally::default();
+            for (line, thread) in lines {
+                tally.take(line, *thread);
+            }
+            tally.context().map(|context| context.tokens)
+        };
+        let (main, sub) = (Thread::Main, Thread::Subagent);
+        let (guess, first, second) =
+            (&*line("m1", "r1", 2), &*line("m1", "r1", 9), &*line("m2", "r2", 5));
+        assert_eq!(after(&[]), None);
+        assert_eq!(after(&[(guess, main), (first, main)]), Some(142), "133 read, 9 written");
+        assert_eq!(after(&[(first, main), (guess, main)]), Some(142), "a guess was made earlier");
+        assert_eq!(after(&[(first, main), (second, main)]), Some(138), "the last, not the sum");
+        assert_eq!(after(&[(second, main), (first, sub)]), Some(138), "a subagent has its own");
+        let aside = &*first.replace("\"requestId\"", "\"isSidechain\":true,\"requestId\"");
+        assert_eq!(after(&[(second, main), (aside, main)]), Some(138), "so has a sidechain");
+        let failed = &*first.replace("claude-opus-4-6", "<synthetic>");
+        assert_eq!(after(&[(second, main), (failed, main)]), Some(138), "the host's own words");
+        let compacted = r#"{"type":"system","subtype":"compact_boundary","isSidechain":false,
+            "content":"Conversation compacted","compactMetadata":{"trigger":"manual"}}"#;
+        let quoted = r#"{"type":"user","message":{"content":"a compact_boundary"}}"#;
+        assert_eq!(after(&[(first, main), (quoted, main)]), Some(142));
+        assert_eq!(after(&[(first, main), (compacted, main)]), None, "what was there is gone");
+        assert_eq!(after(&[(first, main), (compacted, main), (second, main)]), Some(138));
+        assert_eq!(after(&[(first, main), (compacted, sub)]), Some(142));
+        assert_eq!(after(&[(first, main), ("half a li", main)]), None, "it may be a reply");
+        assert_eq!(after(&[(first, main), ("half a li", sub)]), Some(142));
     }
 }

@@ -1,6 +1,7 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
 mod branches;
+mod budgets;
 mod commands;
 mod crashes;
 mod ends;

@@ -3,6 +3,7 @@
 
 mod answers;
 mod asking;
+mod cooling;
 mod scope;
 mod sensing;
 
@@ -30,7 +31,23 @@ pub(super) use sensing::measured;
 /// The host's variable for its cap of continuations.
 const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
+/// When a Stop began, and by when it must be answered.
+#[derive(Clone, Copy)]
+struct Times {
+    began: Instant,
+    deadline: Instant,
+}
+
+impl Times {
+    fn from_now() -> Self {
+        let began = Instant::now();
+        let deadline = began + Duration::from_millis(HOOK_STOP_MS_MAX - STOP_REPLY_MS);
+        Self { began, deadline }
+    }
+}
+
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
+    let times = Times::from_now();
     let (engine, project, input) = (call.engine, &call.project, &call.input);
     let found = loop_of_session(engine, project, &input.session_id).await;
     let state = match found {
@@ -44,18 +61,19 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
+    let stop = stop_input(&call);
     if let Some((state, output)) = answers::given(&call, state.as_ref()).await {
         // Nobody knows whether they were kept, and what is there is not added twice.
         let notices = loop_files::after_step(engine, project, &decided(&state)).await;
+        let output = cooling::cooled(&call, &stop, &state, output, times).await;
         return with_news(&call, output, &notices);
     }
-    let stop = stop_input(&call);
     let state = match (admit(state.as_ref(), &stop), state) {
         (Admission::Measure, Some(state)) => state,
         (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
         _ => return HookOutput::Silent,
     };
-    decide(&call, &stop, state).await
+    decide(&call, &stop, state, times).await
 }
 
 /// Asked first, because looking takes the note that the agent acted.
@@ -80,10 +98,14 @@ fn continuations_max(env: &BTreeMap<String, String>) -> Option<u32> {
 
 /// Measures, steps and saves. When somebody else changed the loop meanwhile, it is looked at again:
 /// another Stop of this session leaves it running, and then this one must be decided as well.
-async fn decide(call: &HookCall<'_>, stop: &StopInput<'_>, mut state: LoopState) -> HookOutput {
-    let deadline = Instant::now() + Duration::from_millis(HOOK_STOP_MS_MAX - STOP_REPLY_MS);
+async fn decide(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    mut state: LoopState,
+    times: Times,
+) -> HookOutput {
     for _ in 0..STOP_TRIES_MAX {
-        if let Some(output) = decide_once(call, stop, &state, deadline).await {
+        if let Some(output) = decide_once(call, stop, &state, times).await {
             return output;
         }
         let which = Which::Id(state.id.clone());
@@ -102,10 +124,10 @@ async fn decide_once(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: &LoopState,
-    deadline: Instant,
+    times: Times,
 ) -> Option<HookOutput> {
     let seen = sensing::look(call, state).await;
-    let found = asking::ask(call, stop, state, &seen, deadline).await;
+    let found = asking::ask(call, stop, state, &seen, times.deadline).await;
     let (mut next, decision) = step(state, stop, &seen.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
@@ -125,6 +147,7 @@ async fn decide_once(
     call.engine.ledger().drop_late(&call.input.session_id);
     let kept = keep_notes(call, state, &next, &found).await;
     let notices: Vec<String> = [seen.notes.notices, found.notices, kept].concat();
+    let output = cooling::cooled(call, stop, &next, output, times).await;
     Some(with_news(call, output, &notices))
 }
 
@@ -178,8 +201,12 @@ fn said(next: &LoopState, decision: &Decision, (seen, found): (&Seen, &Found)) -
 
 /// What the user is told goes on with what else is new.
 fn with_news(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
-    let HookOutput::Notice(text) = output else { return output };
     let mut ledger = call.engine.ledger();
-    let news = notices.iter().filter(|text| ledger.is_news(&call.input.session_id, text));
-    HookOutput::Notice(std::iter::once(&text).chain(news).cloned().collect::<Vec<_>>().join("\n"))
+    let is_news = |text: &&String| ledger.is_news(&call.input.session_id, text);
+    let news = notices.iter().filter(is_news).cloned().collect::<Vec<_>>().join("\n");
+    match output {
+        _ if news.is_empty() => output,
+        HookOutput::Notice(text) => HookOutput::Notice(format!("{text}\n{news}")),
+        output => output.with_notice(Some(news)),
+    }
 }

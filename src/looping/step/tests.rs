@@ -4,7 +4,8 @@ use super::*;
 use crate::base::evidence::Reading;
 use crate::base::finding::tests::finding;
 use crate::base::verdict::Cause;
-use crate::looping::facts::MergeOutcome;
+use crate::looping::control::{self, Raise};
+use crate::looping::facts::{ContextUse, MergeOutcome};
 use crate::looping::options::Options;
 use crate::looping::state::{Basis, Counts, Remaining, Until};
 
@@ -258,6 +259,45 @@ fn a_milestone_pauses_but_never_hides_an_end() {
     let last = LoopState { max_iterations: 2, ..watched };
     check(&last, CLAIM, &evidence(true, None), "max_iterations");
 }
+
+#[test]
+fn a_full_context_pauses_what_would_go_on_and_an_unknown_one_holds_nothing_up() {
+    let with = |tokens| {
+        let line = "the context is full".into();
+        let context = Some(ContextUse { tokens, window: 1_000, budget_permille: 600, line });
+        Facts { context, ..facts() }
+    };
+    let dirty = evidence(true, None);
+    for mode in Mode::NAMES.map(|row| row.0) {
+        let running = LoopState { mode, ..state() };
+        assert_eq!(decide(&running, &dirty, &with(599)).1, "dirty");
+        let (paused, word) = decide(&running, &dirty, &with(600));
+        assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(FULL)), "{mode:?}");
+        assert_eq!(paused.note.as_deref(), Some("the context is full"));
+        assert_eq!(decide(&running, &dirty, &facts()).1, "dirty", "nobody knows");
+    }
+    // Completion and limits come first.
+    assert_eq!(decide(&state(), &evidence(false, None), &with(999)).1, "completed");
+    let last = LoopState { iteration: 2, ..state() };
+    assert_eq!(decide(&last, &dirty, &with(999)).1, "max_iterations");
+    // A person who looks is told why; the advice for the context comes before a mere milestone.
+    let options = Options { hitl_threshold: 1, milestone_every: Some(1), ..judged().options };
+    let watched = LoopState { options, ..judged() };
+    let rejected = Facts { context: with(999).context, ..rejected() };
+    let (paused, _) = decide(&watched, &evidence(false, None), &rejected);
+    assert_eq!(paused.pause_reason, Some(PauseReason::Hitl));
+    let (paused, _) = decide(&watched, &dirty, &with(999));
+    assert_eq!(paused.pause_reason, Some(FULL));
+    // Resumed, it is looked at afresh.
+    let resumed = control::resume(&paused, Raise::default(), 9).expect("it was paused");
+    assert_eq!((resumed.pause_reason, resumed.note.as_deref()), (None, None));
+    let options = Options { milestone_every: None, ..resumed.options.clone() };
+    let resumed = LoopState { options, ..resumed };
+    assert_eq!(decide(&resumed, &dirty, &with(100)).1, "dirty");
+    assert_eq!(decide(&resumed, &dirty, &with(700)).0.pause_reason, Some(FULL));
+}
+
+const FULL: PauseReason = PauseReason::ContextBudget;
 
 #[test]
 fn time_and_tokens_are_bounds_and_unknown_tokens_are_none() {

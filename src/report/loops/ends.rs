@@ -53,6 +53,9 @@ fn paused(state: &LoopState) -> String {
         Some(PauseReason::LspRequired) => {
             format!("a required measurement is missing: {}", note.unwrap_or("unknown"))
         }
+        Some(PauseReason::ContextBudget) => {
+            format!("{}; make room with /compact first", note.unwrap_or("the context is too full"))
+        }
         Some(PauseReason::User) | None => "by the user".to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::looping::state::{Iteration, LoopState};
+use crate::looping::state::{Iteration, LoopState, PauseReason};
 use crate::report::count;
 use crate::report::json::{iteration, rfc3339};
 
@@ -23,7 +23,8 @@ pub fn status(state: &LoopState) -> String {
         state.goal(),
     );
     if let Some(reason) = state.pause_reason {
-        let _ = writeln!(text, "  paused: {} (moai-ralph loop resume)", reason.as_str());
+        let first = if reason == PauseReason::ContextBudget { "/compact, then " } else { "" };
+        let _ = writeln!(text, "  paused: {} ({first}moai-ralph loop resume)", reason.as_str());
     }
     if let Some(branch) = &state.branch {
         let _ = writeln!(text, "  branch: {branch}");

@@ -14,18 +14,18 @@ use serde_json::json;
 use super::{DIRTY, FIXED, blocked, iteration, looping, project, start, status, stop};
 use crate::support::{Output, PATIENCE, Sandbox, eventually, finish};
 
-fn daemon(sandbox: &Sandbox) -> Pid {
+pub(super) fn daemon(sandbox: &Sandbox) -> Pid {
     let daemon = sandbox.run(&["daemon", "status", "--json"]).json();
     let pid = daemon["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
     pid.expect("a daemon runs")
 }
 
-fn kill(daemon: Pid) {
+pub(super) fn kill(daemon: Pid) {
     kill_process(daemon, Signal::KILL).expect("it is ours");
 }
 
 /// A Stop of this session, while the test does something else.
-fn stop_beside(sandbox: &Sandbox) -> JoinHandle<Output> {
+pub(super) fn stop_beside(sandbox: &Sandbox) -> JoinHandle<Output> {
     let mut command = sandbox.program();
     command.args(["hook", "stop"]);
     let input = sandbox.payload("Stop").to_string();

@@ -9,6 +9,7 @@ use super::HookCall;
 use super::sensing::{self, Seen};
 use crate::base::evidence::{Evidence, SensorKind};
 use crate::base::verdict::{Cause, Gap, Verdict};
+use crate::config::prices::Prices;
 use crate::daemon::checkpoints;
 use crate::daemon::engine::now_ms;
 use crate::daemon::judging::{self, Asked};
@@ -19,7 +20,7 @@ use crate::daemon::spending::{self, Spent};
 use crate::judge::decision::Judgement;
 use crate::judge::judged::Judged;
 use crate::looping::claims;
-use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome};
+use crate::looping::facts::{ContextUse, Facts, JudgeOutcome, MergeOutcome};
 use crate::looping::research::ResearchGate;
 use crate::looping::state::{LoopState, Mode};
 use crate::looping::step::{Outlook, StopInput, outlook, wants_merge};
@@ -64,6 +65,10 @@ pub(super) async fn ask(
     }
     facts.merge = merge(call, state, (&outlook, facts.judge.as_ref()), deadline).await;
     let mut notices = Vec::new();
+    match context(call, spent.as_ref()) {
+        Ok(context) => facts.context = context,
+        Err(gap) => notices.push(report::spending::context_unmeasured(&gap)),
+    }
     match keep(call, state, seen).await {
         Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
         Err(gap) => {
@@ -80,6 +85,24 @@ async fn spent(call: &HookCall<'_>, state: &LoopState) -> Option<Spent> {
     let transcript = call.input.transcript_path.as_ref()?;
     let session = &call.input.session_id;
     Some(spending::spent(call.engine, session, transcript, state.created_ms).await)
+}
+
+/// How full the context is, where the project has a budget of it.
+fn context(call: &HookCall<'_>, spent: Option<&Spent>) -> Result<Option<ContextUse>, Gap> {
+    let (budget_permille, window) =
+        (call.project.config.context_permille, call.project.config.context_window);
+    if budget_permille == 0 {
+        return Ok(None);
+    }
+    let unnamed = || Gap::new(Cause::NoTool, "the host names no transcript");
+    let held = spent.ok_or_else(unnamed)?.context.as_ref().map_err(Clone::clone)?;
+    let window = window.or_else(|| Prices::built_in().context_tokens(&held.model));
+    let window = window.ok_or_else(|| {
+        let gap = Gap::new(Cause::NoTool, report::spending::no_window(&held.model));
+        gap.with_remedy("set loop.context_window")
+    })?;
+    let line = report::spending::context(held, window, budget_permille);
+    Ok(Some(ContextUse { tokens: held.tokens, window, budget_permille, line }))
 }
 
 /// A transcript that was not read wholly tells at least what is known already.
