@@ -4,6 +4,7 @@
 
 pub mod branches;
 pub mod checkpoint;
+pub mod foreign;
 pub mod versions;
 
 mod difference;

@@ -469,12 +469,19 @@ pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
 pub const GIT_MS_MAX: u64 = 120_000;
 /// Time one call of the `git` program that speaks with a remote may take.
 pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
-/// Time a merge waits for another one of the same repository.
-pub const MERGE_WAIT_MS_MAX: u64 = 10_000;
+/// Time a merge waits for another one of the same repository, whose checks run in it. With its own
+/// checks it stays below [`HOOK_STOP_MS_MAX`] where they take no longer than those of the other.
+pub const MERGE_WAIT_MS_MAX: u64 = 240_000;
 /// Pause between two looks whether the other one is done.
 pub const MERGE_RETRY_MS: u64 = 50;
 /// Times a merge is begun anew because the branch it goes into has moved.
 pub const MERGE_TRIES_MAX: u32 = 5;
+/// Entries of the log of HEAD that are read back to the commit a loop began with.
+pub const REFLOG_ENTRIES_MAX: usize = 10_000;
+/// Commits of others that a branch may have taken in before they count as its own.
+pub const FOREIGN_COMMITS_MAX: usize = 20_000;
+/// Times a work tree is removed when processes that were ended a moment ago still write in it.
+pub const REMOVE_TRIES_MAX: usize = 20;
 /// Files named one by one in the task that a merge leads to; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
 /// Judge criteria of one rubric.

@@ -2,7 +2,8 @@
 //! in the project's private folder where there is no git. It must not know when one is due.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::{Engine, blocking, now_ms};
@@ -89,6 +90,62 @@ fn gap(reason: &str) -> Gap {
 /// Where copies of a project's files are kept.
 pub(super) fn folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.places.state).join(COPIES)
+}
+
+/// A file that differs from the first checkpoint of a loop.
+pub(super) struct SinceStart {
+    pub(super) path: RelPath,
+    /// Its bytes then; `None` when it was not there.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) is_there: bool,
+}
+
+/// What became of the files of a loop since its first checkpoint.
+#[derive(Default)]
+pub(super) struct Since {
+    pub(super) files: Vec<SinceStart>,
+    /// Files that no copy was made of, and nobody knows whether they are as they were: with why.
+    pub(super) unknown: BTreeMap<String, String>,
+}
+
+/// What differs from the first checkpoint of a loop, where copies take the place of git. `None`
+/// when git has a say, and when there is no such checkpoint. It blocks.
+pub(super) fn since_start(
+    engine: &Engine,
+    project: &Project,
+    loop_id: Option<&str>,
+) -> Result<Option<Since>, String> {
+    let Some(id) = loop_id else { return Ok(None) };
+    let keeper = Keeper::find(project.root.clone(), folder(engine, project))?;
+    if keeper.copies.is_none() {
+        return Ok(None);
+    }
+    let is_start = |it: &Checkpoint| it.owner == id && it.name == START;
+    let Some(start) = keeper.list()?.into_iter().find(is_start) else { return Ok(None) };
+    let (before, now) = (keeper.tree(&start)?, keeper.look(&BTreeSet::new())?.tree);
+    let mut since = Since::default();
+    let paths: BTreeSet<&RelPath> = before.nodes.keys().chain(now.nodes.keys()).collect();
+    for path in paths {
+        let (node, is_there) = (before.nodes.get(path), now.nodes.contains_key(path));
+        let is_left_out = |tree: &Tree| tree.left_out.contains_key(path.as_str());
+        if node == now.nodes.get(path) || is_left_out(&before) || is_left_out(&now) {
+            continue;
+        }
+        let before = node.map(|node| keeper.content(&node.content)).transpose()?;
+        since.files.push(SinceStart { path: path.clone(), before, is_there });
+    }
+    for (path, reason) in before.left_out.into_iter().chain(now.left_out) {
+        if !is_older(&project.root.join(&path), start.at_secs) {
+            since.unknown.entry(path).or_insert(reason);
+        }
+    }
+    Ok(Some(since))
+}
+
+/// Whether a file stands as it stood at a time, in seconds since the epoch. Nobody sets back when a
+/// file was changed last, but in the same second there may have been two changes.
+fn is_older(file: &Path, at_secs: i64) -> bool {
+    file.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.ctime() < at_secs)
 }
 
 impl Keeper {

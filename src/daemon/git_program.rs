@@ -3,14 +3,16 @@
 //! bounded in time. It must not know what the calls are for.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::project::Project;
 use crate::base::limits::{GIT_MS_MAX, GIT_REMOTE_MS_MAX};
+use crate::base::verdict::{Cause, Gap};
 use crate::checks::{self, Command, End, Run};
 
-/// Variables that would lead git to another repository than that of its directory, or ask somebody.
-const NOT_PASSED: [&str; 12] = [
+/// Variables that would lead git to another repository than that of its directory, ask somebody, or
+/// write something else about a move into the log of a ref.
+const NOT_PASSED: [&str; 13] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -23,7 +25,11 @@ const NOT_PASSED: [&str; 12] = [
     "GIT_SEQUENCE_EDITOR",
     "GIT_TERMINAL_PROMPT",
     "GIT_MERGE_AUTOEDIT",
+    REFLOG_ACTION,
 ];
+
+/// Names what moved HEAD in its log, see git(1).
+const REFLOG_ACTION: &str = "GIT_REFLOG_ACTION";
 
 /// What no configuration may change: branches that are not ours move along, local changes are put
 /// aside, or processes stay behind.
@@ -36,17 +42,68 @@ const SETTINGS: [&str; 6] = [
     "maintenance.auto=false",
 ];
 
-/// Runs git in a folder.
+/// Runs git in a folder, to its end.
 pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
-    run(project, folder, arguments, GIT_MS_MAX).await
+    run(project, folder, arguments, Bound::of(GIT_MS_MAX)).await
+}
+
+/// The same; the log of HEAD names `action` as what moved it.
+pub(super) async fn git_as(
+    project: &Project,
+    folder: &Path,
+    arguments: &[&str],
+    action: &str,
+) -> Run {
+    let bound = Bound { action: Some(action), ..Bound::of(GIT_MS_MAX) };
+    run(project, folder, arguments, bound).await
+}
+
+/// The same until a moment. Git is told to end then, and takes its locks away.
+pub(super) async fn git_until(
+    project: &Project,
+    folder: &Path,
+    arguments: &[&str],
+    deadline: Instant,
+) -> Run {
+    let bound = Bound { deadline: Some(deadline), ..Bound::of(GIT_MS_MAX) };
+    run(project, folder, arguments, bound).await
 }
 
 /// The same for what speaks with a remote.
-pub(super) async fn git_remote(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
-    run(project, folder, arguments, GIT_REMOTE_MS_MAX).await
+pub(super) async fn git_remote(
+    project: &Project,
+    folder: &Path,
+    arguments: &[&str],
+    deadline: Instant,
+) -> Run {
+    let bound = Bound { deadline: Some(deadline), ..Bound::of(GIT_REMOTE_MS_MAX) };
+    run(project, folder, arguments, bound).await
 }
 
-async fn run(project: &Project, folder: &Path, arguments: &[&str], ms_max: u64) -> Run {
+/// How long a call may take, and what it is called in the log of HEAD.
+struct Bound<'a> {
+    most: Duration,
+    deadline: Option<Instant>,
+    action: Option<&'a str>,
+}
+
+impl Bound<'_> {
+    const fn of(ms_max: u64) -> Self {
+        Self { most: Duration::from_millis(ms_max), deadline: None, action: None }
+    }
+
+    fn timeout(&self) -> Duration {
+        let left = self.deadline.map(|it| it.saturating_duration_since(Instant::now()));
+        left.map_or(self.most, |left| left.min(self.most))
+    }
+}
+
+async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<'_>) -> Run {
+    let timeout = bound.timeout();
+    if timeout.is_zero() {
+        let end = End::Unmeasured(out_of_time());
+        return Run { end, output: String::new(), elapsed: Duration::ZERO };
+    }
     let settings = SETTINGS.iter().flat_map(|it| ["-c", it]);
     let caller = project.around.env.iter().filter(|(name, _)| !NOT_PASSED.contains(&name.as_str()));
     let mut env: Vec<(String, String)> =
@@ -57,6 +114,7 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], ms_max: u64) 
         ("GIT_SEQUENCE_EDITOR", "true"),
         ("GIT_MERGE_AUTOEDIT", "no"),
     ];
+    let own = own.into_iter().chain(bound.action.map(|action| (REFLOG_ACTION, action)));
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     checks::run(Command {
         name: format!("git {}", arguments.first().unwrap_or(&"")),
@@ -64,9 +122,14 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], ms_max: u64) 
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
         cwd: folder.to_path_buf(),
         env,
-        timeout: Duration::from_millis(ms_max),
+        timeout,
     })
     .await
+}
+
+/// The time of a Stop is over.
+pub(super) fn out_of_time() -> Gap {
+    Gap::new(Cause::TimedOut, "the time of this Stop was over")
 }
 
 /// What a call of git said, or how it ended when it said nothing.

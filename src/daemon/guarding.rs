@@ -1,11 +1,10 @@
 //! The guard over one project: texts of the base from git, texts of now from the disk, what the
 //! user allowed taken out. It must not know what the detectors look for.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::checkpoints::{self, Keeper};
+use super::checkpoints::{self, SinceStart};
 use super::engine::{Engine, blocking};
 use super::project::Project;
 use super::waivers::Waivers;
@@ -13,7 +12,6 @@ use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
-use crate::base::tree::Checkpoint;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git::{self, Before, Different};
@@ -60,13 +58,13 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
     let found = git::different_since(&project.root, wanted.base.as_deref());
     let found = match found.map_err(|error| format!("nothing to compare with: {error}"))? {
         None => since_start(engine, project, wanted.loop_id.as_deref())?,
-        found => found,
+        found => found.map(|different| (different, Vec::new())),
     };
-    let Some(different) = found else {
+    let Some((different, skipped)) = found else {
         let gap = Gap::new(Cause::NoTool, "not a git work tree, so there is no base");
         return Ok(unmeasured(gap.with_remedy("git init")));
     };
-    let mut texts = Texts { root: files::Root::open(&project.root), skipped: Vec::new() };
+    let mut texts = Texts { root: files::Root::open(&project.root), skipped };
     let mut changes: Vec<Change> =
         different.into_iter().filter_map(|different| texts.change(different)).collect();
     let own = changes.len();
@@ -94,32 +92,27 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
     Ok(guarded)
 }
 
-/// What differs from the first checkpoint of a loop, where copies take the place of git; `None`
-/// when there is none.
+/// What differs from the first checkpoint of a loop, where copies take the place of git, and what
+/// nobody can compare; `None` when there is no such checkpoint.
 fn since_start(
     engine: &Engine,
     project: &Project,
     loop_id: Option<&str>,
-) -> Result<Option<Vec<Different>>, String> {
-    let Some(id) = loop_id else { return Ok(None) };
-    let keeper = Keeper::find(project.root.clone(), checkpoints::folder(engine, project))?;
-    let is_start = |it: &Checkpoint| it.owner == id && it.name == checkpoints::START;
-    let Some(start) = keeper.list()?.into_iter().find(is_start) else { return Ok(None) };
-    let (before, now) = (keeper.tree(&start)?.nodes, keeper.look(&BTreeSet::new())?.tree.nodes);
-    let paths: BTreeSet<&RelPath> = before.keys().chain(now.keys()).collect();
-    let differs = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
-    let different = differs.map(|path| {
-        let text = before.get(path).map(|node| keeper.content(&node.content)).transpose()?;
-        let before = match text.map(String::from_utf8) {
+) -> Result<Option<(Vec<Different>, Vec<Skipped>)>, String> {
+    let Some(since) = checkpoints::since_start(engine, project, loop_id)? else { return Ok(None) };
+    let different = |SinceStart { path, before, is_there }| {
+        let before = match before.map(String::from_utf8) {
             None => Before::Absent,
             Some(Ok(text)) if text.len() as u64 <= SOURCE_BYTES_MAX => Before::Text(text),
             Some(Ok(_)) => Before::Unread("larger than 1 MiB"),
             Some(Err(_)) => Before::Unread("not UTF-8"),
         };
-        let is_there = now.contains_key(path);
-        Ok(Different { path: path.clone(), old_path: None, before, is_there })
-    });
-    different.collect::<Result<_, String>>().map(Some)
+        Different { path, old_path: None, before, is_there }
+    };
+    let is_read = |path: &String| RelPath::parse(path).is_some_and(|path| guard::reads(&path));
+    let unknown = since.unknown.iter().filter(|(path, _)| is_read(path));
+    let skipped = unknown.map(|(path, reason)| skip(path, reason)).collect();
+    Ok(Some((since.files.into_iter().map(different).collect(), skipped)))
 }
 
 /// Nothing but the reason why.

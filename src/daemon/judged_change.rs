@@ -1,18 +1,20 @@
-//! The change that judges are shown: texts of the base from git, texts of now from disk. What is
-//! not shown is named: secrets are nobody's to read, and what a tool made or nobody can read says
+//! The change that judges are shown: texts of the base from git, or from the first checkpoint of a
+//! loop where there is no git, texts of now from disk. What is not shown is named: secrets are nobody's to read, and what a tool made or nobody can read says
 //! nothing to a reader.
 
 use std::path::Path;
 
+use super::checkpoints::{self, SinceStart};
+use super::engine::Engine;
 use super::loop_files;
+use super::project::Project;
 use crate::base::evidence::Skipped;
-use crate::base::limits::STOP_FILES_MAX;
+use crate::base::limits::{SOURCE_BYTES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
 use crate::base::sensitive::is_sensitive;
 use crate::files;
-use crate::git::GitError;
-use crate::git::versions::{Before, versions_since};
+use crate::git::versions::{Before, Versions, versions_since};
 use crate::judge::change::{Change, FileChange, Text};
 use crate::looping::criteria::RUBRIC;
 use crate::scan::comments::without_comments;
@@ -48,13 +50,24 @@ const LOCK_FILES: [&str; 12] = [
 pub(super) enum Collected {
     /// The change; it may be empty.
     Change(Change),
-    /// The root is in no work tree.
+    /// The root is in no work tree, and no loop has kept how it began.
     NoGit,
 }
 
-/// Collects the change of a root since `base`.
-pub(super) fn collect(root: &Path, base: Option<&str>) -> Result<Collected, GitError> {
-    let Some(versions) = versions_since(root, base)? else { return Ok(Collected::NoGit) };
+/// Collects the change of a root since `base`, or since a loop began. The error is one line for
+/// people.
+pub(super) fn collect(
+    engine: &Engine,
+    project: &Project,
+    (base, loop_id): (Option<&str>, Option<&str>),
+) -> Result<Collected, String> {
+    let root = &project.root;
+    let versions = versions_since(root, base).map_err(|error| error.to_string())?;
+    let versions = match versions {
+        None => since_start(engine, project, loop_id)?,
+        versions => versions,
+    };
+    let Some(versions) = versions else { return Ok(Collected::NoGit) };
     let mut change = Change { unread: versions.skipped, ..Change::default() };
     let reader = files::Root::open(root);
     for (path, before) in versions.files {
@@ -87,6 +100,25 @@ pub(super) fn collect(root: &Path, base: Option<&str>) -> Result<Collected, GitE
     }
     change.sort();
     Ok(Collected::Change(change))
+}
+
+/// The same without git.
+fn since_start(
+    engine: &Engine,
+    project: &Project,
+    loop_id: Option<&str>,
+) -> Result<Option<Versions>, String> {
+    let Some(since) = checkpoints::since_start(engine, project, loop_id)? else { return Ok(None) };
+    let file = |SinceStart { path, before, .. }| match before {
+        None => (path, Before::Absent),
+        Some(bytes) if bytes.len() as u64 > SOURCE_BYTES_MAX => {
+            (path, Before::Other("larger than 1 MiB"))
+        }
+        Some(bytes) => (path, Before::Bytes(bytes)),
+    };
+    let skipped = since.unknown.into_iter().map(|(path, reason)| Skipped { path, reason });
+    let skipped = skipped.collect();
+    Ok(Some(Versions { files: since.files.into_iter().map(file).collect(), skipped }))
 }
 
 /// Why a file is not shown.

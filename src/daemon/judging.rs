@@ -27,7 +27,7 @@ use crate::judge::verdict::{Answer, Suspicion};
 use crate::models::{Backend, Ready, Said, Style};
 use crate::report::judging::{self as report, Moment};
 use crate::store::judgements::About;
-use crate::{files, git};
+use crate::files;
 
 /// What is judged, and by what.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub(super) struct Asked {
     pub(super) goal: String,
     /// Where the change begins, as git's owner names it; `None`: at the commit of HEAD.
     pub(super) base: Option<String>,
+    /// The loop whose first checkpoint is where the change begins when there is no git.
+    pub(super) loop_id: Option<String>,
     /// Checks that passed: name and output.
     pub(super) checks: Vec<(String, String)>,
     /// When all judges must have answered.
@@ -45,21 +47,25 @@ pub(super) struct Asked {
 }
 
 /// Asks all judges. A run that could not be made is a judgement, too: nothing was measured.
-pub(super) async fn judge(engine: &Engine, project: &Project, asked: Asked) -> Judged {
+pub(super) async fn judge(engine: &Arc<Engine>, project: &Project, asked: Asked) -> Judged {
     let criteria = asked.rubric.criteria.clone();
     let unmeasured = |coverage, gap| Judged::unmeasured(criteria.clone(), coverage, gap);
     if let Some(gap) = nothing_asked(&asked.rubric) {
         return unmeasured(Coverage::default(), gap);
     }
-    let (owned, base) = (project.clone(), asked.base.clone());
-    let collected = blocking(move || judged_change::collect(&owned.root, base.as_deref())).await;
+    let (owned, kept) = (project.clone(), Arc::clone(engine));
+    let (base, loop_id) = (asked.base.clone(), asked.loop_id.clone());
+    let collected = blocking(move || {
+        judged_change::collect(&kept, &owned, (base.as_deref(), loop_id.as_deref()))
+    });
+    let collected = collected.await;
     let change = match collected {
         Some(Ok(Collected::Change(change))) => change,
         Some(Ok(Collected::NoGit)) => {
             let gap = Gap::new(Cause::NoTool, "without git nobody knows what was changed");
             return unmeasured(Coverage::default(), gap);
         }
-        Some(Err(git::GitError { detail, .. })) => {
+        Some(Err(detail)) => {
             return unmeasured(Coverage::default(), Gap::new(Cause::ProjectFault, detail));
         }
         None => return unmeasured(Coverage::default(), internal()),

@@ -1,5 +1,5 @@
-//! The branch of an autonomous loop: where it may start, and making it. It must not know how it is
-//! merged.
+//! The branch of an autonomous loop: where it may start, making it, and since when what is on it is
+//! the loop's. It must not know how it is merged.
 
 use super::engine::blocking;
 use super::git_program::{git, said_of};
@@ -8,6 +8,8 @@ use crate::checks::End;
 use crate::git::GitError;
 use crate::git::branches::{self, Standing, full};
 use crate::git::checkpoint::covers;
+use crate::git::foreign;
+use crate::looping::state::LoopState;
 use crate::report::merging::{self as words, NoBranch};
 
 /// The branch of a loop.
@@ -90,6 +92,28 @@ pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
     format!("gulf/auto-{}-{id}", now_ms / 1_000)
 }
 
+/// The commit that the changes of a loop count from: what it started from, or on a branch of its
+/// own the newest commit of the base that it has taken in since, where only others made what came
+/// with it. On the branch of somebody else, or when git's data cannot be used, nothing is left out.
+pub(super) async fn changes_since(project: &Project, state: &LoopState) -> Option<String> {
+    let start = state.base.clone()?;
+    let (Some(_), Some(base)) = (&state.branch, state.options.base_branch.clone()) else {
+        return Some(start);
+    };
+    let (root, from) = (project.root.clone(), start.clone());
+    let since = read(move || {
+        let remote = branches::remote_of(&root, &base)?;
+        foreign::since(&root, &from, (&base, remote.as_deref()))
+    });
+    match since.await {
+        Ok(since) => Some(since),
+        Err(error) => {
+            tracing::warn!(%error, id = state.id, "the start of the loop is what counts");
+            Some(start)
+        }
+    }
+}
+
 /// Asks git's data off the event loop.
 pub(super) async fn read<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
@@ -97,3 +121,6 @@ pub(super) async fn read<T: Send + 'static>(
     let lost = || GitError { detail: "internal error".to_owned(), remedy: None };
     blocking(ask).await.unwrap_or_else(|| Err(lost()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,16 +4,17 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, blocking};
-use super::git_program::git;
+use super::git_program::git_until;
 use super::project::Project;
-use crate::base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX};
+use crate::base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::files::private_dir;
-use crate::git;
+use crate::git::{self, branches};
 
 /// The lock's file, in what the worktrees of a repository share: so it holds for all of them and
 /// for everybody who merges there.
@@ -21,49 +22,108 @@ const LOCK: &str = "moai-ralph-merge.lock";
 /// The folder of work trees in a project's private folder.
 const PLACES: &str = "merging";
 
-/// Waits for other merges of the repository. The kernel gives the lock back when the process ends,
-/// however it ends.
-pub(super) async fn lock(project: &Project) -> Result<File, Gap> {
+/// Waits for other merges of the repository, but not beyond `deadline`. The kernel gives the lock
+/// back when the process ends, however it ends. What processes that were killed left behind is
+/// taken away.
+pub(super) async fn lock(
+    engine: &Engine,
+    project: &Project,
+    deadline: Instant,
+) -> Result<File, Gap> {
     let root = project.root.clone();
-    let opened = blocking(move || {
-        let common = git::common_dir(&root).ok_or_else(|| io::Error::other("no repository"))?;
-        OpenOptions::new().write(true).create(true).truncate(false).open(common.join(LOCK))
-    });
     let failed = |error: &io::Error| Gap::new(Cause::ProjectFault, format!("no lock: {error}"));
     let lost = || Err(io::Error::other("internal error"));
-    let file = opened.await.unwrap_or_else(lost).map_err(|error| failed(&error))?;
-    let begun = Instant::now();
+    let opened = blocking(move || open(&root)).await;
+    let file = opened.unwrap_or_else(lost).map_err(|error| failed(&error))?;
+    let deadline = deadline.min(Instant::now() + Duration::from_millis(MERGE_WAIT_MS_MAX));
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => break,
             Err(TryLockError::Error(error)) => return Err(failed(&error)),
             Err(TryLockError::WouldBlock) => {}
         }
-        if begun.elapsed() >= Duration::from_millis(MERGE_WAIT_MS_MAX) {
+        if Instant::now() >= deadline {
             let detail = "another branch of this repository is being merged";
             return Err(Gap::new(Cause::TimedOut, detail));
         }
         tokio::time::sleep(Duration::from_millis(MERGE_RETRY_MS)).await;
     }
+    let (root, places) = (project.root.clone(), places(engine, project));
+    blocking(move || sweep(&root, &places)).await;
+    Ok(file)
 }
 
-/// A work tree that is thrown away.
+fn open(root: &Path) -> io::Result<File> {
+    let common = git::common_dir(root).ok_or_else(|| io::Error::other("no repository"))?;
+    OpenOptions::new().write(true).create(true).truncate(false).open(common.join(LOCK))
+}
+
+/// Takes away what processes that were killed left behind, unless somebody is merging.
+pub(super) async fn tidy(engine: &Arc<Engine>, project: &Project) {
+    let (root, places, job) = (project.root.clone(), places(engine, project), engine.job());
+    blocking(move || {
+        let _job = job;
+        if entries(&places).is_empty() {
+            return;
+        }
+        if let Ok(lock) = open(&root)
+            && lock.try_lock().is_ok()
+        {
+            sweep(&root, &places);
+        }
+    })
+    .await;
+}
+
+/// Removes all work trees of merges; only for whoever holds the lock.
+fn sweep(root: &Path, places: &Path) {
+    for folder in entries(places) {
+        remove(root, &folder);
+    }
+}
+
+/// Removes a work tree, also one that was only half made: what git knows of it first, so that there
+/// is something to find as long as anything is left.
+fn remove(root: &Path, folder: &Path) {
+    let known = branches::linked_at(root, folder).unwrap_or_default();
+    let is_gone = known.iter().all(|known| remove_all(known)) && remove_all(folder);
+    if !is_gone {
+        tracing::warn!(folder = %folder.display(), "a work tree stays until somebody looks again");
+    }
+    for above in known.iter().filter_map(|known| known.parent()) {
+        // As git does it: one that holds other work trees stays.
+        let _ = fs::remove_dir(above);
+    }
+}
+
+/// Whether a folder is gone now. Processes that write in it may still be ending.
+fn remove_all(folder: &Path) -> bool {
+    (0..REMOVE_TRIES_MAX).any(|_| match fs::remove_dir_all(folder) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    })
+}
+
+/// A work tree that is thrown away when this is dropped, however the merge ends.
 pub(super) struct MergePlace {
+    root: PathBuf,
     pub(super) folder: PathBuf,
 }
 
+impl Drop for MergePlace {
+    fn drop(&mut self) {
+        remove(&self.root, &self.folder);
+    }
+}
+
 impl MergePlace {
-    /// A new one at a commit, with the lock held; what processes that were killed left behind goes
-    /// first. The error is the call of git that failed.
+    /// A new one at a commit, with the lock held. The error is the call of git that failed.
     pub(super) async fn make(
         engine: &Engine,
         project: &Project,
-        commit: &str,
+        (commit, deadline): (&str, Instant),
     ) -> Result<Self, Run> {
-        let places = project.key.folder(&engine.places.state).join(PLACES);
-        for left in entries(&places) {
-            Self { folder: left }.remove(project).await;
-        }
+        let places = places(engine, project);
         let made = private_dir(&places)
             .and_then(|()| tempfile::Builder::new().prefix("merge-").tempdir_in(&places));
         let failed = |error: &io::Error| Run {
@@ -72,36 +132,23 @@ impl MergePlace {
             elapsed: Duration::ZERO,
         };
         let folder = made.map_err(|error| failed(&error))?.keep();
-        let Some(text) = folder.to_str() else {
+        let place = Self { root: project.root.clone(), folder };
+        let Some(text) = place.folder.to_str() else {
             return Err(failed(&io::Error::other("the path is not UTF-8")));
         };
         let arguments = ["worktree", "add", "--quiet", "--detach", text, commit];
-        let run = git(project, &project.root, &arguments).await;
-        let place = Self { folder: folder.clone() };
-        if run.end == End::Passed {
-            return Ok(place);
-        }
-        place.remove(project).await;
-        Err(run)
+        let run = git_until(project, &project.root, &arguments, deadline).await;
+        if run.end == End::Passed { Ok(place) } else { Err(run) }
     }
 
-    /// Takes it away, also one that was only half made.
-    pub(super) async fn remove(self, project: &Project) {
-        if let Some(folder) = self.folder.to_str() {
-            // Twice: one that is being made is locked.
-            let arguments = ["worktree", "remove", "--force", "--force", folder];
-            git(project, &project.root, &arguments).await;
-        }
-        let folder = self.folder;
-        blocking(move || {
-            if let Err(error) = fs::remove_dir_all(&folder)
-                && error.kind() != io::ErrorKind::NotFound
-            {
-                tracing::warn!(%error, folder = %folder.display(), "a work tree stays");
-            }
-        })
-        .await;
+    /// Takes it away off the event loop.
+    pub(super) async fn remove(self) {
+        blocking(move || drop(self)).await;
     }
+}
+
+fn places(engine: &Engine, project: &Project) -> PathBuf {
+    project.key.folder(&engine.places.state).join(PLACES)
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

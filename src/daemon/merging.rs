@@ -8,16 +8,19 @@
 //!
 //! Rebase and merge happen in a work tree of their own that is thrown away, so that a conflict, or
 //! an end in the middle, leaves everybody's files as they were. Branches move only from the commit
-//! they were seen at; who was quicker wins, and the merge begins anew.
+//! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
+//! tree of somebody is not begun when the time is over, and never cut off in the middle.
 
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Instant, UNIX_EPOCH};
+
+use tokio::time::timeout_at;
 
 use super::checkpoints::LOOP_FILES;
 use super::engine::Engine;
-use super::git_program::{git, git_remote, said_of};
+use super::git_program::{git, git_as, git_remote, git_until, out_of_time, said_of};
 use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
@@ -27,6 +30,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::git::GitError;
 use crate::git::branches::{self, Standing, full};
+use crate::git::foreign::{REBASED_ONTO, fetched};
 use crate::report::merging::{self as words, NoBranch, Task};
 
 /// What people steer loops with, committed or not.
@@ -58,26 +62,27 @@ impl From<GitError> for Halt {
     }
 }
 
-/// Merges the branch of a loop into its base. `checks` measures the work tree of the loop once more
+/// Merges the branch of a loop into its base, or leaves everything behind as it was when `deadline`
+/// comes first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the loop once more
 /// when the rebase has changed it, against the commit it stands on now; its error is what the agent
 /// is told. With the option
 /// `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
-    branch: &Branch,
+    (branch, deadline): (&Branch, Instant),
     checks: F,
 ) -> Landing
 where
     F: Fn(String) -> C + Send + Sync,
     C: Future<Output = Result<(), String>> + Send,
 {
-    let _lock = match lock(project).await {
+    let _job = engine.job();
+    let _lock = match lock(engine, project, deadline).await {
         Ok(lock) => lock,
         Err(gap) => return Landing::Unmeasured(gap),
     };
-    let _job = engine.job();
-    let merge = Merge { engine, project, branch };
+    let merge = Merge { engine, project, branch, deadline };
     for _ in 0..MERGE_TRIES_MAX {
         match merge.once(&checks).await {
             Ok(()) => return Landing::Merged,
@@ -93,6 +98,7 @@ struct Merge<'a> {
     engine: &'a Arc<Engine>,
     project: &'a Project,
     branch: &'a Branch,
+    deadline: Instant,
 }
 
 /// What is merged into what.
@@ -121,12 +127,14 @@ impl Merge<'_> {
                 self.move_base(&ends, &ends.onto).await
             };
         }
-        let place = MergePlace::make(self.engine, self.project, &head).await.map_err(refused)?;
+        let start = (head.as_str(), self.deadline);
+        let place = MergePlace::make(self.engine, self.project, start).await.map_err(refused)?;
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
                 head = self.rebase(&place, &head, &ends).await?;
-                self.move_branch(&head).await?;
-                let checked = checks(ends.onto.clone()).await;
+                self.move_branch(&head, &ends.onto).await?;
+                let checked = timeout_at(self.deadline.into(), checks(ends.onto.clone())).await;
+                let checked = checked.map_err(|_| late())?;
                 checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }
             let merged = self.merge(&place, &head, &ends).await?;
@@ -136,7 +144,7 @@ impl Merge<'_> {
             self.move_base(&ends, &merged).await
         };
         let done = done.await;
-        place.remove(self.project).await;
+        place.remove().await;
         done
     }
 
@@ -188,17 +196,18 @@ impl Merge<'_> {
         if !self.contains(&theirs, &base).await? {
             return Err(impossible(words::diverged(&name, &remote)));
         }
-        Ok(Ends { base, onto: theirs, onto_name: fetched(&remote), remote: Some(remote) })
+        let onto_name = fetched(&remote, &name);
+        Ok(Ends { base, onto: theirs, onto_name, remote: Some(remote) })
     }
 
     /// The remote's commit of the base branch; `None` when it has none, or when it cannot be asked
     /// and need not be.
     async fn fetch(&self, remote: &str) -> Result<Option<String>, Halt> {
-        let (base, kept) = (full(&self.branch.base), fetched(remote));
+        let (base, kept) = (full(&self.branch.base), fetched(remote, &self.branch.base));
         let refspec = format!("+{base}:{kept}");
         let arguments =
             ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", remote, &refspec];
-        let run = git_remote(self.project, &self.project.root, &arguments).await;
+        let run = self.ask_remote(&arguments).await;
         if run.end == End::Passed {
             let root = self.project.root.clone();
             return Ok(read(move || branches::commit_of(&root, &kept)).await?);
@@ -208,7 +217,7 @@ impl Merge<'_> {
         }
         // git-ls-remote(1): with --exit-code, 2 says that there is no such ref.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
-        let asked = git_remote(self.project, &self.project.root, &arguments).await;
+        let asked = self.ask_remote(&arguments).await;
         if asked.end == End::Failed("exit status 2".to_owned()) {
             return Ok(None);
         }
@@ -225,7 +234,7 @@ impl Merge<'_> {
         } else {
             &["rebase", "--quiet", &ends.onto]
         };
-        let run = git(self.project, &place.folder, arguments).await;
+        let run = git_until(self.project, &place.folder, arguments, self.deadline).await;
         let folder = place.folder.clone();
         let standing = read(move || branches::standing(&folder)).await?;
         match run.end {
@@ -240,18 +249,19 @@ impl Merge<'_> {
 
     /// Brings the work tree of the loop to the rebased commit. Git refuses when a file of it was
     /// changed meanwhile.
-    async fn move_branch(&self, head: &str) -> Result<(), Halt> {
-        let run =
-            git(self.project, &self.project.root, &["reset", "--quiet", "--keep", head]).await;
-        self.passed(&run)
+    async fn move_branch(&self, head: &str, onto: &str) -> Result<(), Halt> {
+        self.in_time()?;
+        let arguments = ["reset", "--quiet", "--keep", head];
+        let action = format!("{REBASED_ONTO}{onto}");
+        self.passed(&git_as(self.project, &self.project.root, &arguments, &action).await)
     }
 
     async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
         let checkout = ["checkout", "--quiet", "--force", "--detach", &ends.onto];
-        self.passed(&git(self.project, &place.folder, &checkout).await)?;
+        self.passed(&git_until(self.project, &place.folder, &checkout, self.deadline).await)?;
         let message = format!("Merge branch '{}' into {}", self.branch.name, self.branch.base);
         let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];
-        let run = git(self.project, &place.folder, &arguments).await;
+        let run = git_until(self.project, &place.folder, &arguments, self.deadline).await;
         self.passed(&run)?;
         let folder = place.folder.clone();
         let merged = read(move || branches::standing(&folder)).await?.head;
@@ -263,7 +273,7 @@ impl Merge<'_> {
         let Some(remote) = &ends.remote else { return Ok(()) };
         let refspec = format!("{merged}:{}", full(&self.branch.base));
         let arguments = ["push", "--quiet", "--no-follow-tags", remote, &refspec];
-        let run = git_remote(self.project, &self.project.root, &arguments).await;
+        let run = self.ask_remote(&arguments).await;
         if run.end == End::Passed {
             return Ok(());
         }
@@ -279,6 +289,7 @@ impl Merge<'_> {
     /// Moves the base branch here from the commit that was seen. Where somebody has it checked out,
     /// their work tree goes along if it is clean, and else is left as it is.
     async fn move_base(&self, ends: &Ends, merged: &str) -> Result<(), Halt> {
+        self.in_time()?;
         let (root, base) = (self.project.root.clone(), self.branch.base.clone());
         let place = read(move || branches::checked_out_at(&root, &base)).await?;
         let reference = full(&self.branch.base);
@@ -324,6 +335,14 @@ impl Merge<'_> {
         Ok(read(move || branches::contains(&root, &commit, &other)).await?)
     }
 
+    async fn ask_remote(&self, arguments: &[&str]) -> Run {
+        git_remote(self.project, &self.project.root, arguments, self.deadline).await
+    }
+
+    fn in_time(&self) -> Result<(), Halt> {
+        if Instant::now() < self.deadline { Ok(()) } else { Err(late()) }
+    }
+
     fn passed(&self, run: &Run) -> Result<(), Halt> {
         match &run.end {
             End::Passed => Ok(()),
@@ -338,9 +357,8 @@ impl Merge<'_> {
     }
 }
 
-/// Where the base branch of a remote is kept, apart from what people fetch.
-fn fetched(remote: &str) -> String {
-    format!("refs/moai-ralph/fetched/{remote}")
+fn late() -> Halt {
+    Halt::End(Landing::Unmeasured(out_of_time()))
 }
 
 fn impossible(reason: String) -> Halt {

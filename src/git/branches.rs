@@ -159,6 +159,20 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
     Path::new(leads.trim()).parent().map(Path::to_path_buf)
 }
 
+/// Git's own folders about linked work trees at a path, also of one that is being made.
+pub fn linked_at(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let linked = needed(root)?.commondir().join("worktrees");
+    let Ok(entries) = fs::read_dir(linked) else { return Ok(Vec::new()) };
+    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let leads_there = |folder: &PathBuf| {
+        let leads = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+        let leads = folder.join(leads.trim());
+        leads.parent().is_some_and(|leads| real(leads) == real(tree))
+    };
+    Ok(entries.flatten().map(|entry| entry.path()).filter(leads_there).collect())
+}
+
 /// The work tree that a repository was made with, as its linked ones know it; `None` for a bare one.
 pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
     let common = needed(root)?.commondir().to_path_buf();

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Value, json};
 
 use crate::support::{Output, SESSION, Sandbox, finish};
+use crate::terminal;
 
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 const SCRIPT: &str = ".claude/autochecks.sh";
@@ -52,13 +52,9 @@ fn start(sandbox: &Sandbox) -> String {
 
 /// What a person types: stdin is a terminal.
 fn refreeze(sandbox: &Sandbox) -> Output {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&terminal).expect("ours");
-    unlockpt(&terminal).expect("ours");
-    let name = ptsname(&terminal, Vec::new()).expect("it has a name");
-    let end = fs::OpenOptions::new().read(true).write(true).open(name.to_str().expect("a path"));
+    let (_person, end) = terminal::open();
     let mut command = sandbox.program();
-    command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end.expect("the other end")));
+    command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end));
     let output = command.output().expect("the program starts");
     Output {
         code: output.status.code().unwrap_or(-1),

@@ -1,6 +1,7 @@
 //! `judge`: one run of the judges over the current change.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{INVALID, REFUSED, UNMEASURED, ended, load};
@@ -16,7 +17,7 @@ use crate::wire::control::{Caller, Judge, Reply};
 /// Where the rubric is, below the root.
 const RUBRIC: &str = "RUBRIC.md";
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: Judge) -> Reply {
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -> Reply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
@@ -32,6 +33,7 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: Judge) -> Rep
         rubric,
         goal: String::new(),
         base: wish.base,
+        loop_id: None,
         checks: Vec::new(),
         deadline: begun + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
     };

@@ -1,17 +1,21 @@
 //! `loop status`: the loop meant, active or the last one, and the workers of the project.
 
+use std::sync::Arc;
+
 use super::load;
 use super::loop_replies::{failed, no_such_loop, none, shown, which};
 use crate::daemon::engine::Engine;
+use crate::daemon::merge_place;
 use crate::daemon::workers::workers;
 use crate::report::{json, loops, workers as words};
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSelect) -> Reply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    merge_place::tidy(engine, &project).await;
     let is_named = select.id.is_some() || select.session.is_some();
     let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
     let workers = if is_named { Vec::new() } else { workers(engine, &project).await };

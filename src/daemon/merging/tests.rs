@@ -22,7 +22,12 @@ async fn working(files: &[(&str, &str)]) -> (Place, Branch) {
 
 async fn merged(place: &Place, branch: &Branch) -> Landing {
     let project = place.project(&place.root());
-    land(&place.engine, &project, branch, passing).await
+    land(&place.engine, &project, (branch, far()), passing).await
+}
+
+/// Long after every test.
+fn far() -> Instant {
+    Instant::now() + Duration::from_hours(1)
 }
 
 async fn passing(_: String) -> Result<(), String> {
@@ -115,7 +120,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
         let is_rebased = place.read("c").is_some();
         async move { Err(format!("FAIL with c: {is_rebased}")) }
     };
-    let task = task_of(land(&place.engine, &project, &branch, failing).await);
+    let task = task_of(land(&place.engine, &project, (&branch, far()), failing).await);
     assert!(task.contains("FAIL with c: true") && task.contains("the present main"), "{task}");
     assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
@@ -219,7 +224,9 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
         place.git_in(&clone, &["add", "-A"]);
         place.git_in(&clone, &["commit", "-q", "-m", "work"]);
         let engine = Arc::clone(&place.engine);
-        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
+        landings.push(tokio::spawn(async move {
+            land(&engine, &project, (&branch, far()), passing).await
+        }));
     }
     for landing in landings {
         assert_eq!(landing.await.unwrap(), Landing::Merged);
@@ -244,8 +251,8 @@ async fn what_a_remote_has_and_nobody_fetched_can_be_in_conflict_too() {
     place.git_in(&other, &["push", "-q", "origin", "main"]);
     place.commit(&[("a", "ours\n")]);
     let task = task_of(merged(&place, &branch).await);
-    assert!(task.contains("git merge refs/moai-ralph/fetched/origin,"), "{task}");
-    git(&project, &project.root, &["merge", "refs/moai-ralph/fetched/origin"]).await;
+    assert!(task.contains("git merge refs/moai-ralph/bases/origin/main,"), "{task}");
+    git(&project, &project.root, &["merge", "refs/moai-ralph/bases/origin/main"]).await;
     place.commit(&[("a", "both\n")]);
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
     assert_eq!(place.git(&["show", "main:a"]), "both");
@@ -269,7 +276,9 @@ async fn merges_of_one_repository_are_made_one_after_the_other() {
         place.git_in(&tree, &["commit", "-q", "-m", "work"]);
         let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
         let branch = Branch { name, base: "main".to_owned(), since_ms: 0 };
-        landings.push(tokio::spawn(async move { land(&engine, &project, &branch, passing).await }));
+        landings.push(tokio::spawn(async move {
+            land(&engine, &project, (&branch, far()), passing).await
+        }));
     }
     for landing in landings {
         assert_eq!(landing.await.unwrap(), Landing::Merged);
@@ -289,7 +298,9 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
     let (engine, project) = (Arc::clone(&place.engine), place.project(&place.root()));
     let doomed = {
         let branch = branch.clone();
-        tokio::spawn(async move { land(&engine, &project, &branch, passing).await })
+        tokio::spawn(async move {
+            land(&engine, &project, (&branch, far()), passing).await
+        })
     };
     let begun = Instant::now();
     while !reached.exists() {
@@ -301,8 +312,60 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
     assert!(doomed.await.unwrap_err().is_cancelled());
     assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
     assert_eq!(place.git(&["status", "--porcelain"]), "");
-    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 2, "its place is left behind");
+    assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
     fs::remove_file(blocking_hook).unwrap();
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let (main, head) = (place.git(&["rev-parse", "main"]), place.commit(&[("a", "2\n")]));
+    let reached = place.top().join("reached");
+    let slow = hook(&place, "pre-merge-commit", &format!("touch '{}'; sleep 600", reached.display()));
+    let project = place.project(&place.root());
+    let out_of_time = async |secs: u64| {
+        let deadline = Instant::now() + Duration::from_secs(secs);
+        let landing = land(&place.engine, &project, (&branch, deadline), passing).await;
+        let Landing::Unmeasured(gap) = landing else { panic!("not out of time: {landing:?}") };
+        assert_eq!(gap.cause, Cause::TimedOut, "{gap}");
+        assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
+        assert_eq!(place.git(&["status", "--porcelain"]), "");
+        assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+        assert!(!place.root().join(".git/worktrees").exists(), "git knows it still");
+    };
+    out_of_time(0).await;
+    for secs in [1, 2, 4, 8, 16, 32] {
+        out_of_time(secs).await;
+        if reached.exists() {
+            break;
+        }
+    }
+    assert!(reached.exists(), "the hook never ran");
+    fs::remove_file(slow).unwrap();
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_that_take_too_long_leave_the_base_as_it_is_and_give_the_lock_back() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    place.commit(&[("b", "1\n")]);
+    commit_on_main(&place, "c", "1\n");
+    let main = place.git(&["rev-parse", "main"]);
+    let project = place.project(&place.root());
+    let endless = |_| std::future::pending();
+    // The rebase is part of it, so that the time must be long enough for that.
+    for secs in [2, 4, 8, 16, 32] {
+        let deadline = Instant::now() + Duration::from_secs(secs);
+        let landing = land(&place.engine, &project, (&branch, deadline), endless).await;
+        assert!(matches!(&landing, Landing::Unmeasured(gap) if gap.cause == Cause::TimedOut));
+        assert_eq!(place.git(&["rev-parse", "main"]), main);
+        assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
+        if place.read("c").is_some() {
+            break;
+        }
+    }
+    assert_eq!(place.read("c").as_deref(), Some("1\n"), "it was never rebased");
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
 }

@@ -9,12 +9,13 @@ use super::{DIRTY, FIXED, notice, project, start, status, stop};
 use crate::support::{Sandbox, write_file};
 
 /// A script in the place of a model: met with a quote of what is there, while a file says so.
-fn judge(sandbox: &Sandbox) {
+pub(super) fn judge(sandbox: &Sandbox) {
     let wish = sandbox.base().join("verdict");
     let body = format!(
         r#"#!/bin/sh
 prompt=$(cat)
 echo call >> '{calls}'
+printf '%s\n' "$prompt" >> '{prompts}'
 verdict=$(cat '{wish}')
 case $verdict in
   met) evidence='[{{"path":"app.py","line_start":1,"line_end":1,"quote":"word = '"'better'"'"}}]';;
@@ -30,6 +31,7 @@ done)
 printf '{{"schema":1,"nonce":"%s","criteria":[%s],"suspicions":[],"unread":[],"confidence":0.9}}' "$nonce" "$rulings"
 "#,
         calls = sandbox.base().join("calls").display(),
+        prompts = sandbox.base().join("prompts").display(),
         wish = wish.display(),
     );
     let path = sandbox.base().join("bin/ask-model");
@@ -38,8 +40,13 @@ printf '{{"schema":1,"nonce":"%s","criteria":[%s],"suspicions":[],"unread":[],"c
     says(sandbox, "unmet");
 }
 
-fn says(sandbox: &Sandbox, verdict: &str) {
+pub(super) fn says(sandbox: &Sandbox, verdict: &str) {
     write_file(&sandbox.base().join("verdict"), verdict);
+}
+
+/// All that it was shown.
+pub(super) fn prompts(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.base().join("prompts")).unwrap_or_default()
 }
 
 fn calls(sandbox: &Sandbox) -> usize {

@@ -3,11 +3,9 @@
 
 use std::time::Instant;
 
-use tokio::time::timeout_at;
-
 use super::HookCall;
 use super::sensing::{self, Seen};
-use crate::base::evidence::{Evidence, SensorKind};
+use crate::base::evidence::SensorKind;
 use crate::base::verdict::{Cause, Gap, Verdict};
 use crate::config::prices::Prices;
 use crate::daemon::checkpoints;
@@ -61,7 +59,7 @@ pub(super) async fn ask(
     let outlook = outlook(state, stop, &seen.evidence, facts.lsp_required);
     let mut judged = None;
     if outlook.is_open_to_judge() {
-        (facts.judge, judged) = judge(call, state, &seen.evidence, deadline).await;
+        (facts.judge, judged) = judge(call, state, seen, deadline).await;
     }
     facts.merge = merge(call, state, (&outlook, facts.judge.as_ref()), deadline).await;
     let mut notices = Vec::new();
@@ -119,7 +117,7 @@ fn tokens(state: &LoopState, spent: &Spent) -> Option<u64> {
 async fn judge(
     call: &HookCall<'_>,
     state: &LoopState,
-    evidence: &Evidence,
+    Seen { evidence, base, .. }: &Seen,
     deadline: Instant,
 ) -> (Option<JudgeOutcome>, Option<Judged>) {
     if state.mode == Mode::Basic {
@@ -148,9 +146,10 @@ async fn judge(
         .filter(|reading| reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean);
     let output = |output: &Option<String>| output.clone().unwrap_or_default();
     let checks = passed.map(|reading| (reading.sensor.clone(), output(&reading.output))).collect();
-    let (goal, base) = (state.prompt.clone(), state.base.clone());
-    let judged =
-        judging::judge(engine, project, Asked { rubric, goal, base, checks, deadline }).await;
+    let (goal, base) = (state.prompt.clone(), base.clone());
+    let loop_id = Some(state.id.clone());
+    let asked = Asked { rubric, goal, base, loop_id, checks, deadline };
+    let judged = judging::judge(engine, project, asked).await;
     let outcome = match &judged.judgement {
         Judgement::Approved => JudgeOutcome::Approved,
         Judgement::Rejected => {
@@ -179,16 +178,12 @@ async fn merge(
             evidence => Err(report::loops::to_mend(&evidence)),
         }
     };
-    let landing = merging::land(call.engine, &call.project, &branch, again);
-    Some(match timeout_at(deadline.into(), landing).await {
-        Ok(Landing::Merged) => MergeOutcome::Merged,
-        Ok(Landing::Task(task)) => MergeOutcome::Conflict(task),
-        Ok(Landing::Unmeasured(gap)) => MergeOutcome::Unmeasured(gap),
-        Ok(Landing::Impossible(why)) => MergeOutcome::Impossible(why),
-        Err(_) => {
-            let gap = Gap::new(Cause::TimedOut, "the time of this Stop was over");
-            MergeOutcome::Unmeasured(gap)
-        }
+    let landing = merging::land(call.engine, &call.project, (&branch, deadline), again);
+    Some(match landing.await {
+        Landing::Merged => MergeOutcome::Merged,
+        Landing::Task(task) => MergeOutcome::Conflict(task),
+        Landing::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
+        Landing::Impossible(why) => MergeOutcome::Impossible(why),
     })
 }
 

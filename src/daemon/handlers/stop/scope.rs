@@ -20,7 +20,7 @@ pub(super) struct Scope {
     pub(super) merely: Merely,
 }
 
-/// What differs from HEAD, what was committed since the loop started, what the session wrote and
+/// What differs from HEAD, what was committed since `base`, what the session wrote and
 /// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
 /// may have been started to mend what is there.
 pub(super) async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {

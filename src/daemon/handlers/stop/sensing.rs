@@ -12,7 +12,8 @@ use crate::base::verdict::{Cause, Gap};
 use crate::daemon::checkpoints::{self, Look};
 use crate::daemon::gather::{Asked, gather};
 use crate::daemon::guarding::{Guarded, Wanted, guard};
-use crate::daemon::{criteria, exam, loop_files};
+use crate::daemon::loop_branch::changes_since;
+use crate::daemon::{criteria, exam, loop_files, merge_place};
 use crate::guard::SENSOR;
 use crate::looping::criteria::AUTOCHECKS;
 use crate::looping::state::{LoopState, Until};
@@ -20,6 +21,8 @@ use crate::looping::state::{LoopState, Until};
 /// All that was looked at.
 pub(super) struct Seen {
     pub(super) evidence: Evidence,
+    /// The commit that the loop's changes count from.
+    pub(super) base: Option<String>,
     /// The work tree as it was measured.
     pub(super) tree: Result<Look, Gap>,
     /// What the loop's notes say.
@@ -28,14 +31,16 @@ pub(super) struct Seen {
 
 /// Looks at everything. The project's commands come first, because they may write files.
 pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
+    merge_place::tidy(call.engine, &call.project).await;
     let checks = checks(call, state).await;
+    let base = changes_since(&call.project, state).await;
     let (mut evidence, tree, notes) = tokio::join!(
-        afresh(call, state, state.base.as_deref()),
+        afresh(call, state, base.as_deref()),
         checkpoints::look(call.engine, &call.project),
         loop_files::before_step(&call.project),
     );
     add(&mut evidence, checks);
-    Seen { evidence, tree, notes }
+    Seen { evidence, base, tree, notes }
 }
 
 /// The evidence alone, against another base than the loop's own.
@@ -46,8 +51,8 @@ pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState, base: &str)
     evidence
 }
 
-/// What language servers and scan say about the files of a Stop; `base` is the commit its loop
-/// started from.
+/// What language servers and scan say about the files of a Stop; `base` is the commit that its
+/// loop's changes count from.
 pub(in crate::daemon::handlers) async fn measured(
     call: &HookCall<'_>,
     base: Option<&str>,

@@ -1,0 +1,66 @@
+//! A terminal that is not there: what a person at one types, and what is shown to them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::support::{Output, PATIENCE};
+
+/// Both ends: the person's and the program's.
+pub(crate) fn open() -> (File, File) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&person).expect("ours");
+    unlockpt(&person).expect("ours");
+    let name = ptsname(&person, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("a path");
+    let program = OpenOptions::new().read(true).write(true).open(name).expect("the other end");
+    (File::from(person), program)
+}
+
+/// Runs a command whose stdin and stderr are a terminal, and types this line when it asks for the
+/// id. What was shown comes back as stderr, with the line that was typed.
+pub(crate) fn typed(command: &mut Command, line: &str) -> Output {
+    let (mut person, program) = open();
+    let again = || Stdio::from(program.try_clone().expect("a terminal"));
+    command.stdin(again()).stderr(again()).stdout(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    // Else our own copies would keep the terminal open behind the program's end.
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    drop(program);
+    let shown = reading(person.try_clone().expect("ours"));
+    let mut seen = String::new();
+    while !seen.contains("again") {
+        match shown.recv_timeout(PATIENCE) {
+            Ok(text) => seen.push_str(&text),
+            Err(_) => break,
+        }
+    }
+    writeln!(person, "{line}").expect("the terminal is there");
+    let output = child.wait_with_output().expect("ours to wait for");
+    seen.extend(shown.iter());
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: seen,
+    }
+}
+
+/// What is shown, until the program's end of the terminal is closed.
+fn reading(mut person: File) -> Receiver<String> {
+    let (said, shown) = channel();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        // Linux answers EIO when the other end is closed.
+        while let Ok(count @ 1..) = person.read(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            if said.send(text).is_err() {
+                return;
+            }
+        }
+    });
+    shown
+}
