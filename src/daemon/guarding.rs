@@ -92,13 +92,16 @@ fn judge(engine: &Engine, project: &Project, wanted: &Wanted) -> Result<Guarded,
     Ok(guarded)
 }
 
+/// Files that differ, and files of which nobody knows.
+type Compared = (Vec<Different>, Vec<Skipped>);
+
 /// What differs from the first checkpoint of a loop, where copies take the place of git, and what
 /// nobody can compare; `None` when there is no such checkpoint.
 fn since_start(
     engine: &Engine,
     project: &Project,
     loop_id: Option<&str>,
-) -> Result<Option<(Vec<Different>, Vec<Skipped>)>, String> {
+) -> Result<Option<Compared>, String> {
     let Some(since) = checkpoints::since_start(engine, project, loop_id)? else { return Ok(None) };
     let different = |SinceStart { path, before, is_there }| {
         let before = match before.map(String::from_utf8) {

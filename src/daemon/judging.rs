@@ -16,6 +16,7 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{JUDGE_CALLS_AT_ONCE_MAX, JUDGE_HISTORY_MAX, JUDGE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::config::judge::{BackendKind, JudgeChoice};
+use crate::files;
 use crate::judge::change::{Change, View};
 use crate::judge::decision::{Judgement, ORDERS, Opinion, checked};
 use crate::judge::injection;
@@ -27,7 +28,6 @@ use crate::judge::verdict::{Answer, Suspicion};
 use crate::models::{Backend, Ready, Said, Style};
 use crate::report::judging::{self as report, Moment};
 use crate::store::judgements::About;
-use crate::files;
 
 /// What is judged, and by what.
 #[derive(Clone, Debug)]

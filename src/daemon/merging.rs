@@ -62,11 +62,10 @@ impl From<GitError> for Halt {
     }
 }
 
-/// Merges the branch of a loop into its base, or leaves everything behind as it was when `deadline`
-/// comes first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the loop once more
-/// when the rebase has changed it, against the commit it stands on now; its error is what the agent
-/// is told. With the option
-/// `loop.push` the remote's branch is moved first, if there is a remote.
+/// Merges the branch of a loop into its base, or leaves everything as it was when `deadline` comes
+/// first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the
+/// loop once more when the rebase has changed it; its error is what the agent is told. With the
+/// option `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
@@ -74,7 +73,7 @@ pub(super) async fn land<F, C>(
     checks: F,
 ) -> Landing
 where
-    F: Fn(String) -> C + Send + Sync,
+    F: Fn() -> C + Send + Sync,
     C: Future<Output = Result<(), String>> + Send,
 {
     let _job = engine.job();
@@ -115,7 +114,7 @@ struct Ends {
 impl Merge<'_> {
     async fn once<F, C>(&self, checks: &F) -> Result<(), Halt>
     where
-        F: Fn(String) -> C + Send + Sync,
+        F: Fn() -> C + Send + Sync,
         C: Future<Output = Result<(), String>> + Send,
     {
         let mut head = self.ready().await?;
@@ -133,7 +132,7 @@ impl Merge<'_> {
             if !self.contains(&head, &ends.onto).await? {
                 head = self.rebase(&place, &head, &ends).await?;
                 self.move_branch(&head, &ends.onto).await?;
-                let checked = timeout_at(self.deadline.into(), checks(ends.onto.clone())).await;
+                let checked = timeout_at(self.deadline.into(), checks()).await;
                 let checked = checked.map_err(|_| late())?;
                 checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }

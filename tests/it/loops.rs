@@ -1,17 +1,23 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
+mod bases;
 mod branches;
 mod budgets;
 mod commands;
 mod crashes;
 mod ends;
+mod gitless;
 mod held;
 mod judged;
+mod killed_merges;
 mod notes;
 mod owners;
+mod waived;
+mod workers;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -53,11 +59,30 @@ fn autochecks(sandbox: &Sandbox, body: &str) {
 }
 
 fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    git_in(sandbox, &sandbox.root(), arguments)
+}
+
+/// What git says in a folder.
+fn git_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     sandbox.prepare(&mut command);
-    let output = finish(command.args(arguments), "");
+    let output = finish(command.args(arguments).current_dir(folder), "");
     assert_eq!(output.code, 0, "{arguments:?}: {output:#?}");
     output.stdout.trim().to_owned()
+}
+
+fn commit_in(sandbox: &Sandbox, folder: &Path, message: &str) -> String {
+    git_in(sandbox, folder, &["add", "-A"]);
+    git_in(sandbox, folder, &["commit", "-q", "-m", message]);
+    git_in(sandbox, folder, &["rev-parse", "HEAD"])
+}
+
+/// A work tree beside the project, which has `main` checked out: where others work.
+fn beside(sandbox: &Sandbox) -> PathBuf {
+    let folder = sandbox.base().join("beside");
+    let at = folder.to_str().expect("a path");
+    git(sandbox, &["worktree", "add", "-q", at, "main"]);
+    folder
 }
 
 /// One Stop of this session; the reason when it is blocked.

@@ -32,5 +32,6 @@ mod servers;
 mod support;
 mod surroundings;
 mod synchronization;
+mod terminal;
 mod tidy;
 mod writers;

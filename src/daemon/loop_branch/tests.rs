@@ -146,7 +146,7 @@ async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
     let first = looping.commit_beside("first");
     let project = looping.place.project(&looping.place.root());
     let until = Instant::now() + Duration::from_hours(1);
-    let failing = async |_| Err("no".to_owned());
+    let failing = async || Err("no".to_owned());
     let landing = land(&looping.place.engine, &project, (&looping.branch, until), failing).await;
     assert!(matches!(landing, Landing::Task(_)), "{landing:?}");
     assert_eq!(looping.since().await, first);

@@ -30,7 +30,7 @@ fn far() -> Instant {
     Instant::now() + Duration::from_hours(1)
 }
 
-async fn passing(_: String) -> Result<(), String> {
+async fn passing() -> Result<(), String> {
     Ok(())
 }
 
@@ -115,7 +115,7 @@ async fn on_a_base_that_moved_the_checks_run_again() {
     let main = place.git(&["rev-parse", "main"]);
     let project = place.project(&place.root());
     let count = AtomicUsize::new(0);
-    let failing = |_| {
+    let failing = || {
         count.fetch_add(1, Ordering::Relaxed);
         let is_rebased = place.read("c").is_some();
         async move { Err(format!("FAIL with c: {is_rebased}")) }
@@ -298,9 +298,7 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
     let (engine, project) = (Arc::clone(&place.engine), place.project(&place.root()));
     let doomed = {
         let branch = branch.clone();
-        tokio::spawn(async move {
-            land(&engine, &project, (&branch, far()), passing).await
-        })
+        tokio::spawn(async move { land(&engine, &project, (&branch, far()), passing).await })
     };
     let begun = Instant::now();
     while !reached.exists() {
@@ -323,7 +321,8 @@ async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     let (main, head) = (place.git(&["rev-parse", "main"]), place.commit(&[("a", "2\n")]));
     let reached = place.top().join("reached");
-    let slow = hook(&place, "pre-merge-commit", &format!("touch '{}'; sleep 600", reached.display()));
+    let slow =
+        hook(&place, "pre-merge-commit", &format!("touch '{}'; sleep 600", reached.display()));
     let project = place.project(&place.root());
     let out_of_time = async |secs: u64| {
         let deadline = Instant::now() + Duration::from_secs(secs);
@@ -354,7 +353,7 @@ async fn checks_that_take_too_long_leave_the_base_as_it_is_and_give_the_lock_bac
     commit_on_main(&place, "c", "1\n");
     let main = place.git(&["rev-parse", "main"]);
     let project = place.project(&place.root());
-    let endless = |_| std::future::pending();
+    let endless = || std::future::pending();
     // The rebase is part of it, so that the time must be long enough for that.
     for secs in [2, 4, 8, 16, 32] {
         let deadline = Instant::now() + Duration::from_secs(secs);

@@ -172,8 +172,8 @@ async fn merge(
         return None;
     }
     let branch = Branch { name, base, since_ms: state.created_ms };
-    let again = |onto: String| async move {
-        match sensing::evidence(call, state, &onto).await {
+    let again = || async move {
+        match sensing::evidence(call, state).await {
             evidence if evidence.verdict() == Verdict::Clean => Ok(()),
             evidence => Err(report::loops::to_mend(&evidence)),
         }

@@ -43,10 +43,11 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
     Seen { evidence, base, tree, notes }
 }
 
-/// The evidence alone, against another base than the loop's own.
-pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState, base: &str) -> Evidence {
+/// The evidence alone, once the branch of the loop was moved.
+pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState) -> Evidence {
     let checks = checks(call, state).await;
-    let mut evidence = afresh(call, state, Some(base)).await;
+    let base = changes_since(&call.project, state).await;
+    let mut evidence = afresh(call, state, base.as_deref()).await;
     add(&mut evidence, checks);
     evidence
 }

@@ -1,0 +1,82 @@
+//! What the user lets be at a terminal no longer holds a loop.
+
+use serde_json::json;
+
+use super::{FIXED, project, start, status, stop};
+use crate::support::{Output, Sandbox};
+use crate::terminal::typed;
+
+const TESTS: &str =
+    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
+const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
+
+/// A loop that is held because a test is gone, and the id of that finding.
+fn held() -> (Sandbox, String) {
+    let sandbox = project();
+    sandbox.write("tests/test_app.py", TESTS);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    sandbox.write("tests/test_app.py", FEWER);
+    let reason = stop(&sandbox, "finished").expect("a test is gone");
+    assert!(reason.contains("guard(G01)"), "{reason}");
+    let report = sandbox.run(&["guard", "--json"]).json();
+    let id = report["findings"][0]["id"].as_str().expect("an id").to_owned();
+    (sandbox, id)
+}
+
+/// Somebody at a terminal asks for it and types this line.
+fn allow(sandbox: &Sandbox, id: &str, line: &str, agent: Option<&str>) -> Output {
+    let mut command = sandbox.program();
+    command.args(["guard", "allow", id, "--reason", "covered end to end"]);
+    for name in ["CLAUDECODE", "AI_AGENT"] {
+        command.env_remove(name);
+    }
+    command.envs(agent.map(|name| (name, "1")));
+    typed(&mut command, line)
+}
+
+#[test]
+fn what_a_person_allows_at_a_terminal_holds_the_loop_no_longer_and_is_named_at_its_end() {
+    let (sandbox, id) = held();
+    let allowed = allow(&sandbox, &id, &id, None);
+    assert_eq!(allowed.code, 0, "{allowed:#?}");
+    assert!(allowed.stderr.contains(&format!("Type the id again to allow {id}")), "{allowed:#?}");
+    assert!(allowed.stdout.starts_with("allowed: tests/test_app.py: "), "{allowed:#?}");
+    let passed = sandbox.run(&["guard"]);
+    assert_eq!(passed.code, 0, "{passed:#?}");
+    assert!(passed.stderr.contains("guard(G01) is allowed: covered end to end"), "{passed:#?}");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    let ended = status(&sandbox);
+    assert_eq!((&ended["status"], &ended["iteration"]), (&json!("completed"), &json!(2)));
+    let sensors = ended["terminal"]["report"]["evidence"].to_string();
+    assert!(sensors.contains("guard"), "{ended:#}");
+}
+
+#[test]
+fn another_line_than_the_id_and_the_terminal_of_an_agent_allow_nothing() {
+    let (sandbox, id) = held();
+    let other = allow(&sandbox, &id, "yes", None);
+    assert_eq!((other.code, other.stdout.as_str()), (1, ""), "{other:#?}");
+    assert!(other.stderr.contains("not the same id"), "{other:#?}");
+    for agent in ["CLAUDECODE", "AI_AGENT"] {
+        let refused = allow(&sandbox, &id, &id, Some(agent));
+        assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{agent}: {refused:#?}");
+        assert!(refused.stderr.contains("only a person at a terminal"), "{agent}: {refused:#?}");
+    }
+    let found = sandbox.run(&["guard", "--json"]).json();
+    assert_eq!(found["findings"].as_array().map(Vec::len), Some(1), "{found:#}");
+    let reason = stop(&sandbox, "finished");
+    assert_eq!((reason, &status(&sandbox)["status"]), (None, &json!("gaming")));
+}
+
+#[test]
+fn an_unknown_id_is_refused() {
+    let (sandbox, id) = held();
+    let unknown = "0123456789abcdef";
+    assert_ne!(id, unknown);
+    let refused = allow(&sandbox, unknown, unknown, None);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("no finding of the guard has the id"), "{refused:#?}");
+    assert_eq!(sandbox.run(&["guard"]).code, 1);
+}
