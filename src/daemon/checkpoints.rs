@@ -230,14 +230,14 @@ impl Keeper {
     }
 }
 
-/// The checkpoints beyond the bounds: the oldest of this loop except the best one, and all of the
-/// loops that had none for the longest time.
+/// The checkpoints beyond the bounds: the oldest of this loop except the first one, which its changes
+/// are counted from, and the best one; and all of the loops that had none for the longest time.
 fn surplus(all: &[Checkpoint], owner: &str, best: Option<u32>) -> Vec<Checkpoint> {
     let best = best.map(|number| number.to_string());
     let own: Vec<&Checkpoint> = all.iter().filter(|it| it.owner == owner).collect();
     let too_many = own.len().saturating_sub(CHECKPOINTS_PER_LOOP_MAX);
-    let is_best = |it: &&Checkpoint| best.as_deref() == Some(it.name.as_str());
-    let old = own.into_iter().filter(|it| !is_best(it)).take(too_many);
+    let stays = |it: &&Checkpoint| it.name == START || best.as_deref() == Some(it.name.as_str());
+    let old = own.into_iter().filter(|it| !stays(it)).take(too_many);
     let mut surplus: Vec<Checkpoint> = old.cloned().collect();
     let mut latest: BTreeMap<&str, i64> = BTreeMap::new();
     for checkpoint in all.iter().filter(|it| it.owner != owner) {
@@ -267,8 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_and_the_best_stays() {
-        let own = (1..=CHECKPOINTS_PER_LOOP_MAX + 2).map(|number| checkpoint("loop-1", number));
+    fn the_oldest_go_and_the_first_and_the_best_stay() {
+        let own = (0..=CHECKPOINTS_PER_LOOP_MAX + 1).map(|number| checkpoint("loop-1", number));
         let all: Vec<Checkpoint> = own.collect();
         let names = |best| surplus(&all, "loop-1", best).into_iter().map(|it| it.name);
         assert_eq!(names(None).collect::<Vec<_>>(), ["1", "2"]);

@@ -163,10 +163,13 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
 pub fn linked_at(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
     let linked = needed(root)?.commondir().join("worktrees");
     let Ok(entries) = fs::read_dir(linked) else { return Ok(Vec::new()) };
-    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree.
+    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, whose name the
+    // folder has. One that git was killed over has none yet.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let leads_there = |folder: &PathBuf| {
-        let leads = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
+        let Ok(leads) = fs::read_to_string(folder.join("gitdir")) else {
+            return folder.file_name() == tree.file_name();
+        };
         let leads = folder.join(leads.trim());
         leads.parent().is_some_and(|leads| real(leads) == real(tree))
     };

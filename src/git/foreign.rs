@@ -158,7 +158,7 @@ impl Move {
         let first = action.split(' ').next().unwrap_or_default();
         let is_step = ["(start)", "(finish)", "(abort)"].iter().any(|it| action.ends_with(it));
         let is_elsewhere = match first {
-            "checkout" | "reset" => action == first,
+            "checkout" | "reset" => action == first && rest.starts_with("moving "),
             "merge" | "pull" if rest == "Fast-forward" => true,
             "rebase" | "pull" => is_step,
             _ => false,
@@ -188,6 +188,7 @@ mod tests {
         for message in [
             "commit: merge main: Fast-forward",
             "commit (amend): reset: moving to main",
+            "reset: a subject",
             "commit (merge): x",
             "rebase (pick): checkout: x",
             "rebase (continue): x",
