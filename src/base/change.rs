@@ -32,6 +32,7 @@ pub struct After {
 pub struct ChangeSet {
     /// One per path, sorted by path.
     pub changes: Vec<Change>,
-    /// Folders that are removed afterwards if nothing is left in them.
+    /// Folders that are removed afterwards if nothing is left in them, and so are those in them
+    /// that lose a file here.
     pub emptied: Vec<RelPath>,
 }

@@ -43,6 +43,11 @@ impl RelPath {
         root.join(&self.0)
     }
 
+    /// The folders above it that lie below the root, the highest first.
+    pub fn folders(&self) -> impl Iterator<Item = &str> {
+        self.0.match_indices('/').map(|(end, _)| &self.0[..end])
+    }
+
     /// The extension in lower case, without the dot.
     #[must_use]
     pub fn extension(&self) -> Option<String> {

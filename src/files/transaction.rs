@@ -257,11 +257,12 @@ fn sync_folders(root: &Path, record: &Record) -> io::Result<()> {
     Ok(())
 }
 
-/// After the commit: folders that lost all their files go, and so does the record. Nothing here
-/// can undo what was done, so failures are only logged.
+/// After the commit: folders in which nothing is left go, the deepest first, and so does the record.
+/// Nothing here can undo what was done, so failures are only logged.
 fn finish(root: &Path, journal: &Journal, record: &Record) {
-    for folder in &record.emptied {
-        spot::remove_empty_tree(&folder.under(root));
+    for folder in record.emptied.iter().rev() {
+        // One that holds something stays; so does an empty folder that lost no file.
+        let _ = fs::remove_dir(folder.under(root));
     }
     if let Err(error) = journal.remove() {
         tracing::warn!(%error, folder = %journal.folder().display(), "a record stays");

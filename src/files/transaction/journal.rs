@@ -43,6 +43,7 @@ pub(super) struct Record {
     pub(super) root: PathBuf,
     pub(super) entries: Vec<Entry>,
     pub(super) made_folders: Vec<RelPath>,
+    /// Folders that go when nothing is left in them, each before those in it.
     pub(super) emptied: Vec<RelPath>,
 }
 
@@ -224,7 +225,19 @@ fn record(root: &Path, set: &ChangeSet, spots: &[Spot], id: &str) -> io::Result<
         });
     }
     let made_folders = made_folders.into_iter().collect();
-    Ok(Record { root: root.to_owned(), entries, made_folders, emptied: set.emptied.clone() })
+    Ok(Record { root: root.to_owned(), entries, made_folders, emptied: emptied(set) })
+}
+
+/// The folders that the set names, and those in them that lose a file. Others in them may be
+/// somebody's, empty or not.
+fn emptied(set: &ChangeSet) -> Vec<RelPath> {
+    let named: BTreeSet<RelPath> = set.emptied.iter().cloned().collect();
+    let mut folders = named.clone();
+    for lost in set.changes.iter().filter(|change| change.after.is_none()) {
+        let above = lost.path.folders().filter_map(RelPath::parse);
+        folders.extend(above.skip_while(|folder| !named.contains(folder)));
+    }
+    folders.into_iter().collect()
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -54,8 +54,7 @@ impl Spot {
             Err(ApplyError::Obstructed { path, reason })
         };
         let mut missing_folders = Vec::new();
-        for (end, _) in path.as_str().match_indices('/') {
-            let folder = &path.as_str()[..end];
+        for folder in path.folders() {
             match root.join(folder).symlink_metadata() {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(meta) if meta.is_symlink() => return obstructed(folder, "a symbolic link"),
@@ -161,17 +160,6 @@ pub(super) fn remove(path: &Path) -> io::Result<bool> {
             _ => Err(error),
         },
     }
-}
-
-/// Removes a folder and the folders in it, those that are empty; files stay.
-pub(super) fn remove_empty_tree(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_empty_tree(&entry.path());
-        }
-    }
-    let _ = fs::remove_dir(folder);
 }
 
 /// Makes a folder's names durable.

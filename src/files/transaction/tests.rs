@@ -396,3 +396,16 @@ fn a_record_that_cannot_be_read_is_not_taken_for_nothing() {
     assert!(matches!(&error, ApplyError::HalfDone(text) if text.contains("change-")), "{error}");
     assert_eq!(fs::read_to_string(project.root().join("b")).unwrap(), "b");
 }
+
+#[test]
+fn folders_go_with_their_last_file_and_empty_ones_of_others_stay() {
+    let project = Project::new(&[("old/deep/a", "a"), ("old/b", "b"), ("gone/deep/c", "c")]);
+    fs::create_dir_all(project.root().join("old/theirs/empty")).unwrap();
+    let lost = ["gone/deep/c", "old/b", "old/deep/a"];
+    let changes = lost.map(|path| change(path, Some(&path[path.len() - 1..]), None));
+    let set = ChangeSet { changes: changes.into(), emptied: vec![rel("gone"), rel("old")] };
+    apply(&project.root(), &project.records(), &set).unwrap();
+    let is_there = |path: &str| project.root().join(path).exists();
+    assert_eq!((is_there("gone"), is_there("old/deep")), (false, false));
+    assert!(is_there("old/theirs/empty"), "it lost nothing");
+}
