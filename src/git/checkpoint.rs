@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{
     Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Status, StatusOptions,
@@ -34,6 +34,8 @@ const SUBMODULE: u32 = 0o160_000;
 const STAGE: u16 = 0x3000;
 /// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
 const ASSUME_VALID: u16 = 0x8000;
+/// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, among the extended flags: what is on the disk is the user's.
+const SKIP_WORKTREE: u16 = 0x4000;
 
 /// What a look leaves out or takes in.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +84,7 @@ pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
         lens,
         trusts_index: !has_filter_programs(&repository),
         trusts_modes: trusts_modes(&repository),
-        may_convert: may_convert(&repository),
+        may_convert: may_convert(&repository, &work_tree),
         bytes: 0,
         look: Look::default(),
     };
@@ -144,7 +146,8 @@ impl Builder<'_> {
         let is_known = self.trusts_index
             && is_merged
             && status == Status::CURRENT
-            && entry.flags & ASSUME_VALID == 0;
+            && entry.flags & ASSUME_VALID == 0
+            && entry.flags_extended & SKIP_WORKTREE == 0;
         if is_known
             && let Some((_, kind)) = MODES.iter().find(|(mode, _)| *mode == entry.mode)
             && let Some(name) = self.name(path)
@@ -168,6 +171,10 @@ impl Builder<'_> {
         let Some(name) = self.name(path) else { return Ok(()) };
         let file = name.under(self.root);
         let Ok(metadata) = file.symlink_metadata() else { return Ok(()) };
+        // Behind a link in place of a folder stands another file, perhaps outside the root.
+        if name.folders().any(|folder| self.root.join(folder).is_symlink()) {
+            return Ok(());
+        }
         // A folder or a device is no content.
         if !metadata.is_file() && !metadata.is_symlink() {
             return Ok(());
@@ -273,16 +280,34 @@ fn has_filter_programs(repository: &Repository) -> bool {
 
 /// Whether line ends are converted, or attributes that may say so stand anywhere: asking git for the
 /// size of every content takes longer than all the rest.
-fn may_convert(repository: &Repository) -> bool {
+fn may_convert(repository: &Repository, work_tree: &Path) -> bool {
     let config = repository.config().and_then(|mut config| config.snapshot());
     let is_set = |name: &str| config.as_ref().is_ok_and(|it| it.get_entry(name).is_ok());
-    let is_attributes = |path: &[u8]| path.ends_with(b".gitattributes");
     let of_user = Config::find_xdg().map(|config| config.with_file_name("attributes"));
     is_set("core.autocrlf")
         || is_set("core.attributesfile")
         || of_user.is_ok_and(|it| it.exists())
         || repository.commondir().join("info/attributes").exists()
-        || repository.index().map_or(true, |index| index.iter().any(|it| is_attributes(&it.path)))
+        || repository.index().map_or(true, |index| has_attributes(&index, work_tree))
+}
+
+/// Whether attributes are in the index, or on the disk in a folder of it, tracked or not.
+fn has_attributes(index: &Index, work_tree: &Path) -> bool {
+    let mut folders = BTreeSet::from([Path::new("").to_path_buf()]);
+    for entry in index.iter() {
+        if entry.path.ends_with(b".gitattributes") {
+            return true;
+        }
+        for folder in super::path_of(&entry.path).ancestors().skip(1) {
+            // Those above a known one are known.
+            if folders.contains(folder) {
+                break;
+            }
+            folders.insert(folder.to_path_buf());
+        }
+    }
+    let is_there = |folder: &PathBuf| work_tree.join(folder).join(".gitattributes").exists();
+    folders.iter().any(is_there)
 }
 
 fn trusts_modes(repository: &Repository) -> bool {

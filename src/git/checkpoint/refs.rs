@@ -106,7 +106,11 @@ pub fn held(
     for checkpoint in checkpoints {
         let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
         let tree = tree.map_err(|error| broken(root, &error))?;
-        let holds = |path: &&RelPath| tree.get_path(Path::new(path.as_str())).is_ok();
+        // A folder of this name is another thing.
+        let holds = |path: &&RelPath| {
+            let entry = tree.get_path(Path::new(path.as_str()));
+            entry.is_ok_and(|entry| entry.kind() != Some(ObjectType::Tree))
+        };
         held.extend(paths.iter().filter(holds).cloned());
     }
     Ok(held)

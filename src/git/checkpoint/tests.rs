@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use git2::RepositoryInitOptions;
@@ -230,4 +229,50 @@ fn without_git_there_is_nothing_to_look_at() {
     project.write("scratch/x", "1");
     assert_eq!(covers(&project.root()), Ok(true));
     assert_eq!(covers(&project.root().join("scratch")), Ok(false), "it is ignored");
+}
+
+#[test]
+fn a_file_that_git_shall_skip_is_held_as_it_stands() {
+    let project = Project::with(&["a"]);
+    let root = project.root();
+    let repository = Repository::open(&root).unwrap();
+    let mut index = repository.index().unwrap();
+    let mut entry = index.get_path(Path::new("a"), 0).unwrap();
+    entry.flags_extended |= 0x4000;
+    index.add(&entry).unwrap();
+    index.write().unwrap();
+    project.write("a", "mine!\n");
+    let held = seen(&root);
+    let id = &held.tree.nodes[&path("a")].content;
+    assert_eq!(content_of(&root, id).unwrap(), b"mine!\n");
+    fs::remove_file(root.join("a")).unwrap();
+    assert!(names(&seen(&root)).is_empty(), "what is not on the disk is not held");
+}
+
+#[test]
+fn line_ends_stay_when_git_does_not_track_what_converts_them() {
+    let project = Project::with(&[]);
+    project.write("deep/a.txt", "one\ntwo\n");
+    project.commit();
+    let root = project.root();
+    fs::write(root.join(".git/info/exclude"), ".gitattributes\n").unwrap();
+    project.write("deep/.gitattributes", "* text=auto\n");
+    project.write("deep/a.txt", "one\r\ntwo\r\n");
+    // Git takes the file for unchanged, and its index knows the size on disk then.
+    project.stage();
+    let id = &seen(&root).tree.nodes[&path("deep/a.txt")].content;
+    assert_eq!(content_of(&root, id).unwrap(), b"one\r\ntwo\r\n");
+}
+
+#[test]
+fn nothing_is_taken_in_through_a_link_in_place_of_a_folder() {
+    let project = Project::with(&["conf/f"]);
+    let root = project.root();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("f"), "private\n").unwrap();
+    fs::remove_dir_all(root.join("conf")).unwrap();
+    symlink(outside.path(), root.join("conf")).unwrap();
+    assert_eq!(names(&seen(&root)), ["conf"]);
+    let also = BTreeSet::from([path("conf/f")]);
+    assert_eq!(names(&look(&root, Lens { except: &[], also: &also }).unwrap()), ["conf"]);
 }
