@@ -3,6 +3,7 @@
 //! languages, sensors and git's index are none of its business.
 
 pub mod copies;
+mod ignores;
 pub mod kinds;
 mod private;
 mod replace;
@@ -19,13 +20,14 @@ use std::path::{Path, PathBuf};
 use crate::base::evidence::Skipped;
 use crate::base::path::{RelPath, normalize};
 
-pub use private::{private_dir, read_private, write_private};
+pub use ignores::Ignores;
+pub use private::{private_dir, read_private, write_private, write_unsynced};
 pub use replace::replace;
 pub use search::{Found, fold, search};
 pub use snapshot::{Root, Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
 pub use tail::{Grown, Tail, read_on};
-pub use walk::{Walk, is_own, walk, walk_names, walk_watched};
+pub use walk::{Walk, is_own, walk, walk_hidden, walk_names, walk_watched};
 
 /// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
 /// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory

@@ -455,6 +455,9 @@ pub const CHECKPOINT_FILES_MAX: usize = 200_000;
 pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
 /// Loops of a project whose checkpoints are kept, the latest ones.
 pub const CHECKPOINT_LOOPS_MAX: usize = 20;
+/// Time for which a copied content stays although no list names it: another session may be about to
+/// list it.
+pub const CHECKPOINT_COPY_SECS_MIN: u64 = 3_600;
 /// Bytes of the list of files of one checkpoint that is kept without git.
 pub const CHECKPOINT_LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Files that one restore of a checkpoint changes.

@@ -16,6 +16,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::files::copies;
 use crate::git::checkpoint::{self as refs, Lens};
 use crate::looping::wiki;
+use crate::store::PROJECTS;
 
 /// Files in which a loop remembers what it tried. They are not part of what it made: to bring a
 /// checkpoint back must not bring back what was known then, and a tree is not another one because
@@ -121,7 +122,9 @@ pub(super) fn since_start(
         return Ok(None);
     }
     let is_start = |it: &Checkpoint| it.owner == id && it.name == START;
-    let Some(start) = keeper.list()?.into_iter().find(is_start) else { return Ok(None) };
+    let Some(start) = keeper.list()?.into_iter().find(is_start) else {
+        return keeper.damage(id, START).map_or(Ok(None), Err);
+    };
     let (before, now) = (keeper.tree(&start)?, keeper.look(&BTreeSet::new())?.tree);
     let mut since = Since::default();
     let paths: BTreeSet<&RelPath> = before.nodes.keys().chain(now.nodes.keys()).collect();
@@ -155,7 +158,7 @@ impl Keeper {
         Ok(Self { root, copies: (!has_git).then_some(folder) })
     }
 
-    /// The files as they stand now; `also` are looked at even if git ignores them.
+    /// The files as they stand now; `also` are looked at even if they are ignored.
     pub(super) fn look(&self, also: &BTreeSet<RelPath>) -> Result<Look, String> {
         let except = LOOP_FILES.iter().filter_map(|name| RelPath::parse(name));
         let except: Vec<RelPath> = except.collect();
@@ -164,8 +167,15 @@ impl Keeper {
             let refs::Look { tree, id } = look.map_err(|error| error.to_string())?;
             return Ok(Look { tree, id });
         };
-        let wanted = |path: &RelPath| !except.contains(path);
-        let tree = copies::look(&self.root, folder, &wanted).map_err(|error| error.to_string())?;
+        let own = own_folders(&self.root, folder);
+        let wanted = |path: &RelPath| {
+            let is_excepted = except
+                .iter()
+                .any(|it| it == path || path.folders().any(|above| above == it.as_str()));
+            !is_excepted && !own.iter().any(|own| path.under(&self.root).starts_with(own))
+        };
+        let tree = copies::look(&self.root, folder, also, &wanted);
+        let tree = tree.map_err(|error| error.to_string())?;
         let id = tree.id();
         Ok(Look { tree, id })
     }
@@ -188,6 +198,12 @@ impl Keeper {
             Some(folder) => copies::list(folder).map_err(|error| error.to_string()),
             None => refs::list(&self.root).map_err(|error| error.to_string()),
         }
+    }
+
+    /// Why a checkpoint that [`Keeper::list`] does not name cannot be read; `None` when there is
+    /// none of this name.
+    pub(super) fn damage(&self, owner: &str, name: &str) -> Option<String> {
+        self.copies.as_ref().and_then(|folder| copies::damage(folder, owner, name))
     }
 
     pub(super) fn tree(&self, checkpoint: &Checkpoint) -> Result<Tree, String> {
@@ -222,12 +238,20 @@ impl Keeper {
         Ok(held)
     }
 
-    fn forget(&self, checkpoints: &[Checkpoint]) -> Result<(), String> {
+    pub(super) fn forget(&self, checkpoints: &[Checkpoint]) -> Result<(), String> {
         match &self.copies {
             Some(folder) => copies::forget(folder, checkpoints).map_err(|error| error.to_string()),
             None => refs::forget(&self.root, checkpoints).map_err(|error| error.to_string()),
         }
     }
+}
+
+/// Folders of our own that lie below a root, such as a home: what we write there is no work.
+fn own_folders(root: &Path, copies: &Path) -> Vec<PathBuf> {
+    let projects = copies.ancestors().find(|folder| folder.ends_with(PROJECTS));
+    let own = projects.into_iter().flat_map(|projects| projects.ancestors().take(2));
+    let own = own.map(|folder| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()));
+    own.filter(|folder| !root.starts_with(folder)).collect()
 }
 
 /// The checkpoints beyond the bounds: the oldest of this loop except the first one, which its changes
@@ -274,6 +298,27 @@ mod tests {
         assert_eq!(names(None).collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(names(Some(1)).collect::<Vec<_>>(), ["2", "3"]);
         assert!(surplus(&all[2..], "loop-1", None).is_empty());
+    }
+
+    #[test]
+    fn our_own_files_below_a_root_without_git_are_no_work() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().canonicalize().unwrap();
+        let folder = root.join(".state/projects/x/checkpoints");
+        for name in ["a", ".conf", ".state/log", ".claude/memory/note", ".claude/settings.json"] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), name).unwrap();
+        }
+        let keeper = Keeper { root: root.clone(), copies: Some(folder.clone()) };
+        for _ in 0..2 {
+            let look = keeper.look(&BTreeSet::new()).unwrap();
+            let names: Vec<&str> = look.tree.nodes.keys().map(RelPath::as_str).collect();
+            assert_eq!(names, [".claude/settings.json", ".conf", "a"]);
+        }
+        let inside = Keeper { root: root.join(".state/projects/x/work"), copies: Some(folder) };
+        std::fs::create_dir_all(inside.root.clone()).unwrap();
+        std::fs::write(inside.root.join("a"), "a").unwrap();
+        assert_eq!(inside.look(&BTreeSet::new()).unwrap().tree.nodes.len(), 1);
     }
 
     #[test]

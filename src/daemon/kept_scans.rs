@@ -56,7 +56,7 @@ impl KeptScans {
             return;
         }
         let bytes = self.kept.write(self.set, KEPT_SCANS_BYTES_MAX);
-        if let Err(error) = files::write_private(&self.file, &bytes) {
+        if let Err(error) = files::write_unsynced(&self.file, &bytes) {
             tracing::warn!(%error, "scan results are not kept");
         }
         self.forget_old_sets();

@@ -2,19 +2,21 @@
 //! the hash of its bytes. It must not know when a checkpoint is made or what one is restored for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
+use std::fmt::Display;
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{read_private, walk, write_private};
+use super::{read_private, walk_hidden, write_private, write_unsynced};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
-    CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX,
-    CHECKPOINT_LIST_BYTES_MAX,
+    CHECKPOINT_BYTES_MAX, CHECKPOINT_COPY_SECS_MIN, CHECKPOINT_FILE_BYTES_MAX,
+    CHECKPOINT_FILES_MAX, CHECKPOINT_LIST_BYTES_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::tree::{self, Checkpoint, Kind, Node, Tree};
@@ -24,40 +26,81 @@ const CONTENTS: &str = "contents";
 /// The lists of files, a folder per loop.
 const LISTS: &str = "lists";
 
-/// The files below a canonical root, without hidden ones and what `.gitignore` excludes; `wanted`
-/// may leave out more. Their contents are copied into the folder, those that it has not yet.
+/// The files below a canonical root, hidden ones too, without links and what `.gitignore` excludes;
+/// `wanted` may leave out more, and `also` are looked at even if they are excluded. Their contents
+/// are copied into the folder, those that it has not yet.
 pub fn look(
     root: &Path,
     folder: &Path,
+    also: &BTreeSet<RelPath>,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> io::Result<Tree> {
-    let found = walk(root, &[root.to_path_buf()], wanted);
-    let mut tree = Tree::default();
-    tree.left_out.extend(found.skipped.into_iter().map(|it| (it.path, it.reason)));
-    let mut bytes_read = 0;
-    for path in found.files {
-        if tree.nodes.len() >= CHECKPOINT_FILES_MAX {
-            let reason = format!("more than {CHECKPOINT_FILES_MAX} files");
-            tree.left_out.insert(path.to_string(), reason);
-            continue;
+    let found = walk_hidden(root, wanted);
+    let left_out = found.skipped.into_iter().map(|it| (it.path, it.reason)).collect();
+    let tree = Tree { left_out, ..Tree::default() };
+    let mut copying = Copying { root, folder, room: CHECKPOINT_BYTES_MAX, tree };
+    let mut paths: BTreeSet<&RelPath> = found.files.iter().collect();
+    paths.extend(also.iter().filter(|path| wanted(path) && is_in_place(root, path)));
+    for path in paths {
+        if !copying.tree.left_out.contains_key(path.as_str()) {
+            copying.add(path)?;
         }
-        let (kind, bytes) = match read(&path.under(root), CHECKPOINT_BYTES_MAX - bytes_read) {
-            Ok(Some(read)) => read,
-            Ok(None) => continue,
-            Err(reason) => {
-                tree.left_out.insert(path.to_string(), reason);
-                continue;
-            }
-        };
-        bytes_read += bytes.len() as u64;
-        let content = ContentHash::of(&bytes).to_string();
-        let copy = content_path(folder, &content);
-        if !copy.is_file() {
-            write_private(&copy, &bytes)?;
-        }
-        tree.nodes.insert(path, Node { kind, content });
     }
-    Ok(tree)
+    Ok(copying.tree)
+}
+
+/// Whether no link leads to it.
+fn is_in_place(root: &Path, path: &RelPath) -> bool {
+    !path.folders().any(|folder| root.join(folder).is_symlink())
+}
+
+struct Copying<'a> {
+    root: &'a Path,
+    folder: &'a Path,
+    /// Bytes that may still be read.
+    room: u64,
+    tree: Tree,
+}
+
+impl Copying<'_> {
+    fn add(&mut self, path: &RelPath) -> io::Result<()> {
+        let read = if self.tree.nodes.len() < CHECKPOINT_FILES_MAX {
+            read(&path.under(self.root), self.room)
+        } else {
+            Err(format!("more than {CHECKPOINT_FILES_MAX} files"))
+        };
+        match read {
+            Ok(None) => {}
+            Ok(Some((kind, bytes))) => {
+                self.room = self.room.saturating_sub(bytes.len() as u64);
+                let content = copy(self.folder, &bytes)?;
+                self.tree.nodes.insert(path.clone(), Node { kind, content });
+            }
+            Err(reason) => drop(self.tree.left_out.insert(path.to_string(), reason)),
+        }
+        Ok(())
+    }
+}
+
+/// Copies a content unless it is there, and returns its name. A copy is as young as its last use.
+fn copy(folder: &Path, bytes: &[u8]) -> io::Result<String> {
+    let name = ContentHash::of(bytes).to_string();
+    let path = content_path(folder, &name);
+    match path.symlink_metadata() {
+        // A shorter one was cut off by a loss of power.
+        Ok(metadata) if metadata.is_file() && metadata.len() == bytes.len() as u64 => {
+            if is_older(&metadata, CHECKPOINT_COPY_SECS_MIN / 2) {
+                OpenOptions::new().write(true).open(&path)?.set_modified(SystemTime::now())?;
+            }
+        }
+        _ => write_unsynced(&path, bytes)?,
+    }
+    Ok(name)
+}
+
+fn is_older(metadata: &Metadata, secs: u64) -> bool {
+    let age = metadata.modified().ok().and_then(|it| it.elapsed().ok());
+    age.is_some_and(|age| age > Duration::from_secs(secs))
 }
 
 /// A file's bytes; `None` when it is gone, the error is why it is left out.
@@ -68,9 +111,16 @@ fn read(file: &Path, room: u64) -> Result<Option<(Kind, Vec<u8>)>, String> {
     let unreadable = |error: io::Error| format!("not readable: {error}");
     let open = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(_) if file.is_symlink() => return Err("a symbolic link".to_owned()),
         opened => opened.map_err(unreadable)?,
     };
     let metadata = open.metadata().map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Ok(None);
+    }
+    if !metadata.is_file() {
+        return Err("not a regular file".to_owned());
+    }
     if metadata.len() > CHECKPOINT_FILE_BYTES_MAX {
         return Err(format!("larger than {} MiB", CHECKPOINT_FILE_BYTES_MAX >> 20));
     }
@@ -126,30 +176,63 @@ impl StoredList {
     }
 }
 
+/// The error names the file.
 fn stored(folder: &Path, owner: &str, name: &str) -> io::Result<StoredList> {
-    let bytes = read_private(&list_path(folder, owner, name), CHECKPOINT_LIST_BYTES_MAX)
-        .ok_or_else(|| io::Error::other("a list of copied files cannot be read"))?;
-    serde_json::from_slice(&bytes).map_err(io::Error::other)
+    let path = list_path(folder, owner, name);
+    let damaged = |reason: &dyn Display| {
+        io::Error::other(format!("a list of copied files, {}: {reason}", path.display()))
+    };
+    let bytes = read_private(&path, CHECKPOINT_LIST_BYTES_MAX);
+    let bytes = bytes.ok_or_else(|| damaged(&"it cannot be read"))?;
+    serde_json::from_slice(&bytes).map_err(|error| damaged(&error))
 }
 
-/// All lists, the oldest first; those of one loop in the order they were made.
+/// All lists that can be read, the oldest first; those of one loop in the order they were made.
 pub fn list(folder: &Path) -> io::Result<Vec<Checkpoint>> {
     let mut found = Vec::new();
+    each(folder, |owner, name, stored| {
+        found.push(Checkpoint {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            at_secs: stored.at_secs,
+            root: stored.root.clone(),
+            tree_id: stored.tree().id(),
+        });
+    })?;
+    tree::sort(&mut found);
+    Ok(found)
+}
+
+/// Why the list of a name cannot be read, when there is one.
+#[must_use]
+pub fn damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
+    let names = |folder: &Path| entries(folder).unwrap_or_default();
+    let lists = folder.join(LISTS);
+    // Only names that are in the folder: these were typed.
+    let owner = names(&lists).into_iter().find(|it| it == owner)?;
+    let file = format!("{name}.json");
+    names(&lists.join(&owner))
+        .contains(&file)
+        .then(|| stored(folder, &owner, name).err())?
+        .map(|error| error.to_string())
+}
+
+/// Shows every list that can be read; returns whether all can. One that cannot costs only itself.
+fn each(folder: &Path, mut seen: impl FnMut(&str, &str, StoredList)) -> io::Result<bool> {
+    let mut can_all = true;
     for owner in entries(&folder.join(LISTS))? {
         for name in entries(&folder.join(LISTS).join(&owner))? {
             let Some(name) = name.strip_suffix(".json") else { continue };
-            let stored = stored(folder, &owner, name)?;
-            found.push(Checkpoint {
-                owner: owner.clone(),
-                name: name.to_owned(),
-                at_secs: stored.at_secs,
-                root: stored.root.clone(),
-                tree_id: stored.tree().id(),
-            });
+            match stored(folder, &owner, name) {
+                Ok(stored) => seen(&owner, name, stored),
+                Err(error) => {
+                    tracing::warn!(%error, "a checkpoint cannot be read");
+                    can_all = false;
+                }
+            }
         }
     }
-    tree::sort(&mut found);
-    Ok(found)
+    Ok(can_all)
 }
 
 /// A content by its name.
@@ -162,7 +245,8 @@ pub fn content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Lets lists go, and the contents that no other list names.
+/// Lets lists go, and the contents that no other list names, except young ones. While a list cannot
+/// be read, no contents go: it may name them.
 pub fn forget(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     for copy in copies {
         let path = list_path(folder, &copy.owner, &copy.name);
@@ -177,15 +261,19 @@ pub fn forget(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
         return Ok(());
     }
     let mut named = BTreeSet::new();
-    for copy in list(folder)? {
-        let files = stored(folder, &copy.owner, &copy.name)?.files;
-        named.extend(files.into_iter().map(|(_, content, _)| content));
+    let can_all = each(folder, |_, _, stored| {
+        named.extend(stored.files.into_iter().map(|(_, content, _)| content));
+    })?;
+    if !can_all {
+        return Ok(());
     }
     let contents = folder.join(CONTENTS);
     for short in entries(&contents)? {
         for content in entries(&contents.join(&short))? {
-            if !named.contains(&content) {
-                fs::remove_file(contents.join(&short).join(&content))?;
+            let path = contents.join(&short).join(&content);
+            let is_old = |metadata: &Metadata| is_older(metadata, CHECKPOINT_COPY_SECS_MIN);
+            if !named.contains(&content) && path.symlink_metadata().is_ok_and(|it| is_old(&it)) {
+                fs::remove_file(path)?;
             }
         }
     }
@@ -229,10 +317,22 @@ mod tests {
         (temp, root, top.join("copies"))
     }
 
+    /// Makes every content older than what anybody is about to list.
+    fn age(folder: &Path) {
+        let long_ago = SystemTime::now() - Duration::from_secs(CHECKPOINT_COPY_SECS_MIN + 60);
+        for short in entries(&folder.join(CONTENTS)).unwrap() {
+            let short = folder.join(CONTENTS).join(short);
+            for content in entries(&short).unwrap() {
+                let file = fs::File::options().write(true).open(short.join(content)).unwrap();
+                file.set_modified(long_ago).unwrap();
+            }
+        }
+    }
+
     #[test]
     fn a_list_comes_back_and_equal_contents_are_copied_once() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &everything).unwrap();
+        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         keep(&folder, (&root, &tree), ("loop-1", "1"), 7).unwrap();
         assert_eq!(read_list(&folder, "loop-1", "1").unwrap(), tree);
         let contents: BTreeSet<&str> =
@@ -246,10 +346,62 @@ mod tests {
     #[test]
     fn a_damaged_copy_is_an_error() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &everything).unwrap();
+        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         let name = &tree.nodes.values().next().unwrap().content;
         fs::write(content_path(&folder, name), "other").unwrap();
         assert!(content(&folder, name).is_err());
+    }
+
+    #[test]
+    fn a_copy_that_was_cut_off_is_made_again_and_one_in_use_is_young() {
+        let (_temp, root, folder) = project();
+        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        let name = &tree.nodes.values().next().unwrap().content;
+        fs::write(content_path(&folder, name), "").unwrap();
+        look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        assert_eq!(content(&folder, name).unwrap(), b"one\n");
+        keep(&folder, (&root, &Tree::default()), ("loop-1", "1"), 7).unwrap();
+        age(&folder);
+        look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        forget(&folder, &list(&folder).unwrap()).unwrap();
+        assert!(content(&folder, name).is_ok(), "it was looked at a moment ago");
+    }
+
+    #[test]
+    fn while_a_list_cannot_be_read_no_contents_go() {
+        let (_temp, root, folder) = project();
+        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        for owner in ["loop-1", "loop-2"] {
+            keep(&folder, (&root, &tree), (owner, "1"), 7).unwrap();
+        }
+        let bytes = fs::read(list_path(&folder, "loop-2", "1")).unwrap();
+        fs::write(list_path(&folder, "loop-2", "1"), &bytes[..20]).unwrap();
+        age(&folder);
+        let left = list(&folder).unwrap();
+        assert_eq!(left.iter().map(|it| it.owner.as_str()).collect::<Vec<_>>(), ["loop-1"]);
+        forget(&folder, &left).unwrap();
+        fs::write(list_path(&folder, "loop-2", "1"), bytes).unwrap();
+        let tree = read_list(&folder, "loop-2", "1").unwrap();
+        assert!(tree.nodes.values().all(|node| content(&folder, &node.content).is_ok()));
+    }
+
+    #[test]
+    fn hidden_files_are_held_and_git_folders_and_links_are_not() {
+        let (_temp, root, folder) = project();
+        for name in [".hidden", ".config/x", "src/.git/config", "lib/.git", ".gitignore"] {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), "skip\n").unwrap();
+        }
+        fs::write(root.join("skip"), "x").unwrap();
+        std::os::unix::fs::symlink("b", root.join("link")).unwrap();
+        let [link, skip, folder_now] =
+            ["link", "skip", "src"].map(|name| RelPath::parse(name).unwrap());
+        let also = BTreeSet::from([link, skip, folder_now]);
+        let tree = look(&root, &folder, &also, &everything).unwrap();
+        let names: Vec<&str> = tree.nodes.keys().map(RelPath::as_str).collect();
+        assert_eq!(names, [".config/x", ".gitignore", ".hidden", "b", "skip", "src/a"]);
+        assert_eq!(tree.left_out["link"], "a symbolic link");
+        assert_eq!(tree.left_out.len(), 1);
     }
 
     #[test]
@@ -257,13 +409,17 @@ mod tests {
         let (_temp, root, folder) = project();
         for (name, text) in [("1", "old\n"), ("2", "new\n")] {
             fs::write(root.join("b"), text).unwrap();
-            let tree = look(&root, &folder, &everything).unwrap();
+            let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
             keep(&folder, (&root, &tree), ("loop-1", name), 7).unwrap();
         }
         let copies = list(&folder).unwrap();
+        let old = ContentHash::of(b"old\n").to_string();
+        forget(&folder, &copies[..1]).unwrap();
+        assert!(content(&folder, &old).is_ok(), "another session may be about to list it");
+        age(&folder);
         forget(&folder, &copies[..1]).unwrap();
         assert_eq!(list(&folder).unwrap(), copies[1..]);
-        assert!(content(&folder, &ContentHash::of(b"old\n").to_string()).is_err());
+        assert!(content(&folder, &old).is_err());
         let left = read_list(&folder, "loop-1", "2").unwrap();
         assert!(left.nodes.values().all(|node| content(&folder, &node.content).is_ok()));
     }
@@ -273,7 +429,7 @@ mod tests {
         let (_temp, root, folder) = project();
         let large = fs::File::options().write(true).open(root.join("b")).unwrap();
         large.set_len(CHECKPOINT_FILE_BYTES_MAX + 1).unwrap();
-        let tree = look(&root, &folder, &everything).unwrap();
+        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         assert_eq!(tree.left_out["b"], "larger than 16 MiB");
         assert_eq!(tree.nodes.len(), 1);
     }

@@ -35,7 +35,13 @@ pub struct Walk {
 /// file; and everything after the first [`WALK_FILES_MAX`] files.
 #[must_use]
 pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
-    walk_up_to(WALK_FILES_MAX, root, starts, wanted)
+    walk_up_to(WALK_FILES_MAX, (root, false), starts, wanted)
+}
+
+/// All files below the root as [`walk`] finds them, hidden ones and those in hidden folders, too.
+#[must_use]
+pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
+    walk_up_to(WALK_FILES_MAX, (root, true), &[root.to_path_buf()], wanted)
 }
 
 /// The files below the root that a language server may read, whether git ignores them or not:
@@ -122,12 +128,13 @@ fn seen_below(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + us
 
 fn walk_up_to(
     files_max: usize,
-    root: &Path,
+    (root, with_hidden): (&Path, bool),
     starts: &[PathBuf],
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> Walk {
     let root = canonical(root);
-    let mut found = Found { root, wanted, files_max, files: BTreeSet::new(), skipped: Vec::new() };
+    let (files, skipped) = (BTreeSet::new(), Vec::new());
+    let mut found = Found { root, with_hidden, wanted, files_max, files, skipped };
     for start in starts {
         found.start(start);
     }
@@ -139,6 +146,7 @@ fn walk_up_to(
 
 struct Found<'w> {
     root: PathBuf,
+    with_hidden: bool,
     wanted: &'w (dyn Fn(&RelPath) -> bool + Sync),
     files_max: usize,
     files: BTreeSet<RelPath>,
@@ -161,7 +169,7 @@ impl Found<'_> {
     }
 
     fn below(&mut self, directory: &Path) {
-        for entry in walker(&self.root, directory).build() {
+        for entry in walker(&self.root, directory).hidden(!self.with_hidden).build() {
             let found = match entry {
                 Ok(entry) => self.entry(&entry),
                 Err(error) => {
@@ -239,7 +247,9 @@ fn walker(root: &Path, directory: &Path) -> WalkBuilder {
         .sort_by_file_name(OsStr::cmp)
         .filter_entry(move |entry| {
             let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let is_never = is_dir && entry.file_name().to_str().is_some_and(is_never_walked);
+            let name = entry.file_name();
+            // `.git` is a file in a worktree and in a submodule.
+            let is_never = (is_dir || name == ".git") && name.to_str().is_some_and(is_never_walked);
             entry.depth() == 0 || !(is_never || is_ignored(&above, entry.path(), is_dir))
         });
     builder
@@ -444,7 +454,8 @@ mod tests {
     fn a_walk_that_finds_too_much_stops_and_says_so() {
         let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.py", ""), ("e/", "")]);
         let walk = |files_max| {
-            let walk = walk_up_to(files_max, &tree.root(), &[PathBuf::from(".")], &|_| true);
+            let walk =
+                walk_up_to(files_max, (&tree.root(), false), &[PathBuf::from(".")], &|_| true);
             (walk.files.len(), walk.skipped)
         };
         assert_eq!(walk(3), (3, vec![]));

@@ -1,0 +1,72 @@
+//! What `.gitignore` files exclude by their texts alone: those of a tree that need not be on the
+//! disk. It must not know whose tree it is.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::base::path::RelPath;
+
+/// The name of the files that exclude.
+const NAME: &str = ".gitignore";
+
+/// The rules of a tree.
+#[derive(Debug, Default)]
+pub struct Ignores {
+    /// By the folder they stand in; the root is empty.
+    rules: BTreeMap<String, Gitignore>,
+}
+
+impl Ignores {
+    /// Whether a file holds rules.
+    #[must_use]
+    pub fn is_one(path: &RelPath) -> bool {
+        path.as_str().rsplit('/').next() == Some(NAME)
+    }
+
+    /// Takes in the rules of a file. A line that is no pattern costs only itself, as in git.
+    pub fn add(&mut self, path: &RelPath, text: &str) {
+        let folder = path.folders().last().unwrap_or_default();
+        let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
+        for line in text.lines() {
+            let _ = builder.add_line(None, line);
+        }
+        if let Ok(rules) = builder.build() {
+            self.rules.insert(folder.to_owned(), rules);
+        }
+    }
+
+    /// Whether a file is excluded, itself or with a folder above it.
+    #[must_use]
+    pub fn cover(&self, path: &RelPath) -> bool {
+        let is_excluded = |at: &str, is_folder: bool| {
+            let absolute = Path::new("/").join(at);
+            let above = Path::new(at).ancestors().skip(1).filter_map(Path::to_str);
+            let nearest = above.filter_map(|folder| self.rules.get(folder));
+            let verdict = nearest.map(|rules| rules.matched(&absolute, is_folder));
+            verdict.into_iter().find(|it| !it.is_none()).is_some_and(|it| it.is_ignore())
+        };
+        path.folders().any(|folder| is_excluded(folder, true)) || is_excluded(path.as_str(), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_rule_decides_and_a_folder_covers_what_is_in_it() {
+        let path = |text: &str| RelPath::parse(text).unwrap();
+        let mut ignores = Ignores::default();
+        ignores.add(&path(".gitignore"), ".env\r\n/data/\n*.log\n!data/kept\n");
+        ignores.add(&path("src/.gitignore"), "!deep.log\nlocal/\n");
+        for covered in [".env", "src/.env", "data/kept", "data/a/b", "a.log", "src/local/x"] {
+            assert!(ignores.cover(&path(covered)), "{covered}");
+        }
+        for free in ["env", "src/data/x", "src/deep.log", "local/x", "src/local"] {
+            assert!(!ignores.cover(&path(free)), "{free}");
+        }
+        assert!(Ignores::is_one(&path("a/.gitignore")) && !Ignores::is_one(&path("a.gitignore")));
+    }
+}
