@@ -52,18 +52,18 @@ pub(super) struct Decided {
     pub(super) at_ms: u64,
 }
 
-/// The refusal of a start while questions in the alignment are open.
+/// The refusal of a start while questions in the alignment are open, or may be because it cannot
+/// be read.
 pub(super) async fn open_questions(project: &Project) -> Option<String> {
     let root = project.root.clone();
-    let questions = blocking(move || match read(&root, ALIGN) {
-        Ok(file) => alignment::blocking(&file.text),
-        Err(notice) => {
-            tracing::warn!(notice, "the alignment of a loop could not be read");
-            Vec::new()
-        }
+    let questions = blocking(move || {
+        let file = found(&root, ALIGN)?;
+        Ok(alignment::blocking(&file.text))
     });
-    let questions = questions.await.unwrap_or_default();
-    (!questions.is_empty()).then(|| words::refusal(&questions))
+    match questions.await.unwrap_or_else(|| Err("internal error".to_owned())) {
+        Ok(questions) => (!questions.is_empty()).then(|| words::refusal(&questions)),
+        Err(reason) => Some(words::unread(&reason)),
+    }
 }
 
 /// The context of `/moai-align`.
@@ -192,6 +192,12 @@ struct Write {
 
 /// Reads a file below the root; one that is not there is empty. The error is the notice.
 fn read(root: &Path, path: &str) -> Result<File, String> {
+    found(root, path).map_err(|reason| words::not_kept(path, &reason))
+}
+
+/// The same; the error is the reason alone.
+fn found(root: &Path, path: &str) -> Result<File, String> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
     let at = Path::new(path);
     match files::read(root, at) {
         Ok(snapshot) => Ok(File {
@@ -200,10 +206,10 @@ fn read(root: &Path, path: &str) -> Result<File, String> {
             path: snapshot.path,
         }),
         Err(skipped) => match (root.join(at).symlink_metadata(), RelPath::parse(path)) {
-            (Err(error), Some(path)) if error.kind() == std::io::ErrorKind::NotFound => {
+            (Err(error), Some(path)) if matches!(error.kind(), NotFound | NotADirectory) => {
                 Ok(File::absent(path))
             }
-            _ => Err(words::not_kept(path, &skipped.reason)),
+            _ => Err(skipped.reason),
         },
     }
 }

@@ -59,6 +59,16 @@ pub fn instructions(task: &str, is_there: bool) -> String {
     format!("{head}\n\n{shown}{questions}\n\n{form}")
 }
 
+/// Why no loop is started while the alignment cannot be read.
+#[must_use]
+pub fn unread(reason: &str) -> String {
+    format!(
+        "no loop is started: .claude/gulf-align.md cannot be read ({}), and a question in it may \
+         be open\nMake it readable or remove it, then start again.",
+        one_line(reason, GAP_CHARS_MAX)
+    )
+}
+
 /// Why no loop is started.
 #[must_use]
 pub fn refusal(questions: &[String]) -> String {

@@ -50,6 +50,11 @@ fn an_open_question_stops_every_start_until_it_is_answered() {
     let reason = answer["reason"].as_str().unwrap_or_default();
     assert!(reason.starts_with("[moai-ralph] no loop is started"), "{reason}");
     assert!(!is_active(&sandbox));
+    let latin = [file("[ ] Which database?").into_bytes(), vec![0xe9]].concat();
+    std::fs::write(sandbox.path(FILE), latin).expect("written");
+    let output = sandbox.run(&start);
+    assert!(output.code == 1 && output.stderr.contains("cannot be read"), "{output:#?}");
+    assert!(!is_active(&sandbox), "what cannot be read may ask something");
     sandbox.write(FILE, &file("[x] Which database? → Postgres"));
     let output = sandbox.run(&start);
     assert_eq!(output.code, 0, "{output:#?}");

@@ -180,3 +180,24 @@ async fn a_session_that_is_looked_at_twice_is_read_once() {
     assert_eq!(spent.usage.total().input, 2_000_000);
     assert_eq!((spent.cost.cents(), spent.cost.unknown_models.len()), (None, 1));
 }
+
+#[tokio::test]
+async fn an_alignment_that_cannot_be_read_may_ask_something() {
+    let world = World::new();
+    assert_eq!(open_questions(&world.project).await, None);
+    let refused = async |why: &str| {
+        let refusal = open_questions(&world.project).await.expect("a refusal");
+        assert!(refusal.contains(&format!("cannot be read ({why}")), "{refusal}");
+    };
+    world.write(ALIGN, "\0");
+    refused("binary").await;
+    world.write(ALIGN, &"x\n".repeat(LOOP_FILE_BYTES_MAX + 1));
+    refused("larger than").await;
+    let align = world.project.root.join(ALIGN);
+    fs::remove_file(&align).expect("there");
+    symlink(world.folder.path().join("elsewhere"), &align).expect("ours");
+    refused("").await;
+    fs::remove_dir_all(world.project.root.join(".claude")).expect("there");
+    fs::write(world.project.root.join(".claude"), "").expect("ours");
+    assert_eq!(open_questions(&world.project).await, None, "there is none");
+}
