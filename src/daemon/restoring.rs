@@ -2,9 +2,12 @@
 //! stands there now is kept as a checkpoint first, so that nothing is lost. It must not know why
 //! somebody wants it.
 
+mod obstacles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use super::checkpoints::{Keeper, Look};
@@ -13,7 +16,7 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{RESTORE_BYTES_MAX, RESTORE_DIFF_BYTES_MAX, RESTORE_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::base::tree::{Checkpoint, Kind, Node, Step, Tree, Way, way};
-use crate::files::kinds;
+use crate::files::{Ignores, kinds};
 use crate::report::rename::ChangedFile;
 
 /// A checkpoint and what it takes to bring it back.
@@ -22,12 +25,17 @@ pub(super) struct Plan {
     target: Tree,
     present: Look,
     pub(super) way: Way,
+    /// What goes before the rest has room: files in place of folders, and what is in folders in
+    /// place of files.
+    first: BTreeSet<RelPath>,
 }
 
-/// What happens to regular files.
+/// What happens to files.
 #[derive(Debug, Default)]
-struct Changes {
-    set: ChangeSet,
+pub(super) struct Changes {
+    /// Those of regular files; contents are read from the checkpoints, and the disk is held against
+    /// them when the set is made.
+    pub(super) set: ChangeSet,
     /// Files that become programs or stop being ones.
     programs: Vec<(RelPath, bool)>,
     /// Where links lead, now and then; `None` where there is none.
@@ -51,6 +59,11 @@ pub(super) fn plan(
     let of_loop: Vec<Checkpoint> = all.iter().filter(of_loop).cloned().collect();
     let made = keeper.held(&of_loop, &new)?;
     let mut way = way(&present.tree, &target, &made);
+    for (path, reason) in not_made(keeper, checkpoint, (&present.tree, &target), &made)? {
+        if way.steps.remove(path).is_some() {
+            way.untouched.insert(path.to_string(), reason.to_owned());
+        }
+    }
     let is_link = |node: &Node| node.kind == Kind::Link;
     for (path, now) in &present.tree.nodes {
         let Some(then) = target.nodes.get(path) else { continue };
@@ -59,10 +72,42 @@ pub(super) fn plan(
             way.untouched.insert(path.to_string(), reason.to_owned());
         }
     }
+    let first = obstacles::clear(&keeper.root, &mut way);
     if way.steps.len() > RESTORE_FILES_MAX {
         return Err(format!("more than {RESTORE_FILES_MAX} files would change"));
     }
-    Ok(Plan { target, present, way })
+    Ok(Plan { target, present, way, first })
+}
+
+/// Those of the files that a later checkpoint holds and the target does not, which the loop did not
+/// make all the same: they stood there already. With the reason.
+fn not_made<'p>(
+    keeper: &Keeper,
+    checkpoint: &Checkpoint,
+    (present, target): (&Tree, &Tree),
+    made: &'p BTreeSet<RelPath>,
+) -> Result<Vec<(&'p RelPath, &'static str)>, String> {
+    if made.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut ignores = Ignores::default();
+    for (path, node) in target.nodes.iter().filter(|(path, _)| Ignores::is_one(path)) {
+        ignores.add(path, &String::from_utf8_lossy(&keeper.content(&node.content)?));
+    }
+    let then: BTreeSet<&str> = target.nodes.values().map(|node| node.content.as_str()).collect();
+    // What moves with its folder stays as old as it is, but then its content was there before.
+    let is_older = |path: &RelPath| {
+        let is_known =
+            present.nodes.get(path).is_some_and(|node| then.contains(node.content.as_str()));
+        let metadata = path.under(&keeper.root).symlink_metadata();
+        !is_known && metadata.is_ok_and(|it| it.ctime() < checkpoint.at_secs)
+    };
+    let reason = |path: &'p RelPath| match path {
+        path if ignores.cover(path) => Some((path, "ignored at that time")),
+        path if is_older(path) => Some((path, "older than the checkpoint")),
+        _ => None,
+    };
+    Ok(made.iter().filter_map(reason).collect())
 }
 
 impl Plan {
@@ -96,32 +141,56 @@ impl Plan {
         keeper.keep(&self.present, owner, &name).map(|_| name)
     }
 
-    /// The changes of files; contents are read from the checkpoints, and the disk is held against
-    /// them when the set is made.
-    pub(super) fn changes(&self, keeper: &Keeper) -> Result<ChangeSet, String> {
-        self.all_changes(keeper).map(|changes| changes.set)
+    /// What goes before the rest has room; mostly nothing.
+    pub(super) fn first(&self, keeper: &Keeper) -> Result<Changes, String> {
+        let mut changes = Changes::between(keeper, self.first.iter(), (self.now(), self.then()))?;
+        changes.set.emptied = self.emptied(|path| self.first.contains(path));
+        Ok(changes)
     }
 
-    /// What a set of changes cannot say: programs and links. Returns what could not be done.
-    pub(super) fn finish(&self, keeper: &Keeper) -> Result<BTreeMap<String, String>, String> {
-        let mut failed = BTreeMap::new();
-        let changes = self.all_changes(keeper)?;
-        for (path, is_program) in changes.programs {
-            if let Err(error) = kinds::set_program(&keeper.root, &path, is_program) {
-                failed.insert(path.to_string(), error.to_string());
-            }
-        }
-        for (path, [before, after]) in changes.links {
-            let set = kinds::set_link(&keeper.root, &path, before.as_deref(), after.as_deref());
-            if let Err(error) = set {
-                failed.insert(path.to_string(), error.to_string());
-            }
-        }
-        Ok(failed)
+    /// Everything else.
+    pub(super) fn rest(&self, keeper: &Keeper) -> Result<Changes, String> {
+        let rest = self.way.steps.keys().filter(|path| !self.first.contains(*path));
+        let mut changes = Changes::between(keeper, rest, (self.now(), self.then()))?;
+        changes.set.emptied = self.emptied(|path| !self.first.contains(path));
+        Ok(changes)
     }
 
-    fn all_changes(&self, keeper: &Keeper) -> Result<Changes, String> {
-        let mut changes = Changes::default();
+    /// What takes [`Plan::first`] back.
+    pub(super) fn back(&self, keeper: &Keeper) -> Result<Changes, String> {
+        Changes::between(keeper, self.first.iter(), (&BTreeMap::new(), self.now()))
+    }
+
+    fn now(&self) -> &BTreeMap<RelPath, Node> {
+        &self.present.tree.nodes
+    }
+
+    fn then(&self) -> &BTreeMap<RelPath, Node> {
+        &self.target.nodes
+    }
+
+    /// Folders that lose files and of which the target knows nothing.
+    fn emptied(&self, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
+        let removed = self.way.steps.iter().filter(|(_, step)| **step == Step::Removed);
+        let known: BTreeSet<&str> = self.target.nodes.keys().flat_map(RelPath::folders).collect();
+        let first = |path: &RelPath| {
+            let unknown = path.folders().find(|folder| !known.contains(folder));
+            unknown.and_then(RelPath::parse)
+        };
+        let meant = removed.filter(|(path, _)| is_meant(path));
+        let emptied: BTreeSet<RelPath> = meant.filter_map(|(path, _)| first(path)).collect();
+        emptied.into_iter().collect()
+    }
+}
+
+impl Changes {
+    /// What leads from some nodes to others, for these paths.
+    fn between<'p>(
+        keeper: &Keeper,
+        paths: impl Iterator<Item = &'p RelPath>,
+        (now, then): (&BTreeMap<RelPath, Node>, &BTreeMap<RelPath, Node>),
+    ) -> Result<Self, String> {
+        let mut changes = Self::default();
         let mut room = RESTORE_BYTES_MAX;
         let mut read = |node: &Node| -> Result<Vec<u8>, String> {
             let bytes = keeper.content(&node.content)?;
@@ -130,8 +199,8 @@ impl Plan {
                 .ok_or_else(|| format!("more than {} MiB would change", RESTORE_BYTES_MAX >> 20))?;
             Ok(bytes)
         };
-        for path in self.way.steps.keys() {
-            let (now, then) = (self.present.tree.nodes.get(path), self.target.nodes.get(path));
+        for path in paths {
+            let (now, then) = (now.get(path), then.get(path));
             let is_link = now.or(then).is_some_and(|node| node.kind == Kind::Link);
             if is_link {
                 let mut leads = |node: Option<&Node>| {
@@ -156,25 +225,24 @@ impl Plan {
             let after = after.map(|bytes| After { bytes: bytes.into(), like: None });
             changes.set.changes.push(Change { path: path.clone(), before, after });
         }
-        changes.set.emptied = self.emptied();
         Ok(changes)
     }
 
-    /// Folders that lose files and of which the target knows nothing.
-    fn emptied(&self) -> Vec<RelPath> {
-        let removed = self.way.steps.iter().filter(|(_, step)| **step == Step::Removed);
-        let known: BTreeSet<&str> =
-            self.target.nodes.keys().flat_map(|path| folders(path.as_str())).collect();
-        let first = |path: &RelPath| {
-            let unknown = folders(path.as_str()).find(|folder| !known.contains(folder));
-            unknown.and_then(RelPath::parse)
-        };
-        let emptied: BTreeSet<RelPath> = removed.filter_map(|(path, _)| first(path)).collect();
-        emptied.into_iter().collect()
+    /// What the set cannot say, once it is made: programs and links. Returns what could not be
+    /// done.
+    pub(super) fn finish(self, keeper: &Keeper) -> BTreeMap<String, String> {
+        let mut failed = BTreeMap::new();
+        for (path, is_program) in self.programs {
+            if let Err(error) = kinds::set_program(&keeper.root, &path, is_program) {
+                failed.insert(path.to_string(), error.to_string());
+            }
+        }
+        for (path, [before, after]) in self.links {
+            let set = kinds::set_link(&keeper.root, &path, before.as_deref(), after.as_deref());
+            if let Err(error) = set {
+                failed.insert(path.to_string(), error.to_string());
+            }
+        }
+        failed
     }
-}
-
-/// The folders above a path, the highest first.
-fn folders(path: &str) -> impl Iterator<Item = &str> {
-    path.match_indices('/').map(|(end, _)| &path[..end])
 }
