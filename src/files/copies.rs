@@ -110,7 +110,7 @@ fn read(file: &Path, room: u64) -> Result<Option<(Kind, Vec<u8>)>, String> {
     let opened = options.read(true).custom_flags(flags.bits().cast_signed()).open(file);
     let unreadable = |error: io::Error| format!("not readable: {error}");
     let open = match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_gone(&error) => return Ok(None),
         Err(_) if file.is_symlink() => return Err("a symbolic link".to_owned()),
         opened => opened.map_err(unreadable)?,
     };
@@ -131,6 +131,11 @@ fn read(file: &Path, room: u64) -> Result<Option<(Kind, Vec<u8>)>, String> {
     open.take(metadata.len()).read_to_end(&mut bytes).map_err(unreadable)?;
     let kind = if metadata.mode() & 0o100 == 0 { Kind::File } else { Kind::Program };
     Ok(Some((kind, bytes)))
+}
+
+/// Nothing stands there, or a file in place of a folder above it.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// One file of a list, and of what is left out: short, because lists are long.
@@ -394,9 +399,9 @@ mod tests {
         }
         fs::write(root.join("skip"), "x").unwrap();
         std::os::unix::fs::symlink("b", root.join("link")).unwrap();
-        let [link, skip, folder_now] =
-            ["link", "skip", "src"].map(|name| RelPath::parse(name).unwrap());
-        let also = BTreeSet::from([link, skip, folder_now]);
+        // The third is a folder now, and above the fourth stands a file.
+        let also = ["link", "skip", "src", "b/x"].map(|name| RelPath::parse(name).unwrap());
+        let also = BTreeSet::from(also);
         let tree = look(&root, &folder, &also, &everything).unwrap();
         let names: Vec<&str> = tree.nodes.keys().map(RelPath::as_str).collect();
         assert_eq!(names, [".config/x", ".gitignore", ".hidden", "b", "skip", "src/a"]);
