@@ -491,6 +491,8 @@ pub const MERGE_FILES_NAMED_MAX: usize = 20;
 pub const RUBRIC_CRITERIA_MAX: usize = 50;
 /// Longest criterion, in characters.
 pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
+/// What is repeated of a heading in the rubric that is not understood, in characters.
+pub const RUBRIC_HEADING_CHARS_MAX: usize = 80;
 /// Unchanged lines shown to a judge on either side of a change.
 pub const JUDGE_CONTEXT_LINES: usize = 8;
 /// Characters beyond which a line goes on in another row of what a judge is shown.

@@ -1,7 +1,11 @@
 //! `RUBRIC.md`: what the user wants of a change. Read tolerantly, because people write it; what
 //! cannot be read is a gap, because what is not asked is not met. It must not know who judges.
 
-use crate::base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_LINE_CHARS_MAX};
+mod heading;
+
+use self::heading::{Section, heading};
+use super::hunks::lines_of;
+use crate::base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_HEADING_CHARS_MAX, RUBRIC_LINE_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
@@ -50,12 +54,28 @@ impl Criterion {
     }
 }
 
-/// The part of a rubric that a line is in.
+/// A block of code: what its first line begins with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
-    Checks,
-    Criteria,
-    Other,
+struct Fence {
+    mark: char,
+    length: usize,
+}
+
+impl Fence {
+    /// The fence that a line opens.
+    fn opened(line: &str) -> Option<Self> {
+        let line = line.trim_start();
+        let mark = line.chars().next().filter(|it| matches!(it, '`' | '~'))?;
+        let rest = line.trim_start_matches(mark);
+        let length = line.len() - rest.len();
+        // Backticks behind it make it code within a line.
+        (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some(Self { mark, length })
+    }
+
+    fn is_closed_by(self, line: &str) -> bool {
+        let line = line.trim();
+        line.len() >= self.length && line.chars().all(|it| it == self.mark)
+    }
 }
 
 impl Rubric {
@@ -65,7 +85,7 @@ impl Rubric {
     pub fn parse(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut rubric = Self::default();
-        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let lines: Vec<&str> = lines_of(text).into_iter().map(str::trim_end).collect();
         let body = rubric.read_front_matter(&lines);
         rubric.read_sections(&lines[body..]);
         rubric
@@ -84,13 +104,16 @@ impl Rubric {
             return 0;
         }
         let Some(length) = lines[first + 1..].iter().position(|line| *line == "---") else {
+            if lines.get(first + 1).is_some_and(|line| is_front_matter(line)) {
+                self.lacks("its front matter is not closed by `---`");
+            }
             return 0;
         };
         for line in &lines[first + 1..first + 1 + length] {
             let Some((key, value)) = line.split_once(':') else { continue };
             let value = value.split(" #").next().unwrap_or_default();
             let value = value.trim().trim_matches(['"', '\'']);
-            match key.trim() {
+            match plain(key).as_str() {
                 "model" if !value.is_empty() => self.model = Some(one_line(value, 100)),
                 "hitl_threshold" => match value.parse() {
                     Ok(threshold) if threshold > 0 => self.hitl_threshold = Some(threshold),
@@ -103,23 +126,33 @@ impl Rubric {
     }
 
     fn read_sections(&mut self, lines: &[&str]) {
-        let mut section = Section::Other;
-        let (mut is_fenced, mut is_remark) = (false, false);
+        let mut place = Place { section: Section::Other, depth: 0 };
+        let mut fence: Option<Fence> = None;
+        let mut is_remark = false;
         for line in lines {
-            let trimmed = line.trim_start();
-            if trimmed.starts_with("<!--") || is_remark {
-                is_remark = !line.contains("-->");
+            if let Some(open) = fence {
+                if open.is_closed_by(line) {
+                    fence = None;
+                } else {
+                    self.read_line(&place, line, true);
+                }
                 continue;
             }
-            if trimmed.starts_with("```") {
-                is_fenced = !is_fenced;
+            let line = without_remarks(line, &mut is_remark);
+            fence = Fence::opened(line);
+            if fence.is_some() {
                 continue;
             }
-            if let Some(next) = heading(line).filter(|_| !is_fenced) {
-                section = next;
-                continue;
+            match heading(line) {
+                Some((depth, name)) => place.enter(depth, name),
+                None => self.read_line(&place, line, false),
             }
-            self.read_line(section, line, is_fenced);
+        }
+        if fence.is_some() {
+            self.lacks("a block of code is not closed, and what follows may be criteria");
+        }
+        if is_remark {
+            self.lacks("a remark (<!--) is not closed, and what follows may be criteria");
         }
         if self.criteria.len() > RUBRIC_CRITERIA_MAX {
             self.lacks(&format!("it has more than {RUBRIC_CRITERIA_MAX} judge criteria"));
@@ -127,20 +160,31 @@ impl Rubric {
         }
     }
 
-    fn read_line(&mut self, section: Section, line: &str, is_fenced: bool) {
-        // The format's own remarks: `# …` among the items.
-        if section == Section::Other || line.trim().is_empty() || line.starts_with('#') {
+    fn read_line(&mut self, place: &Place, line: &str, is_fenced: bool) {
+        if !line.contains(char::is_alphanumeric) {
             return;
         }
         let is_nested = line.starts_with([' ', '\t']);
-        match (item(line), section) {
+        match (item(line), &place.section) {
+            (_, Section::Other) => {}
+            // A title may speak of criteria; prose below it asks for nothing.
+            (None, Section::Unknown(_)) if place.depth == 1 => {}
+            (_, Section::Unknown(name)) => {
+                let name = one_line(name, RUBRIC_HEADING_CHARS_MAX);
+                self.lacks(&format!(
+                    "the heading \"{name}\" is not known: call it `Checks`, `Judge criteria`, or \
+                     something that speaks of neither"
+                ));
+            }
             (Some(text), Section::Criteria) => self.add_criterion(text),
-            (Some(text), _) => self.checks.push(command(text)),
+            (Some(text), Section::Checks) => self.checks.push(command(text)),
             (None, Section::Criteria) if is_nested => self.go_on(line.trim()),
             (None, Section::Criteria) => self.add_criterion(line.trim()),
             // A command in a fence needs no bullet; prose among the checks is no command.
-            (None, _) if is_fenced => self.checks.push(command(line.trim())),
-            (None, _) => {}
+            (None, Section::Checks) if is_fenced && !line.starts_with('#') => {
+                self.checks.push(command(line.trim()));
+            }
+            (None, Section::Checks) => {}
         }
     }
 
@@ -169,23 +213,50 @@ impl Rubric {
     }
 }
 
-/// The section that a heading begins; one `#` is a remark inside a section.
-fn heading(line: &str) -> Option<Section> {
-    let name = line.trim_start_matches('#');
-    let depth = line.len() - name.len();
-    if !(2..=6).contains(&depth) || !name.starts_with(' ') {
-        return None;
-    }
-    let name = name.trim().trim_end_matches([':', '#']).trim().to_lowercase();
-    match name.as_str() {
-        "checks" | "check" | "검사" | "체크" => Some(Section::Checks),
-        "judge criteria" | "criteria" | "심사 기준" | "판정 기준" => {
-            Some(Section::Criteria)
+/// Where a line stands.
+struct Place {
+    section: Section,
+    /// The depth of the heading that began the section.
+    depth: usize,
+}
+
+impl Place {
+    fn enter(&mut self, depth: usize, name: &str) {
+        let next = heading::section(name);
+        let is_known = matches!(next, Section::Checks | Section::Criteria);
+        let is_inside = matches!(self.section, Section::Checks | Section::Criteria);
+        // The format's own remarks are `# …` among the items; a deeper heading groups them.
+        let is_part = is_inside && (depth == 1 || depth > 2 || depth > self.depth);
+        if is_known || !is_part {
+            *self = Self { section: next, depth };
         }
-        // A deeper heading groups the items of its section.
-        _ if depth > 2 => None,
-        _ => Some(Section::Other),
     }
+}
+
+/// What is left of a line when the remarks that it begins with, or stands in, are taken away.
+fn without_remarks<'l>(line: &'l str, is_remark: &mut bool) -> &'l str {
+    let mut rest = line;
+    loop {
+        if *is_remark {
+            let Some((_, behind)) = rest.split_once("-->") else { return "" };
+            *is_remark = false;
+            rest = behind.trim_start();
+        }
+        match rest.trim_start().strip_prefix("<!--") {
+            Some(inside) => (*is_remark, rest) = (true, inside),
+            None => return rest,
+        }
+    }
+}
+
+/// Whether a line is one that front matter of a rubric has.
+fn is_front_matter(line: &str) -> bool {
+    line.split_once(':').is_some_and(|(key, _)| ["model", "hitl_threshold"].contains(&&*plain(key)))
+}
+
+/// A key as it is meant.
+fn plain(key: &str) -> String {
+    key.trim().to_lowercase().replace('-', "_")
 }
 
 /// The text of a list item.
@@ -209,61 +280,4 @@ fn command(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SEED: &str = "---\nmodel: claude-opus-4-6\nhitl_threshold: 3\n---\n\n## Checks\n\
-        # Dual role: fast gate.\n- npm test\n- `npx tsc --noEmit`\n\
-        - node -e \"const {v} = require('./v'); process.exit(v(null) === false ? 0 : 1)\"\n\n\
-        ## Judge criteria\n- Every function has a single responsibility.\n\
-        - Error handling is explicit:\n  no empty catch blocks.\n\n## Notes\n- not a criterion\n";
-
-    #[test]
-    fn the_format_of_the_rubric_is_read() {
-        let rubric = Rubric::parse(SEED);
-        assert_eq!(rubric.model.as_deref(), Some("claude-opus-4-6"));
-        assert_eq!((rubric.hitl_threshold, &rubric.gap), (Some(3), &None));
-        assert_eq!(rubric.checks.len(), 3);
-        assert_eq!(rubric.checks[1], "npx tsc --noEmit");
-        let criteria: Vec<_> =
-            rubric.criteria.iter().map(|it| (it.id.as_str(), it.text.as_str())).collect();
-        let expected = [
-            ("C1", "Every function has a single responsibility."),
-            ("C2", "Error handling is explicit: no empty catch blocks."),
-        ];
-        assert_eq!(criteria, expected);
-        assert_eq!(Rubric::parse(&format!("\u{feff}{}", SEED.replace('\n', "\r\n"))), rubric);
-    }
-
-    #[test]
-    fn people_write_it_in_many_ways() {
-        let text = "## judge criteria:\n1. one\n2) two\n* [ ] three\nfour\n### Errors\n- five\n\
-                    <!-- - six\n- seven -->\n## CHECKS\n```sh\ncargo test\n# not this\n```\nprose\n";
-        let rubric = Rubric::parse(text);
-        let texts: Vec<_> = rubric.criteria.iter().map(|it| it.text.as_str()).collect();
-        assert_eq!(texts, ["one", "two", "three", "four", "five"]);
-        assert_eq!(rubric.checks, ["cargo test"]);
-    }
-
-    #[test]
-    fn what_asks_for_nothing_is_empty_and_what_cannot_be_read_is_a_gap() {
-        for text in ["", "---\nmodel: x\n---\n", "## Checks\n\n## Judge criteria\n", "just prose"] {
-            assert!(Rubric::parse(text).is_empty(), "{text:?}");
-        }
-        let gap = |text: &str| Rubric::parse(text).gap.map(|gap| gap.cause);
-        assert_eq!(gap("---\nhitl_threshold: soon\n---\n"), Some(Cause::ProjectFault));
-        let many = "- be good\n".repeat(RUBRIC_CRITERIA_MAX + 1);
-        assert_eq!(gap(&format!("## Judge criteria\n{many}")), Some(Cause::ProjectFault));
-        let long = "x".repeat(RUBRIC_LINE_CHARS_MAX + 1);
-        assert_eq!(gap(&format!("## Judge criteria\n- {long}\n")), Some(Cause::ProjectFault));
-    }
-
-    #[test]
-    fn comments_are_shown_only_to_criteria_about_words() {
-        let about = |text: &str| {
-            Rubric::parse(&format!("## Criteria\n- {text}\n")).criteria[0].is_about_words()
-        };
-        assert!(about("Public functions have docstrings") && about("주석은 이유를 말한다"));
-        assert!(!about("No silent failures"));
-    }
-}
+mod tests;

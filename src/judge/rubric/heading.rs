@@ -1,0 +1,182 @@
+//! The headings of a rubric: which of them begin checks or criteria, and which only sound like it.
+//! It must not know what stands below them.
+
+/// The part of a rubric that a heading begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    /// Commands.
+    Checks,
+    /// What the judge is asked about.
+    Criteria,
+    /// The heading speaks of checks or criteria and names neither; its words.
+    Unknown(String),
+    /// Anything else.
+    Other,
+}
+
+/// Words that may stand beside `criteria` and change nothing.
+const BESIDE_CRITERIA: [&str; 21] = [
+    "acceptance",
+    "ai",
+    "and",
+    "approval",
+    "blocking",
+    "code",
+    "evaluation",
+    "for",
+    "judge",
+    "judgement",
+    "judges",
+    "judging",
+    "judgment",
+    "llm",
+    "mandatory",
+    "model",
+    "quality",
+    "required",
+    "review",
+    "success",
+    "the",
+];
+/// The same beside `checks`.
+const BESIDE_CHECKS: [&str; 9] = [
+    "and",
+    "automated",
+    "automatic",
+    "blocking",
+    "commands",
+    "gate",
+    "mandatory",
+    "required",
+    "the",
+];
+/// Korean names without blanks.
+const KOREAN_CRITERIA: [&str; 17] = [
+    "심사기준",
+    "판정기준",
+    "평가기준",
+    "검토기준",
+    "채점기준",
+    "판단기준",
+    "승인기준",
+    "합격기준",
+    "통과기준",
+    "품질기준",
+    "완료기준",
+    "기준",
+    "심사항목",
+    "평가항목",
+    "판정항목",
+    "채점항목",
+    "검토항목",
+];
+const KOREAN_CHECKS: [&str; 7] =
+    ["검사", "체크", "점검", "검사항목", "점검항목", "자동검사", "검사명령"];
+/// Parts of words that make a heading sound as if it asked for something.
+const SOUNDS: [&str; 11] =
+    ["criteri", "judg", "check", "evaluat", "기준", "심사", "판정", "검사", "평가", "채점", "점검"];
+
+/// The section of a name, without its marks.
+pub(super) fn section(name: &str) -> Section {
+    let plain: String = name.to_lowercase().chars().map(blank_for_marks).collect();
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    let numbered = words.iter().position(|word| !word.chars().all(char::is_numeric));
+    let words = &words[numbered.unwrap_or(words.len())..];
+    if is_only(words, &["criteria", "criterion"], &BESIDE_CRITERIA)
+        || KOREAN_CRITERIA.contains(&words.concat().as_str())
+    {
+        return Section::Criteria;
+    }
+    if is_only(words, &["check", "checks"], &BESIDE_CHECKS)
+        || KOREAN_CHECKS.contains(&words.concat().as_str())
+    {
+        return Section::Checks;
+    }
+    if SOUNDS.iter().any(|sound| plain.contains(sound)) {
+        return Section::Unknown(name.trim().to_owned());
+    }
+    Section::Other
+}
+
+/// Emphasis, brackets, colons and pictures are decoration.
+fn blank_for_marks(character: char) -> char {
+    if character.is_alphanumeric() { character } else { ' ' }
+}
+
+fn is_only(words: &[&str], names: &[&str], beside: &[&str]) -> bool {
+    words.iter().any(|word| names.contains(word))
+        && words.iter().all(|word| names.contains(word) || beside.contains(word))
+}
+
+/// The depth of a heading and its name; `None` for other lines. Without a blank behind its signs,
+/// and without signs, only a name that leaves no doubt makes one.
+pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
+    let text = line.trim_start_matches(' ');
+    if line.len() - text.len() > 3 {
+        return None;
+    }
+    let name = text.trim_start_matches('#');
+    let depth = text.len() - name.len();
+    let is_certain = || matches!(section(name), Section::Checks | Section::Criteria);
+    match depth {
+        0 if text.len() == line.len() && !is_item(text) && is_certain() => Some((2, text)),
+        1..=6 if name.starts_with([' ', '\t']) || is_certain() => Some((depth, name)),
+        _ => None,
+    }
+}
+
+fn is_item(text: &str) -> bool {
+    ["- ", "* ", "+ "].iter().any(|mark| text.starts_with(mark))
+        || text.starts_with(|it: char| it.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_read_as_they_are_meant() {
+        let check = |names: &[&str], expected: &Section| {
+            for name in names {
+                assert_eq!(section(name), *expected, "{name}");
+            }
+        };
+        check(
+            &[
+                "Judge criteria",
+                "criteria:",
+                "Judging criteria",
+                "**Judge criteria**",
+                "Judge criteria (blocking)",
+                "2. Acceptance Criteria",
+                "`Judge` _criteria_ ##",
+                "✅ Judge criteria",
+                "심사 기준",
+                "평가 기준",
+                "**평가기준**",
+                "채점 항목",
+            ],
+            &Section::Criteria,
+        );
+        check(&["Checks", "__checks__:", "Automated checks", "검사", "1) 체크"], &Section::Checks);
+        check(&["Notes", "Background", "참고", ""], &Section::Other);
+        for name in ["Criteria (optional)", "How to judge", "Checklist", "기준 아님", "평가"]
+        {
+            assert_eq!(section(name), Section::Unknown(name.to_owned()));
+        }
+    }
+
+    #[test]
+    fn only_signs_with_a_blank_or_a_known_name_make_a_heading() {
+        let depth = |line: &str| heading(line).map(|(depth, _)| depth);
+        assert_eq!(depth("## Notes"), Some(2));
+        assert_eq!(depth("  ### Notes"), Some(3));
+        assert_eq!(depth("##Judge criteria"), Some(2));
+        assert_eq!(depth("# Judge criteria"), Some(1));
+        assert_eq!(depth("Judge criteria:"), Some(2));
+        assert_eq!(depth("**Judge criteria**"), Some(2));
+        for line in ["#5 must be fixed", "##x", "    ## Checks", "- checks", "1. checks", "text"] {
+            assert_eq!(depth(line), None, "{line}");
+        }
+    }
+}
