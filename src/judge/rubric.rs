@@ -35,24 +35,54 @@ pub struct Criterion {
 
 impl Criterion {
     /// Whether comments and documents are what it is about. Only then are comments shown: they
-    /// sway judges of correctness.
+    /// sway judges of correctness. In doubt they are shown: what is not shown cannot be found.
     #[must_use]
     pub fn is_about_words(&self) -> bool {
-        const WORDS: [&str; 9] = [
-            "comment",
-            "docstring",
-            "document",
-            "readme",
-            "changelog",
-            "licen",
-            "주석",
-            "문서",
-            "설명",
-        ];
         let text = self.text.to_lowercase();
-        WORDS.iter().any(|word| text.contains(word))
+        let mut words = text.split(|it: char| !it.is_alphanumeric());
+        PARTS_ABOUT_WORDS.iter().any(|part| text.contains(part))
+            || words.any(|word| WORDS_ABOUT_WORDS.contains(&word))
     }
 }
+
+/// Parts of words: comments, what is written in comments, and documents.
+const PARTS_ABOUT_WORDS: [&str; 33] = [
+    "comment",
+    "docstring",
+    "document",
+    "javadoc",
+    "jsdoc",
+    "tsdoc",
+    "godoc",
+    "rustdoc",
+    "doxygen",
+    "readme",
+    "changelog",
+    "licen",
+    "copyright",
+    "spdx",
+    "todo",
+    "fixme",
+    "suppress",
+    "noqa",
+    "nosec",
+    "nolint",
+    "lint",
+    "pragma",
+    "disable",
+    "dead code",
+    "typo",
+    "spelling",
+    "주석",
+    "문서",
+    "설명",
+    "억제",
+    "할 일",
+    "라이선스",
+    "오타",
+];
+/// Whole words: parts of others mean something else.
+const WORDS_ABOUT_WORDS: [&str; 6] = ["doc", "docs", "ignore", "ignores", "hack", "xxx"];
 
 /// A block of code: what its first line begins with.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -115,3 +115,23 @@ fn remarks_and_signs_drop_no_criterion() {
     assert_eq!(texts(&rubric), ["abc", "def", "#5 must be fixed", "ghi", "jkl"]);
     assert_eq!(rubric.gap, None);
 }
+
+#[test]
+fn criteria_about_what_stands_in_comments_are_about_words() {
+    let about = |text: &str| Criterion { id: "C1".into(), text: text.into() }.is_about_words();
+    for text in [
+        "No TODO or FIXME is left",
+        "No suppressions are added",
+        "No `# noqa`, `@ts-ignore` or eslint-disable",
+        "No commented-out code",
+        "Exported functions have Javadoc",
+        "No dead code",
+        "새 억제 구문이 없다",
+        "TODO를 남기지 않는다",
+    ] {
+        assert!(about(text), "{text}");
+    }
+    for text in ["No silent failures", "Errors are never ignored", "오류를 처리한다"] {
+        assert!(!about(text), "{text}");
+    }
+}
