@@ -20,7 +20,9 @@ use crate::checks::{self, Command, End, Run};
 use crate::files;
 use crate::looping::criteria::counts::{Counter, TestCounts, compare, next_base};
 use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
-use crate::looping::criteria::{AUTOCHECKS, CheckCommand, Criterion, Plan, Sources};
+use crate::looping::criteria::{
+    AUTOCHECKS, CheckCommand, Criterion, Plan, RUBRIC, Sources, Unanswered,
+};
 use crate::looping::exam::{Exam, Role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
@@ -40,13 +42,18 @@ pub(super) fn plan(project: &Project) -> Plan {
     let config = &project.config;
     let proposed =
         if config.propose_checks { propose(&folders(&project.root)) } else { Vec::new() };
-    criteria::plan(&Sources {
+    let rubric = rubrics::on_disk(&project.root);
+    let mut plan = criteria::plan(&Sources {
         criteria: &config.success_criteria,
         own: &config.checks,
-        rubric: &rubrics::on_disk(&project.root).checks,
+        rubric: &rubric.checks,
         proposed: &proposed,
         has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
-    })
+    });
+    // Commands may be among what could not be read.
+    let unread = rubric.gap.map(|gap| Unanswered { name: RUBRIC.to_owned(), gap });
+    plan.unanswered.extend(unread);
+    plan
 }
 
 /// Runs what the loop has frozen, or without a loop or an exam what the project has now.

@@ -11,10 +11,13 @@ use crate::judge::rubric::Rubric;
 use crate::looping::criteria::RUBRIC;
 use crate::looping::exam::Role;
 
-/// The rubric on disk; one that is not there asks for nothing.
+/// The rubric on disk; one that is not there asks for nothing, and one that cannot be read for
+/// nobody knows what.
 pub(super) fn on_disk(root: &Path) -> Rubric {
-    let text = read(&root.join(RUBRIC)).ok().flatten();
-    text.as_deref().map(Rubric::parse).unwrap_or_default()
+    match read(&root.join(RUBRIC)) {
+        Ok(text) => text.as_deref().map(Rubric::parse).unwrap_or_default(),
+        Err(error) => Rubric::unreadable(&format!("it cannot be read: {error}")),
+    }
 }
 
 /// The rubric that a loop began with; without a frozen exam the one on disk.
@@ -39,5 +42,8 @@ pub(super) async fn frozen(
         Gap::new(Cause::Skipped, detail)
     };
     let bytes = text.map_err(|error| lost(error.to_string()))?.ok_or_else(too_large)?;
-    Ok(Rubric::parse(&String::from_utf8_lossy(&bytes)))
+    Ok(match std::str::from_utf8(&bytes) {
+        Ok(text) => Rubric::parse(text),
+        Err(_) => Rubric::unreadable("it was not UTF-8 when the loop started"),
+    })
 }

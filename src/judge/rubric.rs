@@ -121,6 +121,14 @@ impl Rubric {
         rubric
     }
 
+    /// A rubric that nobody could read: what it asks for is not known.
+    #[must_use]
+    pub fn unreadable(reason: &str) -> Self {
+        let mut rubric = Self::default();
+        rubric.lacks(reason);
+        rubric
+    }
+
     /// Whether there is nothing to judge by: neither a check nor a criterion.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -207,6 +207,21 @@ fn without_criteria_or_without_a_change_nobody_is_asked() {
 }
 
 #[test]
+fn a_rubric_that_cannot_be_read_measures_nothing() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
+    let latin = [RUBRIC.as_bytes(), b"- A caf\xe9 is greeted.\n"].concat();
+    let large = [RUBRIC.as_bytes(), &vec![b'x'; 1_100_000]].concat();
+    for (bytes, reason) in [(latin, "UTF-8"), (large, "1 MiB")] {
+        fs::write(sandbox.path("RUBRIC.md"), bytes).expect("ours");
+        check_unmeasured(&sandbox.run(&["judge", "--json"]), reason);
+    }
+    sandbox.write("RUBRIC.md", &format!("{RUBRIC}\n## How we judge\n- No empty catch.\n"));
+    check_unmeasured(&sandbox.run(&["judge", "--json"]), "\"How we judge\" is not known");
+    assert!(prompts(&sandbox, "ask-model").is_empty());
+}
+
+#[test]
 fn a_judge_sees_deleted_tests_and_neither_secrets_nor_the_project() {
     let sandbox = project(COMMAND);
     sandbox.write("src/app.py", BEFORE);

@@ -9,13 +9,11 @@ use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::judging::{self, Asked};
 use crate::daemon::project::{Project, read};
+use crate::daemon::rubrics;
 use crate::judge::decision::Judgement;
 use crate::judge::rubric::Rubric;
 use crate::report::judging::{self as report, Moment};
 use crate::wire::control::{Caller, Judge, Reply};
-
-/// Where the rubric is, below the root.
-const RUBRIC: &str = "RUBRIC.md";
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -> Reply {
     let begun = Instant::now();
@@ -57,13 +55,10 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -
 
 /// The rubric that was named, else that of the project; one that nobody wrote asks for nothing.
 fn rubric(project: &Project, caller: &Caller, named: Option<&Path>) -> Result<Rubric, String> {
-    let path = match named {
-        Some(named) => project.named(caller, named),
-        None => project.root.join(RUBRIC),
-    };
+    let Some(named) = named else { return Ok(rubrics::on_disk(&project.root)) };
+    let path = project.named(caller, named);
     match read(&path)? {
         Some(text) => Ok(Rubric::parse(&text)),
-        None if named.is_none() => Ok(Rubric::default()),
         None => Err(format!("{}: there is no such file", path.display())),
     }
 }

@@ -98,6 +98,9 @@ pub(super) async fn begin(
     let text = |error: StoreError| error.to_string();
     let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
     let (has_checks, rubric) = standards(project).await;
+    if let Some(gap) = &rubric.gap {
+        return Err(gap.to_string());
+    }
     let setting = Setting {
         id: &loop_id(),
         session_id: session,

@@ -139,3 +139,24 @@ fn the_rubric_of_the_start_is_what_is_asked_and_an_edited_one_is_a_finding() {
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }
+
+#[test]
+fn a_rubric_that_cannot_be_read_begins_no_loop_and_hides_no_check() {
+    let sandbox = project();
+    let rubric =
+        b"---\nhitl_threshold: 2\n---\n## Checks\n- false\n\n## Judge criteria\n- A caf\xe9.\n";
+    fs::write(sandbox.path("RUBRIC.md"), rubric).expect("ours");
+    for mode in ["judge", "basic"] {
+        let refused = start(&sandbox, &["--mode", mode, "--no-research"]);
+        assert_eq!(refused.code, 1, "{refused:#?}");
+        assert!(refused.stderr.contains("RUBRIC.md: it cannot be read"), "{refused:#?}");
+    }
+    let checks = sandbox.run(&["loop", "checks", "--list"]);
+    assert!(checks.stdout.contains("RUBRIC.md: it cannot be read"), "{checks:#?}");
+    sandbox.write("RUBRIC.md", "## Checks\n- false\n");
+    assert_eq!(start(&sandbox, &["--mode", "basic"]).code, 0);
+    fs::write(sandbox.path("RUBRIC.md"), rubric).expect("ours");
+    sandbox.write("app.py", FIXED);
+    let reason = stop(&sandbox, "finished").expect("the frozen check fails");
+    assert!(reason.contains("false"), "{reason}");
+}
