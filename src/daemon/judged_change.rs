@@ -2,6 +2,7 @@
 //! loop where there is no git, texts of now from disk. What is not shown is named: secrets are nobody's to read, and what a tool made or nobody can read says
 //! nothing to a reader.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use super::checkpoints::{self, SinceStart};
@@ -18,6 +19,7 @@ use crate::git::versions::{Before, Versions, versions_since};
 use crate::judge::change::{Change, FileChange, Text};
 use crate::looping::criteria::RUBRIC;
 use crate::scan::comments::without_comments;
+use crate::scan::syntax::Language;
 
 /// What was rejected and why, for the agent.
 pub(super) const FEEDBACK: &str = "JUDGE_FEEDBACK.md";
@@ -83,7 +85,7 @@ pub(super) fn collect(
             change.unread.push(skip("too many files were changed"));
             continue;
         }
-        match (old(before), now(root, &reader, &path)) {
+        match (old(before, &path), now(root, &reader, &path)) {
             (Ok(before), Ok(after)) if before == after => {}
             (Ok(before), Ok(after)) => {
                 let seen = |text: Option<String>| text.map(|full| both_views(&path, full));
@@ -147,13 +149,13 @@ fn withheld(path: &RelPath) -> Option<&'static str> {
     foreign_folder(path).map(|_| "copied or built")
 }
 
-fn old(before: Before) -> Result<Option<String>, Why> {
+fn old(before: Before, path: &RelPath) -> Result<Option<String>, Why> {
     match before {
         Before::Absent => Ok(None),
-        Before::Bytes(bytes) if bytes.contains(&0) => Err(Why::NoText("binary")),
+        Before::Bytes(bytes) if bytes.contains(&0) => Err(binary(path, &bytes)),
         Before::Bytes(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Why::NoText("not UTF-8")),
+            Err(_) => Err(Why::Unreadable("it was not UTF-8".to_owned())),
         },
         Before::Other("no regular file") => Err(Why::NoText("was no regular file")),
         Before::Other(reason) => Err(Why::Unreadable(reason.to_owned())),
@@ -169,10 +171,36 @@ fn now(root: &Path, reader: &files::Root, path: &RelPath) -> Result<Option<Strin
     }
     match reader.read(path) {
         Ok(snapshot) => Ok(Some(snapshot.text.to_string())),
-        Err(skipped) if skipped.reason == "binary" => Err(Why::NoText("binary")),
-        Err(skipped) if skipped.reason == "not UTF-8" => Err(Why::NoText("not UTF-8")),
+        Err(skipped) if skipped.reason == "binary" => {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(path.under(root));
+            let read = file.and_then(|file| file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes));
+            Err(match read {
+                Ok(_) => binary(path, &bytes),
+                Err(error) => Why::Unreadable(error.to_string()),
+            })
+        }
         Err(skipped) => Err(Why::Unreadable(skipped.reason)),
     }
+}
+
+/// Bytes with a zero among them. One zero in a source must not hide it from the judge.
+fn binary(path: &RelPath, bytes: &[u8]) -> Why {
+    let is_source = Language::of(path).is_some();
+    if is_source || is_utf16(bytes) || is_text_with_zeros(bytes) {
+        return Why::Unreadable("it holds zero bytes and is no binary file".to_owned());
+    }
+    Why::NoText("binary")
+}
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+fn is_text_with_zeros(bytes: &[u8]) -> bool {
+    let rest: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let is_plain = |it: char| !it.is_control() || matches!(it, '\t' | '\n' | '\r' | '\x0c');
+    !rest.is_empty() && std::str::from_utf8(&rest).is_ok_and(|text| text.chars().all(is_plain))
 }
 
 fn both_views(path: &RelPath, full: String) -> Text {

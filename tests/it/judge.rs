@@ -273,6 +273,31 @@ fn what_cannot_be_shown_keeps_a_change_from_being_approved_and_what_says_nothing
 }
 
 #[test]
+fn sources_that_are_no_readable_text_are_not_approved_unseen() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
+    let sources: [(&str, &[u8]); 5] = [
+        ("src/pay.py", b"# caf\xe9\neval(input())\n"),
+        ("m.sql", b"-- \xe9\nDROP TABLE users;\n"),
+        ("src/b.js", b"// \0\neval(x)\n"),
+        ("n.sql", b"-- \0\nDROP TABLE users;\n"),
+        ("w.txt", b"\xff\xfed\0r\0o\0p\0"),
+    ];
+    for (path, bytes) in sources {
+        fs::write(sandbox.path(path), bytes).expect("ours");
+        check_unmeasured(&sandbox.run(&["judge", "--json"]), &format!("{path} was not shown"));
+        fs::remove_file(sandbox.path(path)).expect("ours");
+    }
+    fs::write(sandbox.path("src/pay.py"), sources[0].1).expect("ours");
+    sandbox.commit();
+    sandbox.write("src/pay.py", "print()\n");
+    sandbox.write("src/app.py", &AFTER.replace("def", "\ndef"));
+    let (code, document) = judge(&sandbox);
+    assert_eq!((code, &document["coverage"]["unread"][0]["path"]), (4, &json!("src/pay.py")));
+    assert!(document["reason"].as_str().is_some_and(|it| it.contains("it was not UTF-8")));
+}
+
+#[test]
 fn added_lines_that_speak_to_the_judge_are_reported_and_not_shown() {
     let sandbox = project(COMMAND);
     sandbox.write(
