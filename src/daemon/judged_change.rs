@@ -29,8 +29,9 @@ pub(super) const EVOLUTION: &str = "JUDGE_EVOLUTION.md";
 /// What a loop writes or reads itself.
 const OWN: [&str; 6] =
     [FEEDBACK, EVOLUTION, RUBRIC, loop_files::PROGRESS, loop_files::DECISIONS, loop_files::ALIGN];
-/// Folders of the same.
-const OWN_FOLDERS: [&str; 2] = [".moai/", ".claude/memory/"];
+/// Folders of the same, and the kinds of files in them: code there is code.
+const OWN_FOLDERS: [&str; 3] = [".moai/config/", ".moai/specs/", ".claude/memory/"];
+const OWN_KINDS: [&str; 4] = ["json", "md", "yaml", "yml"];
 /// What package managers write.
 const LOCK_FILES: [&str; 12] = [
     "Cargo.lock",
@@ -134,8 +135,10 @@ enum Why {
 /// What the loop writes would make every look at the same change a new one, and what the agent
 /// claims there must not sway the judge.
 fn is_own(path: &RelPath) -> bool {
-    let path = path.as_str();
-    OWN.contains(&path) || OWN_FOLDERS.iter().any(|folder| path.starts_with(folder))
+    let (name, kind) = (path.as_str(), path.extension());
+    OWN.contains(&name)
+        || kind.is_some_and(|kind| OWN_KINDS.contains(&kind.as_str()))
+            && OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
 
 fn withheld(path: &RelPath) -> Option<&'static str> {

@@ -273,6 +273,22 @@ fn what_cannot_be_shown_keeps_a_change_from_being_approved_and_what_says_nothing
 }
 
 #[test]
+fn code_beside_options_and_notes_is_shown() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
+    for own in [".moai/specs/a.md", ".moai/config/b.yaml", ".claude/memory/loops/current.md"] {
+        sandbox.write(own, "own words\n");
+    }
+    for code in [".moai/lib/evil.py", ".moai/config/evil.py", ".claude/memory/evil.sh"] {
+        sandbox.write(code, "evil(1)\n");
+    }
+    assert_eq!(judge(&sandbox).1["coverage"]["shown"], 4);
+    let prompt = &prompts(&sandbox, "ask-model")[0];
+    assert_eq!(prompt.matches("evil(1)").count(), 3, "{prompt}");
+    assert!(!prompt.contains("own words"), "{prompt}");
+}
+
+#[test]
 fn sources_that_are_no_readable_text_are_not_approved_unseen() {
     let sandbox = project(COMMAND);
     script(&sandbox, "ask-model", &honest(BOTH, QUOTE));
