@@ -503,6 +503,8 @@ pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
 pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
 /// Calls that one view of a change may take; what is beyond is not judged, and said so.
 pub const JUDGE_PARTS_MAX: usize = 8;
+/// Files that one call names of those that it does not show, for each reason.
+pub const JUDGE_NAMES_MAX: usize = 200;
 /// Calls of judges made at the same time.
 pub const JUDGE_CALLS_AT_ONCE_MAX: usize = 4;
 /// Times one question is put when the answer cannot be used.
@@ -522,6 +524,8 @@ pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
 pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
 /// Lines that a quote may stand away from where it is said to.
 pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
+/// Lines that the place of a quote may span: a place as wide as the file is none.
+pub const JUDGE_QUOTE_SPAN_LINES_MAX: u32 = 40;
 /// Quotes kept of one ruling.
 pub const JUDGE_QUOTES_MAX: usize = 8;
 /// Longest reason of a judge that is kept, in characters.

@@ -110,7 +110,7 @@ fn head(file: &FileChange) -> String {
         (_, None) => "deleted",
         _ => "changed",
     };
-    format!("file | {} ({what})\n", shown::escaped(file.path.as_str()).replace('\n', "\\n"))
+    format!("file | {} ({what})\n", shown::name(file.path.as_str()))
 }
 
 /// A hunk as text, in pieces that fit into a part.

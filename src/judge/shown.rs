@@ -22,6 +22,12 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+/// A name on one line, whatever stands in it.
+#[must_use]
+pub fn name(text: &str) -> String {
+    escaped(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// Whether a character is not seen, or changes how others are seen.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
