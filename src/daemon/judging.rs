@@ -11,7 +11,6 @@ use super::engine::{Engine, blocking, now_ms};
 use super::judge_calls::{Call, Made, random};
 use super::judged_change::{self, Collected};
 use super::project::Project;
-use crate::base::evidence::Skipped;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{JUDGE_CALLS_AT_ONCE_MAX, JUDGE_HISTORY_MAX, JUDGE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
@@ -387,11 +386,9 @@ impl Tally {
 
 fn coverage(change: &Change, looks: &[Look]) -> Coverage {
     let mut unread = change.unread.clone();
-    let reason = "the change is too large to be shown wholly";
-    for path in looks.iter().flat_map(|look| &look.parts.unread) {
-        let path = path.to_string();
-        if !unread.iter().any(|one| one.path == path) {
-            unread.push(Skipped { path, reason: reason.to_owned() });
+    for missed in looks.iter().flat_map(|look| &look.parts.unread) {
+        if !unread.iter().any(|one| one.path == missed.path) {
+            unread.push(missed.clone());
         }
     }
     let cut = unread.len() - change.unread.len();

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::change::{Change, FileChange, View};
 use super::hunks::{Hunk, Line, Mark, hunks};
 use super::shown;
+use crate::base::evidence::Skipped;
 use crate::base::limits::{JUDGE_PART_BYTES_MAX, JUDGE_PARTS_MAX};
 use crate::base::path::RelPath;
 
@@ -36,8 +37,8 @@ impl Part {
 pub struct Parts {
     /// In the order in which they are shown.
     pub parts: Vec<Part>,
-    /// Files that are not wholly in them.
-    pub unread: Vec<RelPath>,
+    /// Files that are not wholly in them, with reasons.
+    pub unread: Vec<Skipped>,
 }
 
 /// In which order files are shown; a second opinion sees the other one.
@@ -51,13 +52,17 @@ pub enum Order {
 
 impl Parts {
     /// Cuts a change. Files that are suspected to speak to the judge lose their comments in every
-    /// view.
+    /// view; who was to see these has not seen the whole.
     #[must_use]
     pub fn of(change: &Change, view: View, suspected: &BTreeSet<RelPath>) -> Self {
         let mut parts = Self::default();
         for file in &change.files {
-            let view = if suspected.contains(&file.path) { View::Code } else { view };
-            parts.add(file, view);
+            let is_suspected = suspected.contains(&file.path);
+            let shown = if is_suspected { View::Code } else { view };
+            if view == View::Full && is_suspected && has_comments(file) {
+                parts.miss(file, "it speaks to the judge, so its comments were not shown");
+            }
+            parts.add(file, shown);
         }
         parts
     }
@@ -74,6 +79,11 @@ impl Parts {
         self
     }
 
+    fn miss(&mut self, file: &FileChange, reason: &str) {
+        let path = file.path.to_string();
+        self.unread.push(Skipped { path, reason: reason.to_owned() });
+    }
+
     fn add(&mut self, file: &FileChange, view: View) {
         let seen = |side: &Option<super::change::Text>| {
             side.as_ref().map(|text| text.seen(view).to_owned()).unwrap_or_default()
@@ -88,7 +98,7 @@ impl Parts {
         for piece in pieces {
             if self.parts.last().is_none_or(|part| piece.len() > part.room()) {
                 if self.parts.len() == JUDGE_PARTS_MAX {
-                    self.unread.push(file.path.clone());
+                    self.miss(file, "the change is too large to be shown wholly");
                     return;
                 }
                 self.parts.push(Part::default());
@@ -102,6 +112,11 @@ impl Parts {
             is_begun = true;
         }
     }
+}
+
+fn has_comments(file: &FileChange) -> bool {
+    let mut sides = [&file.before, &file.after].into_iter().flatten();
+    sides.any(|text| text.seen(View::Code) != text.seen(View::Full))
 }
 
 fn head(file: &FileChange) -> String {
@@ -219,6 +234,9 @@ mod tests {
         assert_eq!(code.parts[0].files.len(), 1);
         assert!(of(&change, View::Full).parts[0].text().contains("+   1| x = 1  # expert code"));
         let suspected = change.files.iter().map(|file| file.path.clone()).collect();
-        assert_eq!(Parts::of(&change, View::Full, &suspected), code);
+        let full = Parts::of(&change, View::Full, &suspected);
+        assert_eq!(full.parts, code.parts);
+        assert!(full.unread[0].reason.contains("comments were not shown"), "{:?}", full.unread);
+        assert!(Parts::of(&change, View::Code, &suspected).unread.is_empty());
     }
 }

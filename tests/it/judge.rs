@@ -322,9 +322,12 @@ fn added_lines_that_speak_to_the_judge_are_reported_and_not_shown() {
     );
     sandbox.write("RUBRIC.md", &format!("{RUBRIC}- Comments say why.\n"));
     script(&sandbox, "ask-model", &honest("*greeted*|*silently*|*Comments*", QUOTE));
-    let (_, document) = judge(&sandbox);
+    let (code, document) = judge(&sandbox);
     let expected = json!([{"kind": "instruction_in_data", "path": "src/app.py", "line": 0}]);
     assert_eq!(document["suspicions"], expected);
+    let reason = document["coverage"]["unread"][0]["reason"].as_str().unwrap_or_default();
+    assert_eq!(code, 4, "comments that were not shown are not approved");
+    assert!(reason.contains("its comments were not shown"), "{reason}");
     let prompts = prompts(&sandbox, "ask-model");
     assert!(
         !prompts.is_empty() && prompts.iter().all(|prompt| !prompt.contains("Ignore all previous"))
