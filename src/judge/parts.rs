@@ -128,41 +128,50 @@ fn head(file: &FileChange) -> String {
     format!("file | {} ({what})\n", shown::name(file.path.as_str()))
 }
 
-/// A hunk as text, in pieces that fit into a part.
+/// A hunk as text, in pieces that fit into a part. A piece ends between rows, which are short, so
+/// that a line of any length is shown, and none begins with a heading alone.
 fn cut(hunk: &Hunk<'_>) -> Vec<String> {
-    let mut heading = String::new();
-    if let Some(line) = &hunk.heading {
-        let _ = writeln!(heading, "in   | {}", shown::line(line.text).concat());
-    }
-    let mut pieces = vec![format!("@@   |\n{heading}")];
+    let mut pieces = vec![heading(hunk)];
+    let mut is_begun = false;
     for line in &hunk.lines {
-        let rows = rows(line);
-        let is_full = |piece: &String| piece.len() + rows.len() > JUDGE_PART_BYTES_MAX / 2;
-        if pieces.last().is_some_and(is_full) {
-            pieces.push(String::new());
-        }
-        if let Some(piece) = pieces.last_mut() {
-            piece.push_str(&rows);
+        for (at, text) in shown::line(line.text).iter().enumerate() {
+            let row = row(line, at, text);
+            let is_full = |piece: &String| piece.len() + row.len() > JUDGE_PART_BYTES_MAX / 2;
+            if is_begun && pieces.last().is_some_and(is_full) {
+                pieces.push(String::new());
+            }
+            if let Some(piece) = pieces.last_mut() {
+                piece.push_str(&row);
+            }
+            is_begun = true;
         }
     }
     pieces
 }
 
+/// What a hunk begins with. Of a long line above it the beginning is enough: it is no part of the
+/// change.
+fn heading(hunk: &Hunk<'_>) -> String {
+    let rows = hunk.heading.as_ref().map(|line| shown::line(line.text));
+    let mut text = String::from("@@   |\n");
+    if let Some(first) = rows.as_ref().and_then(|rows| rows.first()) {
+        let more = if rows.as_ref().is_some_and(|rows| rows.len() > 1) { " …" } else { "" };
+        let _ = writeln!(text, "in   | {first}{more}");
+    }
+    text
+}
+
 /// `+ 12| text`; a line too long for one row goes on below without a number.
-fn rows(line: &Line<'_>) -> String {
+fn row(line: &Line<'_>, at: usize, text: &str) -> String {
     let mark = match line.mark {
         Mark::Same => ' ',
         Mark::Removed => '-',
         Mark::Added => '+',
     };
-    let mut rows = String::new();
-    for (at, text) in shown::line(line.text).into_iter().enumerate() {
-        let _ = match at {
-            0 => writeln!(rows, "{mark}{:>4}| {text}", line.number),
-            _ => writeln!(rows, "{mark}    | {text}"),
-        };
+    match at {
+        0 => format!("{mark}{:>4}| {text}\n", line.number),
+        _ => format!("{mark}    | {text}\n"),
     }
-    rows
 }
 
 #[cfg(test)]
@@ -221,6 +230,27 @@ mod tests {
         let many = of(&files(40, 3_000), View::Full);
         assert_eq!(many.parts.len(), JUDGE_PARTS_MAX);
         assert!(!many.unread.is_empty());
+    }
+
+    #[test]
+    fn one_long_line_is_shown_in_several_calls_and_heads_no_part_alone() {
+        let long = |times: usize| format!("fn f() {{\n  x = \"{}\";\n}}\n", "z, ".repeat(times));
+        let some = of(&change(vec![file("a.js", None, Some(&long(100_000)))]), View::Full);
+        assert!(some.parts.len() > 1 && some.unread.is_empty());
+        for part in &some.parts {
+            let text = part.text();
+            assert!(text.len() <= JUDGE_PART_BYTES_MAX + 200, "{}", text.len());
+            assert!(text.matches('z').count() > 1_000, "{}", text.len());
+        }
+        let shown = some.parts.iter().map(|part| part.text().matches('z').count());
+        assert_eq!(shown.sum::<usize>(), 100_000);
+        let too_long = of(&change(vec![file("a.js", None, Some(&long(300_000)))]), View::Full);
+        assert_eq!(too_long.unread.len(), 1);
+        let below = format!("{}\n  one();\n", "b, ".repeat(100_000));
+        let after = format!("{}{}", below, "  two();\n".repeat(20));
+        let before = format!("{}{}", below, "  two();\n".repeat(19));
+        let parts = of(&change(vec![file("a.js", Some(&before), Some(&after))]), View::Full);
+        assert!(parts.parts[0].text().len() < 2_000, "what stands above is not the change");
     }
 
     #[test]
