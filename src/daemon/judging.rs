@@ -17,7 +17,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::config::judge::{BackendKind, JudgeChoice};
 use crate::files;
 use crate::judge::change::{Change, View};
-use crate::judge::decision::{Judgement, ORDERS, Opinion, checked};
+use crate::judge::decision::{Believes, Judgement, ORDERS, Opinion, checked};
 use crate::judge::injection;
 use crate::judge::judged::{Coverage, JudgeSaid, Judged};
 use crate::judge::parts::{Order, Parts};
@@ -145,10 +145,13 @@ struct Run<'a> {
 }
 
 /// What one judge was asked with.
+#[derive(Default)]
 struct Tally {
     calls: usize,
     model: Option<String>,
     cost_usd: Option<f64>,
+    /// Whether it approved what was planted.
+    believes: bool,
 }
 
 impl<'a> Run<'a> {
@@ -169,26 +172,17 @@ impl<'a> Run<'a> {
         Self { engine, project, asked, change, looks, suspicions, coverage, criteria_hash }
     }
 
-    /// What one judge says, from the store where it was asked the same before.
+    /// What one judge says.
     async fn ask(&self, choice: &JudgeChoice) -> JudgeSaid {
-        let about = self.about(choice);
-        let mut tally = Tally { calls: 0, model: None, cost_usd: None };
-        let store = &self.engine.store;
-        let known = store.find_judgement(&self.project.key, &about).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "earlier judgements cannot be read");
-            None
-        });
-        let is_known = known.is_some();
-        let opinion = match known {
-            Some(opinion) => Ok(opinion),
-            None => self.opinion(choice, &about, &mut tally).await,
+        let mut tally = Tally::default();
+        let judge = self.identity(choice);
+        let is_distrusted = self.engine.ledger().distrusts(judge);
+        let (opinion, is_known) = match is_distrusted {
+            true => (Err(Believes.into()), false),
+            false => self.known_or_new(choice, &mut tally).await,
         };
-        if let (Ok(opinion), false) = (&opinion, is_known) {
-            let (key, root) = (&self.project.key, &self.project.root);
-            let kept = store.keep_judgement(key, root, &about, opinion, now_ms()).await;
-            if let Err(error) = kept {
-                tracing::warn!(%error, "a judgement could not be kept");
-            }
+        if tally.believes {
+            self.engine.ledger().distrust(judge);
         }
         let judgement = match &opinion {
             Ok(opinion) => opinion.judgement(self.unread()),
@@ -204,6 +198,40 @@ impl<'a> Run<'a> {
             cost_usd: tally.cost_usd,
             is_known,
         }
+    }
+
+    /// An opinion from the store where the same was asked before, else a new one, which is kept.
+    async fn known_or_new(
+        &self,
+        choice: &JudgeChoice,
+        tally: &mut Tally,
+    ) -> (Result<Opinion, Gap>, bool) {
+        let about = self.about(choice);
+        let (store, key) = (&self.engine.store, &self.project.key);
+        let known = store.find_judgement(key, &about).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "earlier judgements cannot be read");
+            None
+        });
+        if let Some(opinion) = known {
+            return (Ok(opinion), true);
+        }
+        let opinion = self.opinion(choice, &about, tally).await;
+        if let Ok(opinion) = &opinion {
+            let root = &self.project.root;
+            let kept = store.keep_judgement(key, root, &about, opinion, now_ms()).await;
+            if let Err(error) = kept {
+                tracing::warn!(%error, "a judgement could not be kept");
+            }
+        }
+        (opinion, false)
+    }
+
+    /// Identity of a judge, whatever it is asked about.
+    fn identity(&self, choice: &JudgeChoice) -> ContentHash {
+        let (version, model) = (prompt::VERSION, self.model(choice));
+        // A relative command is another one in another root.
+        let root = self.project.root.display();
+        ContentHash::of(format!("{version} {choice:?} {model:?} {root}").as_bytes())
     }
 
     /// Identity of the question: the same change, criteria, words and judge.
@@ -335,7 +363,9 @@ impl<'a> Run<'a> {
             tally.calls += count;
             tally.add(said);
             let (answer, prompt) = answer?;
-            answers.push((number, checked(answer, prompt.canary.as_deref(), &self.change)?));
+            let answer = checked(answer, prompt.canary.as_deref(), &self.change);
+            tally.believes |= answer.is_err();
+            answers.push((number, answer?));
         }
         answers.sort_by_key(|(number, _)| *number);
         Ok(answers.into_iter().map(|(_, answer)| answer).collect())

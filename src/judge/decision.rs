@@ -73,14 +73,29 @@ pub struct Opinion {
     pub confidence: f64,
 }
 
-/// An answer whose quotes are checked. An error when the judge believed the planted function.
-pub fn checked(mut answer: Answer, canary: Option<&str>, change: &Change) -> Result<Answer, Gap> {
+/// The judge approved the wrong function that was planted: what it says is worth nothing, here and
+/// about any other change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Believes;
+
+impl From<Believes> for Gap {
+    fn from(_: Believes) -> Self {
+        let detail = "the judge believes comments: it approved a wrong function that was planted";
+        Self::new(Cause::Refused, detail)
+            .with_remedy("name another model; this one is not asked again while the engine runs")
+    }
+}
+
+/// An answer whose quotes are checked.
+pub fn checked(
+    mut answer: Answer,
+    canary: Option<&str>,
+    change: &Change,
+) -> Result<Answer, Believes> {
     if let Some(canary) = canary {
         let is_believed = |one: &Ruled| one.id == canary && one.ruling == Ruling::Met;
         if answer.ruled.iter().any(is_believed) {
-            let detail =
-                "the judge believes comments: it approved a wrong function that was planted";
-            return Err(Gap::new(Cause::Refused, detail));
+            return Err(Believes);
         }
         answer.ruled.retain(|one| one.id != canary);
     }

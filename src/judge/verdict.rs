@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use crate::base::limits::{
-    JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTES_MAX, JUDGE_REASON_CHARS_MAX,
-    SUSPICIONS_MAX,
+    JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTE_SPAN_LINES_MAX, JUDGE_QUOTES_MAX,
+    JUDGE_REASON_CHARS_MAX, SUSPICIONS_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::text::one_line;
@@ -242,8 +242,9 @@ fn ruled(raw: RawRuled) -> Ruled {
 
 /// A quote that can be looked for; others are no evidence.
 fn quote(raw: RawQuote) -> Option<Quote> {
+    let span = raw.line_end.checked_sub(raw.line_start);
     let is_sound = raw.line_start > 0
-        && raw.line_end >= raw.line_start
+        && span.is_some_and(|span| span < JUDGE_QUOTE_SPAN_LINES_MAX)
         && raw.quote.chars().count() <= JUDGE_QUOTE_CHARS_MAX;
     let path = RelPath::parse(&raw.path).filter(|_| is_sound)?;
     Some(Quote { path, line_start: raw.line_start, line_end: raw.line_end, text: raw.quote })
@@ -342,6 +343,8 @@ pub(crate) mod tests {
             at("../a", 1, 1, "x"),
             at("a", 0, 1, "x"),
             at("a", 3, 2, "x"),
+            at("a", 1, u32::MAX, "x"),
+            at("a", 1, 1 + JUDGE_QUOTE_SPAN_LINES_MAX, "x"),
             at("a", 1, 1, &long)
         ]);
         let mut hostile = answer(&["C1"], &evidence);
@@ -351,6 +354,9 @@ pub(crate) mod tests {
         let answer = parse(&hostile.to_string(), &["C1"]).expect("usable");
         let ruled = &answer.ruled[0];
         assert!(ruled.evidence.is_empty());
+        let widest = json!([at("a", 1, JUDGE_QUOTE_SPAN_LINES_MAX, "x")]);
+        let widest = parse(&tests::answer(&["C1"], &widest).to_string(), &["C1"]);
+        assert_eq!(widest.expect("usable").ruled[0].evidence.len(), 1);
         assert!(ruled.reason.starts_with("a [31mb"), "{}", ruled.reason);
         assert_eq!(ruled.reason.chars().count(), JUDGE_REASON_CHARS_MAX);
         assert_eq!(answer.suspicions[0].line, None);

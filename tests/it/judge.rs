@@ -314,6 +314,29 @@ fn sources_that_are_no_readable_text_are_not_approved_unseen() {
 }
 
 #[test]
+fn a_judge_that_believed_what_was_planted_is_not_asked_again() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest("*", QUOTE));
+    let judge_anew = |number: usize| {
+        sandbox.write("src/app.py", &format!("{AFTER}# {number}\n"));
+        judge(&sandbox)
+    };
+    // In one call of eight something is planted.
+    let caught = (0..200).find(|number| judge_anew(*number).0 == 4).expect("it is caught");
+    let calls = prompts(&sandbox, "ask-model").len();
+    for number in [caught, caught + 1, 0] {
+        let (code, document) = judge_anew(number);
+        assert_eq!((code, &document["verdict"]), (4, &json!("unmeasured")), "{document:#}");
+        assert!(document["reason"].as_str().is_some_and(|it| it.contains("believes comments")));
+    }
+    assert_eq!(prompts(&sandbox, "ask-model").len(), calls);
+    let model = "{backend: command, command: [ask-model], model: other}";
+    sandbox.write(OPTIONS, &format!("ralph: {{judge: {model}}}\n"));
+    judge_anew(caught + 2);
+    assert!(prompts(&sandbox, "ask-model").len() > calls, "another model is asked");
+}
+
+#[test]
 fn added_lines_that_speak_to_the_judge_are_reported_and_not_shown() {
     let sandbox = project(COMMAND);
     sandbox.write(
