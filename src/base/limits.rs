@@ -536,8 +536,6 @@ pub const JUDGE_HINT_CHARS_MAX: usize = 200;
 pub const JUDGE_CONFIDENCE_MIN: f64 = 0.7;
 /// One call in so many plants a wrong function that calls itself approved.
 pub const JUDGE_CANARY_EVERY: u128 = 8;
-/// Judges that an engine remembers as unreliable.
-pub const JUDGES_DISTRUSTED_MAX: usize = 100;
 /// Judges of one change.
 pub const JUDGES_MAX: usize = 8;
 /// Suspicions kept of one answer or one change.

@@ -69,7 +69,11 @@ pub(super) async fn judge(engine: &Arc<Engine>, project: &Project, asked: Asked)
         }
         None => return unmeasured(Coverage::default(), internal()),
     };
-    let run = Run::new(engine, project, asked, change);
+    let mut run = Run::new(engine, project, asked, change);
+    if run.since.is_none() {
+        let root = project.root.clone();
+        run.since = blocking(move || git::base(&root)).await.flatten();
+    }
     if run.change.files.is_empty() {
         let what =
             if run.change.is_empty() { "nothing was changed" } else { "no text was changed" };
@@ -142,6 +146,8 @@ struct Run<'a> {
     suspicions: Vec<Suspicion>,
     coverage: Coverage,
     criteria_hash: ContentHash,
+    /// The commit that the change begins at, where there is one.
+    since: Option<String>,
 }
 
 /// What one judge was asked with.
@@ -169,20 +175,20 @@ impl<'a> Run<'a> {
         let coverage = coverage(&change, &looks);
         let texts: Vec<&str> = asked.rubric.criteria.iter().map(|one| one.text.as_str()).collect();
         let criteria_hash = ContentHash::of(texts.join("\n").as_bytes());
-        Self { engine, project, asked, change, looks, suspicions, coverage, criteria_hash }
+        let since = asked.base.clone();
+        Self { engine, project, asked, change, looks, suspicions, coverage, criteria_hash, since }
     }
 
     /// What one judge says.
     async fn ask(&self, choice: &JudgeChoice) -> JudgeSaid {
         let mut tally = Tally::default();
-        let judge = self.identity(choice);
-        let is_distrusted = self.engine.ledger().distrusts(judge);
-        let (opinion, is_known) = match is_distrusted {
-            true => (Err(Believes.into()), false),
-            false => self.known_or_new(choice, &mut tally).await,
+        let caught = self.caught(choice);
+        let (opinion, is_known) = match self.known(&caught).await {
+            Some(_) => (Err(Believes.into()), false),
+            None => self.known_or_new(choice, &mut tally).await,
         };
         if tally.believes {
-            self.engine.ledger().distrust(judge);
+            self.keep(&caught, &Opinion { has_unread: true, ..Opinion::default() }).await;
         }
         let judgement = match &opinion {
             Ok(opinion) => opinion.judgement(self.unread()),
@@ -207,31 +213,40 @@ impl<'a> Run<'a> {
         tally: &mut Tally,
     ) -> (Result<Opinion, Gap>, bool) {
         let about = self.about(choice);
-        let (store, key) = (&self.engine.store, &self.project.key);
-        let known = store.find_judgement(key, &about).await.unwrap_or_else(|error| {
-            tracing::warn!(%error, "earlier judgements cannot be read");
-            None
-        });
-        if let Some(opinion) = known {
+        if let Some(opinion) = self.known(&about).await {
             return (Ok(opinion), true);
         }
         let opinion = self.opinion(choice, &about, tally).await;
         if let Ok(opinion) = &opinion {
-            let root = &self.project.root;
-            let kept = store.keep_judgement(key, root, &about, opinion, now_ms()).await;
-            if let Err(error) = kept {
-                tracing::warn!(%error, "a judgement could not be kept");
-            }
+            self.keep(&about, opinion).await;
         }
         (opinion, false)
     }
 
-    /// Identity of a judge, whatever it is asked about.
-    fn identity(&self, choice: &JudgeChoice) -> ContentHash {
-        let (version, model) = (prompt::VERSION, self.model(choice));
-        // A relative command is another one in another root.
-        let root = self.project.root.display();
-        ContentHash::of(format!("{version} {choice:?} {model:?} {root}").as_bytes())
+    async fn known(&self, about: &About) -> Option<Opinion> {
+        let known = self.engine.store.find_judgement(&self.project.key, about).await;
+        known.unwrap_or_else(|error| {
+            tracing::warn!(%error, "earlier judgements cannot be read");
+            None
+        })
+    }
+
+    async fn keep(&self, about: &About, opinion: &Opinion) {
+        let (key, root) = (&self.project.key, &self.project.root);
+        let kept = self.engine.store.keep_judgement(key, root, about, opinion, now_ms()).await;
+        if let Err(error) = kept {
+            tracing::warn!(%error, "a judgement could not be kept");
+        }
+    }
+
+    /// Under what it is kept that a judge was caught believing: it holds for all that is changed
+    /// since one commit, because an edit does not make a judge reliable.
+    fn caught(&self, choice: &JudgeChoice) -> About {
+        let (version, model, root) = (prompt::VERSION, self.model(choice), &self.project.root);
+        let (since, goal) = (&self.since, &self.asked.goal);
+        let judge = format!("{version} {choice:?} {model:?} {} {since:?} {goal}", root.display());
+        let criteria = ContentHash::of(b"caught believing");
+        About { key: ContentHash::of(judge.as_bytes()), criteria }
     }
 
     /// Identity of the question: the same change, criteria, words and judge.

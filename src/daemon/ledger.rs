@@ -17,9 +17,7 @@ use super::spending::Spending;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{
-    DELIVERIES_PER_SESSION_MAX, JUDGES_DISTRUSTED_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX,
-};
+use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
 use crate::base::path::RelPath;
 use crate::files::{Snapshot, Stamp};
 use crate::lsp::blast::Sought;
@@ -103,8 +101,6 @@ pub(super) struct Ledger {
     /// By root and server.
     latencies: HashMap<(PathBuf, String), Latency>,
     keys: HashMap<PathBuf, ProjectKey>,
-    /// Judges that approved what was planted.
-    distrusted: BTreeSet<ContentHash>,
     /// The rules of roots that have some of their own.
     rules: HashMap<PathBuf, Arc<KnownRules>>,
     /// Roots, the least recently used first.
@@ -114,19 +110,6 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Whether a judge was caught approving what was planted.
-    pub(super) fn distrusts(&self, judge: ContentHash) -> bool {
-        self.distrusted.contains(&judge)
-    }
-
-    /// Remembers a judge that was caught.
-    pub(super) fn distrust(&mut self, judge: ContentHash) {
-        if self.distrusted.len() >= JUDGES_DISTRUSTED_MAX {
-            self.distrusted.pop_first();
-        }
-        self.distrusted.insert(judge);
-    }
-
     /// The last verified set of a file by one sensor, and the bytes it speaks of.
     pub(super) fn verified(&self, root: &Path, path: &RelPath, sensor: &str) -> Option<Verified> {
         self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()

@@ -73,8 +73,8 @@ pub struct Opinion {
     pub confidence: f64,
 }
 
-/// The judge approved the wrong function that was planted: what it says is worth nothing, here and
-/// about any other change.
+/// The judge approved the wrong function that was planted: what it says is worth nothing, now and
+/// when it is asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Believes;
 
@@ -82,7 +82,7 @@ impl From<Believes> for Gap {
     fn from(_: Believes) -> Self {
         let detail = "the judge believes comments: it approved a wrong function that was planted";
         Self::new(Cause::Refused, detail)
-            .with_remedy("name another model; this one is not asked again while the engine runs")
+            .with_remedy("name another model; this one is not asked about this change again")
     }
 }
 
