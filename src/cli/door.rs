@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::{INTERRUPTED, INVALID, this_program};
 use crate::base::limits::COMMAND_SECS_MAX;
 use crate::base::verdict::Gap;
@@ -139,13 +141,27 @@ fn beside_work(
         let reply = tokio::select! {
             outcome = engine.handle(caller, request) => outcome.reply,
             never = beside(&engine) => match never {},
-            _ = tokio::signal::ctrl_c() => Reply::failed(INTERRUPTED, "moai-ralph: interrupted"),
+            () = interrupted() => Reply::failed(INTERRUPTED, "moai-ralph: interrupted"),
         };
         engine.stop().await;
         reply
     });
     runtime.shutdown_timeout(Duration::from_millis(100));
     reply
+}
+
+/// Returns when this process is told to end, by whom ever: what it started ends with it.
+async fn interrupted() {
+    let wait = async |kind| match signal(kind) {
+        Ok(mut signal) => signal.recv().await,
+        // Then the signal does what it always does.
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = wait(SignalKind::interrupt()) => {}
+        _ = wait(SignalKind::terminate()) => {}
+        _ = wait(SignalKind::hangup()) => {}
+    }
 }
 
 /// This process's surroundings.

@@ -2,7 +2,7 @@
 //! place that names the HTTP client. The key goes to the configured address and nowhere else:
 //! redirects are not followed, and no message holds it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::{Agent, Proxy};
@@ -39,14 +39,14 @@ pub(super) async fn ask(
 
 fn answer(endpoint: &Endpoint, question: &Question, proxy: Option<Proxy>) -> Result<Said, Gap> {
     let agent: Agent = Agent::config_builder()
-        .timeout_global(Some(question.timeout))
         .max_redirects(0)
         .http_status_as_error(false)
         .proxy(proxy)
         .user_agent(concat!("moai-ralph/", env!("CARGO_PKG_VERSION")))
         .build()
         .into();
-    let post = |is_plain| endpoint.post(&agent, question, is_plain);
+    let deadline = Instant::now() + question.timeout;
+    let post = |is_plain| endpoint.post(&agent, question, is_plain, deadline);
     let mut response = post(false)?;
     // Some models refuse a temperature or a response format.
     if response.status == 400 {
@@ -91,7 +91,18 @@ impl Endpoint {
         body
     }
 
-    fn post(&self, agent: &Agent, question: &Question, is_plain: bool) -> Result<Response, Gap> {
+    /// One request; all requests of one question have one deadline.
+    fn post(
+        &self,
+        agent: &Agent,
+        question: &Question,
+        is_plain: bool,
+        deadline: Instant,
+    ) -> Result<Response, Gap> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(too_late(question.timeout));
+        }
         let mut request = agent.post(self.address()).header("content-type", "application/json");
         request = match (self.style, &self.key) {
             (Style::Openai, Some(key)) => request.header("authorization", format!("Bearer {key}")),
@@ -102,6 +113,7 @@ impl Endpoint {
             request = request.header("anthropic-version", "2023-06-01");
         }
         let failed = |error: ureq::Error| failed(&error, question.timeout);
+        let request = request.config().timeout_global(Some(left)).build();
         let mut response =
             request.send(self.body(question, is_plain).to_string()).map_err(failed)?;
         let status = response.status().as_u16();
@@ -133,13 +145,15 @@ impl Endpoint {
     }
 }
 
+fn too_late(timeout: Duration) -> Gap {
+    let detail = format!("the endpoint gave no answer within {} s", timeout.as_secs_f32());
+    Gap::new(Cause::TimedOut, detail)
+}
+
 /// Words about a request that got no answer. The client's own never hold headers.
 fn failed(error: &ureq::Error, timeout: Duration) -> Gap {
     match error {
-        ureq::Error::Timeout(_) => {
-            let detail = format!("the endpoint gave no answer within {} s", timeout.as_secs_f32());
-            Gap::new(Cause::TimedOut, detail)
-        }
+        ureq::Error::Timeout(_) => too_late(timeout),
         other => {
             let what = one_line(&other.to_string(), JUDGE_FAULT_CHARS_MAX);
             Gap::new(Cause::Crashed, format!("the endpoint cannot be reached: {what}"))
@@ -197,6 +211,23 @@ mod tests {
 
     fn endpoint(style: Style, url: &str) -> Endpoint {
         Endpoint { style, url: url.to_owned(), model: "m".to_owned(), key: Some("k-secret".into()) }
+    }
+
+    #[test]
+    fn a_second_request_gets_no_time_of_its_own() {
+        let question = Question {
+            system: String::new(),
+            user: String::new(),
+            timeout: Duration::from_secs(100),
+        };
+        let agent = Agent::config_builder().build().into();
+        // Nobody listens there: a request would fail otherwise.
+        let endpoint = endpoint(Style::Openai, "http://127.0.0.1:1");
+        let late = endpoint.post(&agent, &question, true, Instant::now());
+        assert_eq!(late.map(|it| it.status).map_err(|gap| gap.cause), Err(Cause::TimedOut));
+        let deadline = Instant::now() + question.timeout;
+        let early = endpoint.post(&agent, &question, true, deadline);
+        assert_eq!(early.map(|it| it.status).map_err(|gap| gap.cause), Err(Cause::Crashed));
     }
 
     #[test]

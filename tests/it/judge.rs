@@ -5,12 +5,16 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Output, Sandbox, write_file};
+use crate::support::{Output, Sandbox, eventually, write_file};
 
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 const RUBRIC: &str = "## Judge criteria\n- Names are greeted.\n- Nothing fails silently.\n";
@@ -393,6 +397,35 @@ fn hooks_of_a_judge_we_asked_say_nothing() {
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
     let blocked = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert_eq!(blocked.json()["decision"], "block", "without the mark it would have: {blocked:#?}");
+}
+
+#[test]
+fn a_judge_that_is_waited_for_ends_with_the_command() {
+    let sandbox = project(COMMAND);
+    let whereabouts = sandbox.base().join("whereabouts");
+    script(
+        &sandbox,
+        "ask-model",
+        &format!("pwd > '{}'\nsleep 600 & sleep 600", whereabouts.display()),
+    );
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let _ = fs::remove_file(&whereabouts);
+        let mut program = sandbox.program();
+        let mut child = program.arg("judge").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let child = child.as_mut().expect("it starts");
+        let folder = eventually(Duration::from_secs(30), || {
+            let folder = fs::read_to_string(&whereabouts).ok()?;
+            folder.ends_with('\n').then(|| folder.trim().to_owned())
+        });
+        let folder = folder.expect("the judge is asked");
+        let id = Pid::from_child(child);
+        kill_process(id, signal).expect("it runs");
+        assert_eq!(child.wait().expect("ours").code(), Some(130), "{signal:?}");
+        let gone =
+            || (sandbox.survivors().is_empty() && !Path::new(&folder).exists()).then_some(());
+        let survivors = || (sandbox.survivors(), folder.clone());
+        assert!(eventually(Duration::from_secs(30), gone).is_some(), "{:?}", survivors());
+    }
 }
 
 /// One request to the endpoint.
