@@ -1,6 +1,7 @@
 //! One run of the judges over a change: collects it, asks, decides, keeps what was said. It is the
 //! same for a Stop and for the command. It must not know what becomes of the judgement.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,7 +13,9 @@ use super::judge_calls::{Call, Made, random};
 use super::judged_change::{self, Collected};
 use super::project::Project;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{JUDGE_CALLS_AT_ONCE_MAX, JUDGE_HISTORY_MAX, JUDGE_TRIES_MAX};
+use crate::base::limits::{
+    JUDGE_CALLS_AT_ONCE_MAX, JUDGE_HISTORY_MAX, JUDGE_TRIES_MAX, SOURCE_BYTES_MAX,
+};
 use crate::base::verdict::{Cause, Gap};
 use crate::config::judge::{BackendKind, JudgeChoice};
 use crate::files;
@@ -87,33 +90,46 @@ pub(super) async fn judge(engine: &Arc<Engine>, project: &Project, asked: Asked)
 }
 
 /// Writes what a loop keeps in the tree: the feedback after a rejection, and the list of decisions.
-pub(super) async fn record(project: &Project, judged: &Judged, moment: Moment) {
-    let (root, judged) = (project.root.clone(), judged.clone());
-    let written = blocking(move || {
-        type Words = fn(&str, &Judged, Moment) -> Option<String>;
-        let texts: [(&str, Words); 2] = [
-            (judged_change::FEEDBACK, report::feedback),
-            (judged_change::EVOLUTION, report::evolution),
-        ];
-        for (name, words) in texts {
-            let path = root.join(name);
-            // A link would lead the words of a model to any file of the user.
-            let is_plain = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
-            let before = if is_plain {
-                std::fs::read_to_string(&path).unwrap_or_default()
-            } else {
-                String::new()
-            };
-            let is_free = is_plain || path.symlink_metadata().is_err();
-            let Some(text) = words(&before, &judged, moment).filter(|_| is_free) else { continue };
-            if let Err(error) = files::replace(&path, text.as_bytes()) {
-                tracing::warn!(%error, name, "the judgement could not be written");
-            }
+/// Returns what the user must know: a file that was not written.
+pub(super) async fn record(project: &Project, judged: &Judged, moment: Moment) -> Vec<String> {
+    type Words = fn(&str, &Judged, Moment) -> Option<String>;
+    let texts: [(&'static str, Words); 2] = [
+        (judged_change::FEEDBACK, report::feedback),
+        (judged_change::EVOLUTION, report::evolution),
+    ];
+    let mut notices = Vec::new();
+    for (name, words) in texts {
+        let (path, judged) = (project.root.join(name), judged.clone());
+        let written = blocking(move || add(&path, |before| words(before, &judged, moment))).await;
+        if let Err(reason) = written.unwrap_or_else(|| Err("internal error".to_owned())) {
+            tracing::warn!(reason, name, "the judgement could not be written");
+            notices.push(report::not_written(name, &reason));
         }
-    });
-    if written.await.is_none() {
-        tracing::error!("writing a judgement panicked");
     }
+    notices
+}
+
+/// Replaces the text of a file by what becomes of it; where there is nothing to add, the file is
+/// not looked at. One that cannot be read stays as it is: it is the user's.
+fn add(path: &Path, words: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    if words("").is_none() {
+        return Ok(());
+    }
+    // A link would lead the words of a model to any file of the user.
+    let before = match path.symlink_metadata() {
+        Ok(meta) if meta.len() > SOURCE_BYTES_MAX => {
+            return Err("it is larger than 1 MiB".to_owned());
+        }
+        Ok(meta) if meta.is_file() => {
+            let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+            String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?
+        }
+        Ok(_) => return Err("it is no regular file".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error.to_string()),
+    };
+    let Some(text) = words(&before) else { return Ok(()) };
+    files::replace(path, text.as_bytes()).map_err(|error| error.to_string())
 }
 
 fn nothing_asked(rubric: &Rubric) -> Option<Gap> {

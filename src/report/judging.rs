@@ -182,8 +182,15 @@ fn skipped(skipped: &[Skipped]) -> Vec<Value> {
     skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason})).collect()
 }
 
+/// For people: a file of the loop that stays without the judgement.
+#[must_use]
+pub fn not_written(name: &str, reason: &str) -> String {
+    format!("moai-ralph: {name} was left as it is, and the judgement is not in it: {reason}")
+}
+
 /// `JUDGE_FEEDBACK.md` after a rejection: the entries that were there and one more; the oldest go
-/// when it grows too large. `None` when there was no rejection.
+/// when they grow too large, and what stands before the first stays. `None` when there was no
+/// rejection.
 #[must_use]
 pub fn feedback(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
     if judged.judgement != Judgement::Rejected {
@@ -202,22 +209,27 @@ pub fn feedback(before: &str, judged: &Judged, moment: Moment) -> Option<String>
     for suspicion in judged.suspicions() {
         let _ = writeln!(entry, "suspicion: {} at {}", suspicion.kind.as_str(), place(suspicion));
     }
-    let mut kept = before;
-    while kept.len() + entry.len() > JUDGE_FEEDBACK_BYTES_MAX {
-        match kept.get(1..).and_then(|rest| rest.find("---\n## ")) {
-            Some(at) => kept = &kept[at + 1..],
-            None => kept = "",
-        }
-        if kept.is_empty() {
-            break;
-        }
+    let (own, mut entries) = entries(before);
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    let mut bytes = entries.iter().map(|one| one.len()).sum::<usize>() + entry.len();
+    while bytes > JUDGE_FEEDBACK_BYTES_MAX && !entries.is_empty() {
+        bytes -= entries.remove(0).len();
     }
-    let gap = if kept.is_empty() || kept.ends_with('\n') { "" } else { "\n" };
-    Some(format!("{kept}{gap}{entry}\n"))
+    Some(format!("{own}{}{gap}{entry}\n", entries.concat()))
 }
 
-/// `JUDGE_EVOLUTION.md` after a decision: the last entries, one line each. `None` when nothing was
-/// decided.
+/// What a file begins with before the first entry, which somebody else wrote, and the entries.
+fn entries(text: &str) -> (&str, Vec<&str>) {
+    const HEAD: &str = "---\n## ";
+    let is_head = |at: &usize| *at == 0 || text[..*at].ends_with('\n');
+    let starts: Vec<usize> = text.match_indices(HEAD).map(|it| it.0).filter(is_head).collect();
+    let own = &text[..starts.first().copied().unwrap_or(text.len())];
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    (own, starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect())
+}
+
+/// `JUDGE_EVOLUTION.md` after a decision: lines that somebody else wrote, then the last entries,
+/// one line each. `None` when nothing was decided.
 #[must_use]
 pub fn evolution(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
     let ids = |word: &str| {
@@ -235,10 +247,11 @@ pub fn evolution(before: &str, judged: &Judged, moment: Moment) -> Option<String
     };
     let when = moment.iteration.map_or("by hand".to_owned(), |number| format!("iter {number}"));
     let entry = format!("[{when}] {word} — {}", said.join(", "));
-    let mut entries: Vec<&str> = before.lines().filter(|line| line.starts_with('[')).collect();
+    let is_entry = |line: &&str| line.starts_with("[iter ") || line.starts_with("[by hand]");
+    let (mut entries, own): (Vec<&str>, Vec<&str>) = before.lines().partition(is_entry);
     entries.push(&entry);
     let from = entries.len().saturating_sub(JUDGE_HISTORY_MAX);
-    Some(entries[from..].join("\n") + "\n")
+    Some([&own, &entries[from..]].concat().join("\n") + "\n")
 }
 
 fn time(at_ms: u64) -> String {

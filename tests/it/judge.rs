@@ -130,8 +130,24 @@ fn a_link_in_the_place_of_the_feedback_is_not_followed() {
     let target = sandbox.base().join("home/precious");
     write_file(&target, "mine\n");
     std::os::unix::fs::symlink(&target, sandbox.path("JUDGE_FEEDBACK.md")).expect("ours");
-    assert_eq!(sandbox.run(&["judge", "--record"]).code, 1);
+    let output = sandbox.run(&["judge", "--record"]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("JUDGE_FEEDBACK.md was left as it is"), "{output:#?}");
     assert_eq!(fs::read_to_string(&target).expect("there"), "mine\n");
+}
+
+#[test]
+fn files_of_the_user_in_the_place_of_the_judgements_stay_and_that_is_said() {
+    let sandbox = project(COMMAND);
+    script(&sandbox, "ask-model", &honest("*greeted*", QUOTE));
+    let mine = b"caf\xe9\n";
+    fs::write(sandbox.path("JUDGE_FEEDBACK.md"), mine).expect("ours");
+    fs::create_dir(sandbox.path("JUDGE_EVOLUTION.md")).expect("ours");
+    let output = sandbox.run(&["judge", "--record"]);
+    for said in ["JUDGE_FEEDBACK.md was left as it is", "JUDGE_EVOLUTION.md was left as it is"] {
+        assert!(output.stderr.contains(said), "{output:#?}");
+    }
+    assert_eq!(fs::read(sandbox.path("JUDGE_FEEDBACK.md")).expect("there"), mine);
 }
 
 #[test]

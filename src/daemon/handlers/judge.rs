@@ -36,9 +36,13 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -
         deadline: begun + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
     };
     let judged = judging::judge(engine, &project, asked).await;
+    let mut stderr = String::new();
     if wish.record {
         let moment = Moment { at_ms: now_ms(), ..Moment::default() };
-        judging::record(&project, &judged, moment).await;
+        for notice in judging::record(&project, &judged, moment).await {
+            stderr.push_str(&notice);
+            stderr.push('\n');
+        }
     }
     let stdout = if wish.json {
         format!("{:#}\n", report::json(&project.root, &judged, ended(begun)))
@@ -50,7 +54,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -
         Judgement::Rejected => REFUSED,
         Judgement::Unmeasured(_) => UNMEASURED,
     };
-    Reply { stdout, code, ..Reply::default() }
+    Reply { stdout, stderr, code, ..Reply::default() }
 }
 
 /// The rubric that was named, else that of the project; one that nobody wrote asks for nothing.

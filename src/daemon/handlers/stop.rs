@@ -160,13 +160,15 @@ async fn keep_notes(
     found: &Found,
 ) -> Vec<String> {
     let (engine, project) = (call.engine, &call.project);
+    let mut notices = Vec::new();
     if let Some(judged) = &found.judged {
         let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
         let rejections = before.counts.consecutive_rejections + u32::from(is_rejected);
         let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
-        judging::record(project, judged, Moment { iteration, rejections, at_ms }).await;
+        notices = judging::record(project, judged, Moment { iteration, rejections, at_ms }).await;
     }
-    loop_files::after_step(engine, project, &decided(next)).await
+    notices.extend(loop_files::after_step(engine, project, &decided(next)).await);
+    notices
 }
 
 fn decided(state: &LoopState) -> Decided {

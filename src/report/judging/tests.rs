@@ -119,3 +119,21 @@ fn forty_decisions_are_kept_one_line_each() {
     let none = Judged::unmeasured(Vec::new(), Coverage::default(), gap);
     assert_eq!(evolution("", &none, MOMENT), None);
 }
+
+#[test]
+fn what_somebody_else_wrote_stays() {
+    let own = "# my notes\n\n[ ] ask about C2\n- a line\n";
+    let mut decisions = format!("{own}[iter 1] APPROVED — C1 met\n");
+    let mut rejections = format!("{own}---\nmore\n");
+    for number in 2..400 {
+        let moment = Moment { iteration: Some(number), ..MOMENT };
+        decisions = evolution(&decisions, &judged(Ruling::Unmet), moment).expect("a decision");
+        rejections = feedback(&rejections, &judged(Ruling::Unmet), moment).expect("a rejection");
+    }
+    assert!(decisions.starts_with(&format!("{own}[iter 360] ")), "{decisions}");
+    assert_eq!(decisions.lines().count(), own.lines().count() + JUDGE_HISTORY_MAX);
+    assert!(rejections.starts_with(&format!("{own}---\nmore\n---\n## Iteration ")));
+    let large = format!("{}\n", "mine ".repeat(JUDGE_FEEDBACK_BYTES_MAX));
+    let kept = feedback(&large, &judged(Ruling::Unmet), MOMENT).expect("a rejection");
+    assert!(kept.starts_with(&large) && kept.contains("Iteration 7"));
+}

@@ -141,6 +141,17 @@ fn the_rubric_of_the_start_is_what_is_asked_and_an_edited_one_is_a_finding() {
 }
 
 #[test]
+fn a_judgement_that_cannot_be_written_is_told() {
+    let sandbox = judged(&[]);
+    says(&sandbox, "met");
+    fs::create_dir(sandbox.path("JUDGE_EVOLUTION.md")).expect("ours");
+    sandbox.write("app.py", FIXED);
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("JUDGE_EVOLUTION.md was left as it is"), "{told}");
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
 fn a_rubric_that_cannot_be_read_begins_no_loop_and_hides_no_check() {
     let sandbox = project();
     let rubric =
