@@ -18,7 +18,6 @@ use crate::base::limits::{
 };
 use crate::base::verdict::{Cause, Gap};
 use crate::config::judge::{BackendKind, JudgeChoice};
-use crate::files;
 use crate::judge::change::{Change, View};
 use crate::judge::decision::{Believes, Judgement, ORDERS, Opinion, checked};
 use crate::judge::injection;
@@ -30,6 +29,7 @@ use crate::judge::verdict::{Answer, Suspicion};
 use crate::models::{Backend, Ready, Said, Style};
 use crate::report::judging::{self as report, Moment};
 use crate::store::judgements::About;
+use crate::{files, git};
 
 /// What is judged, and by what.
 #[derive(Clone, Debug)]
@@ -162,7 +162,7 @@ struct Run<'a> {
     suspicions: Vec<Suspicion>,
     coverage: Coverage,
     criteria_hash: ContentHash,
-    /// The commit that the change begins at, where there is one.
+    /// What the change begins at: a commit, or a loop where there is no git.
     since: Option<String>,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         let coverage = coverage(&change, &looks);
         let texts: Vec<&str> = asked.rubric.criteria.iter().map(|one| one.text.as_str()).collect();
         let criteria_hash = ContentHash::of(texts.join("\n").as_bytes());
-        let since = asked.base.clone();
+        let since = asked.base.clone().or_else(|| asked.loop_id.clone());
         Self { engine, project, asked, change, looks, suspicions, coverage, criteria_hash, since }
     }
 

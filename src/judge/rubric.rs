@@ -204,7 +204,6 @@ impl Rubric {
         }
         let is_nested = line.starts_with([' ', '\t']);
         match (item(line), &place.section) {
-            (_, Section::Other) => {}
             // A title may speak of criteria; prose below it asks for nothing.
             (None, Section::Unknown(_)) if place.depth == 1 => {}
             (_, Section::Unknown(name)) => {
@@ -222,7 +221,7 @@ impl Rubric {
             (None, Section::Checks) if is_fenced && !line.starts_with('#') => {
                 self.checks.push(command(line.trim()));
             }
-            (None, Section::Checks) => {}
+            (_, Section::Other) | (None, Section::Checks) => {}
         }
     }
 
