@@ -120,7 +120,7 @@ fn remarks_and_signs_drop_no_criterion() {
 fn criteria_about_what_stands_in_comments_are_about_words() {
     let about = |text: &str| Criterion { id: "C1".into(), text: text.into() }.is_about_words();
     for text in [
-        "No TODO or FIXME is left",
+        "No todo and no fixme is left",
         "No suppressions are added",
         "No `# noqa`, `@ts-ignore` or eslint-disable",
         "No commented-out code",
