@@ -30,6 +30,22 @@ pub(super) async fn freeze(
     project: &Project,
     loop_id: &str,
 ) -> Result<(), StoreError> {
+    let (exam, texts) = taken(project).await?;
+    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+}
+
+/// Stores a new loop together with its exam.
+pub(super) async fn begin(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<(), StoreError> {
+    let exam = taken(project).await?;
+    engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
+}
+
+/// What a loop that starts now is examined by.
+async fn taken(project: &Project) -> Result<(Exam, Texts), StoreError> {
     let found = {
         let project = project.clone();
         blocking(move || {
@@ -40,8 +56,7 @@ pub(super) async fn freeze(
         })
     };
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
-    let (exam, texts) = found.await.ok_or_else(lost)?;
-    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+    found.await.ok_or_else(lost)
 }
 
 /// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
@@ -63,22 +78,22 @@ pub(super) async fn look(
     found.await.map(Some).ok_or_else(lost)
 }
 
-/// What a Stop learns from the exam: a reading and its findings; `None` for a loop without one. It
-/// is asked after the checks, which may write files.
+/// What a Stop learns from the exam: a reading and its findings. It is asked after the checks, which
+/// may write files.
 pub(super) async fn differences(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-) -> Option<(Reading, Vec<Finding>)> {
-    match look(engine, project, &state.id, Role::STRICT).await {
-        Ok(None) => None,
-        Ok(Some((exam, differences))) => Some(exam::judged(&exam, &differences)),
-        Err(error) => {
-            let gap = Gap::new(Cause::Crashed, error.to_string());
-            let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
-            Some((Reading { gap: Some(gap), ..clean }, Vec::new()))
-        }
-    }
+) -> (Reading, Vec<Finding>) {
+    let gap = match look(engine, project, &state.id, Role::STRICT).await {
+        Ok(Some((exam, differences))) => return exam::judged(&exam, &differences),
+        // Whoever has no exam is not examined, which is not the same as having passed.
+        Ok(None) => Gap::new(Cause::Skipped, "it was not frozen when the loop started")
+            .with_remedy("moai-ralph loop refreeze"),
+        Err(error) => Gap::new(Cause::Crashed, error.to_string()),
+    };
+    let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
+    (Reading { gap: Some(gap), ..clean }, Vec::new())
 }
 
 type Files = BTreeMap<RelPath, Frozen>;
