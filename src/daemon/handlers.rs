@@ -8,6 +8,7 @@ mod definition;
 mod doctor;
 mod guard;
 mod guard_allow;
+mod held_by;
 mod hook;
 mod hover;
 mod judge;

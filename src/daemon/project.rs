@@ -64,8 +64,7 @@ impl Project {
         engine.ledger().uses(&root);
         let key = engine.ledger().project_key(&root);
         let key = key.unwrap_or_else(|| {
-            let shared = git::common_dir(&root).unwrap_or_else(|| root.clone());
-            let key = ProjectKey::of(&shared);
+            let key = key_of(&root, &engine.places.state);
             engine.ledger().set_project_key(&root, key.clone());
             key
         });
@@ -104,6 +103,16 @@ impl Project {
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
     }
+}
+
+/// The store key of a root. A repository that is made where there was none keeps the database that
+/// is there, for its worktrees as well.
+fn key_of(root: &Path, state: &Path) -> ProjectKey {
+    let Some(shared) = git::common_dir(root) else { return ProjectKey::of(root) };
+    let main = shared.parent().filter(|_| shared.ends_with(".git"));
+    let known = [Some(shared.as_path()), Some(root), main].into_iter().flatten();
+    let known = known.map(ProjectKey::of).find(|key| key.database(state).exists());
+    known.unwrap_or_else(|| ProjectKey::of(&shared))
 }
 
 pub(super) fn root(caller: &Caller) -> PathBuf {
