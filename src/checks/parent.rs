@@ -46,7 +46,7 @@ impl Said {
         let (word, number) = line.trim_end().split_once(' ')?;
         let number: i32 = number.parse().ok()?;
         match word {
-            "runs" => Pid::from_raw(number).map(Self::Runs),
+            "runs" if number > 0 => Pid::from_raw(number).map(Self::Runs),
             "ended" => Some(Self::Ended(ExitStatus::from_raw(number))),
             "error" => Some(Self::NotStarted(io::Error::from_raw_os_error(number))),
             _ => None,
@@ -86,4 +86,23 @@ fn follow(mut child: Child) -> Said {
 fn say(said: &Said) {
     // Nobody listens any more: nothing is left to do about it.
     let _ = rustix::io::write(io::stdin(), said.line().as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood_and_nothing_else() {
+        let id = Pid::from_raw(7).expect("no zero");
+        let error = io::Error::from_raw_os_error(2);
+        for said in [Said::Runs(id), Said::Ended(ExitStatus::from_raw(9)), Said::NotStarted(error)]
+        {
+            let heard = Said::parse(&said.line()).map(|heard| heard.line());
+            assert_eq!(heard, Some(said.line()));
+        }
+        for noise in ["", "runs", "runs 0\n", "runs -1\n", "runs x\n", "ended\n", "over 1\n"] {
+            assert!(Said::parse(noise).is_none(), "{noise:?}");
+        }
+    }
 }

@@ -106,13 +106,16 @@ impl Project {
 }
 
 /// The store key of a root. A repository that is made where there was none keeps the database that
-/// is there, for its worktrees as well.
+/// is there, for its worktrees as well, and so does a root whose repository is gone.
 fn key_of(root: &Path, state: &Path) -> ProjectKey {
-    let Some(shared) = git::common_dir(root) else { return ProjectKey::of(root) };
-    let main = shared.parent().filter(|_| shared.ends_with(".git"));
-    let known = [Some(shared.as_path()), Some(root), main].into_iter().flatten();
-    let known = known.map(ProjectKey::of).find(|key| key.database(state).exists());
-    known.unwrap_or_else(|| ProjectKey::of(&shared))
+    let own_git = root.join(".git");
+    let shared = git::common_dir(root);
+    let main = shared.as_deref().and_then(Path::parent).filter(|it| it.join(".git").exists());
+    let names = [shared.as_deref(), Some(root), main, Some(&own_git)].into_iter().flatten();
+    let mut keys = names.map(ProjectKey::of);
+    let known = keys.clone().find(|key| key.database(state).exists());
+    // The first name is the right one for a new database.
+    known.or_else(|| keys.next()).unwrap_or_else(|| ProjectKey::of(root))
 }
 
 pub(super) fn root(caller: &Caller) -> PathBuf {

@@ -123,6 +123,25 @@ impl Store {
         .await
     }
 
+    /// Ids of the active loops of a root, each with its session; the latest first.
+    pub async fn active_loops(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
+        let root = text(root);
+        self.read(project, move |transaction| {
+            let sql = format!(
+                "SELECT id, session_id FROM loops WHERE root = ?1 AND {ACTIVE}
+                 ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
+            );
+            let mut statement = transaction.prepare(&sql)?;
+            let rows = statement.query_map(params![root], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     /// The loops of a project, over all its roots, the latest first.
     pub async fn list_loops(&self, project: &ProjectKey) -> Result<Vec<LoopState>, StoreError> {
         self.read(project, move |transaction| {
