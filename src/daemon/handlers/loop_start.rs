@@ -108,11 +108,12 @@ pub(super) async fn begin(
         session_id: session,
         max_iterations_default: project.config.max_iterations,
         has_checks,
+        needs_promise: needs_promise(project),
         active: active.as_ref(),
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let wish = held_to(wish, project, &rubric);
+    let wish = held_to(wish, &rubric);
     let mut state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
@@ -150,13 +151,15 @@ async fn standards(project: &Project) -> (bool, Rubric) {
     found.await.unwrap_or_default()
 }
 
-/// The wish with what options and rubric add to it.
-fn held_to(mut wish: Wish, project: &Project, rubric: &Rubric) -> Wish {
+/// The wish with what the rubric adds to it.
+fn held_to(mut wish: Wish, rubric: &Rubric) -> Wish {
     wish.hitl_threshold = wish.hitl_threshold.or(rubric.hitl_threshold);
-    if project.config.success_criteria.contains(&Criterion::Marker) {
-        wish.until.get_or_insert(Until::Promise);
-    }
     wish
+}
+
+/// Whether the project's options ask every loop for its promise.
+pub(super) fn needs_promise(project: &Project) -> bool {
+    project.config.success_criteria.contains(&Criterion::Marker)
 }
 
 /// Makes the branch of an autonomous loop; others have none.
