@@ -110,8 +110,7 @@ pub(super) fn put(
 ) -> Result<(), StoreError> {
     forget(at, id)?;
     insert(at, id, exam)?;
-    let mut statement =
-        at.prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let mut statement = at.prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (path, file) in &exam.files {
         statement.execute(params![
             id,

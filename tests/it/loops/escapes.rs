@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::crashes::{daemon, kill};
-use super::{DIRTY, FIXED, autochecks, blocked, git, looping, notice, project, start, status, stop};
-use crate::support::{Output, SESSION, Sandbox, eventually, finish, PATIENCE, write_file};
+use super::{
+    DIRTY, FIXED, autochecks, blocked, git, looping, notice, project, start, status, stop,
+};
+use crate::support::{Output, PATIENCE, SESSION, Sandbox, eventually, finish, write_file};
 
 const OTHER: &str = "22222222-0000-4000-8000-000000000000";
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
