@@ -79,7 +79,7 @@ pub(super) async fn handle(
         Event::UserPromptExpansion => (user_prompt_expansion::handle(call).await, None),
         Event::PostToolUse => post_tool_use::handle(call).await,
         Event::PostToolBatch => post_tool_batch::handle(&call).await,
-        Event::Stop => (stop::handle(call).await, None),
+        Event::Stop => (Box::pin(stop::handle(call)).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),
     };
     let mut output = output.with_notice(notice);
