@@ -1,5 +1,5 @@
-//! Runs commands of the project, each in a process group of its own that does not outlive the
-//! run. It must not know which commands there are or what their results decide.
+//! Runs commands, each in a process group of its own that does not outlive the run, those of the
+//! project below a parent that is not the daemon. It must not know which commands there are or what their results decide.
 //!
 //! ```text
 //! spawn ──▶ read output and wait ──▶ ended ──▶ kill the rest of the group ──▶ drain output
@@ -7,9 +7,11 @@
 //! ```
 
 mod output;
+pub mod parent;
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -26,6 +28,10 @@ use crate::base::limits::{
 };
 use crate::base::verdict::{Cause, Gap};
 use output::Output;
+use parent::{RUN_CHECK, Said};
+
+/// What our processes are called in lists of them.
+const PROGRAM: &str = "moai-ralph";
 
 /// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +48,9 @@ pub struct Command {
     pub env: Vec<(String, String)>,
     /// The time it gets before its group is told to end.
     pub timeout: Duration,
+    /// This program's own file, which is then started to be the command's parent; `None`: it is a
+    /// child of this very process, which must be trusted not to kill its parent.
+    pub parent: Option<PathBuf>,
 }
 
 /// How a run ended.
@@ -84,7 +93,10 @@ pub async fn run_watched(command: Command, watch: &mut (dyn FnMut(&str) + Send))
 async fn run_with(command: Command, mut output: Output<'_>) -> Run {
     let started = Instant::now();
     let end = match start(&command) {
-        Ok(mut running) => running.finish(command.timeout, &mut output).await,
+        Ok(mut running) => match running.finish(command.timeout, &mut output).await {
+            Ended::As(end) => end,
+            Ended::NotStarted(error) => End::Unmeasured(not_started(&command, &error)),
+        },
         Err(error) => End::Unmeasured(not_started(&command, &error)),
     };
     Run { end, output: output.finish(), elapsed: started.elapsed() }
@@ -94,22 +106,67 @@ fn start(command: &Command) -> io::Result<Running> {
     // One pipe for both streams keeps them in the order they were written.
     let (reader, writer) = io::pipe()?;
     let receiver = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    let mut process = tokio::process::Command::new(&command.program);
+    let (mut process, said) = match &command.parent {
+        None => (tokio::process::Command::new(&command.program), None),
+        Some(parent) => {
+            let (ours, its) = UnixStream::pair()?;
+            ours.set_nonblocking(true)?;
+            let mut process = tokio::process::Command::new(parent);
+            process.arg0(PROGRAM).arg(RUN_CHECK).arg(&command.program);
+            process.stdin(Stdio::from(OwnedFd::from(its)));
+            (process, Some(Words::of(ours)?))
+        }
+    };
+    if said.is_none() {
+        process.stdin(Stdio::null());
+    }
     process
         .args(&command.args)
         .current_dir(&command.cwd)
         .env_clear()
         .envs(command.env.iter().map(|(key, value)| (key, value)))
-        .stdin(Stdio::null())
         .stdout(Stdio::from(writer.try_clone()?))
         .stderr(Stdio::from(writer))
         .process_group(0)
-        .kill_on_drop(true);
+        // A parent sees our end of the socket closed, and ends what it started.
+        .kill_on_drop(said.is_none());
     let child = process.spawn()?;
     // `process` holds our copies of the writing end; it is dropped here, so that the output ends
     // with the last process that has it.
-    let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    Ok(Running { child, group: Group(id), receiver: Some(receiver) })
+    let id = child.id().filter(|_| said.is_none()).and_then(|id| Pid::from_raw(id.cast_signed()));
+    Ok(Running { child, group: Group(id), receiver: Some(receiver), said })
+}
+
+/// How a run went on after it was begun.
+enum Ended {
+    As(End),
+    /// Its parent runs, and the command does not.
+    NotStarted(io::Error),
+}
+
+/// What the parent of a command says, as far as it was read.
+struct Words {
+    socket: tokio::net::UnixStream,
+    read: Vec<u8>,
+}
+
+impl Words {
+    fn of(socket: UnixStream) -> io::Result<Self> {
+        Ok(Self { socket: tokio::net::UnixStream::from_std(socket)?, read: Vec::new() })
+    }
+
+    /// The next line; `None` at the end. Nothing is lost when this is given up.
+    async fn next(&mut self) -> io::Result<Option<Said>> {
+        loop {
+            if let Some(at) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=at).collect();
+                return Ok(Said::parse(&String::from_utf8_lossy(&line)));
+            }
+            if self.socket.read_buf(&mut self.read).await? == 0 {
+                return Ok(None);
+            }
+        }
+    }
 }
 
 struct Running {
@@ -117,20 +174,26 @@ struct Running {
     group: Group,
     /// `None` behind the end of the output.
     receiver: Option<pipe::Receiver>,
+    /// Where the child is the command's parent and not the command itself.
+    said: Option<Words>,
 }
 
 impl Running {
-    async fn finish(&mut self, limit: Duration, output: &mut Output<'_>) -> End {
-        let end = if let Ok(status) = timeout(limit, self.wait(output)).await {
-            end_of(status)
+    async fn finish(&mut self, limit: Duration, output: &mut Output<'_>) -> Ended {
+        let end = if let Ok(ended) = timeout(limit, self.wait(output)).await {
+            ended
         } else {
             self.group.signal(Signal::TERM);
             let grace = Duration::from_millis(CHECK_KILL_GRACE_MS);
             let _ = timeout(grace, self.wait(output)).await;
             let detail = format!("did not end within {} ms", limit.as_millis());
-            End::Unmeasured(Gap::new(Cause::TimedOut, detail))
+            Ended::As(End::Unmeasured(Gap::new(Cause::TimedOut, detail)))
         };
         self.group.kill();
+        if self.said.take().is_some() {
+            // It has nothing left to do, but may have been stopped.
+            let _ = self.child.start_kill();
+        }
         // SIGKILL ends every process that is not stuck in the kernel; one that is must not hang us.
         let reap = Duration::from_millis(CHECK_REAP_MS_MAX);
         let _ = timeout(reap, self.child.wait()).await;
@@ -140,15 +203,18 @@ impl Running {
     }
 
     /// Reads output until the process ends.
-    async fn wait(&mut self, output: &mut Output<'_>) -> io::Result<ExitStatus> {
+    async fn wait(&mut self, output: &mut Output<'_>) -> Ended {
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
+        let Self { child, group, receiver, said } = self;
+        let ended = ended(child, group, said.as_mut());
+        tokio::pin!(ended);
         loop {
-            let Some(receiver) = &mut self.receiver else { return self.child.wait().await };
+            let Some(open) = receiver else { return ended.await };
             tokio::select! {
-                status = self.child.wait() => return status,
-                read = receiver.read(&mut buffer) => match read {
+                end = &mut ended => return end,
+                read = open.read(&mut buffer) => match read {
                     Ok(count) if count > 0 => output.push(&buffer[..count]),
-                    _ => self.receiver = None,
+                    _ => *receiver = None,
                 },
             }
         }
@@ -160,6 +226,22 @@ impl Running {
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
         while let Ok(count @ 1..) = receiver.read(&mut buffer).await {
             output.push(&buffer[..count]);
+        }
+    }
+}
+
+/// Waits for the command's end.
+async fn ended(child: &mut Child, group: &mut Group, said: Option<&mut Words>) -> Ended {
+    let Some(said) = said else { return Ended::As(end_of(child.wait().await)) };
+    loop {
+        match said.next().await {
+            Ok(Some(Said::Runs(id))) => group.0 = Some(id),
+            Ok(Some(Said::Ended(status))) => return Ended::As(end_of(Ok(status))),
+            Ok(Some(Said::NotStarted(error))) => return Ended::NotStarted(error),
+            Ok(None) | Err(_) => {
+                let detail = "the process that ran it was killed before it ended";
+                return Ended::As(End::Unmeasured(Gap::new(Cause::Crashed, detail)));
+            }
         }
     }
 }

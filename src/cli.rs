@@ -23,6 +23,7 @@ use clap::error::ErrorKind;
 
 use args::{Args, Color, Command, Output};
 
+use crate::checks::parent;
 use crate::servers::supervisor;
 use crate::wire::control::{Check, Doctor, Format, Judge, Reply, Request};
 
@@ -44,6 +45,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     // Processes that we start ourselves; nothing of the rest is needed in them.
     match args.get(1).and_then(|name| name.to_str()) {
         Some(supervisor::SUPERVISE) => return supervisor::supervise(&args[2..]),
+        Some(parent::RUN_CHECK) => return parent::run_check(&args[2..]),
         Some(supervisor::BECOME) => return supervisor::become_server(&args[2..]),
         _ => {}
     }

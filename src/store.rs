@@ -41,6 +41,18 @@ impl ProjectKey {
     pub fn folder(&self, home: &Path) -> PathBuf {
         home.join(PROJECTS).join(&self.0)
     }
+
+    /// The file of the database itself, which is made when it is first needed.
+    #[must_use]
+    pub fn database(&self, home: &Path) -> PathBuf {
+        self.folder(home).join(open::DATABASE)
+    }
+
+    /// Where the last damaged database was moved to, as long as it is kept.
+    #[must_use]
+    pub fn damaged(&self, home: &Path) -> Option<PathBuf> {
+        open::last_aside(&self.database(home))
+    }
 }
 
 /// Why something was not stored or not found out.

@@ -18,6 +18,7 @@ fn program(program: impl Into<PathBuf>, cwd: &Path) -> Command {
         cwd: cwd.to_path_buf(),
         env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
         timeout: SOON,
+        parent: None,
     }
 }
 

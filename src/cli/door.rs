@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,6 +19,12 @@ use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
 /// Without a home there is no place for anything.
 const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
 
+/// Tells a call apart from every other one; made again after its answer was lost, it keeps it.
+pub(super) fn call_id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", std::process::id(), now.as_nanos())
+}
+
 /// Asks for an answer and words what stands in the way of it.
 pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Reply {
     match caller(root) {
@@ -27,7 +33,10 @@ pub(super) fn ask(root: Option<&Path>, request: Request, no_daemon: bool) -> Rep
     }
 }
 
-fn ask_as(caller: Caller, request: Request, no_daemon: bool) -> Reply {
+fn ask_as(caller: Caller, mut request: Request, no_daemon: bool) -> Reply {
+    if let Request::LoopStart(start) = &mut request {
+        start.call = call_id();
+    }
     let Some(places) = Places::from_env(&caller.env) else {
         return Reply::failed(INVALID, NO_HOME);
     };

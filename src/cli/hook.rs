@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::{door, this_program};
 use crate::base::limits::{
@@ -14,7 +14,9 @@ use crate::base::verdict::{Cause, Gap};
 use crate::ipc::door::NoAnswer;
 use crate::ipc::{Places, door as ipc_door};
 use crate::models::RECURSION_MARK;
+use crate::report::notice;
 use crate::wire::control::{Call, PROTOCOL, Request};
+use crate::wire::hook::{Event, HookOutput};
 
 pub(super) fn run(event: &str) -> u8 {
     // A judge that we asked is no agent to watch: judging it would ask the next one.
@@ -42,7 +44,7 @@ pub(super) fn run(event: &str) -> u8 {
             Err(error) => log(&places, event, &error),
         }
     }
-    let request = Request::Hook { event: event.to_owned(), input, id: call_id() };
+    let request = Request::Hook { event: event.to_owned(), input, id: door::call_id() };
     let call = Call { protocol: PROTOCOL, caller, request };
     if event == "session-end" {
         // Without a daemon there is nothing to forget.
@@ -55,6 +57,10 @@ pub(super) fn run(event: &str) -> u8 {
             log(&places, event, &error.to_string());
             if matches!(error, NoAnswer::TimedOut(_) | NoAnswer::Ended) {
                 // The daemon has the request and goes on; a second run here would act twice.
+                if event == "stop" {
+                    let told = HookOutput::Notice(notice::undecided(&error.to_string()));
+                    let _ = std::io::stdout().write_all(told.to_stdout(Event::Stop).as_bytes());
+                }
                 return 0;
             }
             let gap = Gap::new(Cause::Crashed, error.to_string());
@@ -63,11 +69,6 @@ pub(super) fn run(event: &str) -> u8 {
     };
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
     0
-}
-
-fn call_id() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
 fn patience(event: &str) -> Duration {

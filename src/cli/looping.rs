@@ -71,6 +71,7 @@ fn wanted(start: &StartArgs, json: bool) -> Result<LoopStart, String> {
         base_branch: start.base_branch.clone(),
         workers: start.workers,
         json,
+        call: String::new(),
     })
 }
 

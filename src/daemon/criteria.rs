@@ -202,10 +202,14 @@ impl Runs<'_> {
             Some(None) => false,
             Some(Some(frozen)) => now == Some(frozen.hash),
         };
-        if is_as_frozen {
+        if is_as_frozen && !on_disk.is_file() {
+            self.measured.readings.push(no_file());
+        } else if is_as_frozen {
             let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
             let run = self.run(process, None, &mut |_| {}).await;
             self.measured.readings.push(reading(AUTOCHECKS, run));
+        } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
+            self.measured.readings.push(no_file());
         } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
             let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
             let reading = match text {
@@ -239,7 +243,8 @@ impl Runs<'_> {
     fn process(&self, name: &str, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Command {
         let env = self.caller.env.clone().into_iter().collect();
         let timeout = self.project.config.check_timeout;
-        Command { name: name.to_owned(), program, args, cwd, env, timeout }
+        let (name, parent) = (name.to_owned(), this_program());
+        Command { name, program, args, cwd, env, timeout, parent }
     }
 
     /// Runs within what is left of the time of all checks.
@@ -260,9 +265,21 @@ impl Runs<'_> {
     }
 }
 
+/// This program's own file, also after it was replaced by another version.
+fn this_program() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    Some(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
+}
+
 fn unmeasured(detail: &str) -> Reading {
     let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
     Reading { gap: Some(Gap::new(Cause::Crashed, detail)), ..clean }
+}
+
+/// Something else lies where the checks should.
+fn no_file() -> Reading {
+    let gap = Gap::new(Cause::ProjectFault, "it is no file");
+    Reading { gap: Some(gap), ..Reading::clean(AUTOCHECKS, SensorKind::Check, 0) }
 }
 
 fn reading(name: &str, run: Run) -> Reading {

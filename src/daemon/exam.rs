@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::criteria;
 use super::engine::{Engine, blocking, now_ms};
-use super::project::Project;
+use super::project::{Project, read as read_options};
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -30,6 +30,39 @@ pub(super) async fn freeze(
     project: &Project,
     loop_id: &str,
 ) -> Result<(), StoreError> {
+    let (exam, texts) = taken(engine, project).await?;
+    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+}
+
+/// What the user's own options are called in an exam: they decide as the project's do, and lie
+/// where the agent can write as well.
+const USER_OPTIONS: &str = "~/.config/moai-ralph/ralph.yaml";
+
+fn user_options() -> Option<RelPath> {
+    RelPath::parse(USER_OPTIONS)
+}
+
+/// What is compared of them; none are the same as empty ones.
+fn hash_of_user_options(engine: &Engine) -> ContentHash {
+    let text = read_options(&engine.places.user_config);
+    match text {
+        Ok(text) => ContentHash::of(text.unwrap_or_default().as_bytes()),
+        Err(error) => ContentHash::of(error.as_bytes()),
+    }
+}
+
+/// Stores a new loop together with its exam.
+pub(super) async fn begin(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<(), StoreError> {
+    let exam = taken(engine, project).await?;
+    engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
+}
+
+/// What a loop that starts now is examined by.
+async fn taken(engine: &Engine, project: &Project) -> Result<(Exam, Texts), StoreError> {
     let found = {
         let project = project.clone();
         blocking(move || {
@@ -40,8 +73,12 @@ pub(super) async fn freeze(
         })
     };
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
-    let (exam, texts) = found.await.ok_or_else(lost)?;
-    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+    let (mut exam, texts) = found.await.ok_or_else(lost)?;
+    if let Some(path) = user_options() {
+        let hash = hash_of_user_options(engine);
+        exam.files.insert(path, Frozen { role: Role::Engine, hash, stamp: (0, 0) });
+    }
+    Ok((exam, texts))
 }
 
 /// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
@@ -55,30 +92,33 @@ pub(super) async fn look(
     let found = engine.store.find_exam(&project.key, loop_id, roles).await?;
     let Some(exam) = found else { return Ok(None) };
     let root = project.root.clone();
+    let own = user_options().map(|path| (path, hash_of_user_options(engine)));
     let found = blocking(move || {
-        let differences = exam::differences(&exam, &now(&root, &exam, roles));
+        let mut now = now(&root, &exam, roles);
+        now.extend(own);
+        let differences = exam::differences(&exam, &now);
         (exam, differences)
     });
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
     found.await.map(Some).ok_or_else(lost)
 }
 
-/// What a Stop learns from the exam: a reading and its findings; `None` for a loop without one. It
-/// is asked after the checks, which may write files.
+/// What a Stop learns from the exam: a reading and its findings. It is asked after the checks, which
+/// may write files.
 pub(super) async fn differences(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-) -> Option<(Reading, Vec<Finding>)> {
-    match look(engine, project, &state.id, Role::STRICT).await {
-        Ok(None) => None,
-        Ok(Some((exam, differences))) => Some(exam::judged(&exam, &differences)),
-        Err(error) => {
-            let gap = Gap::new(Cause::Crashed, error.to_string());
-            let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
-            Some((Reading { gap: Some(gap), ..clean }, Vec::new()))
-        }
-    }
+) -> (Reading, Vec<Finding>) {
+    let gap = match look(engine, project, &state.id, Role::STRICT).await {
+        Ok(Some((exam, differences))) => return exam::judged(&exam, &differences),
+        // Whoever has no exam is not examined, which is not the same as having passed.
+        Ok(None) => Gap::new(Cause::Skipped, "it was not frozen when the loop started")
+            .with_remedy("moai-ralph loop refreeze"),
+        Err(error) => Gap::new(Cause::Crashed, error.to_string()),
+    };
+    let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
+    (Reading { gap: Some(gap), ..clean }, Vec::new())
 }
 
 type Files = BTreeMap<RelPath, Frozen>;

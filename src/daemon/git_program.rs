@@ -123,6 +123,7 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<
         cwd: folder.to_path_buf(),
         env,
         timeout,
+        parent: None,
     })
     .await
 }

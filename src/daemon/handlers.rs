@@ -8,6 +8,7 @@ mod definition;
 mod doctor;
 mod guard;
 mod guard_allow;
+mod held_by;
 mod hook;
 mod hover;
 mod judge;
@@ -86,13 +87,25 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::Rewrite(wish) => rewrite::handle(engine, &caller, wish).await.into(),
         Request::Judge(wish) => judge::handle(engine, &caller, wish).await.into(),
         Request::LoopStart(start) => loop_start::handle(engine, &caller, start).await.into(),
-        Request::LoopStatus(select) => loop_status::handle(engine, &caller, select).await.into(),
+        Request::LoopStatus(select) => {
+            anyway(engine, &caller, loop_status::handle(engine, &caller, select).await)
+        }
         Request::LoopRestore(wish) => loop_restore::handle(engine, &caller, wish).await.into(),
-        Request::LoopCancel(select) => loop_cancel::handle(engine, &caller, select).await.into(),
-        Request::LoopPause(select) => loop_pause::handle(engine, &caller, select).await.into(),
-        Request::LoopResume(wish) => loop_resume::handle(engine, &caller, wish).await.into(),
-        Request::LoopHistory(wish) => loop_history::handle(engine, &caller, wish).await.into(),
-        Request::LoopReport(select) => loop_report::handle(engine, &caller, select).await.into(),
+        Request::LoopCancel(select) => {
+            anyway(engine, &caller, loop_cancel::handle(engine, &caller, select).await)
+        }
+        Request::LoopPause(select) => {
+            anyway(engine, &caller, loop_pause::handle(engine, &caller, select).await)
+        }
+        Request::LoopResume(wish) => {
+            anyway(engine, &caller, loop_resume::handle(engine, &caller, wish).await)
+        }
+        Request::LoopHistory(wish) => {
+            anyway(engine, &caller, loop_history::handle(engine, &caller, wish).await)
+        }
+        Request::LoopReport(select) => {
+            anyway(engine, &caller, loop_report::handle(engine, &caller, select).await)
+        }
         Request::LoopChecks { select, list } => {
             loop_checks::handle(engine, &caller, select, list).await.into()
         }
@@ -120,6 +133,15 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
 fn load(engine: &Engine, caller: &Caller) -> Result<Project, Reply> {
     Project::load(engine, caller)
         .map_err(|error| Reply::failed(INVALID, &format!("moai-ralph: {error}")))
+}
+
+/// The reply of a command that works with default options while a file of options is broken: a loop
+/// holds its session then as well. What is broken is named all the same.
+fn anyway(engine: &Engine, caller: &Caller, mut reply: Reply) -> Outcome {
+    if let Err(error) = Project::load(engine, caller) {
+        reply.stderr.insert_str(0, &format!("moai-ralph: {error}; default options are used\n"));
+    }
+    reply.into()
 }
 
 /// What a question begins with.

@@ -64,8 +64,7 @@ impl Project {
         engine.ledger().uses(&root);
         let key = engine.ledger().project_key(&root);
         let key = key.unwrap_or_else(|| {
-            let shared = git::common_dir(&root).unwrap_or_else(|| root.clone());
-            let key = ProjectKey::of(&shared);
+            let key = key_of(&root, &engine.places.state);
             engine.ledger().set_project_key(&root, key.clone());
             key
         });
@@ -104,6 +103,19 @@ impl Project {
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
     }
+}
+
+/// The store key of a root. A repository that is made where there was none keeps the database that
+/// is there, for its worktrees as well, and so does a root whose repository is gone.
+fn key_of(root: &Path, state: &Path) -> ProjectKey {
+    let own_git = root.join(".git");
+    let shared = git::common_dir(root);
+    let main = shared.as_deref().and_then(Path::parent).filter(|it| it.join(".git").exists());
+    let names = [shared.as_deref(), Some(root), main, Some(&own_git)].into_iter().flatten();
+    let mut keys = names.map(ProjectKey::of);
+    let known = keys.clone().find(|key| key.database(state).exists());
+    // The first name is the right one for a new database.
+    known.or_else(|| keys.next()).unwrap_or_else(|| ProjectKey::of(root))
 }
 
 pub(super) fn root(caller: &Caller) -> PathBuf {

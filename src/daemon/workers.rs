@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, blocking};
+use super::exam;
 use super::git_program::{git, said_of};
 use super::loop_branch::{Branch, read, start_of};
 use super::merging::steers;
@@ -82,7 +83,8 @@ async fn start_one(
     let copied = blocking(move || copy_inputs(&from, &to));
     let lost = || Err(io::Error::other("internal error"));
     copied.await.unwrap_or_else(lost).map_err(|error| format!("{text}: {error}"))?;
-    let stored = engine.store.insert_loop(&project.key, root, state.clone()).await;
+    let there = Project { root: root.to_path_buf(), ..project.clone() };
+    let stored = exam::begin(engine, &there, state).await;
     stored.map_err(|error| error.to_string())
 }
 

@@ -114,6 +114,12 @@ pub fn parse(text: &str) -> Alignment {
         if let Some((level, heading)) = heading(line) {
             match (Part::of_heading(heading), part) {
                 (Some(named), _) => part = Some(named),
+                // Open questions block wherever they stand.
+                (None, _) if asks(heading) => {
+                    part = Some(Part::GapCheck);
+                    let entry = Entry { label: plain(heading), values: Vec::new() };
+                    alignment.entries.push((Part::GapCheck, entry));
+                }
                 // A smaller heading inside a part is a label.
                 (None, Some(inside)) if level > 2 => {
                     let entry = Entry { label: plain(heading), values: Vec::new() };
@@ -168,6 +174,15 @@ pub fn blocking(text: &str) -> Vec<String> {
 fn is_blocking(label: &str) -> bool {
     let label = label.to_lowercase();
     ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
+}
+
+/// Whether a heading stands above blocking questions.
+fn asks(heading: &str) -> bool {
+    let heading = heading.to_lowercase();
+    let is_denied = ["non-blocking", "nonblocking", "not blocking"];
+    ["question", "질문"].iter().any(|word| heading.contains(word))
+        && is_blocking(&heading)
+        && !is_denied.iter().any(|word| heading.contains(word))
 }
 
 impl Alignment {
@@ -331,6 +346,25 @@ mod tests {
             "a -> b or a => b?",
         ] {
             check(&format!("- **Blocking questions**:\n  - {open}\n"), &[open]);
+        }
+    }
+
+    #[test]
+    fn open_questions_block_below_any_heading() {
+        for text in [
+            "## Blocking questions\n- [ ] which DB?\n",
+            "# Notes\n## Gaps\ntext\n### Blocking questions\n- which DB?\n",
+            "## Specification Alignment\n- **Goal**: x\n### Blocking questions\n- which DB?\n",
+            "## 차단 질문\n- which DB?\n",
+        ] {
+            assert_eq!(blocking(text), ["which DB?"], "{text}");
+        }
+        for text in [
+            "## Non-blocking questions\n- which DB?\n",
+            "## Blocking questions\n- [x] which DB?\n",
+            "## Blocking questions\nnone\n\n## Blocking calls\n- which thread?\n",
+        ] {
+            assert_eq!(blocking(text), [""; 0], "{text}");
         }
     }
 

@@ -40,16 +40,20 @@ fn contradicted(sentence: &str, runs: &[Run], errors: usize) -> Option<String> {
         return None;
     }
     let of_tests = || runs.iter().find(|run| run.is_tests);
-    if claims_all(&lower, &words, &["tests", "specs"], TESTS_KO) || claims_no_failure(&words) {
-        return of_tests().map(|run| run.text.clone());
+    // One sentence may claim several things, and what nobody measured hides none of the others.
+    let is_about_tests =
+        claims_all(&lower, &words, &["tests", "specs"], TESTS_KO) || claims_no_failure(&words);
+    if let Some(run) = of_tests().filter(|_| is_about_tests) {
+        return Some(run.text.clone());
     }
-    if claims_all(&lower, &words, &["checks"], CHECKS_KO) {
-        return runs.first().map(|run| run.text.clone());
+    let is_about_checks = claims_all(&lower, &words, &["checks"], CHECKS_KO);
+    if let Some(run) = runs.first().filter(|_| is_about_checks) {
+        return Some(run.text.clone());
     }
     if claims_no_errors(&lower, &words) && errors > 0 {
         return Some(if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") });
     }
-    let claimed = passed_count(&lower, &words)?;
+    let claimed = passed_count(&lower, &words).filter(|_| !is_about_tests && !is_about_checks)?;
     // Fewer than were run can be said of a part of them; more cannot.
     let run = runs.iter().find(|run| run.passed.is_some_and(|passed| claimed > passed))?;
     Some(run.text.clone())

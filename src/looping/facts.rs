@@ -7,6 +7,10 @@ use crate::base::verdict::Gap;
 pub struct Facts {
     /// The judge's outcome; `None` when it was not asked.
     pub judge: Option<JudgeOutcome>,
+    /// Files that a judge was shown; `None` when nobody was.
+    pub judge_files: Option<usize>,
+    /// What judge and its search noticed beside the criteria, one line each.
+    pub noticed: Vec<String>,
     /// What became of merging; `None` when it was not tried.
     pub merge: Option<MergeOutcome>,
     /// What the research phase still lacks, one line each; empty when it is complete.

@@ -11,6 +11,8 @@ impl Fences {
     /// Whether the next line belongs to a code block; the fences do.
     pub(super) fn is_code(&mut self, line: &str) -> bool {
         let text = line.trim();
+        // A fence may begin an entry of a list; what ends it never does.
+        let text = if self.open.is_none() { behind_markers(text) } else { text };
         let was_open = self.open.is_some();
         match (self.open, fence_of(text)) {
             (None, Some(mark)) => self.open = Some(mark),
@@ -22,6 +24,17 @@ impl Fences {
             _ => {}
         }
         was_open || self.open.is_some()
+    }
+}
+
+/// The text behind the marks of list entries: `- `, `* `, `+ `, `1. `, `1) `.
+fn behind_markers(text: &str) -> &str {
+    let digits = text.trim_start_matches(|it: char| it.is_ascii_digit());
+    let ordered = if digits.len() < text.len() { digits.strip_prefix(['.', ')']) } else { None };
+    let rest = ordered.or_else(|| text.strip_prefix(['-', '*', '+']));
+    match rest.filter(|rest| rest.starts_with([' ', '\t'])) {
+        Some(rest) => behind_markers(rest.trim_start()),
+        None => text,
     }
 }
 

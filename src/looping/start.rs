@@ -50,6 +50,8 @@ pub struct Setting<'a> {
     pub max_iterations_default: u32,
     /// Whether the project has checks of its own.
     pub has_checks: bool,
+    /// Whether the project's options ask for the promise, whatever else ends the loop.
+    pub needs_promise: bool,
     /// The active loop that this one would collide with.
     pub active: Option<&'a LoopState>,
     /// What HEAD is now, as git's owner names it.
@@ -82,6 +84,9 @@ pub enum Refusal {
     /// Nothing could ever claim completion.
     #[error("--until promise needs --completion-promise TEXT")]
     NoPromise,
+    /// The project wants every loop to be claimed.
+    #[error("loop.success_criteria asks for the marker: --completion-promise TEXT is needed")]
+    NoMarker,
     /// There is nothing to pass.
     #[error("--until checks needs checks: there is no .claude/autochecks.sh")]
     NoChecks,
@@ -156,6 +161,7 @@ fn until(wish: &Wish, setting: &Setting<'_>) -> Result<Until, Refusal> {
         None => Until::Diagnostics,
     });
     match until {
+        _ if setting.needs_promise && wish.promise.is_none() => Err(Refusal::NoMarker),
         Until::Promise if wish.promise.is_none() => Err(Refusal::NoPromise),
         Until::Checks if !setting.has_checks => Err(Refusal::NoChecks),
         until => Ok(until),
@@ -238,6 +244,7 @@ mod tests {
             id: "loop-1",
             session_id: Some("s"),
             max_iterations_default: 10,
+            needs_promise: false,
             has_checks: false,
             active: None,
             base: None,

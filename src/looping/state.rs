@@ -198,6 +198,8 @@ pub struct Basis {
     pub contradictions: Vec<String>,
     /// Files that every sensor was asked about.
     pub files: usize,
+    /// What a person should look at although nothing objects, one line each.
+    pub noticed: Vec<String>,
 }
 
 /// What one sensor said.

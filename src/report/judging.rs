@@ -99,6 +99,13 @@ fn place(suspicion: &Suspicion) -> String {
     format!("{}{line}", shown(suspicion.path.as_str()))
 }
 
+/// What search and judges noticed beside the criteria, one line each.
+#[must_use]
+pub fn noticed(judged: &Judged) -> Vec<String> {
+    let suspicions = judged.suspicions().into_iter().take(SKIPPED_NAMED_MAX);
+    suspicions.map(|one| format!("{} at {}", one.kind.as_str(), place(one))).collect()
+}
+
 fn push_skipped(text: &mut String, word: &str, skipped: &[Skipped]) {
     for one in skipped.iter().take(SKIPPED_NAMED_MAX) {
         let _ = writeln!(text, "{word}: {} ({})", shown(&one.path), shown(&one.reason));

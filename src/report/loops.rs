@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::agent::bounded;
 use super::{count, counts, framework, line, shown};
-use crate::base::evidence::{Evidence, SensorKind};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
     CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX, FLIPS_NAMED_MAX, REASON_CHARS_MAX, SKIPPED_NAMED_MAX,
@@ -19,7 +19,7 @@ use crate::looping::framework::{Framework, language_of};
 use crate::looping::state::{LoopState, Mode, Status};
 use crate::looping::step::Reasons;
 pub use ends::{ended, report, report_json};
-pub use standing::{history, history_json, list, list_json, status};
+pub use standing::{history, history_json, list, list_json, none, several, status};
 
 /// The agent's instructions at the start of a loop.
 #[must_use]
@@ -82,6 +82,10 @@ fn claim(state: &LoopState) -> String {
             "Only when all of it is really done, end your last message with this line alone:\n\
              <promise>{promise}</promise>"
         ),
+        None if state.options.force_max => format!(
+            "The loop goes on to its last iteration, {}, also when everything measured is clean.",
+            state.max_iterations
+        ),
         None => "The loop ends by itself when everything measured is clean.".to_owned(),
     }
 }
@@ -139,7 +143,13 @@ pub fn goes_on(
     let rest = format!("\nTask:\n{}\n{}{}", task(state), instructions(state), claim(state));
     // What is always said leaves less room for what is wrong; the first of that matters most.
     let room = CONTEXT_CHARS_MAX.saturating_sub(rest.chars().count()).min(REASON_CHARS_MAX);
-    let text = bounded(&text, room, "moai-ralph check shows all");
+    let has_failed = |reading: &Reading| reading.kind == SensorKind::Check && reading.dirty;
+    let whole = if evidence.readings.iter().any(has_failed) {
+        "moai-ralph check and moai-ralph loop checks show all"
+    } else {
+        "moai-ralph check shows all"
+    };
+    let text = bounded(&text, room, whole);
     format!("{}{rest}", text.trim_end())
 }
 

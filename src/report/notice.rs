@@ -18,6 +18,15 @@ pub fn no_store(error: &str) -> String {
     format!("[moai-ralph] loops cannot be looked up, so this stop is not held: {error}")
 }
 
+/// Nobody was there long enough to decide a Stop.
+#[must_use]
+pub fn undecided(error: &str) -> String {
+    format!(
+        "[moai-ralph] this stop was not decided and is not held: {error}; a loop of this session \
+         stays as it was (moai-ralph loop status)"
+    )
+}
+
 /// Other Stops of the session changed the loop each time this one had measured.
 #[must_use]
 pub fn overtaken(loop_id: &str) -> String {

@@ -30,29 +30,7 @@ impl Store {
         texts: Texts,
     ) -> Result<(), StoreError> {
         let id = loop_id.to_owned();
-        self.write(project, move |transaction| {
-            forget(transaction, &id)?;
-            insert(transaction, &id, &exam)?;
-            let mut statement = transaction
-                .prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-            for (path, file) in &exam.files {
-                statement.execute(params![
-                    id,
-                    path.as_str(),
-                    file.role.as_str(),
-                    file.hash.as_bytes().as_slice(),
-                    whole(file.stamp.0),
-                    file.stamp.1,
-                    texts.get(path)
-                ])?;
-            }
-            drop(statement);
-            for (name, counts) in &exam.counts {
-                put_counts(transaction, &id, name, counts)?;
-            }
-            Ok(())
-        })
-        .await
+        self.write(project, move |transaction| put(transaction, &id, &exam, &texts)).await
     }
 
     /// The exam of a loop, of its files those with these roles, without the texts; `None` for a
@@ -121,6 +99,33 @@ impl Store {
         })
         .await
     }
+}
+
+/// Writes an exam in place of an earlier one of this loop.
+pub(super) fn put(
+    at: &Transaction<'_>,
+    id: &str,
+    exam: &Exam,
+    texts: &Texts,
+) -> Result<(), StoreError> {
+    forget(at, id)?;
+    insert(at, id, exam)?;
+    let mut statement = at.prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    for (path, file) in &exam.files {
+        statement.execute(params![
+            id,
+            path.as_str(),
+            file.role.as_str(),
+            file.hash.as_bytes().as_slice(),
+            whole(file.stamp.0),
+            file.stamp.1,
+            texts.get(path)
+        ])?;
+    }
+    for (name, counts) in &exam.counts {
+        put_counts(at, id, name, counts)?;
+    }
+    Ok(())
 }
 
 /// Removes the exam of this loop, and of loops that are over all but the newest.

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
+use super::exams::{self, Texts};
 use super::{ProjectKey, Store, StoreError};
 use crate::base::limits::LOOPS_LISTED_MAX;
+use crate::looping::exam::Exam;
 use crate::looping::state::LoopState;
 use stored::{decode, encode};
 
@@ -48,21 +50,21 @@ impl Store {
         state: LoopState,
     ) -> Result<(), StoreError> {
         let root = text(root);
+        self.write(project, move |transaction| insert(transaction, &root, &state)).await
+    }
+
+    /// The same with its exam, both or none: a loop without one would end unexamined.
+    pub async fn begin_loop(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        state: LoopState,
+        (exam, texts): (Exam, Texts),
+    ) -> Result<(), StoreError> {
+        let root = text(root);
         self.write(project, move |transaction| {
-            transaction.execute(
-                "INSERT INTO loops (id, root, session_id, status, state, created_ms, updated_ms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    state.id,
-                    root,
-                    state.session_id,
-                    state.status.as_str(),
-                    encode(&state)?,
-                    whole(state.created_ms),
-                    whole(state.updated_ms)
-                ],
-            )?;
-            Ok(())
+            insert(transaction, &root, &state)?;
+            exams::put(transaction, &state.id, &exam, &texts)
         })
         .await
     }
@@ -121,6 +123,25 @@ impl Store {
         .await
     }
 
+    /// Ids of the active loops of a root, each with its session; the latest first.
+    pub async fn active_loops(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+    ) -> Result<Vec<(String, Option<String>)>, StoreError> {
+        let root = text(root);
+        self.read(project, move |transaction| {
+            let sql = format!(
+                "SELECT id, session_id FROM loops WHERE root = ?1 AND {ACTIVE}
+                 ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
+            );
+            let mut statement = transaction.prepare(&sql)?;
+            let rows = statement.query_map(params![root], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+        .await
+    }
+
     /// The loops of a project, over all its roots, the latest first.
     pub async fn list_loops(&self, project: &ProjectKey) -> Result<Vec<LoopState>, StoreError> {
         self.read(project, move |transaction| {
@@ -145,6 +166,23 @@ impl Store {
         })
         .await
     }
+}
+
+fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), StoreError> {
+    at.execute(
+        "INSERT INTO loops (id, root, session_id, status, state, created_ms, updated_ms)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            state.id,
+            root,
+            state.session_id,
+            state.status.as_str(),
+            encode(state)?,
+            whole(state.created_ms),
+            whole(state.updated_ms)
+        ],
+    )?;
+    Ok(())
 }
 
 const ACTIVE: &str = "status IN ('running', 'paused')";

@@ -18,6 +18,9 @@ use crate::base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
 };
 
+/// Its name in the project's folder.
+pub(super) const DATABASE: &str = "store.db";
+
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
@@ -70,7 +73,7 @@ pub(super) fn open(
     // Two processes that find the same damage must not both move a database aside: the second
     // would take the fresh one.
     let _lock = lock(&folder.join("open.lock"))?;
-    let path = folder.join("store.db");
+    let path = folder.join(DATABASE);
     match open_sound(&path, thorough) {
         Err(StoreError::Corrupt(reason)) => {
             let aside = move_aside(&path).map_err(failed)?;
@@ -162,6 +165,12 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     }
     fs::rename(path, &aside)?;
     Ok(aside)
+}
+
+/// The last of the databases that were moved aside.
+pub(super) fn last_aside(path: &Path) -> Option<PathBuf> {
+    let copies = (1..=STORE_CORRUPT_COPIES_MAX).rev();
+    copies.map(|n| with_suffix(path, &format!(".corrupt-{n}"))).find(|copy| copy.exists())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

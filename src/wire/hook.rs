@@ -209,14 +209,21 @@ pub enum HookOutput {
 }
 
 impl HookOutput {
-    /// The same with a text for the user; a block stays one.
+    /// The same with a text for the user, behind one that is there; a block stays one.
     #[must_use]
     pub fn with_notice(self, notice: Option<String>) -> Self {
         match (self, notice) {
             (Self::Silent, Some(notice)) => Self::Notice(notice),
             (Self::Context(context), Some(notice)) => Self::ContextAndNotice(context, notice),
             (Self::Block(reason), Some(notice)) => Self::BlockAndNotice(reason, notice),
-            (output, _) => output,
+            (Self::Notice(text), Some(notice)) => Self::Notice(format!("{text}\n{notice}")),
+            (Self::BlockAndNotice(reason, text), Some(notice)) => {
+                Self::BlockAndNotice(reason, format!("{text}\n{notice}"))
+            }
+            (Self::ContextAndNotice(context, text), Some(notice)) => {
+                Self::ContextAndNotice(context, format!("{text}\n{notice}"))
+            }
+            (output, None) => output,
         }
     }
 

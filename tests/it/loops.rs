@@ -6,6 +6,7 @@ mod budgets;
 mod commands;
 mod crashes;
 mod ends;
+mod escapes;
 mod gitless;
 mod held;
 mod judged;

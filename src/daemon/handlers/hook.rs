@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::held_by::all_the_same;
 use super::{
     post_tool_batch, post_tool_use, session_end, session_start, stop, user_prompt_expansion,
     user_prompt_submit,
@@ -55,16 +56,22 @@ pub(super) async fn handle(
     if let Some(folder) = project_folder(&caller, &input) {
         caller.cwd = folder;
     }
-    let project = Project::load_or_default(engine, &caller);
-    if !project.config.is_enabled {
-        return Outcome::default();
-    }
-    let notice = notice(engine, &caller, &project, &input, event).await;
     // Tools of subagents do not count: it is the main agent that a Stop holds.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
     if matches!(event, Event::PostToolUse | Event::PostToolBatch) && is_main_agent {
         engine.ledger().acts(&input.session_id);
     }
+    let mut project = Project::load_or_default(engine, &caller);
+    if !project.config.is_enabled {
+        let held = match event {
+            Event::Stop => all_the_same(engine, &caller, &project, &input.session_id).await,
+            _ => None,
+        };
+        let Some((there, _)) = held else { return Outcome::default() };
+        project = there;
+    }
+    let notice = notice(engine, &caller, &project, &input, event).await;
+    let stopped = (event == Event::Stop).then(|| (Arc::clone(engine), project.key.clone()));
     let call = HookCall { engine, caller, project, input, id };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
@@ -72,10 +79,15 @@ pub(super) async fn handle(
         Event::UserPromptExpansion => (user_prompt_expansion::handle(call).await, None),
         Event::PostToolUse => post_tool_use::handle(call).await,
         Event::PostToolBatch => post_tool_batch::handle(&call).await,
-        Event::Stop => (stop::handle(call).await, None),
+        Event::Stop => (Box::pin(stop::handle(call)).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),
     };
-    let output = output.with_notice(notice);
+    let mut output = output.with_notice(notice);
+    if let Some((engine, key)) = stopped {
+        // A loop that went with its store holds nobody any more, and that must not pass in silence.
+        let damage = engine.store.recovered(&key).await.ok().flatten();
+        output = output.with_notice(damage.map(|damage| words::recovered(&damage)));
+    }
     Outcome { reply: Reply::done(output.to_stdout(event)), told }
 }
 

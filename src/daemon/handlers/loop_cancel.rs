@@ -2,8 +2,7 @@
 
 use std::convert::Infallible;
 
-use super::load;
-use super::loop_replies::{NotChanged, change, failed, no_such_loop, none, shown, which};
+use super::loop_replies::{NotChanged, change, failed, no_such_loop, none, only, shown};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control;
@@ -14,11 +13,12 @@ use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
-    let project = match load(engine, caller) {
-        Ok(project) => project,
+    let project = Project::load_or_default(engine, caller);
+    let which = match only(engine, &project, &select, caller).await {
+        Ok(which) => which,
         Err(reply) => return reply,
     };
-    match cancel(engine, &project, which(&select, caller)).await {
+    match cancel(engine, &project, which).await {
         Ok(Some(state)) => {
             shown(&state, caller, select.json, format!("{}\n", loops::ended(&state)))
         }

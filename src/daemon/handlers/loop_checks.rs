@@ -56,9 +56,8 @@ async fn run(
         criteria::measure(engine, project, caller, state).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
-    if let Some(state) = state
-        && let Some((reading, findings)) = exam::differences(engine, project, state).await
-    {
+    if let Some(state) = state {
+        let (reading, findings) = exam::differences(engine, project, state).await;
         evidence.readings.push(reading);
         evidence.findings.extend(findings);
     }

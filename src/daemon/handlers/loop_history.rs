@@ -1,16 +1,13 @@
 //! `loop history`: the iterations of a loop, or all loops of the project.
 
-use super::load;
 use super::loop_replies::{failed, no_such_loop, which};
 use crate::daemon::engine::Engine;
+use crate::daemon::project::Project;
 use crate::report::loops;
 use crate::wire::control::{Caller, LoopHistory, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: LoopHistory) -> Reply {
-    let project = match load(engine, caller) {
-        Ok(project) => project,
-        Err(reply) => return reply,
-    };
+    let project = Project::load_or_default(engine, caller);
     let json = wish.select.json;
     if wish.all {
         return match engine.store.list_loops(&project.key).await {

@@ -7,7 +7,7 @@ use super::{INVALID, REFUSED};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::looping::state::LoopState;
-use crate::report::{json, tools};
+use crate::report::{json, loops, tools};
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
 use crate::wire::control::{Caller, LoopSelect, Reply};
@@ -28,6 +28,31 @@ pub(super) fn which(select: &LoopSelect, caller: &Caller) -> Which {
         (Some(id), _) => Which::Id(id.clone()),
         (None, Some(session)) => Which::LatestOf(session),
         (None, None) => Which::Latest,
+    }
+}
+
+/// Which loop a command changes. Where none is named it must be the only active one: whoever asks
+/// twice would else change another session's loop the second time.
+pub(super) async fn only(
+    engine: &Engine,
+    project: &Project,
+    select: &LoopSelect,
+    caller: &Caller,
+) -> Result<Which, Reply> {
+    let meant = which(select, caller);
+    if meant != Which::Latest {
+        return Ok(meant);
+    }
+    match engine.store.active_loops(&project.key, &project.root).await {
+        Ok(active) => match active.as_slice() {
+            [] => Ok(meant),
+            [(id, _)] => Ok(Which::Id(id.clone())),
+            several => {
+                let text = format!("moai-ralph: {}", loops::several(several));
+                Err(Reply::failed(REFUSED, &text))
+            }
+        },
+        Err(error) => Err(failed(&error)),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `loop resume`: a paused loop goes on; one that ended at a limit, when the limit is raised.
 
-use super::load;
-use super::loop_replies::{NotChanged, change, failed, no_such_loop, shown, which};
+use super::loop_replies::{NotChanged, change, failed, no_such_loop, only, shown};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control::{self, Raise};
@@ -11,16 +10,17 @@ use crate::store::loops::Which;
 use crate::wire::control::{Caller, LoopResume, Reply};
 
 pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: LoopResume) -> Reply {
-    let project = match load(engine, caller) {
-        Ok(project) => project,
-        Err(reply) => return reply,
-    };
+    let project = Project::load_or_default(engine, caller);
     let raise = Raise {
         max_iterations: wish.max_iterations,
         max_minutes: wish.max_minutes,
         max_tokens: wish.max_tokens,
     };
-    match resume(engine, &project, which(&wish.select, caller), raise).await {
+    let which = match only(engine, &project, &wish.select, caller).await {
+        Ok(which) => which,
+        Err(reply) => return reply,
+    };
+    match resume(engine, &project, which, raise).await {
         Ok(Some(state)) => shown(&state, caller, wish.select.json, loops::status(&state)),
         Ok(None) => no_such_loop(),
         Err(error) => failed(&error),

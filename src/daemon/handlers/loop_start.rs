@@ -16,7 +16,7 @@ use crate::judge::rubric::Rubric;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
 use crate::looping::options::Options;
 use crate::looping::start::{Setting, Wish, start};
-use crate::looping::state::{LoopState, Mode, Until};
+use crate::looping::state::{Answer, LoopState, Mode, Until};
 use crate::report::loops;
 use crate::report::workers::{self, Worker};
 use crate::store::StoreError;
@@ -28,13 +28,13 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, request: LoopS
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let json = request.json;
+    let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| own_session(caller));
     let wish = match wish(request) {
         Ok(wish) => wish,
         Err(reply) => return reply,
     };
-    match begin(engine, &project, wish, session.as_deref()).await {
+    match begin(engine, &project, wish, session.as_deref(), &call).await {
         Ok(Begun::Loop(state)) => shown(&state, caller, json, loops::status(&state)),
         Ok(Begun::Workers(begun)) if json => {
             Reply::done(format!("{:#}\n", workers::document(&begun)))
@@ -86,17 +86,22 @@ pub(super) enum Begun {
     Workers(Vec<Worker>),
 }
 
-/// Starts and stores a loop, or one for each worker; the error is the reason for the user.
+/// Starts and stores a loop, or one for each worker; the error is the reason for the user. The same
+/// `call` again gets the loop that it started.
 pub(super) async fn begin(
     engine: &Arc<Engine>,
     project: &Project,
     wish: Wish,
     session: Option<&str>,
+    call: &str,
 ) -> Result<Begun, String> {
     let session = session.filter(|id| !id.is_empty());
     let which = session.map_or(Which::ActiveUnclaimed, |id| Which::ActiveOf(id.to_owned()));
     let text = |error: StoreError| error.to_string();
     let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
+    if let Some(state) = active.as_ref().filter(|state| is_of_call(state, call)) {
+        return Ok(Begun::Loop(Box::new(state.clone())));
+    }
     let (has_checks, rubric) = standards(project).await;
     if let Some(gap) = &rubric.gap {
         return Err(gap.to_string());
@@ -106,11 +111,12 @@ pub(super) async fn begin(
         session_id: session,
         max_iterations_default: project.config.max_iterations,
         has_checks,
+        needs_promise: needs_promise(project),
         active: active.as_ref(),
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let wish = held_to(wish, project, &rubric);
+    let wish = held_to(wish, &rubric);
     let mut state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
@@ -118,8 +124,10 @@ pub(super) async fn begin(
     if state.options.workers > 0 {
         return with_workers(engine, project, state).await.map(Begun::Workers);
     }
+    let answer = Answer { call: call.to_owned(), text: String::new(), is_held: false };
+    state.answer = Some(answer).filter(|_| !call.is_empty());
     let branch = own_branch(project, &mut state).await?;
-    let stored = engine.store.insert_loop(&project.key, &project.root, state.clone()).await;
+    let stored = exam::begin(engine, project, &state).await;
     if let Err(error) = stored {
         if let Some(branch) = branch {
             take_back(project, &branch).await;
@@ -128,6 +136,11 @@ pub(super) async fn begin(
     }
     remember(engine, project, &state).await;
     Ok(Begun::Loop(Box::new(state)))
+}
+
+/// Whether a loop is what this call started: its answer was lost, and it is asked again.
+fn is_of_call(state: &LoopState, call: &str) -> bool {
+    !call.is_empty() && state.answer.as_ref().is_some_and(|answer| answer.call == call)
 }
 
 /// Whether the project has checks, and its rubric.
@@ -141,13 +154,15 @@ async fn standards(project: &Project) -> (bool, Rubric) {
     found.await.unwrap_or_default()
 }
 
-/// The wish with what options and rubric add to it.
-fn held_to(mut wish: Wish, project: &Project, rubric: &Rubric) -> Wish {
+/// The wish with what the rubric adds to it.
+fn held_to(mut wish: Wish, rubric: &Rubric) -> Wish {
     wish.hitl_threshold = wish.hitl_threshold.or(rubric.hitl_threshold);
-    if project.config.success_criteria.contains(&Criterion::Marker) {
-        wish.until.get_or_insert(Until::Promise);
-    }
     wish
+}
+
+/// Whether the project's options ask every loop for its promise.
+pub(super) fn needs_promise(project: &Project) -> bool {
+    project.config.success_criteria.contains(&Criterion::Marker)
 }
 
 /// Makes the branch of an autonomous loop; others have none.
@@ -197,16 +212,10 @@ async fn with_workers(
     Ok(workers)
 }
 
-/// What a loop is held to later, as it is now: its exam, its first checkpoint, its notes. What
-/// cannot be kept is told where it is missed.
+/// What a loop goes back to later, as it is now: its first checkpoint, its notes. What cannot be
+/// kept is told where it is missed.
 async fn remember(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
-    let (frozen, ()) = tokio::join!(
-        exam::freeze(engine, project, &state.id),
-        keep_start(engine, project, state.id.clone()),
-    );
-    if let Err(error) = frozen {
-        tracing::warn!(%error, id = state.id, "the exam of a loop was not frozen");
-    }
+    keep_start(engine, project, state.id.clone()).await;
     if state.options.structured_memory {
         for notice in loop_files::at_start(engine, project).await {
             tracing::warn!(notice, id = state.id, "the notes of a loop were not made");

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use super::load;
 use super::loop_replies::{failed, no_such_loop, none, shown, which};
 use crate::daemon::engine::Engine;
 use crate::daemon::merge_place;
+use crate::daemon::project::Project;
 use crate::daemon::workers::workers;
 use crate::report::{json, loops, workers as words};
 use crate::wire::control::{Caller, LoopSelect, Reply};
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSelect) -> Reply {
-    let project = match load(engine, caller) {
-        Ok(project) => project,
-        Err(reply) => return reply,
-    };
+    let project = Project::load_or_default(engine, caller);
     merge_place::tidy(engine, &project).await;
     let is_named = select.id.is_some() || select.session.is_some();
     let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
@@ -31,7 +28,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSe
         }
         Ok(None) if is_named => no_such_loop(),
         Ok(None) if workers.is_empty() => {
-            none(caller, select.json, "no loop was ever started here")
+            let damaged = project.key.damaged(&engine.places.state);
+            none(caller, select.json, &loops::none(damaged.as_deref()))
         }
         Ok(None) if select.json => Reply::done(format!("{:#}\n", words::document(&workers))),
         Ok(None) => none(caller, false, words::status(&workers).trim_end()),

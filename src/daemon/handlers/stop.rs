@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
-use super::loop_of_session;
+use super::{held_by, loop_of_session};
 use crate::base::limits::{
     HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_TRIES_MAX,
 };
@@ -22,6 +22,7 @@ use crate::looping::state::{LoopState, Status};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
 use crate::report::judging::Moment;
 use crate::report::{loops, notice};
+use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
 use crate::wire::hook::HookOutput;
 use asking::Found;
@@ -46,12 +47,12 @@ impl Times {
     }
 }
 
-pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
+pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let times = Times::from_now();
+    let found = held_by_loop(&mut call).await;
     let (engine, project, input) = (call.engine, &call.project, &call.input);
-    let found = loop_of_session(engine, project, &input.session_id).await;
     let state = match found {
-        Ok((state, _)) => state,
+        Ok(state) => state,
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             let text = notice::no_store(&error.to_string());
@@ -74,6 +75,19 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
         _ => return HookOutput::Silent,
     };
     decide(&call, &stop, state, times).await
+}
+
+/// The session's active loop. One that its root does not lead to takes the call to its own project.
+async fn held_by_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, StoreError> {
+    let session = &call.input.session_id;
+    if let (Some(state), _) = loop_of_session(call.engine, &call.project, session).await? {
+        return Ok(Some(state));
+    }
+    let found = held_by::elsewhere(call.engine, &call.caller, &call.project, session).await;
+    Ok(found.map(|(project, state)| {
+        call.project = project;
+        state
+    }))
 }
 
 /// Asked first, because looking takes the note that the agent acted.
@@ -201,14 +215,10 @@ fn said(next: &LoopState, decision: &Decision, (seen, found): (&Seen, &Found)) -
     HookOutput::Notice(text)
 }
 
-/// What the user is told goes on with what else is new.
+/// What else is new is told to the user, whether the turn goes on or ends.
 fn with_news(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
     let mut ledger = call.engine.ledger();
-    let is_news = |text: &&String| ledger.is_news(&call.input.session_id, text);
-    let news = notices.iter().filter(is_news).cloned().collect::<Vec<_>>().join("\n");
-    match output {
-        _ if news.is_empty() => output,
-        HookOutput::Notice(text) => HookOutput::Notice(format!("{text}\n{news}")),
-        output => output.with_notice(Some(news)),
-    }
+    let news = notices.iter().filter(|text| ledger.is_news(&call.input.session_id, text));
+    let news: Vec<String> = news.cloned().collect();
+    output.with_notice(Some(news.join("\n")).filter(|text| !text.is_empty()))
 }

@@ -39,8 +39,14 @@ enum Kind {
     Fix,
 }
 
-/// A fix ends when everything measured is clean, unless the user said otherwise.
-fn fix(mut wish: Wish) -> Wish {
+/// What `/moai-fix` is claimed with where the project asks for a promise and the user names none.
+const FIX_PROMISE: &str = "FIXED";
+
+/// A fix ends when everything measured is clean, unless the user or the project said otherwise.
+fn fix(mut wish: Wish, needs_promise: bool) -> Wish {
+    if needs_promise {
+        wish.promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
+    }
     if wish.prompt.trim().is_empty() {
         FIX_ALL.clone_into(&mut wish.prompt);
     }
@@ -58,11 +64,11 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
         );
     }
     let wish = match arguments::parse(&call.input.command_args) {
-        Ok(wish) if kind == Kind::Fix => fix(wish),
+        Ok(wish) if kind == Kind::Fix => fix(wish, loop_start::needs_promise(&call.project)),
         Ok(wish) => wish,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
-    match loop_start::begin(call.engine, &call.project, wish, Some(session)).await {
+    match loop_start::begin(call.engine, &call.project, wish, Some(session), &call.id).await {
         Ok(Begun::Workers(begun)) => HookOutput::Context(format!(
             "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
             workers::started(&begun)

@@ -126,3 +126,13 @@ fn what_was_not_measured_contradicts_nothing() {
     check("All tests pass.", &many, &["npm test failed"]);
     check("All tests pass.", &failed("Test Suites: 1 failed, 3 passed"), &["npm test failed"]);
 }
+
+#[test]
+fn a_sentence_with_two_claims_is_held_against_both() {
+    let evidence = Evidence { findings: vec![finding("a.py", 0, "x")], ..Evidence::default() };
+    let claim = "All tests pass and there are no errors.";
+    check(claim, &evidence, &["1 error"]);
+    check("All tests pass.", &evidence, &[]);
+    check("All checks pass and there are no errors.", &evidence, &["1 error"]);
+    check(claim, &failed("Tests: 2 failed, 40 passed, 42 total"), &[RED]);
+}

@@ -38,12 +38,24 @@ pub(super) fn complete(
             next.pause_reason = Some(PauseReason::LspRequired);
             next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
         }
+        // Where no sensor has anything to say, the judge is who was asked.
+        Outlook::Unverified(gap)
+            if gap.cause == Cause::Nothing
+                && is_the_only_gap(evidence)
+                && facts.judge == Some(JudgeOutcome::Approved) =>
+        {
+            judged(next, reasons, facts, None);
+        }
         Outlook::Unverified(gap) => {
             missing = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
             judged(next, reasons, facts, missing);
         }
         Outlook::Clean => judged(next, reasons, facts, missing),
     }
+}
+
+fn is_the_only_gap(evidence: &Evidence) -> bool {
+    evidence.readings.iter().filter(|reading| reading.gap.is_some()).count() == 1
 }
 
 /// The judge's word; `missing` is what the evidence lacks.

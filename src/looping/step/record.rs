@@ -30,10 +30,11 @@ pub(super) fn measured(
     next.basis = Basis {
         last_words: last_words(input.last_message),
         is_claimed: is_claimed(state, input),
-        sensors: evidence.readings.iter().map(sensed).chain(judge(evidence, facts)).collect(),
+        sensors: evidence.readings.iter().map(sensed).chain(judge(facts)).collect(),
         gaps: gap_lines(evidence),
         contradictions: facts.contradictions.clone(),
         files: evidence.files.len(),
+        noticed: facts.noticed.clone(),
     };
     next
 }
@@ -104,14 +105,15 @@ fn sensed(reading: &Reading) -> Sensed {
     }
 }
 
-/// The judge is asked about what all others were asked about.
-fn judge(evidence: &Evidence, facts: &Facts) -> Option<Sensed> {
-    let verdict = match facts.judge.as_ref()? {
-        JudgeOutcome::Approved => "clean",
-        JudgeOutcome::Rejected { .. } => "dirty",
-        JudgeOutcome::Unmeasured(_) => "unmeasured",
+/// An approval that follows from the checks alone is no judge's.
+fn judge(facts: &Facts) -> Option<Sensed> {
+    let verdict = match (facts.judge.as_ref()?, facts.judge_files) {
+        (JudgeOutcome::Approved, None) => return None,
+        (JudgeOutcome::Approved, Some(_)) => "clean",
+        (JudgeOutcome::Rejected { .. }, _) => "dirty",
+        (JudgeOutcome::Unmeasured(_), _) => "unmeasured",
     };
-    let (sensor, files) = ("judge".to_owned(), evidence.files.len());
+    let (sensor, files) = ("judge".to_owned(), facts.judge_files.unwrap_or_default());
     Some(Sensed { sensor, verdict: verdict.to_owned(), files })
 }
 

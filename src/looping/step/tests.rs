@@ -448,3 +448,29 @@ pub(crate) fn measured_once(facts: &Facts) -> LoopState {
     let judged = LoopState { mode: Mode::Judge, ..state() };
     step(&judged, &input("s"), &evidence(false, None), facts).0
 }
+
+#[test]
+fn only_a_judge_that_was_asked_stands_among_the_sensors() {
+    let judged = |judge_files| {
+        let judge = Some(JudgeOutcome::Approved);
+        let facts = Facts { judge, judge_files, ..facts() };
+        let (next, _) = step(&state(), &input("s"), &evidence(false, None), &facts);
+        let sensors = next.basis.sensors.into_iter();
+        sensors.filter(|one| one.sensor == "judge").map(|one| one.files).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(Some(2)), [2]);
+    assert_eq!(judged(None), [0; 0]);
+}
+
+#[test]
+fn where_no_sensor_speaks_only_the_judge_completes() {
+    let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
+    let silent = Reading { gap: Some(gap), ..Reading::clean("files", SensorKind::Scan, 0) };
+    let silent = Evidence { readings: vec![silent], ..Evidence::default() };
+    let ends = |judge| {
+        let facts = Facts { judge, judge_files: Some(1), ..facts() };
+        step(&state(), &input("s"), &silent, &facts).0.status
+    };
+    assert_eq!(ends(None), Status::CompletedUnverified);
+    assert_eq!(ends(Some(JudgeOutcome::Approved)), Status::Completed);
+}

@@ -21,8 +21,10 @@ pub fn ended(state: &LoopState) -> String {
             let left = older(state.remaining.older).map(|older| format!("; {older} remain"));
             format!(
                 "[moai-ralph] loop {id} completed after {after}: everything asked for was measured \
-                 and is clean{}",
-                left.unwrap_or_default()
+                 and is clean{}{}{}",
+                merged(state).unwrap_or_default(),
+                left.unwrap_or_default(),
+                noticed(state).unwrap_or_default()
             )
         }
         Status::CompletedUnverified => format!(
@@ -39,6 +41,18 @@ pub fn ended(state: &LoopState) -> String {
         Status::Running => format!("[moai-ralph] loop {id} is running"),
         _ => failed(state, &after),
     }
+}
+
+/// Where the work of a finished loop is, when it had a branch.
+fn merged(state: &LoopState) -> Option<String> {
+    let base = state.options.base_branch.as_ref().filter(|_| state.branch.is_some())?;
+    Some(format!("; merged into {base}"))
+}
+
+/// What a person should look at although nothing objects.
+fn noticed(state: &LoopState) -> Option<String> {
+    let noticed = &state.basis.noticed;
+    (!noticed.is_empty()).then(|| format!("; to be looked at: {}", noticed.join(", ")))
 }
 
 fn paused(state: &LoopState) -> String {
@@ -79,6 +93,9 @@ fn failed(state: &LoopState, after: &str) -> String {
         _ => format!("[moai-ralph] loop {} ended {how} after {after}, not completed: ", state.id),
     };
     text.push_str(&left(state));
+    for reason in open(state) {
+        let _ = write!(text, "; {reason}");
+    }
     match (state.status, note) {
         (Status::Gaming, Some(codes)) => {
             let _ = write!(text, "; guard: {codes}");
@@ -95,6 +112,21 @@ fn failed(state: &LoopState, after: &str) -> String {
         let _ = write!(text, "; {best}");
     }
     text
+}
+
+/// What stood in the way of completion beside errors and checks.
+fn open(state: &LoopState) -> impl Iterator<Item = String> {
+    let mut sensors = state.basis.sensors.iter();
+    let is_rejected = sensors.any(|one| one.sensor == "judge" && one.verdict == "dirty");
+    let unclaimed = state.basis.is_claimed == Some(false);
+    let unmerged = state.branch.as_ref().filter(|_| state.status != Status::Failed);
+    [
+        unclaimed.then(|| "the promise was not given".to_owned()),
+        is_rejected.then(|| "the judge did not approve".to_owned()),
+        unmerged.map(|branch| format!("{branch} is not merged")),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn left(state: &LoopState) -> String {
@@ -168,7 +200,16 @@ fn evidence(state: &LoopState) -> Vec<String> {
     }
     lines.push(left(state));
     lines.extend(best(state));
+    lines.extend(branch(state));
     lines
+}
+
+/// The branch of its own, and whether it is where it belongs.
+fn branch(state: &LoopState) -> Option<String> {
+    let branch = state.branch.as_ref()?;
+    let base = state.options.base_branch.as_deref().unwrap_or("its base");
+    let is = if state.status == Status::Completed { "is" } else { "is not" };
+    Some(format!("{branch} {is} merged into {base}"))
 }
 
 fn before(state: &LoopState) -> Vec<String> {
@@ -207,6 +248,8 @@ fn risk(state: &LoopState) -> Vec<String> {
     if state.mode == crate::looping::state::Mode::Judge {
         lines.push("a judge is a model and can be wrong".to_owned());
     }
+    let noticed = state.basis.noticed.iter();
+    lines.extend(noticed.map(|one| format!("noticed beside the judgement: {one}")));
     let codes: Vec<&str> =
         state.history.iter().flat_map(|one| &one.guard_codes).map(String::as_str).collect();
     if !codes.is_empty() {

@@ -1,12 +1,13 @@
 //! How a loop stands, for people: one screen, its iterations, all loops of a project.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::looping::state::{Iteration, LoopState, PauseReason};
-use crate::report::count;
 use crate::report::json::{iteration, rfc3339};
+use crate::report::{count, shown};
 
 /// The status of a loop on one screen.
 #[must_use]
@@ -27,7 +28,8 @@ pub fn status(state: &LoopState) -> String {
         let _ = writeln!(text, "  paused: {} ({first}moai-ralph loop resume)", reason.as_str());
     }
     if let Some(branch) = &state.branch {
-        let _ = writeln!(text, "  branch: {branch}");
+        let base = state.options.base_branch.as_deref().unwrap_or("its base");
+        let _ = writeln!(text, "  branch: {branch}, for {base}");
     }
     if let Some(last) = state.history.last() {
         let _ = writeln!(text, "  last stop: {}", found(last));
@@ -77,6 +79,29 @@ pub fn history_json(state: &LoopState) -> Value {
         "best": state.best(),
         "history": state.history.iter().map(iteration).collect::<Vec<_>>(),
     })
+}
+
+/// There is no loop to show; loops of a damaged store are gone with it.
+#[must_use]
+pub fn none(damaged: Option<&Path>) -> String {
+    match damaged {
+        Some(aside) => {
+            let aside = shown(&aside.to_string_lossy());
+            format!("no loop is known here; the damaged store of earlier ones was moved to {aside}")
+        }
+        None => "no loop was ever started here".to_owned(),
+    }
+}
+
+/// Why a command that names no loop does nothing: these are active, each with its session.
+#[must_use]
+pub fn several(active: &[(String, Option<String>)]) -> String {
+    let named = active.iter().map(|(id, session)| match session {
+        Some(session) => format!("{id} (session {session})"),
+        None => format!("{id} (no session yet)"),
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    format!("more than one loop is active here: {named}; name the one that is meant by its id")
 }
 
 /// All loops of a project, one a line.

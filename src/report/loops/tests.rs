@@ -93,6 +93,7 @@ fn a_report_has_five_parts_and_hides_no_gap() {
         gaps: vec!["pyright (no answer)".into(), "judge (not asked)".into()],
         contradictions: vec!["12 tests were claimed, 10 ran".into()],
         files: 2,
+        noticed: Vec::new(),
     };
     let unverified = LoopState {
         mode: Mode::Judge,
@@ -187,4 +188,65 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
     let told = yields(&LoopState { iteration: 9, ..state() }, &evidence, &back);
     assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
+}
+
+#[test]
+fn an_end_at_the_limit_says_what_stood_in_the_way() {
+    let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
+    let sensor =
+        |verdict: &str| Sensed { sensor: "judge".into(), verdict: verdict.into(), files: 1 };
+    let with = |is_claimed, verdict| {
+        let sensors = vec![sensor(verdict)];
+        let basis = Basis { is_claimed, sensors, ..Basis::default() };
+        ended(&LoopState { basis, ..over.clone() })
+    };
+    assert!(with(Some(false), "clean").contains("; the promise was not given"));
+    assert!(with(Some(true), "dirty").contains("; the judge did not approve"));
+    let neither = with(None, "clean");
+    assert!(!neither.contains("promise") && !neither.contains("judge"), "{neither}");
+}
+
+#[test]
+fn a_branch_is_named_with_the_branch_it_belongs_to() {
+    let options = Options { base_branch: Some("main".into()), ..Options::of(Mode::Autonomous) };
+    let branch = Some("gulf/auto-1".to_owned());
+    let of =
+        |status| LoopState { status, options: options.clone(), branch: branch.clone(), ..state() };
+    let done = of(Status::Completed);
+    assert!(ended(&done).ends_with("is clean; merged into main"), "{}", ended(&done));
+    assert!(report(&done).contains("gulf/auto-1 is merged into main"));
+    let over = of(Status::MaxIterations);
+    assert!(ended(&over).contains("; gulf/auto-1 is not merged"), "{}", ended(&over));
+    assert!(report(&over).contains("gulf/auto-1 is not merged into main"));
+    assert!(status(&of(Status::Running)).contains("branch: gulf/auto-1, for main\n"));
+}
+
+#[test]
+fn what_the_judge_noticed_is_told_with_success_and_in_the_report() {
+    let noticed = vec!["instruction_in_data at app.py:3".to_owned()];
+    let basis = Basis { noticed, ..Basis::default() };
+    let done = LoopState { status: Status::Completed, basis, ..state() };
+    assert!(ended(&done).contains("to be looked at: instruction_in_data at app.py:3"));
+    assert!(report(&done).contains("noticed beside the judgement: instruction_in_data"));
+}
+
+#[test]
+fn forced_iterations_are_not_said_to_end_by_themselves() {
+    let options = Options { force_max: true, ..Options::of(Mode::Basic) };
+    let forced = LoopState { options, promise: None, ..state() };
+    let reasons = Reasons { is_acknowledged: true, ..Reasons::default() };
+    let text = goes_on(&forced, &Evidence::default(), &reasons, Notes::default());
+    assert!(!text.contains("ends by itself") && text.contains("its last iteration, 3"), "{text}");
+}
+
+#[test]
+fn output_that_is_cut_names_the_command_that_shows_it() {
+    let check = Reading {
+        dirty: true,
+        output: Some("line\n".repeat(9_000)),
+        ..Reading::clean("npm test", SensorKind::Check, 0)
+    };
+    let failed = Evidence { readings: vec![check], ..Evidence::default() };
+    let text = goes_on(&state(), &failed, &Reasons::default(), Notes::default());
+    assert!(text.contains("moai-ralph loop checks"), "{text}");
 }

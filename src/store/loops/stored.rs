@@ -93,6 +93,7 @@ struct StoredBasis {
     gaps: Vec<String>,
     contradictions: Vec<String>,
     files: usize,
+    noticed: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -262,16 +263,17 @@ twins!(Answer, StoredAnswer, call, text, is_held);
 
 impl From<Basis> for StoredBasis {
     fn from(it: Basis) -> Self {
-        let Basis { last_words, is_claimed, sensors, gaps, contradictions, files } = it;
+        let Basis { last_words, is_claimed, sensors, gaps, contradictions, files, noticed } = it;
         let sensors = sensors.into_iter().map(Into::into).collect();
-        Self { last_words, is_claimed, sensors, gaps, contradictions, files }
+        Self { last_words, is_claimed, sensors, gaps, contradictions, files, noticed }
     }
 }
 
 impl From<StoredBasis> for Basis {
     fn from(it: StoredBasis) -> Self {
-        let StoredBasis { last_words, is_claimed, sensors, gaps, contradictions, files } = it;
+        let StoredBasis { last_words, is_claimed, sensors, gaps, contradictions, files, noticed } =
+            it;
         let sensors = sensors.into_iter().map(Into::into).collect();
-        Self { last_words, is_claimed, sensors, gaps, contradictions, files }
+        Self { last_words, is_claimed, sensors, gaps, contradictions, files, noticed }
     }
 }

@@ -39,6 +39,8 @@ pub struct LoopStart {
     pub workers: Option<u32>,
     /// JSON instead of text.
     pub json: bool,
+    /// Tells this call apart from every other but itself, made again; empty: it does not say.
+    pub call: String,
 }
 
 /// Which loop is meant; none given: the active or latest one of the root.

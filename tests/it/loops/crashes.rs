@@ -157,3 +157,36 @@ fn cancelled_while_the_answer_was_lost_nobody_is_held() {
     assert_eq!(blocked(&output), None);
     assert_eq!(status(&sandbox)["status"], "cancelled");
 }
+
+#[test]
+fn a_start_whose_answer_is_lost_begins_one_loop_and_says_so() {
+    let mut sandbox = project();
+    assert_eq!(sandbox.run(&["loop", "status"]).code, 0);
+    let losing = lose_the_next_answer(&mut sandbox, || ());
+    let begun = start(&sandbox, &["--max-iterations", "5"]);
+    losing.join().expect("the answer was lost");
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    assert_eq!(begun.json()["id"], status(&sandbox)["id"]);
+    let again = start(&sandbox, &["--max-iterations", "5"]);
+    assert!(again.code == 1 && again.stderr.contains("already active"), "{again:#?}");
+}
+
+#[test]
+fn a_stop_that_no_daemon_lived_to_decide_is_told_and_not_held() {
+    let sandbox = project();
+    let runs = sandbox.base().join("runs");
+    super::autochecks(&sandbox, &format!("echo run >>'{}'; sleep 60", runs.display()));
+    assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
+    let stopping = stop_beside(&sandbox);
+    for times in 1..=2 {
+        let has_begun = || {
+            let lines = fs::read_to_string(&runs).unwrap_or_default().lines().count();
+            (lines >= times).then_some(())
+        };
+        eventually(PATIENCE, has_begun).expect("the check begins");
+        kill(daemon(&sandbox));
+    }
+    let told = super::notice(&stopping.join().expect("the hook ends"));
+    assert!(told.contains("not decided") && told.contains("loop status"), "{told}");
+    assert_eq!(status(&sandbox)["status"], "running");
+}

@@ -60,6 +60,8 @@ pub(super) async fn ask(
     let mut judged = None;
     if outlook.is_open_to_judge() {
         (facts.judge, judged) = judge(call, state, seen, deadline).await;
+        facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
+        facts.noticed = judged.as_ref().map(report::judging::noticed).unwrap_or_default();
     }
     facts.merge = merge(call, state, (&outlook, facts.judge.as_ref()), deadline).await;
     let mut notices = Vec::new();

@@ -18,6 +18,9 @@ use crate::guard::SENSOR;
 use crate::looping::criteria::AUTOCHECKS;
 use crate::looping::state::{LoopState, Until};
 
+/// What the reading is called that says that there is none.
+const SILENCE: &str = "files";
+
 /// All that was looked at.
 pub(super) struct Seen {
     pub(super) evidence: Evidence,
@@ -40,6 +43,8 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
         loop_files::before_step(&call.project),
     );
     add(&mut evidence, checks);
+    let silence = silence(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
     Seen { evidence, base, tree, notes }
 }
 
@@ -49,6 +54,8 @@ pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState) -> Evidence
     let base = changes_since(&call.project, state).await;
     let mut evidence = afresh(call, state, base.as_deref()).await;
     add(&mut evidence, checks);
+    let silence = silence(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
     evidence
 }
 
@@ -111,9 +118,8 @@ async fn afresh(call: &HookCall<'_>, state: &LoopState, base: Option<&str>) -> E
     let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
     evidence.skipped.extend(skipped);
     add(&mut evidence, (readings, findings));
-    if let Some((reading, findings)) = exam {
-        add(&mut evidence, (vec![reading], findings));
-    }
+    let (reading, findings) = exam;
+    add(&mut evidence, (vec![reading], findings));
     evidence
 }
 
@@ -124,6 +130,16 @@ fn add(evidence: &mut Evidence, (readings, findings): Sensed) {
     });
     evidence.findings.extend(findings);
     fingerprint(&mut evidence.findings);
+}
+
+/// Guard and exam look at what games a measurement. Where there is none, nothing was measured.
+fn silence(evidence: &Evidence) -> Vec<Reading> {
+    let is_about_games = |reading: &Reading| reading.kind == SensorKind::Guard;
+    if !evidence.skipped.is_empty() || !evidence.readings.iter().all(is_about_games) {
+        return Vec::new();
+    }
+    let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
+    vec![Reading { gap: Some(gap), ..Reading::clean(SILENCE, SensorKind::Scan, 0) }]
 }
 
 /// The checks were there when the loop started; without them it cannot end well.

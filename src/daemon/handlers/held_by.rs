@@ -1,0 +1,80 @@
+//! The active loop of a session where its root does not lead to it any more: a repository or a root
+//! was made or hidden meanwhile, or the project's options were switched off. Asked at Stops alone.
+
+use std::path::{Path, PathBuf};
+
+use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::project::{self, Project};
+use crate::git;
+use crate::looping::state::LoopState;
+use crate::store::ProjectKey;
+use crate::store::loops::Which;
+use crate::wire::control::Caller;
+
+/// A loop and the project it belongs to.
+pub(super) type Held = (Project, LoopState);
+
+/// The session's loop in the project itself or [`elsewhere`], where the user's own options leave the
+/// program on: what the agent can write does not end a loop.
+pub(super) async fn all_the_same(
+    engine: &Engine,
+    caller: &Caller,
+    project: &Project,
+    session: &str,
+) -> Option<Held> {
+    let catalogue = crate::lsp::registry::Catalogue::built_in();
+    let own = project::options(&engine.places.user_config, None, &caller.env, catalogue).ok()?;
+    if !own.is_enabled || session.is_empty() {
+        return None;
+    }
+    if project.key.database(&engine.places.state).exists() {
+        let which = Which::ActiveOf(session.to_owned());
+        let found = engine.store.find_loop(&project.key, &project.root, which).await;
+        if let Ok(Some(state)) = found {
+            return Some((project.clone(), state));
+        }
+    }
+    elsewhere(engine, caller, project, session).await
+}
+
+/// The session's loop under another name of the root, or of a folder above it.
+pub(super) async fn elsewhere(
+    engine: &Engine,
+    caller: &Caller,
+    project: &Project,
+    session: &str,
+) -> Option<Held> {
+    if session.is_empty() {
+        return None;
+    }
+    let (root, state) = (project.root.clone(), engine.places.state.clone());
+    let homes = blocking(move || homes(&root, &state)).await?;
+    for (root, key) in homes {
+        if (&root, &key) == (&project.root, &project.key) {
+            continue;
+        }
+        let which = Which::ActiveOf(session.to_owned());
+        if let Ok(Some(state)) = engine.store.find_loop(&key, &root, which).await {
+            tracing::warn!(id = state.id, root = %root.display(), "the loop is of another root");
+            let there = Caller { root: Some(root), ..caller.clone() };
+            return Some((Project { key, ..Project::load_or_default(engine, &there) }, state));
+        }
+    }
+    None
+}
+
+/// Roots that may have a loop of a session that stands in this one, with each database there is.
+fn homes(root: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
+    let mut found = Vec::new();
+    for at in root.ancestors() {
+        let git = at.join(".git");
+        let shared = if at == root || git.is_file() { git::common_dir(at) } else { None };
+        for folder in [Some(at.to_path_buf()), Some(git), shared].into_iter().flatten() {
+            let home = (at.to_path_buf(), ProjectKey::of(&folder));
+            if home.1.database(state).exists() && !found.contains(&home) {
+                found.push(home);
+            }
+        }
+    }
+    found
+}
