@@ -8,6 +8,7 @@ pub mod foreign;
 pub mod versions;
 
 mod difference;
+mod hidden;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -72,6 +73,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     };
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(None) };
+    let left_out = hidden::reveal(&repository, &work_tree).map_err(broken)?;
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true);
     if !prefix.as_os_str().is_empty() {
@@ -81,28 +83,37 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
         options.pathspec(prefix).disable_pathspec_match(true);
     }
     let mut changed = Changed::default();
+    let head = repository.head().and_then(|head| head.peel_to_tree()).ok();
+    // A submodule, or a repository inside this one: what changed in it is not known here.
+    let mut inner = hidden::inner_changes(&repository, &work_tree, head.as_ref()).map_err(broken)?;
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
         let path = &path_of(entry.path_bytes());
         let absolute = work_tree.join(path);
-        // A submodule, or a repository inside this one: what changed in it is not known here.
-        if absolute.is_dir() && absolute.join(".git").exists() && absolute.starts_with(&root) {
-            let below = absolute.strip_prefix(&root).unwrap_or(&absolute);
-            let path = below.to_string_lossy().into_owned();
-            changed.skipped.push(Skipped { path, reason: "a repository of its own".to_owned() });
+        if absolute.is_dir() && absolute.join(".git").exists() {
+            inner.insert(path.components().collect());
             continue;
         }
         if is_there(&absolute, entry.status()) {
             if !is_generated(path, entry.status()) {
                 changed.add(&root, &absolute);
             }
-        } else if !absolute.exists() {
+        } else if !absolute.exists() && !left_out.contains(path) {
             changed.deleted.extend(RelPath::below(&root, &absolute));
         }
     }
+    let inner = inner.iter().map(|path| work_tree.join(path));
+    let inner = inner.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_path_buf()));
+    changed.skipped.extend(inner.map(|path| Skipped {
+        path: path.to_string_lossy().into_owned(),
+        reason: OF_ITS_OWN.to_owned(),
+    }));
     changed.files.sort();
     changed.files.dedup();
     Ok(Some(changed))
 }
+
+/// Why what stands in a repository inside this one is not looked at.
+pub const OF_ITS_OWN: &str = "a repository of its own";
 
 /// The same, and the files that commits since `base` (as [`base`] gave it) changed. A base that is
 /// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.
