@@ -13,14 +13,19 @@ mod hidden;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{ErrorCode, Repository, Status, StatusOptions};
+use git2::{Config, ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{Before, Different, different_since};
 use crate::base::evidence::Skipped;
+use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
+
+/// Why what stands in a repository inside this one is not looked at.
+pub const OF_ITS_OWN: &str = "a repository of its own";
 
 /// Git data that cannot be used. Never a sign that there is no git, or that nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +64,34 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
+/// Which files git does not look at, by rules that are in no commit: those to ignore, of the
+/// repository and of its user, and those of a sparse checkout. `None` where there are none.
+#[must_use]
+pub fn private_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
+    let Ok(Some(repository)) = open(root) else { return [None, None] };
+    // gitignore(5): `core.excludesFile` stands for the user's file, where it is set.
+    let config = repository.config();
+    let set = config.and_then(|config| config.get_path("core.excludesfile")).ok();
+    let of_user = set.or_else(|| Config::find_xdg().ok().map(|it| it.with_file_name("ignore")));
+    let ignored = [Some(repository.commondir().join("info/exclude")), of_user];
+    let texts: Vec<Vec<u8>> =
+        ignored.into_iter().flatten().filter_map(|path| read_some(&path)).collect();
+    let sparse = read_some(&repository.path().join("info/sparse-checkout"));
+    [(!texts.is_empty()).then(|| texts.join(&b'\n')), sparse]
+}
+
+fn read_some(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let is_file = fs::metadata(path).ok()?.is_file();
+    fs::File::open(path)
+        .ok()
+        .filter(|_| is_file)?
+        .take(SOURCE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(bytes)
+}
+
 /// Files below the root that differ from HEAD: staged, unstaged, untracked and not ignored, and
 /// the new names of renamed ones; without commits, all of them. Deleted files are a list of their
 /// own; folders and submodules are left out, and so are untracked files in [`NEVER_WALKED`] folders.
@@ -85,7 +118,8 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     let mut changed = Changed::default();
     let head = repository.head().and_then(|head| head.peel_to_tree()).ok();
     // A submodule, or a repository inside this one: what changed in it is not known here.
-    let mut inner = hidden::inner_changes(&repository, &work_tree, head.as_ref()).map_err(broken)?;
+    let mut inner =
+        hidden::inner_changes(&repository, &work_tree, head.as_ref()).map_err(broken)?;
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
         let path = &path_of(entry.path_bytes());
         let absolute = work_tree.join(path);
@@ -111,9 +145,6 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     changed.files.dedup();
     Ok(Some(changed))
 }
-
-/// Why what stands in a repository inside this one is not looked at.
-pub const OF_ITS_OWN: &str = "a repository of its own";
 
 /// The same, and the files that commits since `base` (as [`base`] gave it) changed. A base that is
 /// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.

@@ -80,7 +80,8 @@ fn is_as(folder: &Path, commit: Oid) -> bool {
         return folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());
     }
     let Ok(inner) = Repository::open(folder) else { return false };
-    let is_at = || inner.head().and_then(|head| head.peel_to_commit()).is_ok_and(|it| it.id() == commit);
+    let is_at =
+        || inner.head().and_then(|head| head.peel_to_commit()).is_ok_and(|it| it.id() == commit);
     let is_clean = || {
         changed(folder).is_ok_and(|changed| {
             changed.is_some_and(|it| {
