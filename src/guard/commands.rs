@@ -105,7 +105,9 @@ const STARTERS: &[&[&str]] = &[
     &["pnpm", "exec"],
     &["pnpm", "dlx"],
     &["poetry", "run"],
+    &["python", "-Im"],
     &["python", "-m"],
+    &["python3", "-Im"],
     &["python3", "-m"],
     &["coverage", "run", "-m"],
     &["sudo"],
@@ -117,7 +119,19 @@ const STARTERS: &[&[&str]] = &[
 ];
 
 /// Programs that run what a project calls by a name.
-const RUNNERS: &[&str] = &["bun", "just", "make", "npm", "pnpm", "task", "yarn"];
+const RUNNERS: &[&str] = &[
+    "bun",
+    "just",
+    "make",
+    "npm",
+    "npm-run-all",
+    "npm-run-posix-or-windows",
+    "pnpm",
+    "run-p",
+    "run-s",
+    "task",
+    "yarn",
+];
 
 /// Words that name folders wherever they stand.
 const FOLDERS: &[&str] = &[".", "...", "spec", "specs", "src", "test", "tests"];

@@ -117,7 +117,10 @@ fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
             };
             let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it))
                 && !is_status(&asked, &answer);
-            if is_known(&asked) && is_known(&answer) && is_odd {
+            let is_digit = |it: &String| it.len() == 1;
+            let says_more = answer.iter().any(|it| !asked.contains(it))
+                && !asked.iter().chain(&answer).all(is_digit);
+            if is_known(&asked) && is_known(&answer) && is_odd && says_more {
                 found.push(Thing {
                     key: format!("{} → {}", asked.join(", "), answer.join(", ")),
                     node,

@@ -168,7 +168,8 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
     let inherits = is_other_kind
         || special::inherits_lints(tool, &after)
         || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
-    let found = laxer(tool, &before, &after, inherits);
+    let mut found = laxer(tool, &before, &after, inherits);
+    found.retain(|it| !it.what.split('`').nth(1).is_some_and(|word| is_emptied(word, changes)));
     let place = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or_default();
         let text = |reading: &&Reading| {
@@ -181,6 +182,18 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
         hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
     };
     found.into_iter().map(to_hit).collect()
+}
+
+/// Whether a word is a folder whose files went with the same change.
+fn is_emptied(word: &str, changes: &[Change]) -> bool {
+    let is_below = |path: &RelPath| path.as_str().starts_with(&format!("{word}/"));
+    let is_left = changes.iter().any(|it| it.after.is_some() && is_below(&it.path));
+    let is_gone = |it: &Change| {
+        is_below(it.path_before())
+            && it.before.is_some()
+            && (it.after.is_none() || !is_below(&it.path))
+    };
+    !is_left && changes.iter().any(is_gone)
 }
 
 fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) -> Vec<Laxer> {

@@ -70,7 +70,15 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
 
 /// The handlers that drop errors.
 fn handlers<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
-    things(side, |node| handler(node).map(|_| normal(node)))
+    things(side, |node| handler(node).map(|_| key(node)))
+}
+
+/// A handler as it is compared with others: JavaScript may leave out what it does not use.
+fn key(node: Node<'_>) -> String {
+    match node.field("body").filter(|_| node.kind() == "catch_clause") {
+        Some(body) if node.field("parameter").is_some() => format!("catch {}", normal(body)),
+        _ => normal(node),
+    }
 }
 
 /// What is wrong with a handler, and whether a comment in it says why.
