@@ -4,6 +4,7 @@
 mod builds;
 mod codes;
 mod compare;
+mod first;
 mod literals;
 mod rules;
 mod scripts;
@@ -69,6 +70,10 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         pairs.values().flat_map(|pair| &pair.after).map(|it| it.tool.trade).collect();
     let mut hits: Vec<Hit> =
         pairs.values().flat_map(|pair| pair_hits(pair, &trades, input.changes)).collect();
+    let old_trades: Vec<&str> =
+        pairs.values().flat_map(|pair| &pair.before).map(|it| it.tool.trade).collect();
+    let firsts = pairs.values().filter(|pair| pair.before.is_empty());
+    hits.extend(firsts.flat_map(|pair| first_hits(pair, &old_trades, input.changes)));
     hits.extend(scripts::hits(input.changes));
     hits.extend(builds::hits(input.changes));
     hits
@@ -182,6 +187,21 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
         hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
     };
     found.into_iter().map(to_hit).collect()
+}
+
+/// What a configuration leaves out that is the first one of its trade.
+fn first_hits(pair: &Pair, old_trades: &[&str], changes: &[Change]) -> Vec<Hit> {
+    let news = pair.after.iter().filter(|it| !old_trades.contains(&it.tool.trade));
+    let hits = news.flat_map(|reading| {
+        let (tool, path) = (reading.tool, &reading.path);
+        first::lax(tool, &reading.value, changes).into_iter().map(
+            move |(severity, Laxer { key, what })| {
+                let what = format!("{}: `{key}` {what}", tool.name);
+                Hit { severity, ..hit(path, &key, &what, changes) }
+            },
+        )
+    });
+    hits.collect()
 }
 
 /// Whether a word is a folder whose files went with the same change.

@@ -44,7 +44,8 @@ pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) 
     pairs.iter().filter_map(one).collect()
 }
 
-fn way(tool: &Tool, path: &[String]) -> Option<Way> {
+/// Which way a key gets laxer; `None` for one that says nothing.
+pub(super) fn way(tool: &Tool, path: &[String]) -> Option<Way> {
     let is_meant = |pattern: &str| {
         let steps: Vec<&str> = pattern.split('.').collect();
         let (steps, is_open) = match steps.split_last() {
@@ -76,7 +77,12 @@ fn pairs<'v>(before: &'v Value, after: &'v Value) -> Vec<Pair<'v>> {
     pairs
 }
 
-fn leaves<'v>(value: &'v Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, &'v Value)>) {
+/// Every value that is no table, with its path.
+pub(super) fn leaves<'v>(
+    value: &'v Value,
+    path: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, &'v Value)>,
+) {
     let Value::Object(table) = value else {
         found.push((path.clone(), value));
         return;
@@ -188,7 +194,8 @@ fn narrowed(was: Option<&Value>, is: &Value) -> Option<String> {
     Some(format!("lost `{first}`"))
 }
 
-fn is_source(name: &str) -> bool {
+/// Whether a name is that of a file of code.
+pub(super) fn is_source(name: &str) -> bool {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     ["py", "ts", "tsx", "js", "jsx", "mjs", "go", "rs", "java", "cs"].contains(&end)
 }
