@@ -238,7 +238,7 @@ fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
 }
 
 /// Whether a text says something: a word of at least four letters, or two words.
-fn is_reason(text: &str) -> bool {
+pub(super) fn is_reason(text: &str) -> bool {
     let words = text.split(|it: char| !it.is_alphabetic()).filter(|it| it.chars().count() > 1);
     let words: Vec<&str> = words.collect();
     words.len() > 1 || words.iter().any(|it| it.chars().count() > 3 || !it.is_ascii())
