@@ -11,13 +11,14 @@ mod difference;
 mod hidden;
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{Config, ErrorCode, Repository, Status, StatusOptions};
+use git2::{ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{Before, Different, different_since};
 use crate::base::evidence::Skipped;
@@ -72,7 +73,10 @@ pub fn private_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
     // gitignore(5): `core.excludesFile` stands for the user's file, where it is set.
     let config = repository.config();
     let set = config.and_then(|config| config.get_path("core.excludesfile")).ok();
-    let of_user = set.or_else(|| Config::find_xdg().ok().map(|it| it.with_file_name("ignore")));
+    let settings = env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")));
+    let of_user = set.or_else(|| settings.map(|settings| settings.join("git/ignore")));
     let ignored = [Some(repository.commondir().join("info/exclude")), of_user];
     let texts: Vec<Vec<u8>> =
         ignored.into_iter().flatten().filter_map(|path| read_some(&path)).collect();

@@ -240,7 +240,7 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
 fn is_in_branch(node: Node<'_>, function: &Function<'_>) -> bool {
     let around = node.ancestors().take_while(|it| it.bytes() != function.node.bytes());
     let words = ["if_", "switch_", "case_", "match_", "elif_", "else_", "conditional_"];
-    let mut kinds = around.map(|it| it.kind());
+    let mut kinds = around.map(Node::kind);
     kinds.any(|kind| words.iter().any(|word| kind.starts_with(word)))
 }
 
