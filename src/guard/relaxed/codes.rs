@@ -22,7 +22,7 @@ const POINTLESS: [&str; 18] = [
 
 /// Rules that make no sense in tests, and in files that only pass names on.
 const IN_TESTS: [&str; 7] = ["ANN", "ARG", "D", "INP", "PLR2004", "S", "SLF"];
-const IN_INITS: [&str; 2] = ["F401", "F403"];
+const IN_INITS: [&str; 3] = ["F401", "F403", "F405"];
 
 struct Selection {
     on: Vec<String>,
