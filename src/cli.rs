@@ -10,6 +10,7 @@ mod hook;
 mod looping;
 mod mcp;
 mod patterns;
+mod person;
 mod queries;
 mod scan;
 mod server;

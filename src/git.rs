@@ -8,10 +8,13 @@ pub mod foreign;
 pub mod versions;
 
 mod difference;
+mod hidden;
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -19,7 +22,11 @@ use git2::{ErrorCode, Repository, Status, StatusOptions};
 
 pub use self::difference::{Before, Different, different_since};
 use crate::base::evidence::Skipped;
+use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
+
+/// Why what stands in a repository inside this one is not looked at.
+pub const OF_ITS_OWN: &str = "a repository of its own";
 
 /// Git data that cannot be used. Never a sign that there is no git, or that nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +65,37 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
+/// Which files git does not look at, by rules that are in no commit: those to ignore, of the
+/// repository and of its user, and those of a sparse checkout. `None` where there are none.
+#[must_use]
+pub fn private_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
+    let Ok(Some(repository)) = open(root) else { return [None, None] };
+    // gitignore(5): `core.excludesFile` stands for the user's file, where it is set.
+    let config = repository.config();
+    let set = config.and_then(|config| config.get_path("core.excludesfile")).ok();
+    let settings = env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")));
+    let of_user = set.or_else(|| settings.map(|settings| settings.join("git/ignore")));
+    let ignored = [Some(repository.commondir().join("info/exclude")), of_user];
+    let texts: Vec<Vec<u8>> =
+        ignored.into_iter().flatten().filter_map(|path| read_some(&path)).collect();
+    let sparse = read_some(&repository.path().join("info/sparse-checkout"));
+    [(!texts.is_empty()).then(|| texts.join(&b'\n')), sparse]
+}
+
+fn read_some(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let is_file = fs::metadata(path).ok()?.is_file();
+    fs::File::open(path)
+        .ok()
+        .filter(|_| is_file)?
+        .take(SOURCE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    Some(bytes)
+}
+
 /// Files below the root that differ from HEAD: staged, unstaged, untracked and not ignored, and
 /// the new names of renamed ones; without commits, all of them. Deleted files are a list of their
 /// own; folders and submodules are left out, and so are untracked files in [`NEVER_WALKED`] folders.
@@ -72,6 +110,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     };
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(None) };
+    let left_out = hidden::reveal(&repository, &work_tree).map_err(broken)?;
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true);
     if !prefix.as_os_str().is_empty() {
@@ -81,24 +120,31 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
         options.pathspec(prefix).disable_pathspec_match(true);
     }
     let mut changed = Changed::default();
+    let head = repository.head().and_then(|head| head.peel_to_tree()).ok();
+    // A submodule, or a repository inside this one: what changed in it is not known here.
+    let mut inner =
+        hidden::inner_changes(&repository, &work_tree, head.as_ref()).map_err(broken)?;
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
         let path = &path_of(entry.path_bytes());
         let absolute = work_tree.join(path);
-        // A submodule, or a repository inside this one: what changed in it is not known here.
-        if absolute.is_dir() && absolute.join(".git").exists() && absolute.starts_with(&root) {
-            let below = absolute.strip_prefix(&root).unwrap_or(&absolute);
-            let path = below.to_string_lossy().into_owned();
-            changed.skipped.push(Skipped { path, reason: "a repository of its own".to_owned() });
+        if absolute.is_dir() && absolute.join(".git").exists() {
+            inner.insert(path.components().collect());
             continue;
         }
         if is_there(&absolute, entry.status()) {
             if !is_generated(path, entry.status()) {
                 changed.add(&root, &absolute);
             }
-        } else if !absolute.exists() {
+        } else if !absolute.exists() && !left_out.contains(path) {
             changed.deleted.extend(RelPath::below(&root, &absolute));
         }
     }
+    let inner = inner.iter().map(|path| work_tree.join(path));
+    let inner = inner.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_path_buf()));
+    changed.skipped.extend(inner.map(|path| Skipped {
+        path: path.to_string_lossy().into_owned(),
+        reason: OF_ITS_OWN.to_owned(),
+    }));
     changed.files.sort();
     changed.files.dedup();
     Ok(Some(changed))

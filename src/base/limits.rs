@@ -567,3 +567,5 @@ pub const STUB_TOKENS_MIN: usize = 12;
 pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
 /// Fewest characters of a text that a test and a program do not share by accident.
 pub const RARE_TEXT_CHARS_MIN: usize = 4;
+/// Most processes above this one that are asked whether an agent started them.
+pub const ANCESTORS_MAX: usize = 64;

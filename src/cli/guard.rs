@@ -5,14 +5,12 @@ use std::io::{IsTerminal as _, Write as _};
 
 use super::args::Args;
 use super::args::guard::{AllowArgs, GuardArgs, GuardCommand};
-use super::{door, has_color};
+use super::{door, has_color, person};
 use crate::daemon::engine::Engine;
 use crate::wire::control::{Guard, GuardAllow, Reply, Request};
 
 /// Exit code of a refusal.
 const REFUSED: u8 = 1;
-/// Variables that agents set for the commands they run.
-const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];
 
 pub(super) fn run(args: &Args, guard: &GuardArgs) -> Reply {
     let request = match &guard.command {
@@ -38,8 +36,7 @@ pub(super) fn run(args: &Args, guard: &GuardArgs) -> Reply {
 /// The request, once somebody at a terminal has typed the id again.
 fn allow(wish: &AllowArgs) -> Result<Request, String> {
     let mut stderr = std::io::stderr();
-    let is_agent = AGENTS.iter().any(|name| std::env::var_os(name).is_some());
-    if is_agent || !std::io::stdin().is_terminal() || !stderr.is_terminal() {
+    if person::is_agent() || !std::io::stdin().is_terminal() || !stderr.is_terminal() {
         return Err("only a person at a terminal can allow a finding".to_owned());
     }
     // A terminal that is gone answers nothing, which is no.

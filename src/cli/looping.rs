@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::Args;
 use super::args::looping::{LoopCommand, RestoreArgs, Select, StartArgs};
-use super::{INVALID, REFUSED, door};
+use super::{INVALID, REFUSED, door, person};
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::wire::control::{
     LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request,
@@ -45,6 +45,10 @@ pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
         // Whoever is examined must not choose the exam: an agent's shell has no terminal.
         LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
             let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
+            return Reply::failed(REFUSED, text);
+        }
+        LoopCommand::Refreeze(_) if person::is_agent() => {
+            let text = "moai-ralph: loop refreeze is for a person: an agent started this shell";
             return Reply::failed(REFUSED, text);
         }
         LoopCommand::Refreeze(which) => Request::LoopRefreeze(select(which)),

@@ -18,7 +18,10 @@ use crate::base::limits::{
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
-use crate::looping::exam::roles::{FOLDERS, TREES, is_silent, subject};
+use crate::git;
+use crate::looping::criteria::{AUTOCHECKS, Plan};
+use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_silent, subject};
+use crate::looping::exam::scripts::scripts;
 use crate::looping::exam::{self, Difference, Exam, Frozen, Role, role};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
@@ -67,7 +70,7 @@ async fn taken(engine: &Engine, project: &Project) -> Result<(Exam, Texts), Stor
         let project = project.clone();
         blocking(move || {
             let plan = criteria::plan(&project);
-            let (files, texts, is_cut) = collect(&project.root);
+            let (files, texts, is_cut) = collect(&project.root, &plan);
             let exam = Exam { frozen_ms: now_ms(), plan, files, is_cut, counts: BTreeMap::new() };
             (exam, texts)
         })
@@ -125,12 +128,13 @@ type Files = BTreeMap<RelPath, Frozen>;
 
 /// All files that examine a loop, the texts that are kept, and whether there are more files than
 /// an exam holds.
-fn collect(root: &Path) -> (Files, Texts, bool) {
+fn collect(root: &Path, plan: &Plan) -> (Files, Texts, bool) {
     let mut found: Vec<(Role, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
         .into_iter()
         .chain(shallow(root))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
+    found.extend(run_by_checks(root, plan).into_iter().map(|path| (Role::Checks, path)));
     found.sort();
     found.dedup();
     // Tests come last in this order.
@@ -145,7 +149,8 @@ fn collect(root: &Path) -> (Files, Texts, bool) {
         if is_silent(&path, &read.bytes) {
             continue;
         }
-        files.insert(path.clone(), Frozen { role, hash: read.hash(&path), stamp: read.stamp });
+        let hash = read.hash(&path, Some(role));
+        files.insert(path.clone(), Frozen { role, hash, stamp: read.stamp });
         let is_small = read.bytes.len() <= EXAM_TEXT_BYTES_MAX;
         if is_small && kept_bytes + read.bytes.len() <= EXAM_TEXTS_BYTES_MAX {
             kept_bytes += read.bytes.len();
@@ -155,6 +160,22 @@ fn collect(root: &Path) -> (Files, Texts, bool) {
     (files, texts, is_cut)
 }
 
+/// The texts of the project that its checks run and that have no other part in the exam. What git
+/// ignores is made by a build.
+fn run_by_checks(root: &Path, plan: &Plan) -> Vec<RelPath> {
+    let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read(root, &path));
+    let text = autochecks
+        .map_or_else(String::new, |read| String::from_utf8_lossy(&read.bytes).into_owned());
+    let is_text = |path: &RelPath| read(root, path).is_some_and(|read| !read.bytes.contains(&0));
+    let found = scripts(plan, &text).into_iter();
+    let mut found: Vec<RelPath> =
+        found.filter(|path| role(path).is_none() && is_text(path)).collect();
+    if let Ok(ignored) = git::ignored(root, &found) {
+        found.retain(|path| path.as_str().starts_with('.') || !ignored.contains(path));
+    }
+    found
+}
+
 /// Hashes of the files of an exam that are there, and of those that would belong to it and stand
 /// where new ones are looked for.
 fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHash> {
@@ -162,7 +183,7 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
     for (path, frozen) in &exam.files {
         let is_read = !matches!(frozen.role, Role::Config | Role::Test);
         let is_same = !is_read && stamp(root, path) == Some(frozen.stamp);
-        let hash = if is_same { Some(frozen.hash) } else { hash(root, path) };
+        let hash = if is_same { Some(frozen.hash) } else { hash_as(root, path, Some(frozen.role)) };
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
     }
     for path in shallow(root) {
@@ -171,16 +192,17 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
         if let Some(read) = is_new.then(|| read(root, &path)).flatten()
             && !is_silent(&path, &read.bytes)
         {
-            let hash = read.hash(&path);
+            let hash = read.hash(&path, role(&path));
             hashes.insert(path, hash);
         }
     }
     hashes
 }
 
-/// Files that examine a loop and stand in the root, in one of a few folders, or below ours.
+/// Files that examine a loop and stand in the root, in one of a few folders, or below ours, and
+/// git's rules.
 fn shallow(root: &Path) -> Vec<RelPath> {
-    let mut found = Vec::new();
+    let mut found: Vec<RelPath> = UNSEEN.into_iter().filter_map(RelPath::parse).collect();
     let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
     open.extend(FOLDERS.map(|folder| (root.join(folder), false)));
     open.extend(TREES.map(|folder| (root.join(folder), true)));
@@ -202,32 +224,47 @@ fn shallow(root: &Path) -> Vec<RelPath> {
 struct Read {
     bytes: Vec<u8>,
     stamp: (u64, i64),
+    is_program: bool,
 }
 
 impl Read {
-    /// Hash of what matters of it; of a file that is longer than what is read, the length counts.
-    fn hash(&self, path: &RelPath) -> ContentHash {
-        let subject = subject(path, &self.bytes);
-        if self.stamp.0 <= EXAM_FILE_BYTES_MAX {
-            return ContentHash::of(&subject);
+    /// Hash of what matters of it; of a file that is longer than what is read, the length counts,
+    /// and of a script that checks, that it can be run.
+    fn hash(&self, path: &RelPath, role: Option<Role>) -> ContentHash {
+        let hash = ContentHash::of(&subject(path, &self.bytes));
+        if self.stamp.0 > EXAM_FILE_BYTES_MAX {
+            return ContentHash::of(format!("{hash} {}", self.stamp.0).as_bytes());
         }
-        ContentHash::of(format!("{} {}", ContentHash::of(&subject), self.stamp.0).as_bytes())
+        if role == Some(Role::Checks) && !self.is_program {
+            return ContentHash::of(format!("{hash} is no program").as_bytes());
+        }
+        hash
     }
 }
 
 /// `None` for what is not there or is no file: a pipe would never end.
 fn read(root: &Path, path: &RelPath) -> Option<Read> {
+    if let Some(at) = UNSEEN.iter().position(|name| *name == path.as_str()) {
+        let bytes = git::private_rules(root).into_iter().nth(at).flatten()?;
+        return Some(Read { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
+    }
     let stamp = stamp(root, path)?;
     let file = std::fs::File::open(path.under(root)).ok()?;
+    let is_program = file.metadata().ok()?.mode() & 0o111 != 0;
     let mut bytes = Vec::new();
     file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(Read { bytes, stamp })
+    Some(Read { bytes, stamp, is_program })
 }
 
 /// Hash of what matters of a file; `None` when it is not there.
 pub(super) fn hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
+    hash_as(root, path, role(path))
+}
+
+/// The same of a file whose role is not told by its name.
+fn hash_as(root: &Path, path: &RelPath, role: Option<Role>) -> Option<ContentHash> {
     // What is there and cannot be read is not the same as before.
-    read(root, path).map(|read| read.hash(path)).or_else(|| {
+    read(root, path).map(|read| read.hash(path, role)).or_else(|| {
         let is_there = path.under(root).symlink_metadata().is_ok();
         is_there.then(|| ContentHash::of(b"not readable"))
     })
@@ -242,6 +279,8 @@ fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn path(text: &str) -> RelPath {
@@ -254,7 +293,7 @@ mod tests {
         for (name, text) in files {
             write(temp.path(), name, text);
         }
-        let (files, texts, is_cut) = collect(temp.path());
+        let (files, texts, is_cut) = collect(temp.path(), &Plan::default());
         let exam = Exam { files, is_cut, ..Exam::default() };
         (temp, exam, texts)
     }
@@ -315,6 +354,58 @@ mod tests {
             file.set_modified(past).expect("ours");
         }
         check(root, &exam, &["edited tsconfig.json"]);
+    }
+
+    #[test]
+    fn what_the_checks_run_is_part_of_the_exam_and_so_is_that_it_can_run() {
+        let script = "#!/bin/sh\npython3 .claude/run.py && mypy a.py\n";
+        let files = [
+            (".claude/autochecks.sh", script),
+            (".claude/run.py", "print()\n"),
+            ("a.py", "x = 1\n"),
+            ("tests/test_a.py", "def test_a(): pass\n"),
+        ];
+        let (temp, exam, _) = frozen(&files);
+        let root = temp.path();
+        let roles: Vec<(&str, Role)> =
+            exam.files.iter().map(|(path, frozen)| (path.as_str(), frozen.role)).collect();
+        assert_eq!(
+            roles,
+            [
+                (".claude/autochecks.sh", Role::Checks),
+                (".claude/run.py", Role::Checks),
+                ("tests/test_a.py", Role::Test)
+            ]
+        );
+        check(root, &exam, &[]);
+        write(root, ".claude/run.py", "exit()\n");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(root.join(".claude/autochecks.sh"), mode).expect("ours");
+        write(root, "a.py", "x = 2\n");
+        check(root, &exam, &["edited .claude/autochecks.sh", "edited .claude/run.py"]);
+    }
+
+    #[test]
+    fn rules_that_hide_files_from_git_are_part_of_the_exam() {
+        let (temp, _, _) = frozen(&[("a.py", "x = 1\n")]);
+        let root = temp.path();
+        let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
+        assert!(made.expect("git runs").success());
+        let freeze = || {
+            let (files, _, is_cut) = collect(root, &Plan::default());
+            Exam { files, is_cut, ..Exam::default() }
+        };
+        let exam = freeze();
+        write(root, ".git/info/exclude", "# nothing\n");
+        check(root, &exam, &[]);
+        write(root, ".git/info/exclude", "/conftest.py\n");
+        check(root, &exam, &["added .git/info/exclude"]);
+        let exam = freeze();
+        check(root, &exam, &[]);
+        write(root, ".git/info/exclude", "/conftest.py\n/tests/\n");
+        write(root, ".git/info/sparse-checkout", "/*\n!/tests/\n");
+        let both = ["edited .git/info/exclude", "added .git/info/sparse-checkout"];
+        check(root, &exam, &both);
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Texts {
         let before = match before {
             Before::Absent => Ok(None),
             Before::Text(text) => Ok(Some(text)),
+            // Whatever it holds may be a test.
+            Before::Repository => {
+                self.skipped.push(skip(path.as_str(), git::OF_ITS_OWN));
+                return None;
+            }
             Before::Unread(reason) => Err(read(reason)),
         };
         let after = match is_there.then(|| self.root.read(&path)).transpose() {

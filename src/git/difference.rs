@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffDelta, DiffFindOptions, DiffOptions, FileMode, Repository, Tree};
 
-use super::{GitError, NO_COMMIT, broken, is_never_walked, open, places};
+use super::{GitError, NO_COMMIT, broken, hidden, is_never_walked, open, places};
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 
@@ -29,6 +29,8 @@ pub enum Before {
     Absent,
     /// Its text.
     Text(String),
+    /// It is or was a repository of its own, in which nobody looks.
+    Repository,
     /// It was there and has no text that can be had: why, as a lower-case fragment.
     Unread(&'static str),
 }
@@ -44,6 +46,8 @@ pub fn different_since(
     let Some((work_tree, root)) = places(&repository, root) else { return Ok(None) };
     let broken = |error: git2::Error| broken(&root, &error);
     let old = tree(&repository, base, &root)?;
+    let left_out = hidden::reveal(&repository, &work_tree).map_err(broken)?;
+    let inner = hidden::inner_changes(&repository, &work_tree, old.as_ref()).map_err(broken)?;
     let mut options = DiffOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true).show_untracked_content(true);
     options.ignore_submodules(true);
@@ -57,8 +61,15 @@ pub fn different_since(
     diff.find_similar(Some(DiffFindOptions::new().renames(true).for_untracked(true)))
         .map_err(broken)?;
     let reader = Reader { repository: &repository, work_tree, root };
-    let mut files: Vec<Different> = diff.deltas().filter_map(|delta| reader.file(&delta)).collect();
+    let is_there = |delta: &DiffDelta<'_>| {
+        let path = delta.old_file().path().filter(|_| delta.status() == Delta::Deleted);
+        path.is_none_or(|path| !left_out.contains(path))
+    };
+    let deltas = diff.deltas().filter(is_there);
+    let mut files: Vec<Different> = deltas.filter_map(|delta| reader.file(&delta)).collect();
+    files.extend(inner.iter().filter_map(|path| reader.repository(path)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.dedup_by(|a, b| a.path == b.path);
     Ok(Some(files))
 }
 
@@ -86,8 +97,11 @@ struct Reader<'r> {
 impl Reader<'_> {
     fn file(&self, delta: &DiffDelta<'_>) -> Option<Different> {
         let (old, new) = (delta.old_file(), delta.new_file());
-        let is_link = |mode: FileMode| matches!(mode, FileMode::Commit | FileMode::Link);
-        if is_link(old.mode()) || is_link(new.mode()) {
+        let is_mode = |mode| old.mode() == mode || new.mode() == mode;
+        if is_mode(FileMode::Commit) {
+            return self.repository(new.path()?);
+        }
+        if is_mode(FileMode::Link) {
             return None;
         }
         let status = delta.status();
@@ -101,6 +115,11 @@ impl Reader<'_> {
             if is_new || old.id().is_zero() { Before::Absent } else { self.text(old.id()) };
         let is_there = path.under(&self.root).is_file();
         Some(Different { path, old_path, before, is_there })
+    }
+
+    fn repository(&self, path: &Path) -> Option<Different> {
+        let path = self.below(path)?;
+        Some(Different { path, old_path: None, before: Before::Repository, is_there: true })
     }
 
     fn below(&self, path: &Path) -> Option<RelPath> {

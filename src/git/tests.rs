@@ -255,3 +255,86 @@ fn a_repository_of_another_user_is_an_error_with_its_remedy() {
         assert_eq!(error.remedy, Some(remedy));
     }
 }
+
+/// Marks an entry of the index the way `git update-index` does.
+fn mark(tree: &Tree, name: &str, flags: u16, flags_extended: u16) {
+    let mut index = Repository::open(tree.root()).unwrap().index().unwrap();
+    let mut entry = index.get_path(Path::new(name), 0).unwrap();
+    entry.flags |= flags;
+    entry.flags_extended |= flags_extended;
+    index.add(&entry).unwrap();
+    index.write().unwrap();
+}
+
+fn different(root: &Path) -> Vec<String> {
+    let found = different_since(root, None).unwrap().expect("a work tree");
+    found.iter().map(|it| it.path.to_string()).collect()
+}
+
+#[test]
+fn marks_in_the_index_hide_nothing_that_stands_on_disk_or_is_gone() {
+    let tree = Tree::with(&["assumed", "skipped", "same", "gone"]);
+    for name in ["assumed", "same"] {
+        mark(&tree, name, 1 << 15, 0);
+    }
+    for name in ["skipped", "gone"] {
+        mark(&tree, name, 0, 1 << 14);
+    }
+    let root = tree.root();
+    assert_eq!((files(&root), different(&root)), (vec![], vec![]));
+    // Equal in length and times, so only the content tells.
+    let times = fs::metadata(root.join("assumed")).unwrap().modified().unwrap();
+    for name in ["assumed", "skipped"] {
+        tree.write(name, "other\n");
+        let file = fs::File::options().write(true).open(root.join(name)).unwrap();
+        file.set_modified(times).unwrap();
+    }
+    fs::remove_file(root.join("gone")).unwrap();
+    assert_eq!(files(&root), ["assumed", "skipped"]);
+    assert_eq!(different(&root), ["assumed", "gone", "skipped"]);
+    let gone = changed(&root).unwrap().unwrap().deleted;
+    assert_eq!(gone.iter().map(ToString::to_string).collect::<Vec<_>>(), ["gone"]);
+    let config = Repository::open(&root).unwrap().config().unwrap();
+    let mut config = config.open_level(git2::ConfigLevel::Local).unwrap();
+    config.set_bool("core.sparseCheckout", true).unwrap();
+    assert_eq!(different(&root), ["assumed", "skipped"], "a sparse checkout leaves out");
+    let index = Repository::open(&root).unwrap().index().unwrap();
+    let kept = index.get_path(Path::new("assumed"), 0).unwrap();
+    assert_ne!(kept.flags & (1 << 15), 0, "the index on disk is not ours to write");
+}
+
+#[test]
+fn what_changed_in_a_repository_inside_is_said_to_be_unknown_whatever_is_configured() {
+    let inner = Tree::with(&["check.py"]);
+    let tree = Tree::with(&["a"]);
+    let repository = Repository::open(tree.root()).unwrap();
+    let url = inner.root().display().to_string();
+    let mut module = repository.submodule(&url, Path::new("suite"), true).unwrap();
+    module.clone(None).unwrap();
+    module.add_finalize().unwrap();
+    drop(module);
+    tree.commit();
+    let skipped = || {
+        let changed = changed(&tree.root()).unwrap().unwrap();
+        changed.skipped.into_iter().map(|it| it.path).collect::<Vec<_>>()
+    };
+    assert_eq!((skipped(), different(&tree.root())), (vec![], vec![]));
+    let mut config = repository.config().unwrap();
+    config.set_str("submodule.suite.ignore", "all").unwrap();
+    tree.write("suite/check.py", "exit()\n");
+    assert_eq!((skipped(), different(&tree.root())), (vec!["suite".into()], vec!["suite".into()]));
+    let found = different_since(&tree.root(), None).unwrap().unwrap();
+    assert_eq!(found[0].before, Before::Repository);
+    let module = Repository::open(tree.root().join("suite")).unwrap();
+    let mut index = module.index().unwrap();
+    index.add_path(Path::new("check.py")).unwrap();
+    index.write().unwrap();
+    let by = Signature::now("t", "t@example.org").unwrap();
+    let written = module.find_tree(index.write_tree().unwrap()).unwrap();
+    let parent = module.head().unwrap().peel_to_commit().unwrap();
+    module.commit(Some("HEAD"), &by, &by, "m", &written, &[&parent]).unwrap();
+    assert_eq!(skipped(), ["suite"], "another commit");
+    fs::remove_dir_all(tree.root().join("suite")).unwrap();
+    fs::create_dir(tree.root().join("suite")).unwrap();
+    assert_eq!(skipped(), [""; 0], "it was never fetched");
+}

@@ -105,7 +105,9 @@ const STARTERS: &[&[&str]] = &[
     &["pnpm", "exec"],
     &["pnpm", "dlx"],
     &["poetry", "run"],
+    &["python", "-Im"],
     &["python", "-m"],
+    &["python3", "-Im"],
     &["python3", "-m"],
     &["coverage", "run", "-m"],
     &["sudo"],
@@ -117,7 +119,19 @@ const STARTERS: &[&[&str]] = &[
 ];
 
 /// Programs that run what a project calls by a name.
-const RUNNERS: &[&str] = &["bun", "just", "make", "npm", "pnpm", "task", "yarn"];
+const RUNNERS: &[&str] = &[
+    "bun",
+    "just",
+    "make",
+    "npm",
+    "npm-run-all",
+    "npm-run-posix-or-windows",
+    "pnpm",
+    "run-p",
+    "run-s",
+    "task",
+    "yarn",
+];
 
 /// Words that name folders wherever they stand.
 const FOLDERS: &[&str] = &[".", "...", "spec", "specs", "src", "test", "tests"];
@@ -177,7 +191,14 @@ const LAX: &[&str] = &[
     "--allowOnly",
     "--continue-on-collection-errors",
     "--suppress-no-test-exit-code",
+    "--snapshot-update",
+    "--update-snapshot",
+    "--update-snapshots",
+    "--updateSnapshot",
 ];
+
+/// Runners that write with `-u` what their tests should compare with.
+const SNAPSHOT_WRITERS: &[&str] = &["ava", "jest", "playwright test", "vitest"];
 
 /// Options that make a check strict, with how a weaker number shows: `true` when it is lower.
 const NUMBERS: &[(&str, bool, f64)] = &[
@@ -402,6 +423,9 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
     }
     let is_lax = LAX.iter().filter(added);
     found.extend(is_lax.map(|option| format!("got `{option}`")));
+    if SNAPSHOT_WRITERS.contains(&new.name().as_str()) && added(&&"-u") {
+        found.push("got `-u`".to_owned());
+    }
     let dropped = STRICT.iter().filter(|option| old.has(option) && !new.has(option));
     found.extend(dropped.map(|option| format!("lost `{option}`")));
     for (option, is_floor, default) in NUMBERS {

@@ -1,6 +1,6 @@
 //! G09: code that behaves differently when tests run it. It must not know what it then does.
 
-use super::facts::{Files, Side, is_string, normal};
+use super::facts::{Files, Side, attributes, is_string, normal};
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
@@ -29,6 +29,9 @@ const VARIABLES: &[&str] = &[
 /// Modules of runners whose being loaded tells that a test runs.
 const RUNNERS: &[&str] = &["pytest", "_pytest", "unittest", "nose", "doctest"];
 
+/// Names that runners of JavaScript put into every file of tests.
+const GLOBALS: &[&str] = &["jasmine", "jest", "mocha", "vi", "vitest"];
+
 /// Parts of names that only code of runners has.
 const FRAMES: &[&str] = &[
     "org.junit",
@@ -51,7 +54,7 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
 fn hit(new: &Novel<'_, '_>) -> Hit {
     Hit {
         code: CODE,
-        severity: Severity::Error,
+        severity: if may_be_fine(new.thing.node) { Severity::Warning } else { Severity::Error },
         path: new.file.change.path.clone(),
         bytes: new.thing.node.bytes(),
         message: format!(
@@ -72,6 +75,12 @@ fn detections<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
     })
 }
 
+/// Whether there is use for it: a library for tests asks for its runner, and code for tests stands
+/// in for what they cannot have.
+fn may_be_fine(node: Node<'_>) -> bool {
+    matches!(node.kind(), "unary_expression" | "function_item" | "attribute_item")
+}
+
 /// Whether a file sets tools up; they are told what to do by its name.
 fn is_configuration(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
@@ -85,7 +94,10 @@ fn is_configuration(path: &RelPath) -> bool {
     is_folder
         || name.contains(".config.")
         || name.starts_with('.')
-        || name.contains("setup")
+        || ["setup.", "setupTest", "setup-test", "setup_test", "test-setup", "test_setup"]
+            .iter()
+            .any(|start| name.starts_with(start))
+        || name.contains(".setup.")
         || matches!(
             stem,
             "config"
@@ -129,7 +141,8 @@ fn python(node: Node<'_>) -> bool {
             let name = node.field("function").map_or("", Node::text);
             let is_modules =
                 name == "sys.modules.get" && strings(node).iter().any(|it| RUNNERS.contains(it));
-            is_modules || matches!(name, "any" | "next") && looks_at_stack(node)
+            let looks = looks_at_stack(node) || looks_at_modules(node);
+            is_modules || matches!(name, "any" | "next") && looks
         }
         "subscript" => {
             text.starts_with("sys.modules[") && strings(node).iter().any(|it| RUNNERS.contains(it))
@@ -148,6 +161,11 @@ fn looks_at_stack(node: Node<'_>) -> bool {
     is_stack && strings(node).iter().any(|it| it.to_lowercase().contains("test"))
 }
 
+fn looks_at_modules(node: Node<'_>) -> bool {
+    let is_runner = |it: &&str| RUNNERS.iter().any(|runner| it.contains(runner));
+    node.text().contains("sys.modules") && strings(node).iter().any(is_runner)
+}
+
 fn strings(node: Node<'_>) -> Vec<&str> {
     node.descendants().into_iter().filter(|it| is_string(*it)).map(unquoted).collect()
 }
@@ -163,7 +181,11 @@ fn script(node: Node<'_>) -> bool {
                 && strings(node).iter().any(|it| VARIABLES.contains(it))
         }
         "binary_expression" => is_environment(node) && !is_start(node),
-        "unary_expression" | "call_expression" => looks_at_stack_of_script(node),
+        "unary_expression" => {
+            let asked = node.field("argument").map_or("", Node::text);
+            node.text().starts_with("typeof") && GLOBALS.contains(&asked)
+        }
+        "call_expression" => looks_at_stack_of_script(node),
         _ => false,
     }
 }
@@ -222,6 +244,11 @@ fn go(node: Node<'_>) -> bool {
 
 fn rust(node: Node<'_>) -> bool {
     match node.kind() {
+        "function_item" => has_double(node),
+        "attribute_item" => {
+            let next = node.next().filter(|it| it.kind() == "expression_statement");
+            is_for_tests(node) && next.is_some_and(|it| it.text().starts_with("return"))
+        }
         "macro_invocation" => {
             let is_cfg = node.field("macro").is_some_and(|it| it.text() == "cfg");
             let inner: String = node.text().split_whitespace().collect();
@@ -236,6 +263,24 @@ fn rust(node: Node<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+fn is_for_tests(attribute: Node<'_>) -> bool {
+    attribute.text().split_whitespace().collect::<String>() == "#[cfg(test)]"
+}
+
+/// Whether a function is left out of tests and another one of its name takes its place there.
+fn has_double(node: Node<'_>) -> bool {
+    let is_left_out =
+        attributes(node).iter().any(|it| normal(*it).replace(' ', "") == "#[cfg(not(test))]");
+    let name = node.field("name").map(Node::text);
+    let around = node.parent().map(Node::named_children).unwrap_or_default();
+    is_left_out
+        && around.into_iter().any(|other| {
+            other.kind() == "function_item"
+                && other.field("name").map(Node::text) == name
+                && attributes(other).iter().any(|it| is_for_tests(*it))
+        })
 }
 
 /// A class or an assembly of a runner, looked for by its name.

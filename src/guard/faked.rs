@@ -3,7 +3,7 @@
 //! how the results are read.
 
 use super::blocks::{is_class, statements};
-use super::facts::{Files, Side, normal};
+use super::facts::{Files, Side, attributes, normal};
 use super::novel::{Novel, Thing, novel, things};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
@@ -13,6 +13,9 @@ const CODE: &str = "G16";
 
 const EXIT: &str = "a test ends the run as a success: let the runner decide";
 const STATUS: &str = "the status of the test run is overwritten: let the runner decide";
+const OUTCOME: &str = "a report of a test is made to pass: let the runner decide";
+const FILTERED: &str = "collected tests are left out by their names: run them";
+const UNRUN: &str = "`TestMain` runs no test: call `m.Run()`";
 const EQUAL: &str = "everything is equal: compare what is there";
 const PATCHED: &str =
     "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
@@ -78,7 +81,9 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
     let name = new.side.function_at(new.thing.node).map(|it| it.name.as_str());
     let was_there = || {
         let before = new.file.before.as_ref();
-        before.is_some_and(|before| name.is_some_and(|name| before.function(name).is_some()))
+        before.is_some_and(|before| {
+            name.is_some_and(|name| before.function(name).is_some() || derived(before, name))
+        })
     };
     // Rust wants such a function of types without fields, too, and tests have values of their own.
     let may_be =
@@ -99,9 +104,13 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
 fn fake(side: &Side<'_>, node: Node<'_>) -> Option<&'static str> {
     let is_test = side.is_test_at(node.bytes().start);
     match node.kind() {
+        "call" if is_test && is_skipped(side, node) => Some(FILTERED),
         "call" | "call_expression" | "method_invocation" | "invocation_expression" => {
             (is_test && ends_well(side, node)).then_some(EXIT)
         }
+        "assignment" if is_test && is_passed(node) => Some(OUTCOME),
+        "assignment" if is_test && is_filtered(side, node) => Some(FILTERED),
+        "function_declaration" => (is_test && runs_none(side, node)).then_some(UNRUN),
         "assignment" | "assignment_expression" => assigned(node, is_test),
         "function_definition" | "function_item" | "method_declaration" | "method_definition" => {
             (is_equality(side, node) && !is_wildcard(node)).then_some(EQUAL)
@@ -164,6 +173,70 @@ fn assigned(node: Node<'_>, is_test: bool) -> Option<&'static str> {
         node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
             || matches!(right.kind(), "identifier" | "member_expression");
     (!is_test && (is_replaced || is_prototype) && !asks_first).then_some(PATCHED)
+}
+
+/// `report.outcome = "passed"`.
+fn is_passed(node: Node<'_>) -> bool {
+    let text = |name: &str| node.field(name).map_or("", Node::text);
+    text("left").ends_with(".outcome") && text("right").trim_matches(['"', '\'']) == "passed"
+}
+
+/// The hook of pytest that may change which tests are run.
+const COLLECTED: &str = "pytest_collection_modifyitems";
+
+/// What such a hook asks where it leaves out what cannot be run here, or what nobody asked for.
+const ASKED: &[&str] =
+    &["getoption", "config.", "environ", "getenv", "platform", "version", "which(", "find_spec"];
+
+/// Whether code of that hook leaves tests out whatever the user asks for.
+fn leaves_out(side: &Side<'_>, node: Node<'_>) -> bool {
+    let hook = side.function_at(node).filter(|it| it.name == COLLECTED);
+    let names = [".name", ".nodeid", "\"test_", "'test_"];
+    hook.is_some_and(|hook| {
+        let text = hook.body.text();
+        !ASKED.iter().any(|word| text.contains(word)) && names.iter().any(|it| text.contains(it))
+    })
+}
+
+/// `items[:] = [… if …]`.
+fn is_filtered(side: &Side<'_>, node: Node<'_>) -> bool {
+    let is_all = node.field("left").is_some_and(|it| it.text().ends_with("[:]"));
+    let is_part = node.field("right").is_some_and(|it| it.text().contains(" if "));
+    is_all && is_part && leaves_out(side, node)
+}
+
+/// `item.add_marker(pytest.mark.skip)`.
+fn is_skipped(side: &Side<'_>, node: Node<'_>) -> bool {
+    let is_mark = node.field("function").is_some_and(|it| it.text().ends_with(".add_marker"));
+    let is_skip = node.field("arguments").is_some_and(|it| it.text().contains("skip"));
+    is_mark && is_skip && leaves_out(side, node)
+}
+
+/// `func TestMain(m *testing.M)` that does nothing with `m`.
+fn runs_none(side: &Side<'_>, node: Node<'_>) -> bool {
+    let is_main = node.field("name").is_some_and(|it| it.text() == "TestMain");
+    let parameters = node.field("parameters").map(Node::named_children).unwrap_or_default();
+    let Some(name) = parameters.first().and_then(|it| it.field("name")) else { return false };
+    let body = node.field("body").map(Node::descendants).unwrap_or_default();
+    let is_used = body.iter().any(|it| it.kind() == "identifier" && it.text() == name.text());
+    side.language == Language::Go && is_main && !is_used
+}
+
+/// Whether the equality of a type of Rust was derived.
+fn derived(side: &Side<'_>, function: &str) -> bool {
+    let Some((name, _)) = function.rsplit_once('.') else { return false };
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_type = |node: Node<'_>| {
+        matches!(node.kind(), "struct_item" | "enum_item")
+            && node.field("name").is_some_and(|it| it.text() == name)
+    };
+    side.language == Language::Rust
+        && side
+            .root
+            .descendants()
+            .into_iter()
+            .filter(|it| is_type(*it))
+            .any(|it| attributes(it).iter().any(|it| it.text().contains("PartialEq")))
 }
 
 fn is_equality(side: &Side<'_>, node: Node<'_>) -> bool {

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Files, Side, is_number, is_string};
-use super::novel::{Thing, novel};
+use super::facts::{Files, Side, is_comment, is_number, is_string};
+use super::novel::{Novel, Thing, novel};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
 use crate::base::limits::RARE_TEXT_CHARS_MIN;
+use crate::base::path::RelPath;
 use crate::scan::syntax::Node;
 
 const CODE: &str = "G08";
@@ -31,9 +32,13 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         return Vec::new();
     }
     let mut by_function: BTreeMap<(String, String), Vec<Hit>> = BTreeMap::new();
+    let mut tables: BTreeMap<RelPath, Vec<Novel<'_, '_>>> = BTreeMap::new();
     for new in novel(files, |side| pairs(side, &known)) {
         let node = new.thing.node;
-        let Some(function) = new.side.function_at(node) else { continue };
+        let Some(function) = new.side.function_at(node) else {
+            tables.entry(new.file.change.path.clone()).or_default().push(new);
+            continue;
+        };
         let hit = Hit {
             code: CODE,
             severity: Severity::Warning,
@@ -53,7 +58,48 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
             if hits.len() >= PAIRS_BLOCKING { Severity::Error } else { Severity::Warning };
         hits.into_iter().map(move |hit| Hit { severity, ..hit })
     });
-    graded.collect()
+    graded.chain(tables.into_values().flat_map(|news| answered(&news))).collect()
+}
+
+/// The tables of one file beside its functions that hold nothing but what tests ask, and that a
+/// function looks into before it computes.
+fn answered(news: &[Novel<'_, '_>]) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = Vec::new();
+    for new in news {
+        let Some(table) = new.thing.node.parent() else { continue };
+        let entries = table.named_children().into_iter().filter(|it| !is_comment(*it)).count();
+        let own = news.iter().filter(|it| it.thing.node.parent() == Some(table)).count();
+        let named = table.parent().and_then(|it| it.field("name").or_else(|| it.field("left")));
+        let Some(name) = named.filter(|_| own == entries && own >= PAIRS_BLOCKING) else {
+            continue;
+        };
+        let name = name.text();
+        if hits.iter().any(|hit| hit.anchor == name) || !is_looked_up(new, name) {
+            continue;
+        }
+        hits.push(Hit {
+            code: CODE,
+            severity: Severity::Warning,
+            path: new.file.change.path.clone(),
+            bytes: table.bytes(),
+            message: format!("`{name}` holds answers to what tests ask: compute them"),
+            anchor: name.to_owned(),
+        });
+    }
+    hits
+}
+
+/// Whether a function that was there before asks the table first and computes otherwise.
+fn is_looked_up(new: &Novel<'_, '_>, name: &str) -> bool {
+    let forms = [format!("in {name}:"), format!("in {name})"), format!("{name}[")];
+    new.side.functions.iter().any(|function| {
+        let text = function.body.text();
+        let asks = text.contains(&forms[0]) || text.contains(&forms[1]) || text.contains("??");
+        let was_there =
+            || new.file.before.as_ref().is_some_and(|it| it.function(&function.name).is_some());
+        let computes = || text.matches('(').count() > usize::from(text.contains(&forms[1]));
+        text.contains(&forms[2]) && asks && was_there() && computes()
+    })
 }
 
 /// What a literal says, if it is rare.
@@ -117,7 +163,10 @@ fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
             };
             let is_odd = asked.iter().chain(&answer).all(|it| is_specific(it))
                 && !is_status(&asked, &answer);
-            if is_known(&asked) && is_known(&answer) && is_odd {
+            let is_digit = |it: &String| it.len() == 1;
+            let says_more = answer.iter().any(|it| !asked.contains(it))
+                && !asked.iter().chain(&answer).all(is_digit);
+            if is_known(&asked) && is_known(&answer) && is_odd && says_more {
                 found.push(Thing {
                     key: format!("{} → {}", asked.join(", "), answer.join(", ")),
                     node,

@@ -27,19 +27,23 @@ pub(super) fn novel<'f, 't>(
     let mut gone: Vec<String> = Vec::new();
     let mut left: Vec<Novel<'f, 't>> = Vec::new();
     for file in &files.files {
-        let keys = |side: &'f Side<'t>| collect(side).into_iter().map(|it| it.key);
-        let mut olds: Vec<String> = file.before.iter().flat_map(keys).collect();
+        let mut olds: Vec<Placed> =
+            file.before.iter().flat_map(|it| placed(&collect(it), it)).collect();
         let Some(side) = &file.after else {
-            gone.append(&mut olds);
+            gone.extend(olds.into_iter().map(|old| old.key));
             continue;
         };
-        for thing in collect(side) {
-            match olds.iter().position(|old| *old == thing.key) {
-                Some(at) => _ = olds.swap_remove(at),
-                None => left.push(Novel { file, side, thing }),
+        let things = collect(side);
+        let lines = placed(&things, side);
+        // What stands in an equal line is the same; what is left only has the same key.
+        let is_known: Vec<bool> =
+            lines.iter().map(|new| take(&mut olds, |old| old == new)).collect();
+        for ((thing, new), is_known) in things.into_iter().zip(lines).zip(is_known) {
+            if !is_known && !take(&mut olds, |old| old.key == new.key) {
+                left.push(Novel { file, side, thing });
             }
         }
-        gone.append(&mut olds);
+        gone.extend(olds.into_iter().map(|old| old.key));
     }
     left.retain(|novel| match gone.iter().position(|old| *old == novel.thing.key) {
         Some(at) => {
@@ -49,6 +53,31 @@ pub(super) fn novel<'f, 't>(
         None => true,
     });
     left
+}
+
+/// A thing's key and the line that it begins in.
+#[derive(PartialEq, Eq)]
+struct Placed {
+    key: String,
+    line: String,
+}
+
+fn placed(things: &[Thing<'_>], side: &Side<'_>) -> Vec<Placed> {
+    if things.is_empty() {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = side.root.text().lines().collect();
+    let line = |node: Node<'_>| lines.get(node.line()).map_or("", |it| it.trim()).to_owned();
+    things.iter().map(|it| Placed { key: it.key.clone(), line: line(it.node) }).collect()
+}
+
+/// Takes one that fits out of a list; whether there was one.
+fn take(olds: &mut Vec<Placed>, fits: impl Fn(&Placed) -> bool) -> bool {
+    let at = olds.iter().position(fits);
+    at.is_some_and(|at| {
+        olds.swap_remove(at);
+        true
+    })
 }
 
 /// The things of every node that is one.

@@ -4,6 +4,7 @@
 mod builds;
 mod codes;
 mod compare;
+mod first;
 mod literals;
 mod rules;
 mod scripts;
@@ -69,6 +70,10 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         pairs.values().flat_map(|pair| &pair.after).map(|it| it.tool.trade).collect();
     let mut hits: Vec<Hit> =
         pairs.values().flat_map(|pair| pair_hits(pair, &trades, input.changes)).collect();
+    let old_trades: Vec<&str> =
+        pairs.values().flat_map(|pair| &pair.before).map(|it| it.tool.trade).collect();
+    let firsts = pairs.values().filter(|pair| pair.before.is_empty());
+    hits.extend(firsts.flat_map(|pair| first_hits(pair, &old_trades, input.changes)));
     hits.extend(scripts::hits(input.changes));
     hits.extend(builds::hits(input.changes));
     hits
@@ -168,7 +173,8 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
     let inherits = is_other_kind
         || special::inherits_lints(tool, &after)
         || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
-    let found = laxer(tool, &before, &after, inherits);
+    let mut found = laxer(tool, &before, &after, inherits);
+    found.retain(|it| !it.what.split('`').nth(1).is_some_and(|word| is_emptied(word, changes)));
     let place = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or_default();
         let text = |reading: &&Reading| {
@@ -181,6 +187,33 @@ fn pair_hits(pair: &Pair, trades: &[&str], changes: &[Change]) -> Vec<Hit> {
         hit(&place(&key), &key, &format!("{}: `{key}` {what}", tool.name), changes)
     };
     found.into_iter().map(to_hit).collect()
+}
+
+/// What a configuration leaves out that is the first one of its trade.
+fn first_hits(pair: &Pair, old_trades: &[&str], changes: &[Change]) -> Vec<Hit> {
+    let news = pair.after.iter().filter(|it| !old_trades.contains(&it.tool.trade));
+    let hits = news.flat_map(|reading| {
+        let (tool, path) = (reading.tool, &reading.path);
+        first::lax(tool, &reading.value, changes).into_iter().map(
+            move |(severity, Laxer { key, what })| {
+                let what = format!("{}: `{key}` {what}", tool.name);
+                Hit { severity, ..hit(path, &key, &what, changes) }
+            },
+        )
+    });
+    hits.collect()
+}
+
+/// Whether a word is a folder whose files went with the same change.
+fn is_emptied(word: &str, changes: &[Change]) -> bool {
+    let is_below = |path: &RelPath| path.as_str().starts_with(&format!("{word}/"));
+    let is_left = changes.iter().any(|it| it.after.is_some() && is_below(&it.path));
+    let is_gone = |it: &Change| {
+        is_below(it.path_before())
+            && it.before.is_some()
+            && (it.after.is_none() || !is_below(&it.path))
+    };
+    !is_left && changes.iter().any(is_gone)
 }
 
 fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) -> Vec<Laxer> {

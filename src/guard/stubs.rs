@@ -212,7 +212,9 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
     let function = new.side.function_at(node)?;
     let is_whole = statements(function.body).len() <= 1 || new.side.language == Language::Rust;
     // One branch of many that is not written is said to its callers.
-    let is_new_branch = !is_whole && new.file.before.is_some();
+    let is_case = new.side.language != Language::Rust && is_in_branch(node, function);
+    let is_new_branch = is_case || !is_whole && new.file.before.is_some();
+    let is_probe = is_probe(new.side);
     // A new method that says no more may be one for heirs in files that did not change.
     let old = new.file.before.as_ref().and_then(|it| it.function(&function.name));
     let text = node.text().to_lowercase().replace("notimplementederror", "");
@@ -222,7 +224,7 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
         && !UNWRITTEN.iter().any(|word| text.contains(word));
     Some(Hit {
         code: CODE,
-        severity: if is_new_branch || may_be_abstract {
+        severity: if is_new_branch || may_be_abstract || is_probe {
             Severity::Warning
         } else {
             Severity::Error
@@ -232,6 +234,20 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
         message: format!("`{}` is not written: write what it should do", function.name),
         anchor: format!("{} {}", function.name, new.thing.key),
     })
+}
+
+/// Whether a place is one of several ways through its function.
+fn is_in_branch(node: Node<'_>, function: &Function<'_>) -> bool {
+    let around = node.ancestors().take_while(|it| it.bytes() != function.node.bytes());
+    let words = ["if_", "switch_", "case_", "match_", "elif_", "else_", "conditional_"];
+    let mut kinds = around.map(Node::kind);
+    kinds.any(|kind| words.iter().any(|word| kind.starts_with(word)))
+}
+
+/// Whether a build only compiles the file to see what the compiler can do.
+fn is_probe(side: &Side<'_>) -> bool {
+    let path = side.path.as_str();
+    side.language == Language::Rust && (path.starts_with("build/") || path.contains("probe"))
 }
 
 /// Whether others are meant to write the function: it is marked abstract, or its class is a base of

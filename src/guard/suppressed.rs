@@ -47,6 +47,7 @@ const DIRECTIVES: &[(&str, Codes)] = &[
     ("NOSONAR", Codes::None),
     ("oxlint-disable", Codes::List),
     ("pragma: no cover", Codes::None),
+    ("pragma: nocover", Codes::None),
     ("pylint: disable", Codes::List),
     ("pylint: skip-file", Codes::None),
     ("pyright: ignore", Codes::Brackets),
@@ -56,6 +57,13 @@ const DIRECTIVES: &[(&str, Codes)] = &[
     ("tslint:disable", Codes::List),
     ("type: ignore", Codes::Brackets),
     ("v8 ignore", Codes::List),
+];
+
+/// Directives for which others stand as well: the same wish in the words of other tools.
+const SAME: &[(&str, &str)] = &[
+    ("istanbul ignore", "c8 ignore"),
+    ("v8 ignore", "c8 ignore"),
+    ("pragma: nocover", "pragma: no cover"),
 ];
 
 /// What stands between a directive and the reason for it.
@@ -69,10 +77,36 @@ struct Silence {
     has_reason: bool,
 }
 
+impl Silence {
+    /// By what it is the same as another one. Which part of the code coverage leaves out next is
+    /// said in many words.
+    fn key(&self) -> String {
+        let same = SAME.iter().find(|(word, _)| *word == self.directive);
+        let directive = same.map_or(self.directive.as_str(), |(_, other)| other);
+        let is_part = directive == "c8 ignore" && self.code != "file";
+        format!("{directive}\0{}", if is_part { "" } else { self.code.as_str() })
+    }
+
+    /// Whether it only ends what another one began.
+    fn is_end(&self) -> bool {
+        self.directive.ends_with("8 ignore") && matches!(self.code.as_str(), "stop" | "end")
+    }
+}
+
 pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+    let deprecates = deprecates(files);
     let new = novel(files, side_things);
-    let new = new.into_iter().filter(|it| !is_narrower(it));
-    new.filter_map(|novel| hit(&novel, input.known)).collect()
+    let new = new.into_iter().filter(|it| !is_narrower(it) && !is_replaced(it));
+    new.filter_map(|novel| hit(&novel, input.known, deprecates)).collect()
+}
+
+/// Whether the change deprecates something of its own, which its other code still uses.
+fn deprecates(files: &Files<'_>) -> bool {
+    let count = |side: Option<&Side<'_>>| {
+        let rust = side.filter(|it| it.language == Language::Rust);
+        rust.map_or(0, |side| side.root.text().matches("#[deprecated").count())
+    };
+    files.files.iter().any(|file| count(file.after.as_ref()) > count(file.before.as_ref()))
 }
 
 /// The directives of a file; the key holds directive and code.
@@ -82,10 +116,8 @@ fn side_things<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
     }
     let mut found = Vec::new();
     for thing in things(side, |node| is_place(node, side.language).then(String::new)) {
-        for silence in silences(side, thing.node) {
-            let key = format!("{}\0{}", silence.directive, silence.code);
-            found.push(Thing { key, node: thing.node });
-        }
+        let own = silences(side, thing.node).into_iter().filter(|silence| !silence.is_end());
+        found.extend(own.map(|silence| Thing { key: silence.key(), node: thing.node }));
     }
     found
 }
@@ -206,7 +238,7 @@ fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
 }
 
 /// Whether a text says something: a word of at least four letters, or two words.
-fn is_reason(text: &str) -> bool {
+pub(super) fn is_reason(text: &str) -> bool {
     let words = text.split(|it: char| !it.is_alphabetic()).filter(|it| it.chars().count() > 1);
     let words: Vec<&str> = words.collect();
     words.len() > 1 || words.iter().any(|it| it.chars().count() > 3 || !it.is_ascii())
@@ -301,18 +333,41 @@ fn is_narrower(new: &Novel<'_, '_>) -> bool {
     count(before) > count(Some(new.side))
 }
 
-fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
-    let (directive, code) = new.thing.key.split_once('\0')?;
+/// Whether one for a code took the place of another, in a line whose code is the same: what a tool
+/// calls its rules changes.
+fn is_replaced(new: &Novel<'_, '_>) -> bool {
+    let Some((directive, code)) = new.thing.key.split_once('\0') else { return false };
+    let Some(before) = new.file.before.as_ref().filter(|_| !code.is_empty()) else { return false };
+    let beside = |side: &Side<'_>, node: Node<'_>| {
+        let start = node.bytes().start;
+        let code = side.root.text()[..start].rsplit('\n').next().unwrap_or_default();
+        code.trim().to_owned()
+    };
+    let own = beside(new.side, new.thing.node);
+    let count = |side: &Side<'_>| {
+        let fits = |it: &Thing<'_>| {
+            let is_same = it.key.split_once('\0').is_some_and(|(other, _)| other == directive);
+            is_same && beside(side, it.node) == own
+        };
+        side_things(side).iter().filter(|it| fits(it)).count()
+    };
+    !own.is_empty() && count(new.side) <= count(before)
+}
+
+fn hit(new: &Novel<'_, '_>, known: &[Finding], deprecates: bool) -> Option<Hit> {
     let silence = silences(new.side, new.thing.node)
         .into_iter()
-        .find(|it| it.directive == directive && it.code == code)?;
-    let is_test = new.side.is_test_at(new.thing.node.bytes().start);
+        .find(|it| !it.is_end() && it.key() == new.thing.key)?;
+    let (directive, code) = (silence.directive.as_str(), silence.code.as_str());
+    let is_test = is_apart(new.side, new.thing.node);
     // A test that expects an error of the compiler is a test of types.
     if is_test && directive == "@ts-expect-error" {
         return None;
     }
     let hides = known.iter().find(|it| is_hidden(it, &silence, new.thing.node, new.file.change));
-    let is_fine = silence.has_reason || is_test || is_usual(new.side, new.thing.node, &silence);
+    let is_own = deprecates && code == "deprecated";
+    let is_fine =
+        silence.has_reason || is_test || is_own || is_usual(new.side, new.thing.node, &silence);
     let what = if code.is_empty() { directive.to_owned() } else { format!("{directive} {code}") };
     let message = match hides {
         Some(finding) => {
@@ -331,6 +386,14 @@ fn hit(new: &Novel<'_, '_>, known: &[Finding]) -> Option<Hit> {
         message,
         anchor: format!("{what} {}", new.thing.node.text()),
     })
+}
+
+/// Whether it stands in tests, or in what shows and times the rest.
+fn is_apart(side: &Side<'_>, node: Node<'_>) -> bool {
+    let folders = ["bench", "benches", "benchmarks", "examples"];
+    let is_beside = side.path.as_str().split('/').rev().skip(1).any(|it| folders.contains(&it));
+    let attribute: String = node.text().split_whitespace().collect();
+    side.is_test_at(node.bytes().start) || is_beside || attribute.contains("cfg_attr(test,")
 }
 
 /// Whether everybody knows why a directive stands there.

@@ -4,6 +4,7 @@
 use super::blocks::statements;
 use super::facts::{Files, Function, Side, is_comment, normal};
 use super::novel::{Novel, Thing, novel, things};
+use super::suppressed::is_reason;
 use super::{Hit, Input};
 use crate::base::finding::Severity;
 use crate::scan::syntax::{Language, Node};
@@ -32,9 +33,10 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
                 continue;
             }
             let Some(node) = discarded(after.language, old.body, function.body) else { continue };
+            let is_explained = is_explained_beside(after, node);
             hits.push(Hit {
                 code: CODE,
-                severity: Severity::Error,
+                severity: if is_explained { Severity::Warning } else { Severity::Error },
                 path: file.change.path.clone(),
                 bytes: node.bytes(),
                 message: message(DISCARDED),
@@ -56,7 +58,9 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
     }
     let function = new.side.function_at(node);
     let old = function.and_then(|it| new.file.before.as_ref()?.function(&it.name));
-    let (what, is_explained) = handler(node)?;
+    let (what, has_comment) = handler(node)?;
+    let is_statement = matches!(node.kind(), "expression_statement" | "assignment_statement");
+    let is_explained = has_comment || is_statement && is_explained_beside(new.side, node);
     let is_blocking = what == EMPTY && !is_explained && old.is_some();
     Some(Hit {
         code: CODE,
@@ -70,7 +74,23 @@ fn hit(new: &Novel<'_, '_>) -> Option<Hit> {
 
 /// The handlers that drop errors.
 fn handlers<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
-    things(side, |node| handler(node).map(|_| normal(node)))
+    things(side, |node| handler(node).map(|_| key(node)))
+}
+
+/// A handler as it is compared with others: JavaScript may leave out what it does not use.
+fn key(node: Node<'_>) -> String {
+    match node.field("body").filter(|_| node.kind() == "catch_clause") {
+        Some(body) if node.field("parameter").is_some() => format!("catch {}", normal(body)),
+        _ => normal(node),
+    }
+}
+
+/// Whether a comment on the lines above, or behind it, says why.
+fn is_explained_beside(side: &Side<'_>, node: Node<'_>) -> bool {
+    let is_beside = |comment: &Node<'_>| {
+        comment.end_line() + 1 == node.line() || comment.line() == node.end_line()
+    };
+    side.comments.iter().any(|it| is_beside(it) && is_reason(it.text()))
 }
 
 /// What is wrong with a handler, and whether a comment in it says why.
@@ -226,15 +246,28 @@ fn arm(node: Node<'_>) -> Option<&'static str> {
     (is_error && is_empty).then_some(EMPTY)
 }
 
-/// `if err != nil {}`.
+/// `if err != nil {}`, and `if err != nil { return 0, nil }`.
 fn unlooked(node: Node<'_>) -> Option<&'static str> {
     let condition: String = node.field("condition")?.text().split_whitespace().collect();
-    let body = node.field("consequence")?;
-    let is_empty = body.kind() == "block"
-        && statements(body).is_empty()
-        && node.field("alternative").is_none();
-    (condition.ends_with("!=nil") && condition.to_lowercase().contains("err") && is_empty)
-        .then_some(EMPTY)
+    let body = node.field("consequence").filter(|it| it.kind() == "block")?;
+    let asks = condition.ends_with("!=nil") && condition.to_lowercase().contains("err");
+    if !asks || node.field("alternative").is_some() {
+        return None;
+    }
+    match statements(body).as_slice() {
+        [] => Some(EMPTY),
+        [one] => (one.kind() == "return_statement" && answers_nil(node, *one)).then_some(DEFAULT),
+        _ => None,
+    }
+}
+
+/// Whether a function that returns an error returns none here.
+fn answers_nil(node: Node<'_>, answer: Node<'_>) -> bool {
+    let function = node.ancestors().find(|it| it.field("result").is_some());
+    let result = function.and_then(|it| it.field("result")).map_or("", Node::text);
+    let result = result.trim_end_matches(')').trim_end();
+    let last = answer.text().rsplit([',', ' ', '\t']).next().unwrap_or_default();
+    result.ends_with("error") && last == "nil" && !node.descendants().into_iter().any(is_comment)
 }
 
 /// `result.ok();` as a statement.

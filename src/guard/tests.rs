@@ -175,6 +175,17 @@ fn what_was_found_before_may_be_neither_silenced_nor_deleted() {
 }
 
 #[test]
+fn of_two_equal_directives_the_new_one_is_meant() {
+    let before = "def f(self):\n    return self.x  # type: ignore[attr-defined]\n";
+    let after = format!("def g(self):\n    return self.y  # type: ignore[attr-defined]\n{before}");
+    let (before, after) = (Some(before.to_owned()), Some(after));
+    let changes = [Change { path: path("a.py"), old_path: None, before, after }];
+    let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+    let lines: Vec<u32> = outcome.findings.iter().map(|it| it.range.start.line).collect();
+    assert_eq!(lines, [1]);
+}
+
+#[test]
 fn a_configuration_that_cannot_be_read_is_a_gap() {
     let (before, after) = (Some("[tool]\n".to_owned()), Some("[tool\n".to_owned()));
     let changes = [Change { path: path("pyproject.toml"), old_path: None, before, after }];

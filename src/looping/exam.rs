@@ -3,6 +3,7 @@
 //! copy is kept, nor how files are read.
 
 pub mod roles;
+pub mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, SESSION, Sandbox, finish};
+use crate::support::{Output, PROGRAM, SESSION, Sandbox, finish};
 use crate::terminal;
 
 const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
@@ -52,9 +52,13 @@ fn start(sandbox: &Sandbox) -> String {
 
 /// What a person types: stdin is a terminal.
 fn refreeze(sandbox: &Sandbox) -> Output {
-    let (_person, end) = terminal::open();
     let mut command = sandbox.program();
-    command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end));
+    at_terminal(command.args(["loop", "refreeze", "--json"]))
+}
+
+fn at_terminal(command: &mut Command) -> Output {
+    let (_person, end) = terminal::open();
+    command.stdin(Stdio::from(end));
     let output = command.output().expect("the program starts");
     Output {
         code: output.status.code().unwrap_or(-1),
@@ -214,6 +218,13 @@ fn only_a_person_takes_a_new_exam() {
     let refused = finish(sandbox.program().args(["loop", "refreeze"]), "");
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(refused.stderr.contains("stdin is no terminal"), "{refused:#?}");
+    // A terminal that an agent opened, where it took its mark out of the environment.
+    let mut shell = Command::new("sh");
+    sandbox.prepare(&mut shell);
+    let script = format!("env -u CLAUDECODE {PROGRAM} loop refreeze; exit $?");
+    let refused = at_terminal(shell.args(["-c", &script]).env("CLAUDECODE", "1"));
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("an agent started this shell"), "{refused:#?}");
     assert_eq!(checks(&sandbox, &[]).0, 1);
 
     let taken = refreeze(&sandbox).json();

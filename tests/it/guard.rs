@@ -61,6 +61,34 @@ fn a_deleted_test_is_found_in_the_work_tree_the_index_and_commits() {
 }
 
 #[test]
+fn a_mark_in_the_index_hides_no_deleted_test() {
+    let sandbox = project();
+    for mark in ["--assume-unchanged", "--skip-worktree"] {
+        git(&sandbox, &["update-index", mark, "tests/test_cart.py"]);
+        sandbox.write("tests/test_cart.py", FEWER);
+        let found = guard(&sandbox, &[]);
+        assert_eq!(found, (1, vec!["error G01 tests/test_cart.py".to_owned()]), "{mark}");
+        sandbox.write("tests/test_cart.py", TESTS);
+        assert_eq!(guard(&sandbox, &[]), (0, Vec::new()), "{mark}");
+    }
+}
+
+#[test]
+fn what_changed_in_a_repository_inside_is_unmeasured() {
+    let (sandbox, inner) = (project(), project());
+    let url = inner.root().display().to_string();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "suite"];
+    git(&sandbox, &add);
+    sandbox.commit();
+    assert_eq!(guard(&sandbox, &[]), (0, Vec::new()));
+    sandbox.write("suite/tests/test_cart.py", FEWER);
+    let output = sandbox.run(&["guard"]);
+    assert_eq!(output.code, 4, "{output:#?}");
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(said.contains("suite") && said.contains("a repository of its own"), "{output:#?}");
+}
+
+#[test]
 fn a_moved_file_is_no_deleted_one_and_a_deleted_one_is() {
     let sandbox = project();
     fs::create_dir_all(sandbox.path("tests/unit")).expect("a folder");

@@ -1,7 +1,7 @@
 //! G12 in files that are compared by words: builds of Java and C#, lists of ignored paths, hooks
 //! before a commit. It must not know more of their formats than that.
 
-use super::{file_name, hit};
+use super::{file_name, first, hit};
 use crate::guard::settings::{self, Format, as_word};
 use crate::guard::{Change, Hit};
 
@@ -50,14 +50,25 @@ const LAX_WORDS: &[&str] = &[
     "exclude(\"**/*Test",
 ];
 
+/// Lists of what a linter leaves out.
+const IGNORED: &[&str] = &[".eslintignore", ".flake8ignore"];
+
 pub(super) fn hits(changes: &[Change]) -> Vec<Hit> {
     let mut hits = Vec::new();
     for change in changes {
-        let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
         let name = file_name(&change.path);
+        let (before, after) = match (&change.before, &change.after) {
+            (Some(before), Some(after)) => (before, after),
+            (None, Some(after)) if IGNORED.contains(&name) => {
+                let found = first::ignored(after, changes).into_iter();
+                hits.extend(found.map(|it| hit(&change.path, &it.key, &it.what, changes)));
+                continue;
+            }
+            _ => continue,
+        };
         let found = match name {
             "pom.xml" | "Directory.Build.props" | "checkstyle.xml" => elements(before, after),
-            ".eslintignore" | ".flake8ignore" => ignored(before, after),
+            _ if IGNORED.contains(&name) => ignored(before, after),
             ".pre-commit-config.yaml" => precommit(before, after),
             _ if name.ends_with(".csproj") => elements(before, after),
             _ if name.starts_with("build.gradle") => words(before, after, LAX_WORDS),

@@ -22,7 +22,7 @@ const POINTLESS: [&str; 18] = [
 
 /// Rules that make no sense in tests, and in files that only pass names on.
 const IN_TESTS: [&str; 7] = ["ANN", "ARG", "D", "INP", "PLR2004", "S", "SLF"];
-const IN_INITS: [&str; 2] = ["F401", "F403"];
+const IN_INITS: [&str; 3] = ["F401", "F403", "F405"];
 
 struct Selection {
     on: Vec<String>,
@@ -75,7 +75,13 @@ impl Selection {
 
 /// Every rule that was on and is not.
 pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value) -> Vec<Laxer> {
-    let (was, is) = (Selection::of(tool, before), Selection::of(tool, after));
+    let (was, mut is) = (Selection::of(tool, before), Selection::of(tool, after));
+    let is_ruff = tool.name == RUFF.name;
+    // Without a selection flake8 looks for what its plugins know, but for what must be asked for.
+    if !is_ruff && after.get("select").is_none() {
+        is.on.push("ALL".to_owned());
+        is.off.extend(was.on.iter().filter(|it| it.starts_with("B9")).cloned());
+    }
     let mut named: Vec<&String> =
         [&was.on, &was.off, &is.on, &is.off].into_iter().flatten().collect();
     named.sort();
@@ -86,18 +92,27 @@ pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value) -> Vec<Laxer> {
         is_rule && was.is_on(code) && !is.is_on(code)
     });
     let mut found: Vec<Laxer> = off.map(|code| Laxer::new(code, "is no longer checked")).collect();
-    if was.on.iter().any(|it| it == "ALL") && !is.on.iter().any(|it| it == "ALL") {
+    if is_ruff && was.on.iter().any(|it| it == "ALL") && !is.on.iter().any(|it| it == "ALL") {
         found.push(Laxer::new("select", "lost `ALL`"));
     }
     for (glob, code) in &is.by_glob {
         let is_fine = is_pointless(code)
             || glob.contains("__init__") && IN_INITS.contains(&code.as_str())
             || is_tests(glob) && IN_TESTS.iter().any(|it| code.starts_with(it));
-        if !is_fine && was.is_on(code) && !was.is_off_in(glob, code) {
+        let is_moved = was.by_glob.iter().any(|(old, off)| {
+            off == code && is_same_file(old, glob) && !is.by_glob.iter().any(|(now, _)| now == old)
+        });
+        if !is_fine && !is_moved && was.is_on(code) && !was.is_off_in(glob, code) {
             found.push(Laxer::new("per-file-ignores", format!("leaves `{code}` out in `{glob}`")));
         }
     }
     found
+}
+
+/// Whether two paths name a file that stands in another folder now.
+fn is_same_file(old: &str, new: &str) -> bool {
+    let tail = |path: &str| path.rsplit('/').take(2).map(str::to_owned).collect::<Vec<_>>();
+    !new.contains('*') && tail(old) == tail(new)
 }
 
 fn is_tests(glob: &str) -> bool {

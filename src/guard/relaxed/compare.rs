@@ -29,17 +29,23 @@ pub(super) fn laxer(tool: &Tool, before: &Value, after: &Value, inherits: bool) 
         Some(Way::Ladder(ladder)) => rank(ladder, *is) > rank(ladder, *was).or(Some(0)),
         _ => false,
     });
+    let is_strict = |value: &Value| value.get("strict").and_then(as_bool) == Some(true);
+    let took_strict = is_strict(after) && !is_strict(before);
     let one = |(path, was, is): &(Vec<String>, Option<&Value>, Option<&Value>)| {
-        if is.is_none() && inherits {
+        let way = way(tool, path)?;
+        // Who takes up the whole set names no single flag of it.
+        let is_in_set = matches!(way, Way::Strict) && took_strict;
+        if is.is_none() && (inherits || is_in_set) {
             return None;
         }
-        let what = judge(way(tool, path)?, *was, *is, is_raised)?;
+        let what = judge(way, *was, *is, is_raised)?;
         Some(Laxer::new(&path.join("."), what))
     };
     pairs.iter().filter_map(one).collect()
 }
 
-fn way(tool: &Tool, path: &[String]) -> Option<Way> {
+/// Which way a key gets laxer; `None` for one that says nothing.
+pub(super) fn way(tool: &Tool, path: &[String]) -> Option<Way> {
     let is_meant = |pattern: &str| {
         let steps: Vec<&str> = pattern.split('.').collect();
         let (steps, is_open) = match steps.split_last() {
@@ -71,7 +77,12 @@ fn pairs<'v>(before: &'v Value, after: &'v Value) -> Vec<Pair<'v>> {
     pairs
 }
 
-fn leaves<'v>(value: &'v Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, &'v Value)>) {
+/// Every value that is no table, with its path.
+pub(super) fn leaves<'v>(
+    value: &'v Value,
+    path: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, &'v Value)>,
+) {
     let Value::Object(table) = value else {
         found.push((path.clone(), value));
         return;
@@ -183,7 +194,8 @@ fn narrowed(was: Option<&Value>, is: &Value) -> Option<String> {
     Some(format!("lost `{first}`"))
 }
 
-fn is_source(name: &str) -> bool {
+/// Whether a name is that of a file of code.
+pub(super) fn is_source(name: &str) -> bool {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     ["py", "ts", "tsx", "js", "jsx", "mjs", "go", "rs", "java", "cs"].contains(&end)
 }
@@ -269,8 +281,12 @@ pub(super) fn is_harmless(item: &str) -> bool {
         let is_step = trimmed.split(['/', '\\', '|']).any(|step| step == **part);
         is_step || part.contains(['.', '_']) && item.contains(**part)
     };
-    HARMLESS.iter().find(is_part).is_some() || CODES.contains(&item)
+    let is_known = CODES.contains(&item) || NO_FOLDERS.contains(&item);
+    is_known || HARMLESS.iter().find(is_part).is_some()
 }
+
+/// What pytest never looks into unless it is told other folders (its documents, `norecursedirs`).
+const NO_FOLDERS: &[&str] = &["*.egg", ".*", "CVS", "_darcs", "{arch}"];
 
 /// Names of rules that a formatter or another rule makes pointless, by the formatters' documents.
 const CODES: &[&str] = &[

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::compare::{Laxer, rank};
+use super::merge;
 use super::tools::LEVELS;
 use crate::guard::settings::as_list;
 
@@ -12,14 +13,14 @@ pub(super) fn normal(table: &mut Map<String, Value>) {
     let mut overrides = Map::new();
     for part in take_list(table, "overrides") {
         let files = part.get("files").map(as_list).unwrap_or_default().join(" ");
-        overrides.insert(files, part);
+        add(&mut overrides, files, &part);
     }
     for part in take_list(table, LIST) {
         let Value::Object(part) = part else { continue };
         let files = part.get("files").map(as_list).unwrap_or_default();
         let covers_all = files.is_empty() || files.iter().any(|it| it.starts_with("**/*"));
         if !covers_all {
-            overrides.insert(files.join(" "), Value::Object(part));
+            add(&mut overrides, files.join(" "), &Value::Object(part));
             continue;
         }
         for (key, value) in part {
@@ -32,6 +33,11 @@ pub(super) fn normal(table: &mut Map<String, Value>) {
         }
     }
     table.insert("overrides".to_owned(), Value::Object(overrides));
+}
+
+/// Several parts may be about the same files.
+fn add(overrides: &mut Map<String, Value>, files: String, part: &Value) {
+    merge(overrides.entry(files).or_insert_with(|| Value::Object(Map::new())), part);
 }
 
 /// The key under which a configuration that is a list stands.
@@ -47,13 +53,14 @@ fn take_list(table: &mut Map<String, Value>, key: &str) -> Vec<Value> {
 /// Every rule with a lower level. A rule that is turned off where it had no level counts unless
 /// the change brings other rules, or one of the same name from a plugin: it then takes its place.
 pub(super) fn laxer(before: &Value, after: &Value, inherits: bool) -> Vec<Laxer> {
-    let mut found = pair(before, after, "rules", inherits && !has_same_sets(before, after));
+    let nothing = Value::Null;
+    let has_new_sets = inherits && !has_same_sets(before, after);
+    let mut found = pair((before, after), &nothing, "rules", has_new_sets);
     for (files, part) in after.get("overrides").and_then(Value::as_object).into_iter().flatten() {
         let old = before.get("overrides").and_then(|it| it.get(files));
         let is_known = old.is_some() || !files.contains("test") && !files.contains("spec");
         if is_known {
-            let nothing = Value::Null;
-            found.extend(pair(old.unwrap_or(&nothing), part, files, false));
+            found.extend(pair((old.unwrap_or(&nothing), part), after, files, false));
         }
     }
     found
@@ -64,10 +71,18 @@ fn has_same_sets(before: &Value, after: &Value) -> bool {
     before.get("extends") == after.get("extends") && before.get("plugins") == after.get("plugins")
 }
 
-fn pair(before: &Value, after: &Value, place: &str, has_new_sets: bool) -> Vec<Laxer> {
+/// The rules of one part before and after; what is in neither is as in the `base`.
+fn pair(
+    (before, after): (&Value, &Value),
+    base: &Value,
+    place: &str,
+    has_new_sets: bool,
+) -> Vec<Laxer> {
     let rules =
         |value: &Value| value.get("rules").and_then(Value::as_object).cloned().unwrap_or_default();
-    let (was, is) = (rules(before), rules(after));
+    let (was, is, base) = (rules(before), rules(after), rules(base));
+    // Rules that are only turned off for tests say nothing about the rest.
+    let is_of_tests = ["test", "spec"].iter().any(|word| place.contains(word));
     let level = |value: Option<&Value>| rank(LEVELS, value);
     let is_raised =
         is.iter().any(|(name, value)| level(Some(value)) > level(was.get(name)).or(Some(0)));
@@ -76,14 +91,17 @@ fn pair(before: &Value, after: &Value, place: &str, has_new_sets: bool) -> Vec<L
         let Some(new) = level(Some(value)) else { continue };
         let is_lower = match level(was.get(name)) {
             Some(old) => new < old,
-            None => new == 0 && !is_raised && !has_new_sets && !was.contains_key(name),
+            None => {
+                new == 0 && !is_raised && !has_new_sets && !is_of_tests && !was.contains_key(name)
+            }
         };
         if is_lower && !has_namesake(name, &is) {
             found.push(Laxer::new(name, format!("is lower in `{place}`")));
         }
     }
     let gone = was.iter().filter(|(name, value)| {
-        level(Some(value)) > Some(0) && !is.contains_key(*name) && !has_namesake(name, &is)
+        let is_gone = !is.contains_key(*name) && level(base.get(*name)) < level(Some(value));
+        level(Some(value)) > Some(0) && is_gone && !has_namesake(name, &is)
     });
     // The sets may hold what went.
     let may_be_held = has_new_sets || after.get("extends").is_some();

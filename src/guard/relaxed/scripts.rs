@@ -1,7 +1,7 @@
 //! G12 in what runs the checks: scripts of packages, makefiles, workflows. It must not know what a
 //! tool does beyond its command line.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{file_name, hit};
 use crate::base::path::RelPath;
@@ -135,6 +135,7 @@ fn tox(change: &Change) -> Vec<(String, String)> {
         own.map(|(name, section)| {
             let script = section.get("commands").map(as_word).unwrap_or_default();
             let recipe = |line: &str| {
+                let line = without_factor(line);
                 let is_forgiven = line.starts_with('-');
                 let found = commands(line.trim_start_matches(['-', '!', ' '])).into_iter();
                 found
@@ -149,6 +150,13 @@ fn tox(change: &Change) -> Vec<(String, String)> {
         return Vec::new();
     }
     compare(&environments(change.before.as_deref()), &environments(change.after.as_deref()))
+}
+
+/// A line of tox without what it is for: `py311-tests: pytest`.
+fn without_factor(line: &str) -> &str {
+    let is_factor = |it: char| it.is_ascii_alphanumeric() || "-_,.!{}".contains(it);
+    let parts = line.split_once(": ").filter(|(head, _)| head.trim().chars().all(is_factor));
+    parts.map_or(line, |(_, rest)| rest).trim_start()
 }
 
 /// A script as a whole. One that is gone may have been needed no more.
@@ -185,14 +193,15 @@ fn workflows(changes: &[Change]) -> Vec<Hit> {
         before.commands.extend(old.commands);
         after.commands.extend(new.commands);
     }
-    let place = own.first().map(|change| change.path.clone());
-    let found = weakened(&before.commands, &after.commands).into_iter();
-    hits.extend(place.into_iter().flat_map(|path| {
-        found
-            .clone()
-            .map(move |what| hit(&path, "run", &format!("workflow: {what}"), changes))
-            .collect::<Vec<_>>()
-    }));
+    for what in weakened(&before.commands, &after.commands) {
+        let is_here = |change: &&&Change| {
+            let flows = [&change.before, &change.after].map(|it| Flow::read(it.as_deref()));
+            weakened(&flows[0].commands, &flows[1].commands).contains(&what)
+        };
+        let place = own.iter().find(is_here).or(own.first());
+        let found = place.map(|it| hit(&it.path, "run", &format!("workflow: {what}"), changes));
+        hits.extend(found);
+    }
     hits
 }
 
@@ -224,7 +233,10 @@ impl Flow {
 
     fn visit(&mut self, value: &Value) {
         match value {
-            Value::Object(table) => table.iter().for_each(|(key, inner)| self.entry(key, inner)),
+            Value::Object(table) => {
+                self.forgiven += usize::from(is_forgiven(table));
+                table.iter().for_each(|(key, inner)| self.entry(key, inner));
+            }
             Value::Array(list) => list.iter().for_each(|inner| self.visit(inner)),
             _ => {}
         }
@@ -237,9 +249,6 @@ impl Flow {
             _ => false,
         };
         match key {
-            "continue-on-error" | "allow_failure" | "continueOnError" => {
-                self.forgiven += usize::from(*value == Value::Bool(true));
-            }
             "if" => self.dead += usize::from(is_never()),
             "run" | "script" | "before_script" if !value.is_object() => match value {
                 Value::Array(lines) => {
@@ -263,7 +272,9 @@ impl Flow {
         if after.dead > self.dead {
             found.push(("if: false", "workflow: a step never runs any more".to_owned()));
         }
-        let checks = |flow: &Self| flow.commands.iter().any(|it| it.kind().is_some());
+        let checks = |flow: &Self| {
+            flow.commands.iter().any(|it| it.kind().is_some_and(|kind| kind != Kind::Script))
+        };
         for trigger in ["push", "pull_request"] {
             let has = |flow: &Self| flow.triggers.iter().any(|it| it == trigger);
             let is_left = after.triggers.iter().any(|it| {
@@ -276,4 +287,23 @@ impl Flow {
         }
         found
     }
+}
+
+/// Whether a job, or a step that checks something, may fail. An upload that fails says nothing.
+fn is_forgiven(part: &Map<String, Value>) -> bool {
+    let names = ["continue-on-error", "allow_failure", "continueOnError"];
+    let may_fail = names.iter().any(|name| part.get(*name) == Some(&Value::Bool(true)));
+    let run = ["run", "script", "bash"].iter().find_map(|name| part.get(*name));
+    let checks = match (run, part.get("uses").and_then(Value::as_str)) {
+        (Some(run), _) => {
+            let lines = match run {
+                Value::Array(lines) => lines.iter().map(as_word).collect::<Vec<_>>().join("\n"),
+                script => as_word(script),
+            };
+            commands(&lines).iter().any(|it| it.kind().is_some())
+        }
+        (None, Some(action)) => ["lint", "audit"].iter().any(|word| action.contains(word)),
+        (None, None) => true,
+    };
+    may_fail && checks
 }

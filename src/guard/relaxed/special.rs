@@ -45,6 +45,7 @@ pub(super) fn normal(tool: &Tool, value: Value) -> Value {
     let Value::Object(mut table) = value else { return value };
     match tool.name {
         "mypy" => mypy(&mut table),
+        "ruff" => ruff(&mut table),
         "coverage" => return Value::Object(coverage(table)),
         "pylint" => return Value::Object(flat(table)),
         "tsconfig" => {
@@ -105,6 +106,17 @@ fn mypy(table: &mut Map<String, Value>) {
     }
     table.insert("overrides".to_owned(), Value::Object(overrides));
     spread(table, &MYPY_STRICT);
+}
+
+/// What ruff took at the top once stands below `lint`.
+fn ruff(table: &mut Map<String, Value>) {
+    for name in ["mccabe", "pylint"] {
+        let Some(value) = table.remove(name) else { continue };
+        let lint = table.entry("lint").or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(lint) = lint {
+            lint.entry(name).or_insert(value);
+        }
+    }
 }
 
 fn coverage(table: Map<String, Value>) -> Map<String, Value> {

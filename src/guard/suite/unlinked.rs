@@ -12,9 +12,10 @@ use crate::scan::syntax::{Language, Node};
 pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
     let mut hits = Vec::new();
     for file in &files.files {
-        let (Some(before), Some(after)) = (&file.before, &file.after) else { continue };
+        let Some(after) = &file.after else { continue };
+        hits.extend(uncollected(file.before.as_ref(), after));
+        let Some(before) = &file.before else { continue };
         hits.extend(modules(file, before, after, files));
-        hits.extend(uncollected(before, after));
     }
     hits
 }
@@ -64,17 +65,17 @@ fn is_test_module(node: Node<'_>) -> bool {
         && (is_marked || name == "tests" || name.ends_with("_tests") || name.starts_with("test_"))
 }
 
-/// `collect_ignore` of a `conftest.py`.
-fn uncollected(before: &Side<'_>, after: &Side<'_>) -> Vec<Hit> {
+/// `collect_ignore` of a `conftest.py` that is about tests, as far as can be read.
+fn uncollected(before: Option<&Side<'_>>, after: &Side<'_>) -> Vec<Hit> {
     if stem(after.path) != "conftest" {
         return Vec::new();
     }
     let lists = |side: &Side<'_>| -> Vec<String> {
         let statements = side.root.named_children().into_iter();
         let texts = statements.filter(|it| it.kind() == "expression_statement").map(normal);
-        texts.filter(|text| text.starts_with("collect_ignore")).collect()
+        texts.filter(|text| text.starts_with("collect_ignore") && is_about_tests(text)).collect()
     };
-    let known = lists(before);
+    let known = before.map(lists).unwrap_or_default();
     let new = lists(after).into_iter().filter(|text| !known.contains(text));
     new.map(|text| Hit {
         code: "G01",
@@ -85,4 +86,12 @@ fn uncollected(before: &Side<'_>, after: &Side<'_>) -> Vec<Hit> {
         anchor: text,
     })
     .collect()
+}
+
+/// Whether one of the names in a list is that of a test, or there are none to be read: a script of a
+/// build is no test.
+fn is_about_tests(list: &str) -> bool {
+    let mut names = list.split(['"', '\'']).skip(1).step_by(2).peekable();
+    let is_test = |name: &str| name.contains("test") || matches!(name, "*" | "*.py" | "**");
+    names.peek().is_none() || names.any(is_test)
 }

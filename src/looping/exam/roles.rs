@@ -21,6 +21,8 @@ pub enum Role {
     Hooks,
     /// Options and rules of this program, and the agreement a loop is held to.
     Engine,
+    /// What git is told not to look at, outside of what is committed.
+    Unseen,
     /// Configuration of a tool that measures.
     Config,
     /// A test, or what it compares with.
@@ -32,16 +34,25 @@ words!(Role {
     Checks: "checks",
     Hooks: "hooks",
     Engine: "engine",
+    Unseen: "unseen",
     Config: "config",
     Test: "test",
 });
 
 impl Role {
     /// All of them.
-    pub const ALL: &'static [Self] =
-        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Config, Self::Test];
+    pub const ALL: &'static [Self] = &[
+        Self::Rubric,
+        Self::Checks,
+        Self::Hooks,
+        Self::Engine,
+        Self::Unseen,
+        Self::Config,
+        Self::Test,
+    ];
     /// Those whose change is a finding by itself: the few files that every Stop looks at.
-    pub const STRICT: &'static [Self] = &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine];
+    pub const STRICT: &'static [Self] =
+        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen];
 
     /// A few words for people.
     #[must_use]
@@ -51,6 +62,7 @@ impl Role {
             Self::Checks => "the project's checks",
             Self::Hooks => "registration of hooks",
             Self::Engine => "options of moai-ralph",
+            Self::Unseen => "what git does not look at",
             Self::Config => "configuration of a tool",
             Self::Test => "a test",
         }
@@ -63,6 +75,10 @@ pub const FOLDERS: [&str; 4] = [".claude", ".github/workflows", ".config", ".car
 
 /// Folders of ours that are looked at with all that is below them.
 pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
+
+/// Rules of git that hide files and are in no commit. They go by these names wherever git keeps
+/// them; the first stands for all rules of what is ignored that are none of the project's.
+pub const UNSEEN: [&str; 2] = [".git/info/exclude", ".git/info/sparse-checkout"];
 
 /// Settings of the host. Permissions change in them while an agent works, hooks do not.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
@@ -171,6 +187,7 @@ pub fn role(path: &RelPath) -> Option<Role> {
         ".claude/gulf-align.md" => return Some(Role::Engine),
         _ if is_ours => return Some(Role::Engine),
         _ if SETTINGS.contains(&text) => return Some(Role::Hooks),
+        _ if UNSEEN.contains(&text) => return Some(Role::Unseen),
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
     }
@@ -199,9 +216,15 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 }
 
 /// What of a file's bytes matters to the exam: of the host's settings, the keys that decide whether
-/// hooks run; of everything else, all of it. Settings that cannot be read count as they are.
+/// hooks run; of git's rules, the rules; of everything else, all of it. Settings that cannot be read
+/// count as they are.
 #[must_use]
 pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if UNSEEN.contains(&path.as_str()) {
+        let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        return Cow::Owned(lines.filter(is_rule).collect::<Vec<_>>().join(&b'\n'));
+    }
     if !SETTINGS.contains(&path.as_str()) {
         return Cow::Borrowed(bytes);
     }
@@ -214,10 +237,16 @@ pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// Whether settings of the host that are new say nothing about hooks, so that nothing was added.
+/// Whether settings of the host that are new say nothing about hooks, or rules of git hide nothing,
+/// so that nothing was added.
 #[must_use]
 pub fn is_silent(path: &RelPath, bytes: &[u8]) -> bool {
-    SETTINGS.contains(&path.as_str()) && subject(path, bytes) == subject(path, b"{}")
+    let nothing: &[u8] = match path.as_str() {
+        text if SETTINGS.contains(&text) => b"{}",
+        text if UNSEEN.contains(&text) => b"",
+        _ => return false,
+    };
+    subject(path, bytes) == subject(path, nothing)
 }
 
 #[cfg(test)]
@@ -237,6 +266,7 @@ mod tests {
         };
         check(Some(Role::Rubric), &["RUBRIC.md"]);
         check(Some(Role::Checks), &[".claude/autochecks.sh"]);
+        check(Some(Role::Unseen), &[".git/info/exclude", ".git/info/sparse-checkout"]);
         check(Some(Role::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
         let own =
             [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
@@ -303,6 +333,9 @@ mod tests {
         assert!(is_silent(&settings, br#"{"permissions": {}}"#));
         assert!(!is_silent(&settings, br#"{"disableAllHooks": true}"#));
         assert!(!is_silent(&path("RUBRIC.md"), b""));
+        let rules = path(".git/info/exclude");
+        assert!(is_silent(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
+        assert_eq!(subject(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
         assert_eq!(subject(&path("RUBRIC.md"), b"x").as_ref(), b"x");
     }
 }

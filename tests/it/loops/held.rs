@@ -1,11 +1,12 @@
 //! What a loop is held to: the tests and checks it began with, and the states it was in.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
 use super::{DIRTY, FIXED, autochecks, blocked, git, notice, project, start, status, stop};
-use crate::support::write_file;
+use crate::support::{Sandbox, write_file};
 
 const TESTS: &str =
     "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
@@ -68,6 +69,55 @@ fn an_edited_script_of_checks_does_not_decide_and_is_a_finding() {
     let reason = stop(&sandbox, "finished").expect("the frozen checks fail");
     assert!(reason.contains("not yet"), "{reason}");
     assert!(reason.contains("guard(G19)") && reason.contains("autochecks.sh"), "{reason}");
+}
+
+/// A check that is a script of the project.
+fn scripted() -> Sandbox {
+    let sandbox = project();
+    sandbox.write("check.sh", "echo 'not yet'; exit 1\n");
+    sandbox.write("RUBRIC.md", "# Rubric\n\n## Checks\n\n- sh ./check.sh\n");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    sandbox
+}
+
+#[test]
+fn the_script_that_a_check_runs_is_no_work_of_the_loop() {
+    let sandbox = scripted();
+    sandbox.write("check.sh", "exit 0\n");
+    let reason = stop(&sandbox, "finished").expect("the script was edited");
+    assert!(reason.contains("guard(G19)") && reason.contains("check.sh"), "{reason}");
+}
+
+#[test]
+fn checks_that_can_no_longer_be_run_still_decide() {
+    let sandbox = project();
+    autochecks(&sandbox, "echo 'not yet'; exit 1");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    let mode = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("ours");
+    let reason = stop(&sandbox, "finished").expect("the frozen checks fail");
+    assert!(reason.contains("not yet") && reason.contains("guard(G19)"), "{reason}");
+}
+
+#[test]
+fn neither_marks_in_the_index_nor_private_rules_hide_a_change() {
+    let sandbox = project();
+    sandbox.write("tests/test_app.py", TESTS);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    git(&sandbox, &["update-index", "--assume-unchanged", "tests/test_app.py"]);
+    sandbox.write("tests/test_app.py", FEWER);
+    let reason = stop(&sandbox, "finished").expect("a test is gone");
+    assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
+    sandbox.write("tests/test_app.py", TESTS);
+    sandbox.write(".git/info/exclude", "/conftest.py\n");
+    let reason = stop(&sandbox, "finished").expect("a file may be hidden");
+    assert!(reason.contains("guard(G19)") && reason.contains("info/exclude"), "{reason}");
 }
 
 #[test]
