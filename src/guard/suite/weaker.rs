@@ -55,17 +55,18 @@ struct Differences<'a> {
 impl<'a> Differences<'a> {
     fn find(before: &'a Test<'_>, after: &'a Test<'_>, suite: &Suite<'_>) -> Self {
         let mut gone: Vec<&Assertion> = distinct(before);
-        let mut new: Vec<&Assertion> = distinct(after);
+        let mut new: Vec<&Assertion> = settled(after);
+        let was_settled = settled(before);
         let mut lost = Vec::new();
-        let mut kept: Vec<&str> = Vec::new();
         let mut has_fewer_rows = false;
         let (rows_before, rows_after) = (before.rows.count(), after.rows.count());
         gone.retain(|one| {
-            let Some(at) = new.iter().position(|two| two.text == one.text) else {
-                return !kept.contains(&one.text.as_str());
-            };
+            let Some(at) = new.iter().position(|two| two.text == one.text) else { return true };
             let two = new.remove(at);
-            kept.push(&one.text);
+            // The same with other values of its variables is more than it was only where it was not.
+            let others = was_settled.iter().filter(|it| it.text == one.text).count() - 1;
+            let mut kept = 0..others;
+            new.retain(|two| two.text != one.text || kept.next().is_none());
             let (was, now) = (one.weight * rows_before, two.weight * rows_after);
             has_fewer_rows |= now < was;
             let is_open = two.is_open || one.is_open || after.rows.is_open;
@@ -182,12 +183,23 @@ fn likeness(one: &Assertion, two: &Assertion) -> u8 {
     }
 }
 
-/// The real assertions of a test, each text once for the same values of its variables.
+/// The real assertions of a test, each text once.
 fn distinct<'a>(test: &'a Test<'_>) -> Vec<&'a Assertion> {
+    distinct_by(test, |one, two| one.text == two.text)
+}
+
+/// The real assertions of a test, each text once for the same values of its variables.
+fn settled<'a>(test: &'a Test<'_>) -> Vec<&'a Assertion> {
+    distinct_by(test, |one, two| one.text == two.text && one.epoch == two.epoch)
+}
+
+fn distinct_by<'a>(
+    test: &'a Test<'_>,
+    is_same: impl Fn(&Assertion, &Assertion) -> bool,
+) -> Vec<&'a Assertion> {
     let mut distinct: Vec<&Assertion> = Vec::new();
     for assertion in test.assertions.iter().filter(|it| !it.is_vacuous) {
-        let is_same = |it: &&Assertion| it.text == assertion.text && it.epoch == assertion.epoch;
-        if !distinct.iter().any(is_same) {
+        if !distinct.iter().any(|it| is_same(it, assertion)) {
             distinct.push(assertion);
         }
     }

@@ -14,6 +14,7 @@ use crate::guard::suite::inventory::Test;
 pub(super) struct Present<'a> {
     assertions: Vec<&'a Assertion>,
     known: Vec<&'a str>,
+    tokens: &'a [&'a str],
     /// Whether more is awaited, so that an error ends the test by itself.
     awaits_more: bool,
     /// Whether code outside tests warns less.
@@ -26,6 +27,7 @@ impl<'a> Present<'a> {
             |test: &Test<'_>| test.tokens.iter().filter(|token| **token == "await").count();
         Self {
             assertions: after.assertions.iter().filter(|it| !it.is_vacuous).collect(),
+            tokens: &after.tokens,
             known: before.assertions.iter().map(|it| it.text.as_str()).collect(),
             awaits_more: awaits(after) > awaits(before),
             warns_less: suite.warns_less,
@@ -45,11 +47,26 @@ impl<'a> Present<'a> {
         if let Some(whole) = of_whole {
             return Some(!self.known.contains(&whole.text.as_str()));
         }
+        if self.uses(gone) {
+            return Some(false);
+        }
         let is_slight = |it: &&&Assertion| {
             implies_presence(it, gone) || implies_size(it, gone) || implies_call(it, gone)
         };
         self.assertions.iter().find(is_slight).map(|_| false)
     }
+
+    /// Whether something must be there because the test uses it.
+    fn uses(&self, gone: &Assertion) -> bool {
+        let [name] = gone.subject.as_slice() else { return false };
+        let is_presence = gone.check == Check::Truthy && is_of_nothing(gone);
+        is_presence && self.tokens.windows(2).any(|two| two[0] == name.as_str() && two[1] == ".")
+    }
+}
+
+/// Whether an assertion asks for nothing: null, or whatever the language calls it.
+fn is_of_nothing(assertion: &Assertion) -> bool {
+    matches!(assertion.expected.as_slice(), [value] if value == "nothing" || is_nothing(value))
 }
 
 /// Where a value comes from, in one form: what only takes it out of something is left out.
@@ -96,8 +113,7 @@ fn holds(whole: &Assertion, part: &Assertion) -> bool {
 
 /// Whether something must be there because a part of it is read, or because it is compared.
 fn implies_presence(other: &Assertion, gone: &Assertion) -> bool {
-    let is_of_nothing =
-        matches!(gone.expected.as_slice(), [value] if value == "nothing" || is_nothing(value));
+    let is_of_nothing = is_of_nothing(gone);
     if gone.check != Check::Truthy || !(gone.expected.is_empty() || is_of_nothing) {
         return false;
     }

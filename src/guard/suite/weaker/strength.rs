@@ -37,7 +37,7 @@ pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
         }
         (Check::Equal, Check::Equal) => compares_with_itself(one, two) || forgets_values(one, two),
         (Check::Partial, Check::Truthy) => !differs_in_part(one, two),
-        (Check::Equal, Check::Shape) => !is_same_size(one, two),
+        (Check::Equal, Check::Shape) => !is_same_size(one, two) && !is_same_type(one, two),
         (Check::Raises, Check::Raises) => is_broader(one, two),
         (Check::Close, Check::Close) => {
             let (old, new) = (one.tolerance.unwrap_or(ROUNDING), two.tolerance.unwrap_or(ROUNDING));
@@ -47,6 +47,7 @@ pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
             let is_fraction = [one, two].iter().any(|it| it.expected.concat().contains('.'));
             !(is_fraction && two.tolerance.is_none_or(|it| it <= 0.005))
         }
+        (Check::Equal, Check::Truthy) => !is_contrary(one, two),
         (Check::Equal, Check::Falsy) => !is_hollow(&one.expected),
         (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
     }
@@ -76,6 +77,18 @@ fn forgets_values(one: &Assertion, two: &Assertion) -> bool {
     let (old, new) = (plain(one), plain(two));
     let is_count = new.contains("calledonce") || new.contains("awaitedonce");
     is_count && asks_values(&old) && !asks_values(&new)
+}
+
+/// Whether both ask for the same type: `type(x) == T`, `isinstance(x, T)`.
+fn is_same_type(one: &Assertion, two: &Assertion) -> bool {
+    matches!(borrowed(&one.subject).as_slice(), ["type", "(", inner @ .., ")"] if inner == two.subject)
+        && one.expected == two.expected
+}
+
+/// Whether something is expected to be there that was expected not to be.
+fn is_contrary(one: &Assertion, two: &Assertion) -> bool {
+    let says_nothing = |it: &Assertion| matches!(it.expected.as_slice(), [value] if value == "nothing" || is_nothing(value));
+    says_nothing(one) && says_nothing(two) && one.subject == two.subject
 }
 
 /// Whether what a value must not have is asked of a part of it: `notEqual(headers.vary, "x")`.
