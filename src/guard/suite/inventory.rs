@@ -268,7 +268,7 @@ fn reached(node: Node<'_>) -> Vec<Node<'_>> {
         "if_statement" | "if_expression" if truth_of(node) == Some(false) => {
             node.field("alternative").into_iter().collect()
         }
-        "with_statement" if suppresses(node) => Vec::new(),
+        "with_statement" if python::suppresses(node) => Vec::new(),
         "try_statement" if swallows(node) => {
             let body = node.field("body");
             node.named_children().into_iter().filter(|child| Some(*child) != body).collect()
@@ -362,20 +362,6 @@ fn swallows(node: Node<'_>) -> bool {
         });
         catches && !reacts
     })
-}
-
-/// Whether a `with` of Python takes a failing assertion for nothing, or for what is expected.
-fn suppresses(node: Node<'_>) -> bool {
-    let body = node.field("body");
-    let items = node.named_children().into_iter().filter(|child| Some(*child) != body);
-    let head: Vec<&str> = items.flat_map(tokens).collect();
-    let catches = |name: &&str| matches!(*name, "AssertionError" | "Exception" | "BaseException");
-    let is_any = head.iter().any(catches);
-    let asserts =
-        |body: Node<'_>| body.named_children().iter().any(|it| it.kind() == "assert_statement");
-    let expects = ["raises", "assertRaises"].iter().any(|it| head.contains(it));
-    let is_expected = expects && head.contains(&"AssertionError") && body.is_some_and(asserts);
-    is_any && (head.contains(&"suppress") || is_expected)
 }
 
 /// Calls in a test's body that end it as skipped.

@@ -177,6 +177,49 @@ fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
 }
 
+/// What a chain before its last link says.
+#[derive(Default)]
+struct Chain<'t> {
+    subject: Vec<&'t str>,
+    is_contrary: bool,
+    /// Whether another link of it asserts something.
+    has_other: bool,
+}
+
+impl<'t> Chain<'t> {
+    /// Reads the links from the last to the value.
+    fn read(node: Node<'t>) -> Self {
+        let (mut chain, mut at) = (Self::default(), callee_of(node));
+        while let Some(link) = at {
+            if let Some(call) = Call::read(link) {
+                if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
+                    let first = call.arguments().first().map(|it| it.to_vec());
+                    chain.subject = first.unwrap_or_default();
+                    break;
+                }
+                if matches!(call.name, "Should" | "should") {
+                    chain.subject = call.receiver.map(tokens).unwrap_or_default();
+                    break;
+                }
+                chain.has_other |= meaning_in_chain(call.name).is_some();
+                at = call.receiver;
+                continue;
+            }
+            let Some((receiver, name)) = callee(link) else { break };
+            match name.text() {
+                "not" | "Not" | "never" => chain.is_contrary = !chain.is_contrary,
+                "should" => {
+                    chain.subject = receiver.map(tokens).unwrap_or_default();
+                    break;
+                }
+                _ => {}
+            }
+            at = receiver;
+        }
+        chain
+    }
+}
+
 /// The last link of a chain that began with the value.
 fn chained(
     node: Node<'_>,
@@ -184,45 +227,18 @@ fn chained(
     arguments: &[Tokens<'_, '_>],
     generics: Option<&str>,
 ) -> Vec<Assertion> {
-    let known = meaning_in_chain(name);
-    let mut is_contrary = known.is_some_and(|(_, is_contrary)| is_contrary);
-    let mut has_other = false;
-    let (mut at, mut subject) = (callee_of(node), Vec::new());
-    while let Some(link) = at {
-        if let Some(call) = Call::read(link) {
-            if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
-                subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
-                break;
-            }
-            if matches!(call.name, "Should" | "should") {
-                subject = call.receiver.map(tokens).unwrap_or_default();
-                break;
-            }
-            has_other |= meaning_in_chain(call.name).is_some();
-            at = call.receiver;
-            continue;
-        }
-        let Some((receiver, name)) = callee(link) else { break };
-        match name.text() {
-            "not" | "Not" | "never" => is_contrary = !is_contrary,
-            "should" => {
-                subject = receiver.map(tokens).unwrap_or_default();
-                break;
-            }
-            _ => {}
-        }
-        at = receiver;
-    }
+    let Chain { subject, is_contrary, has_other } = Chain::read(node);
     if subject.is_empty() {
         return Vec::new();
     }
-    let Some((word, _)) = known else {
+    let Some((word, is_turned)) = meaning_in_chain(name) else {
         // A matcher of nobody knows which library, unless one that is known stands before it.
         let is_last = node.parent().is_some_and(|parent| ENDS.contains(&parent.kind()));
         let expected = arguments.join(&",");
         let own = Assertion::new(node, Check::Custom, bare(&subject), &expected);
         return if is_last && !has_other { vec![own] } else { Vec::new() };
     };
+    let is_contrary = is_contrary ^ is_turned;
     let expected = match generics {
         Some(kind) => vec![kind],
         None if takes_all(name) => arguments.join(&","),
