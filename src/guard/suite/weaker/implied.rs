@@ -12,7 +12,8 @@ use crate::guard::suite::inventory::Test;
 
 /// What a test asserts now.
 pub(super) struct Present<'a> {
-    assertions: Vec<&'a Assertion>,
+    /// Each with the path of what it is about.
+    assertions: Vec<(&'a Assertion, Vec<&'a str>)>,
     known: Vec<&'a str>,
     tokens: &'a [&'a str],
     /// Whether more is awaited, so that an error ends the test by itself.
@@ -25,8 +26,9 @@ impl<'a> Present<'a> {
     pub(super) fn new(before: &'a Test<'_>, after: &'a Test<'_>, suite: &Suite<'_>) -> Self {
         let awaits =
             |test: &Test<'_>| test.tokens.iter().filter(|token| **token == "await").count();
+        let real = after.assertions.iter().filter(|it| !it.is_vacuous);
         Self {
-            assertions: after.assertions.iter().filter(|it| !it.is_vacuous).collect(),
+            assertions: real.map(|it| (it, path(&it.origin))).collect(),
             tokens: &after.tokens,
             known: before.assertions.iter().map(|it| it.text.as_str()).collect(),
             awaits_more: awaits(after) > awaits(before),
@@ -43,15 +45,19 @@ impl<'a> Present<'a> {
         {
             return Some(false);
         }
-        let of_whole = self.assertions.iter().find(|it| holds(it, gone));
-        if let Some(whole) = of_whole {
+        let own = path(&gone.origin);
+        let of_whole = self.assertions.iter().find(|(it, all)| holds((it, all), (gone, &own)));
+        if let Some((whole, _)) = of_whole {
             return Some(!self.known.contains(&whole.text.as_str()));
         }
         if self.uses(gone) {
             return Some(false);
         }
-        let is_slight = |it: &&&Assertion| {
-            implies_presence(it, gone) || implies_size(it, gone) || implies_call(it, gone)
+        let is_of_call = asks_for_calls(&plain(gone));
+        let is_slight = |(it, all): &&(&Assertion, Vec<&str>)| {
+            implies_presence((it, all), (gone, &own))
+                || implies_size((it, all), gone)
+                || (is_of_call && implies_call(it, gone))
         };
         self.assertions.iter().find(is_slight).map(|_| false)
     }
@@ -87,20 +93,19 @@ fn path(origin: &[String]) -> Vec<&str> {
 }
 
 /// Whether an assertion compares what another one compared, alone or as a part of the whole.
-fn holds(whole: &Assertion, part: &Assertion) -> bool {
-    let (all, own) = (path(&whole.origin), path(&part.origin));
+fn holds((whole, all): (&Assertion, &[&str]), (part, own): (&Assertion, &[&str])) -> bool {
     if all.is_empty() || own.is_empty() {
         return false;
     }
     let (values, value) = (borrowed(&whole.expected), borrowed(&part.expected));
     match (whole.check, part.check) {
-        (Check::Snapshot, Check::Equal | Check::Close | Check::Partial) => own.starts_with(&all),
+        (Check::Snapshot, Check::Equal | Check::Close | Check::Partial) => own.starts_with(all),
         (Check::Equal | Check::Close, Check::Equal | Check::Close) => {
             let is_inside = !value.is_empty()
                 && values.len() >= value.len()
                 && values.windows(value.len()).any(|it| it == value);
             let is_same = own == all && values == value;
-            is_same || (is_inside && part.origin != whole.origin && own.starts_with(&all))
+            is_same || (is_inside && part.origin != whole.origin && own.starts_with(all))
         }
         (Check::Equal, Check::Partial) => {
             // `"c" not in r` has its subject behind.
@@ -112,20 +117,21 @@ fn holds(whole: &Assertion, part: &Assertion) -> bool {
 }
 
 /// Whether something must be there because a part of it is read, or because it is compared.
-fn implies_presence(other: &Assertion, gone: &Assertion) -> bool {
+fn implies_presence(
+    (other, target): (&Assertion, &[&str]),
+    (gone, all): (&Assertion, &[&str]),
+) -> bool {
     let is_of_nothing = is_of_nothing(gone);
     if gone.check != Check::Truthy || !(gone.expected.is_empty() || is_of_nothing) {
         return false;
     }
-    let all = path(&gone.origin);
     let named =
         [[".", "is_some", "(", ")"], [".", "is_ok", "(", ")"], [".", "isPresent", "(", ")"]];
-    let own = named.iter().find_map(|end| all.strip_suffix(end)).unwrap_or(&all);
+    let own = named.iter().find_map(|end| all.strip_suffix(end)).unwrap_or(all);
     let is_plain =
         own.iter().all(|token| !matches!(*token, "<" | ">" | "==" | "!=" | "and" | "or"));
     // What is called may have any result: `assert user.may_buy()`.
     let is_answer = own.len() == all.len() && !is_of_nothing && own.last() == Some(&")");
-    let target = path(&other.origin);
     if own.is_empty() || !is_plain || is_answer || !target.starts_with(own) {
         return false;
     }
@@ -137,7 +143,7 @@ fn implies_presence(other: &Assertion, gone: &Assertion) -> bool {
 }
 
 /// Whether a size or type is known because the whole is compared.
-fn implies_size(other: &Assertion, gone: &Assertion) -> bool {
+fn implies_size((other, all): (&Assertion, &[&str]), gone: &Assertion) -> bool {
     let subject = borrowed(&gone.origin);
     let is_shape = gone.check == Check::Shape;
     if other.check != Check::Equal || !(is_shape || is_size(&subject)) {
@@ -149,8 +155,8 @@ fn implies_size(other: &Assertion, gone: &Assertion) -> bool {
         ["len", "(", inner @ .., ")"] => inner,
         other => other,
     };
-    let (own, all) = (path_of(inner), path(&other.origin));
-    let is_of_same = !all.is_empty() && own.starts_with(&all) && own.len() <= all.len() + 4;
+    let own = path_of(inner);
+    let is_of_same = !all.is_empty() && own.starts_with(all) && own.len() <= all.len() + 4;
     let size = number(&borrowed(&gone.expected));
     let parts = u32::try_from(part_count(&values)).map(f64::from).ok();
     is_whole && (is_of_same || (size == parts && matches!(values.as_slice(), ["[", ..])))
@@ -160,16 +166,21 @@ fn path_of<'t>(tokens: Tokens<'_, 't>) -> Vec<&'t str> {
     tokens.iter().copied().filter(|it| !matches!(*it, "?" | "await")).collect()
 }
 
+/// The text of an assertion in one form for all ways to write names.
+fn plain(assertion: &Assertion) -> String {
+    assertion.text.to_lowercase().replace('_', "")
+}
+
+fn asks_for_calls(plain: &str) -> bool {
+    ["called", "callcount", "awaited", "verify"].iter().any(|word| plain.contains(word))
+}
+
 /// Whether a call is known because another assertion knows it with its values.
 fn implies_call(other: &Assertion, gone: &Assertion) -> bool {
-    let plain = |it: &Assertion| it.text.to_lowercase().replace('_', "");
     let (new, old) = (plain(other), plain(gone));
-    let asks = |text: &str| {
-        ["called", "callcount", "awaited", "verify"].iter().any(|word| text.contains(word))
-    };
     let lists_calls = new.contains("mock . calls") || new.contains("calls ==");
     let is_once = new.contains("oncewith");
-    if !asks(&old) || !(asks(&new) || lists_calls) {
+    if !(asks_for_calls(&new) || lists_calls) {
         return false;
     }
     let (own, all) = (mocked(&gone.subject), mocked(&other.subject));
