@@ -555,6 +555,8 @@ pub const JUDGE_FAULT_CHARS_MAX: usize = 160;
 /// Tests that are gone times tests that are new, compared by their bodies; above it only those with
 /// the same body are found again.
 pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
+/// How often the value of a variable is looked up in the value of another one.
+pub const GUARD_VARIABLE_STEPS_MAX: usize = 3;
 /// Size of the file of findings that the user allowed.
 pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
 /// Longest reason for which a finding is allowed.

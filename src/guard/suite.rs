@@ -25,6 +25,7 @@ use self::surplus::Surplus;
 use super::facts::{Files, Side};
 use super::{Hit, Input};
 use crate::base::finding::Severity;
+use crate::scan::syntax::Language;
 
 /// The tests of all changed files.
 struct Suite<'t> {
@@ -38,6 +39,8 @@ struct Suite<'t> {
     helpers: Helpers,
     /// Whether code outside tests does something else now.
     has_changed_code: bool,
+    /// Whether code outside tests warns less than it did.
+    warns_less: bool,
 }
 
 pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
@@ -53,6 +56,7 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         deleted: goal::deleted(files),
         helpers,
         has_changed_code: has_changed_code(files),
+        warns_less: warnings(files.before()) > warnings(files.after()),
         before,
         after,
     };
@@ -80,6 +84,12 @@ fn has_changed_code(files: &Files<'_>) -> bool {
         functions.map(|it| (it.name.clone(), it.normal_body())).collect()
     };
     files.files.iter().any(|file| bodies(file.before.as_ref()) != bodies(file.after.as_ref()))
+}
+
+/// How often code outside tests names a class of warnings.
+fn warnings<'s, 't: 's>(sides: impl Iterator<Item = &'s Side<'t>>) -> usize {
+    let code = sides.filter(|side| side.language == Language::Python && !side.is_test);
+    code.map(|side| side.root.text().matches("Warning").count()).sum()
 }
 
 /// A finding about a test that is there now.

@@ -3,14 +3,16 @@
 mod arguments;
 mod calls;
 mod conditions;
+mod origins;
 
 use std::ops::Range;
 
+pub(super) use self::origins::settle;
 use super::calls::Call;
 use super::expression::{
-    Tokens, bare, is_literal, is_name, is_nothing, joined, number, shape, value_count,
+    Tokens, bare, is_literal, is_name, is_nothing, joined, number, part_count, shape, value_count,
 };
-use super::words::{Word, is_wildcard};
+use super::words::{Word, has_wildcard, is_wildcard};
 use crate::guard::facts::tokens;
 use crate::scan::syntax::{Language, Node};
 
@@ -40,12 +42,14 @@ pub(super) enum Check {
     Raises,
     /// As recorded.
     Snapshot,
+    /// In a state that a library asks for in its own way.
+    State,
 }
 
 impl Check {
     pub(super) fn strength(self) -> Option<u8> {
         match self {
-            Self::Custom | Self::Snapshot => None,
+            Self::Custom | Self::Snapshot | Self::State => None,
             Self::Anything => Some(1),
             Self::Truthy | Self::Falsy | Self::Called => Some(2),
             Self::Shape | Self::Partial => Some(3),
@@ -72,6 +76,14 @@ pub(super) struct Assertion {
     pub(super) bytes: Range<usize>,
     /// How many values it compares: repetitions over a list times parts of a literal.
     pub(super) weight: usize,
+    /// How many it compares when names in a list count as well.
+    pub(super) worth: usize,
+    /// The subject with the value of the variable that it begins with.
+    pub(super) origin: Vec<String>,
+    /// What it is compared with, with the value of the variable that this is.
+    pub(super) source: Vec<String>,
+    /// How often its variables were given values before it.
+    pub(super) epoch: usize,
     /// Whether it is repeated over a list.
     pub(super) is_repeated: bool,
     /// Whether it is repeated nobody knows how often.
@@ -89,9 +101,12 @@ impl Assertion {
     ) -> Self {
         let all = tokens(node);
         let is_exact = matches!(check, Check::Equal | Check::Close);
-        let weight = if is_exact && is_composite(expected) { value_count(expected) } else { 1 };
+        let is_list = is_exact && is_composite(expected);
+        let weight = if is_list { value_count(expected) } else { 1 };
+        let worth = if is_list { weight.max(part_count(expected)) } else { 1 };
         let check = match check {
             Check::Equal | Check::Partial if is_wildcard(&joined(expected)) => Check::Anything,
+            Check::Equal if is_partly(expected) => Check::Partial,
             other => other,
         };
         Self {
@@ -103,6 +118,10 @@ impl Assertion {
             shape: shape(&all),
             bytes: node.bytes(),
             weight,
+            worth,
+            origin: owned(subject),
+            source: owned(expected),
+            epoch: 0,
             is_repeated: false,
             is_open: false,
             is_vacuous: check == Check::Equal && is_self_evident(subject, expected),
@@ -113,6 +132,12 @@ impl Assertion {
     pub(super) fn callees(&self) -> impl Iterator<Item = &str> {
         let called = self.subject.windows(2).filter(|two| two[1] == "(" && is_name(&two[0]));
         called.map(|two| two[0].as_str())
+    }
+
+    /// Whether another one checks the form of the same in the same way, whatever the library is.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let form = |it: &Self| shape(&it.subject.iter().map(String::as_str).collect::<Vec<_>>());
+        self.check == other.check && !self.subject.is_empty() && form(self) == form(other)
     }
 
     fn vacuous(self) -> Self {
@@ -126,6 +151,16 @@ impl Assertion {
 
 fn owned(tokens: Tokens<'_, '_>) -> Vec<String> {
     tokens.iter().map(|token| (*token).to_owned()).collect()
+}
+
+/// Whether a value says only a part of what it is compared with.
+fn is_partly(expected: Tokens<'_, '_>) -> bool {
+    let is_matcher = matches!(
+        expected,
+        ["expect", ".", matcher, ..]
+            if matcher.ends_with("Containing") || matcher.ends_with("Matching")
+    );
+    is_matcher || has_wildcard(&joined(expected))
 }
 
 /// Whether a literal is a collection.
@@ -199,10 +234,16 @@ fn valued(
     let check = match (word, is_contrary) {
         (Word::Truthy | Word::True, false)
         | (
-            Word::Equal | Word::Snapshot | Word::Nothing | Word::Falsy | Word::False | Word::Raises,
+            Word::Equal
+            | Word::Once
+            | Word::Snapshot
+            | Word::Nothing
+            | Word::Falsy
+            | Word::False
+            | Word::Raises,
             true,
         ) => Check::Truthy,
-        (Word::Equal | Word::Nothing, false) | (Word::Called, true) => Check::Equal,
+        (Word::Equal | Word::Once | Word::Nothing, false) | (Word::Called, true) => Check::Equal,
         (Word::Falsy | Word::False, false) | (Word::Truthy | Word::True, true) => Check::Falsy,
         (Word::Partial, _) => Check::Partial,
         (Word::Shape, _) => Check::Shape,
@@ -210,11 +251,15 @@ fn valued(
         (Word::Raises, false) => Check::Raises,
         (Word::Snapshot, false) => Check::Snapshot,
         (Word::Called, false) => Check::Called,
+        (Word::State, _) => Check::State,
     };
-    let is_value = matches!(word, Word::Nothing | Word::Called);
     let subject = bare(subject);
-    let assertion =
-        Assertion::new(node, check, subject, if is_value { &["nothing"] } else { expected });
+    let expected = match word {
+        Word::Nothing | Word::Called => &["nothing"],
+        Word::Once => &["1"],
+        _ => expected,
+    };
+    let assertion = Assertion::new(node, check, subject, expected);
     // A comparison with null or a literal by a word: `assertNotNone("x")`, `assertTruthy(1)`.
     let holds_anyway = check == Check::Truthy
         && is_literal(subject)

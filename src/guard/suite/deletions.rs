@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Suite;
+use super::assertions::Assertion;
 use super::goal::{stem, words};
 use super::inventory::{Mark, Test};
 use super::pairs::calls_the_same;
@@ -62,12 +63,14 @@ fn is_merged(suite: &Suite<'_>, test: &Test<'_>, merged: &mut BTreeMap<usize, us
             + merged.get(number).copied().unwrap_or(0);
         let repeats = other.repeats() || rows > 1;
         let has_room = !is_closed || used + test.rows.count() <= rows;
-        let asserts = |shape: &str| other.assertions.iter().any(|it| it.shape == shape);
+        let asserts = |one: &Assertion| {
+            other.assertions.iter().any(|it| it.shape == one.shape || it.is_like(one))
+        };
         repeats
             && has_room
             && !other.is_helper
             && !other.marks.iter().any(Mark::is_skip)
-            && test.assertions.iter().all(|it| it.is_vacuous || asserts(&it.shape))
+            && test.assertions.iter().all(|it| it.is_vacuous || asserts(it))
             && calls_the_same(test, other)
     });
     if let Some((number, _)) = found {

@@ -151,6 +151,13 @@ pub(super) fn value_count(tokens: Tokens<'_, '_>) -> usize {
     (tokens.iter().filter(|token| is_value(token)).count() - keys).max(1)
 }
 
+/// How many parts a collection has at its top level; at least one.
+pub(super) fn part_count(tokens: Tokens<'_, '_>) -> usize {
+    let Some(start) = tokens.iter().position(|it| matches!(*it, "[" | "{" | "(")) else { return 1 };
+    let inner = tokens.get(start + 1..tokens.len() - 1).unwrap_or_default();
+    split(inner, |token| token == ",").len().max(1)
+}
+
 /// The form without its literals and variables: what is called and how it is compared. A literal
 /// list, a field and a variable are all one value.
 pub(super) fn shape(tokens: Tokens<'_, '_>) -> String {
@@ -246,6 +253,7 @@ mod tests {
             assert!(!is_literal(&tokens(other)), "{other}");
         }
         assert_eq!(value_count(&tokens("{ 'a' : 1 , 'b' : 2 }")), 2);
+        assert_eq!(part_count(&tokens("[ a , f ( b , c ) ]")), 2);
         assert_eq!(shape(&tokens("add ( 1 , 2 ) == 3")), shape(&tokens("add ( a , b ) == sum")));
         assert_eq!(number(&tokens("- 1_000.5")), Some(-1000.5));
         assert_eq!(joined(bare(&tokens("( ( a ) + ( b ) )"))), "( a ) + ( b )");

@@ -111,9 +111,15 @@ impl Test<'_> {
     /// The names that are called in it.
     pub(super) fn callees(&self) -> BTreeSet<&str> {
         let called = self.tokens.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
-        called.map(|two| two[0]).collect()
+        called.map(|two| two[0]).filter(|name| !KEYWORDS.contains(name)).collect()
     }
 }
+
+/// What stands before a bracket and is no function, and what only goes through values.
+const KEYWORDS: [&str; 16] = [
+    "for", "if", "while", "switch", "catch", "return", "in", "of", "with", "foreach", "forEach",
+    "for_each", "subTest", "match", "and", "or",
+];
 
 /// Functions of the project that assert, by name, with what they assert.
 pub(super) type Helpers = std::collections::BTreeMap<String, Vec<Assertion>>;
@@ -216,6 +222,7 @@ impl<'t> Reader<'_, 't> {
     fn assertions(&self, body: Node<'t>) -> Vec<Assertion> {
         let mut found = Vec::new();
         self.collect(body, body, &mut found);
+        assertions::settle(&mut found, body);
         found
     }
 
@@ -225,6 +232,7 @@ impl<'t> Reader<'_, 't> {
             let rows = rows::around(node, body, self.side.root);
             found.extend(own.into_iter().map(|own| Assertion {
                 weight: own.weight * rows.count(),
+                worth: own.worth * rows.count(),
                 is_repeated: rows.is_open || rows.count() > 1,
                 is_open: rows.is_open,
                 ..own
@@ -260,6 +268,7 @@ fn reached(node: Node<'_>) -> Vec<Node<'_>> {
         "if_statement" | "if_expression" if truth_of(node) == Some(false) => {
             node.field("alternative").into_iter().collect()
         }
+        "with_statement" if python::suppresses(node) => Vec::new(),
         "try_statement" if swallows(node) => {
             let body = node.field("body");
             node.named_children().into_iter().filter(|child| Some(*child) != body).collect()

@@ -29,6 +29,10 @@ pub(super) enum Word {
     Snapshot,
     /// It was called.
     Called,
+    /// It was called once.
+    Once,
+    /// It is in a state that a library asks for in its own way: visible, enabled, with a text.
+    State,
 }
 
 const EQUAL: &[&str] = &[
@@ -68,6 +72,7 @@ const EQUAL: &[&str] = &[
     "equivalent",
     "calledwith",
     "calledoncewith",
+    "calledexactlyoncewith",
     "nthcalledwith",
     "lastcalledwith",
     "calledtimes",
@@ -204,6 +209,7 @@ const RAISES: &[&str] = &[
     "panics",
     "panicswithvalue",
     "panicswitherror",
+    "reject",
     "rejects",
     "errorcontains",
     "erroris",
@@ -226,7 +232,47 @@ const SNAPSHOT: &[&str] = &[
     "inlinesnapshot",
     "throwerrormatchingsnapshot",
 ];
-const CALLED: &[&str] = &["called", "calledonce", "received", "awaited", "awaitedonce", "returned"];
+const CALLED: &[&str] = &["called", "received", "awaited", "returned"];
+const ONCE: &[&str] = &["calledonce", "awaitedonce"];
+/// jest-dom and Playwright.
+const STATE: &[&str] = &[
+    "attached",
+    "attribute",
+    "accessibledescription",
+    "accessiblename",
+    "checked",
+    "class",
+    "containclass",
+    "containelement",
+    "containhtml",
+    "containtext",
+    "css",
+    "disabled",
+    "displayvalue",
+    "editable",
+    "emptydomelement",
+    "enabled",
+    "focus",
+    "focused",
+    "formvalues",
+    "hidden",
+    "id",
+    "inthedocument",
+    "inviewport",
+    "invalid",
+    "jsproperty",
+    "partiallychecked",
+    "required",
+    "role",
+    "style",
+    "text",
+    "textcontent",
+    "title",
+    "url",
+    "valid",
+    "values",
+    "visible",
+];
 
 /// Beginnings of words that say nothing of their own, longest first.
 const FILLERS: &[&str] = &[
@@ -254,6 +300,7 @@ pub(super) fn meaning(name: &str) -> Option<(Word, bool)> {
         "assert" | "asserttrue" | "istrue" | "propassert" | "debugassert" | "true" => {
             return Some((Word::True, false));
         }
+        "iferror" | "iferr" => return Some((Word::Nothing, false)),
         "isok" | "ok" => return Some((Word::Truthy, false)),
         "refute" => return Some((Word::True, true)),
         "ne" | "assertne" | "propassertne" | "debugassertne" => return Some((Word::Equal, true)),
@@ -292,8 +339,18 @@ fn plain(word: &str) -> Option<Word> {
         (RAISES, Word::Raises),
         (SNAPSHOT, Word::Snapshot),
         (CALLED, Word::Called),
+        (ONCE, Word::Once),
     ];
     TABLE.iter().find(|(words, _)| words.contains(&word)).map(|(_, meaning)| *meaning)
+}
+
+/// What the last name of a chain that starts with `expect` means; the words of pages mean something
+/// there only.
+pub(super) fn meaning_in_chain(name: &str) -> Option<(Word, bool)> {
+    let lower = name.to_lowercase();
+    let state = ["tobe", "tohave", "to"].iter().find_map(|start| lower.strip_prefix(start));
+    let is_state = || state.is_some_and(|state| STATE.contains(&state));
+    meaning(name).or_else(|| is_state().then_some((Word::State, false)))
 }
 
 /// Exception classes that say no more than that something went wrong.
@@ -304,22 +361,32 @@ pub(super) fn is_base_error(class: &str) -> bool {
     bases.contains(&name)
 }
 
+const WILDCARDS: [&str; 6] =
+    ["expect.any", "expect.anything", "Matchers.any", "It.IsAny", "mock.Anything", "anything("];
+
 /// Whether an expected value accepts anything.
 pub(super) fn is_wildcard(expected: &str) -> bool {
     let plain: String = expected.split_whitespace().collect();
     let inner = super::expression::unquoted(&plain).trim_matches(['^', '$', '/']);
     matches!(inner, ".*" | ".+" | "[\\s\\S]*" | "(.*)" | "") && !plain.is_empty() && plain.len() > 2
         || ["ANY", "mock.ANY", "anything()", "any()", "_.anything()"].contains(&plain.as_str())
-        || [
-            "expect.any",
-            "expect.anything",
-            "Matchers.any",
-            "It.IsAny",
-            "mock.Anything",
-            "anything(",
-        ]
-        .iter()
-        .any(|word| plain.contains(word))
+        || WILDCARDS.iter().any(|word| plain.starts_with(word) && !has_more(&plain))
+}
+
+/// Whether a part of an expected value accepts anything.
+pub(super) fn has_wildcard(expected: &str) -> bool {
+    let plain: String = expected.split_whitespace().collect();
+    WILDCARDS.iter().any(|word| plain.contains(word))
+}
+
+/// Whether there are other values behind the first one.
+fn has_more(plain: &str) -> bool {
+    let mut depth = 0_i32;
+    plain.chars().any(|letter| {
+        depth += i32::from(matches!(letter, '(' | '[' | '{'));
+        depth -= i32::from(matches!(letter, ')' | ']' | '}'));
+        letter == ',' && depth == 0
+    })
 }
 
 #[cfg(test)]
@@ -357,6 +424,11 @@ mod tests {
         check("toThrowError", Word::Raises, false);
         check("toMatchSnapshot", Word::Snapshot, false);
         check("toHaveBeenCalled", Word::Called, false);
+        check("assert_called_once", Word::Once, false);
+        check("ifError", Word::Nothing, false);
+        check("doesNotReject", Word::Raises, true);
+        assert_eq!(meaning_in_chain("toBeVisible"), Some((Word::State, false)));
+        assert_eq!(meaning_in_chain("toHaveTextContent"), Some((Word::State, false)));
         assert_eq!(meaning("assert_valid_order"), None);
         assert_eq!(meaning("compute"), None);
     }

@@ -7,7 +7,7 @@ use super::{Assertion, Check, valued};
 use crate::guard::facts::tokens;
 use crate::guard::suite::calls::{Call, callee};
 use crate::guard::suite::expression::{Tokens, bare, is_literal, is_size, is_truth, number};
-use crate::guard::suite::words::{Word, meaning};
+use crate::guard::suite::words::{Word, meaning, meaning_in_chain};
 use crate::scan::syntax::{Language, Node};
 
 /// A property that asserts: `expect(x).to.be.true`.
@@ -17,6 +17,24 @@ pub(super) fn of_property(node: Node<'_>) -> Vec<Assertion> {
         return Vec::new();
     }
     let Some((_, name)) = callee(node) else { return Vec::new() };
+    // What jest and vitest ask for is called: `expect(x).toBe;` asserts nothing.
+    let is_called =
+        name.text().strip_prefix("to").is_some_and(|it| it.starts_with(char::is_uppercase));
+    let is_property = |word: Word| {
+        matches!(
+            word,
+            Word::True
+                | Word::False
+                | Word::Truthy
+                | Word::Falsy
+                | Word::Nothing
+                | Word::Called
+                | Word::Once
+        )
+    };
+    if is_called || !meaning(name.text()).is_some_and(|(word, _)| is_property(word)) {
+        return Vec::new();
+    }
     chained(node, name.text(), &[], None)
 }
 
@@ -28,7 +46,8 @@ pub(super) fn of_call(
     let path = call.path();
     let root = path.first().copied().unwrap_or_default();
     if matches!(call.name, "expect" | "Should" | "should") {
-        return of_chain_start(call);
+        // Rust's `expect` takes a value out of a result.
+        return if language == Language::Rust { Vec::new() } else { of_chain_start(call) };
     }
     if let ("Expect" | "Eventually", "To" | "NotTo" | "ToNot" | "Should" | "ShouldNot") =
         (root, call.name)
@@ -78,7 +97,13 @@ pub(super) fn of_call(
     if matches!(call.name, "assertThat" | "That" | "assert_that") {
         return of_matcher(call, &arguments, false);
     }
-    let name = if path.as_slice() == ["assert"] { "assertTrue" } else { call.name };
+    let is_script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    let name = match call.name {
+        _ if path.as_slice() == ["assert"] => "assertTrue",
+        "ok" | "isOk" if is_script => "assertTrue",
+        "error" if is_tap => "ifError",
+        name => name,
+    };
     let Some((word, is_contrary)) = meaning(name) else { return custom(call, is_helper) };
     let expects_first = matches!(language, Language::Java | Language::CSharp | Language::Go);
     direct(call, (word, is_contrary), &arguments, expects_first)
@@ -132,6 +157,12 @@ fn is_fluent(root: &str, path: &[&str]) -> bool {
 /// A function that asserts by its name, or because it is one of the project's own.
 fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     let lower = call.name.to_lowercase();
+    // What only compilers check is no assertion that a run misses.
+    let is_of_types = lower.starts_with("expect") && lower.contains("type")
+        || ["expectassignable", "expectunknown", "asserttype"].contains(&lower.as_str());
+    if is_of_types {
+        return Vec::new();
+    }
     let words = ["assert", "verify", "expect", "andexpect"];
     let helpers = ["check", "ensure", "must", "should", "require", "validate"];
     let is_any = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
@@ -146,6 +177,49 @@ fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
 }
 
+/// What a chain before its last link says.
+#[derive(Default)]
+struct Chain<'t> {
+    subject: Vec<&'t str>,
+    is_contrary: bool,
+    /// Whether another link of it asserts something.
+    has_other: bool,
+}
+
+impl<'t> Chain<'t> {
+    /// Reads the links from the last to the value.
+    fn read(node: Node<'t>) -> Self {
+        let (mut chain, mut at) = (Self::default(), callee_of(node));
+        while let Some(link) = at {
+            if let Some(call) = Call::read(link) {
+                if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
+                    let first = call.arguments().first().map(|it| it.to_vec());
+                    chain.subject = first.unwrap_or_default();
+                    break;
+                }
+                if matches!(call.name, "Should" | "should") {
+                    chain.subject = call.receiver.map(tokens).unwrap_or_default();
+                    break;
+                }
+                chain.has_other |= meaning_in_chain(call.name).is_some();
+                at = call.receiver;
+                continue;
+            }
+            let Some((receiver, name)) = callee(link) else { break };
+            match name.text() {
+                "not" | "Not" | "never" => chain.is_contrary = !chain.is_contrary,
+                "should" => {
+                    chain.subject = receiver.map(tokens).unwrap_or_default();
+                    break;
+                }
+                _ => {}
+            }
+            at = receiver;
+        }
+        chain
+    }
+}
+
 /// The last link of a chain that began with the value.
 fn chained(
     node: Node<'_>,
@@ -153,37 +227,21 @@ fn chained(
     arguments: &[Tokens<'_, '_>],
     generics: Option<&str>,
 ) -> Vec<Assertion> {
-    let Some((word, mut is_contrary)) = meaning(name) else { return Vec::new() };
-    let (mut at, mut subject) = (callee_of(node), Vec::new());
-    while let Some(link) = at {
-        if let Some(call) = Call::read(link) {
-            if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
-                subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
-                break;
-            }
-            if matches!(call.name, "Should" | "should") {
-                subject = call.receiver.map(tokens).unwrap_or_default();
-                break;
-            }
-            at = call.receiver;
-            continue;
-        }
-        let Some((receiver, name)) = callee(link) else { break };
-        match name.text() {
-            "not" | "Not" | "never" => is_contrary = !is_contrary,
-            "should" => {
-                subject = receiver.map(tokens).unwrap_or_default();
-                break;
-            }
-            _ => {}
-        }
-        at = receiver;
-    }
+    let Chain { subject, is_contrary, has_other } = Chain::read(node);
     if subject.is_empty() {
         return Vec::new();
     }
+    let Some((word, is_turned)) = meaning_in_chain(name) else {
+        // A matcher of nobody knows which library, unless one that is known stands before it.
+        let is_last = node.parent().is_some_and(|parent| ENDS.contains(&parent.kind()));
+        let expected = arguments.join(&",");
+        let own = Assertion::new(node, Check::Custom, bare(&subject), &expected);
+        return if is_last && !has_other { vec![own] } else { Vec::new() };
+    };
+    let is_contrary = is_contrary ^ is_turned;
     let expected = match generics {
         Some(kind) => vec![kind],
+        None if takes_all(name) => arguments.join(&","),
         None => arguments.first().map(|it| it.to_vec()).unwrap_or_default(),
     };
     let assertion = match word {
@@ -203,6 +261,10 @@ fn chained(
         && expected == ["0"]
         && name.to_lowercase().contains("orequal");
     let assertion = if is_never_negative { assertion.vacuous() } else { assertion };
+    if takes_all(name) {
+        let worth = assertion.worth.max(arguments.len());
+        return vec![Assertion { worth, ..assertion }];
+    }
     if word != Word::Close {
         return vec![assertion];
     }
@@ -212,6 +274,18 @@ fn chained(
         _ => digits,
     };
     vec![assertion.within(tolerance)]
+}
+
+/// Where a chain is over.
+const ENDS: [&str; 5] =
+    ["expression_statement", "await_expression", "return_statement", "arrow_function", "await"];
+
+/// Whether all arguments of a matcher are what is compared: `containsExactly("a", "b")`.
+fn takes_all(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.contains("calledwith")
+        || lower.contains("oncewith")
+        || lower.starts_with("containsexactly")
 }
 
 /// What the last name of a chain is taken of.

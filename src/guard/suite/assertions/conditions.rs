@@ -14,7 +14,11 @@ pub(super) fn of_condition(
     condition: Tokens<'_, '_>,
     is_contrary: bool,
 ) -> Vec<Assertion> {
+    let is_pair = node.kind() == "assert_statement" && is_tuple(condition);
     let condition = bare(condition);
+    if is_pair {
+        return vec![Assertion::new(node, Check::Truthy, condition, &[]).vacuous()];
+    }
     let (both, either) = if is_contrary { ("||", "&&") } else { ("&&", "||") };
     let (both_word, either_word) = if is_contrary { ("or", "and") } else { ("and", "or") };
     let parts = split(condition, |token| token == both || token == both_word);
@@ -40,9 +44,18 @@ pub(super) fn of_condition(
     }
 }
 
+/// Whether it is `(a, b)`, which counts as true whatever is in it.
+fn is_tuple(condition: Tokens<'_, '_>) -> bool {
+    let inner = bare(condition);
+    inner.len() < condition.len() && split(inner, |token| token == ",").len() > 1
+}
+
 /// A condition without `and`, `or` and `not`.
 fn of_single(node: Node<'_>, condition: Tokens<'_, '_>, is_contrary: bool) -> Assertion {
     let new = |check, subject, expected| Assertion::new(node, check, subject, expected);
+    if let Some((subject, kind)) = of_type(condition) {
+        return new(Check::Shape, subject, kind);
+    }
     let Some((left, relation, right)) = comparison(condition) else {
         return of_predicate(node, condition, is_contrary);
     };
@@ -75,6 +88,13 @@ fn of_single(node: Node<'_>, condition: Tokens<'_, '_>, is_contrary: bool) -> As
     }
 }
 
+/// `x instanceof Error`
+fn of_type<'a, 't>(condition: Tokens<'a, 't>) -> Option<(Tokens<'a, 't>, Tokens<'a, 't>)> {
+    let at = condition.iter().position(|token| *token == "instanceof")?;
+    let sides = split(condition, |token| token == "instanceof");
+    (sides.len() == 2).then(|| (&condition[..at], &condition[at + 1..]))
+}
+
 fn of_equality(node: Node<'_>, left: Tokens<'_, '_>, right: Tokens<'_, '_>) -> Assertion {
     let new = |check, subject, expected| Assertion::new(node, check, subject, expected);
     let right_truth = match right {
@@ -98,7 +118,7 @@ fn of_predicate(node: Node<'_>, condition: Tokens<'_, '_>, is_contrary: bool) ->
     let new = |check, subject, expected| Assertion::new(node, check, subject, expected);
     let called = condition.iter().enumerate().rev().find_map(|(at, token)| {
         let is_called = condition.get(at + 1) == Some(&"(") || condition.get(at + 1) == Some(&"!");
-        (is_called && ends_behind(condition, at + 1)).then_some((at, *token))
+        (is_called && *token != "!" && ends_behind(condition, at + 1)).then_some((at, *token))
     });
     let Some((at, name)) = called else {
         return new(if is_contrary { Check::Falsy } else { Check::Truthy }, condition, &[]);
@@ -114,7 +134,11 @@ fn of_predicate(node: Node<'_>, condition: Tokens<'_, '_>, is_contrary: bool) ->
             let assertion = new(Check::Shape, first, second);
             if second == ["object"] { assertion.vacuous() } else { assertion }
         }
-        "matches" if receiver.is_empty() => new(Check::Shape, first, second),
+        "matches" if receiver.is_empty() => {
+            let has_gap = second.iter().any(|it| matches!(*it, "_" | ".." | "|" | "if"));
+            let is_whole = !has_gap && !is_contrary && arguments.len() == 2;
+            new(if is_whole { Check::Equal } else { Check::Shape }, first, second)
+        }
         "is_none" | "is_empty" | "isEmpty" if !is_contrary => new(Check::Equal, receiver, &[name]),
         "DeepEqual" | "Equal" | "EqualFold" | "equals" | "SequenceEqual" | "Equals"
         | "deepEqual" => {

@@ -66,6 +66,7 @@ fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>
     let mut names = vec![node.field("name")?.text().to_owned()];
     let mut marks: Vec<Mark> = own.iter().filter_map(|it| mark(it, side.language)).collect();
     for around in node.ancestors() {
+        marks.extend(never_compiled(around, side));
         if matches!(
             around.kind(),
             "mod_item" | "class_declaration" | "record_declaration" | "impl_item"
@@ -152,6 +153,22 @@ fn is_by_name(node: Node<'_>, language: Language) -> bool {
 /// Whether a condition of compilation holds for nobody.
 fn is_never(condition: &str) -> bool {
     condition.contains("any()") || matches!(condition, "(FALSE)" | "(false)")
+}
+
+/// `#if NEVER` of C# around a test: a symbol that the text does not define and that no platform is.
+fn never_compiled(node: Node<'_>, side: &Side<'_>) -> Option<Mark> {
+    let condition = node.field("condition").filter(|_| node.kind() == "preproc_if")?;
+    let symbol = condition.text();
+    let platforms = [
+        "NET", "DEBUG", "RELEASE", "TRACE", "WINDOWS", "LINUX", "OSX", "MACOS", "UNIX", "ANDROID",
+        "IOS", "MONO", "UNITY", "WASM", "BROWSER", "FEATURE", "ENABLE", "SUPPORT", "HAS", "USE",
+    ];
+    let is_symbol = symbol.chars().all(|it| it.is_alphanumeric() || it == '_');
+    let is_platform = platforms.iter().any(|start| symbol.starts_with(start));
+    let is_defined = || side.root.text().contains(&format!("#define {symbol}"));
+    let is_never = is_symbol && !is_platform && symbol != "true" && !is_defined();
+    let head = node.bytes().start..condition.bytes().end;
+    is_never.then(|| Mark { kind: MarkKind::Skip, text: format!("#if {symbol}"), bytes: head })
 }
 
 fn mark(attribute: &Attribute<'_>, language: Language) -> Option<Mark> {

@@ -2,7 +2,7 @@
 
 use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Side, normal};
+use crate::guard::facts::{Side, normal, tokens};
 use crate::guard::suite::calls::Call;
 use crate::scan::syntax::Node;
 
@@ -154,4 +154,18 @@ fn parametrized<'t>(decorator: Node<'t>, root: Node<'t>) -> Rows {
         }
         None => Rows { is_open: true, ..Rows::default() },
     }
+}
+
+/// Whether a `with` of Python takes a failing assertion for nothing, or for what is expected.
+pub(super) fn suppresses(node: Node<'_>) -> bool {
+    let body = node.field("body");
+    let items = node.named_children().into_iter().filter(|child| Some(*child) != body);
+    let head: Vec<&str> = items.flat_map(tokens).collect();
+    let catches = |name: &&str| matches!(*name, "AssertionError" | "Exception" | "BaseException");
+    let is_any = head.iter().any(catches);
+    let asserts =
+        |body: Node<'_>| body.named_children().iter().any(|it| it.kind() == "assert_statement");
+    let expects = ["raises", "assertRaises"].iter().any(|it| head.contains(it));
+    let is_expected = expects && head.contains(&"AssertionError") && body.is_some_and(asserts);
+    is_any && (head.contains(&"suppress") || is_expected)
 }
