@@ -6,6 +6,7 @@ mod calls;
 mod deletions;
 mod expression;
 pub(super) mod goal;
+mod gone;
 mod inventory;
 mod mocks;
 mod pairs;
@@ -50,7 +51,7 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let suite = Suite {
         pairs,
         goal: Goal::new(input.goal),
-        deleted: goal::deleted(files),
+        deleted: gone::names(files),
         helpers,
         has_changed_code: has_changed_code(files),
         before,
