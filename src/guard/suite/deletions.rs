@@ -136,10 +136,11 @@ fn told(
         anchor: anchor.to_owned(),
     };
     if is_gone {
-        let count = tests.len();
-        let what = if count == 1 { "a test" } else { "tests" };
-        let message =
-            format!("deleted with {count} {what} that nothing else does; restore the file");
+        let what = match tests.len() {
+            1 => "a test".to_owned(),
+            count => format!("{count} tests"),
+        };
+        let message = format!("deleted with {what} that nothing else does; restore the file");
         return vec![hit(message, "file")];
     }
     let one = |test: &&Test<'_>| {
