@@ -15,6 +15,9 @@ const SIMILAR_NAMED_SHARE_MIN: f64 = 0.5;
 /// Names are nearly the same when they share this much of their words.
 const NAME_SHARE_MIN: f64 = 0.7;
 
+/// A name with fewer words says nothing without its group.
+const SPEAKING_WORDS_MIN: usize = 3;
+
 /// Which tests of before are which tests now, by number.
 pub(super) struct Pairs {
     /// Of before and now; sorted.
@@ -76,7 +79,7 @@ impl Pairing {
             for two in &right {
                 let (a, b) = (&before[*one], &after[*two]);
                 let share = similarity(&a.tokens, &b.tokens);
-                let is_named = is_nearly(a.simple_name(), b.simple_name());
+                let is_named = is_nearly(a.simple_name(), b.simple_name()) && !is_namesake(a, b);
                 let needed = if is_named { SIMILAR_NAMED_SHARE_MIN } else { SIMILAR_SHARE_MIN };
                 if share >= needed && !b.tokens.is_empty() && a.is_helper == b.is_helper {
                     alike.push((share + if is_named { 1.0 } else { 0.0 }, *one, *two));
@@ -130,6 +133,14 @@ fn is_nearly(one: &str, two: &str) -> bool {
         &right.iter().map(String::as_str).collect::<Vec<_>>(),
     );
     one == two || (left.len().min(right.len()) > 3 && share >= NAME_SHARE_MIN)
+}
+
+/// Whether a short name, such as `test_fail`, stands in two groups and the tests do other things.
+fn is_namesake(one: &Test<'_>, two: &Test<'_>) -> bool {
+    let group = |name: &str| name.rsplit_once(" > ").map(|(group, _)| group.to_owned());
+    let (left, right) = (group(&one.name), group(&two.name));
+    let is_short = words(one.simple_name()).count() < SPEAKING_WORDS_MIN;
+    is_short && left.is_some() && right.is_some() && left != right && !calls_the_same(one, two)
 }
 
 /// How much two lists of tokens have in common: 0 nothing, 1 all, in whatever order.
