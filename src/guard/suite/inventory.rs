@@ -3,6 +3,7 @@
 
 mod attributed;
 mod go;
+mod inside;
 mod javascript;
 mod python;
 mod rows;
@@ -128,7 +129,8 @@ pub(super) fn tests<'t>(side: &Side<'t>, helpers: &Helpers) -> Vec<Test<'t>> {
     };
     let is_helper = |name: &str| helpers.contains_key(name);
     let reader = Reader { side, is_helper: &is_helper };
-    let mut tests: Vec<Test<'t>> = found.into_iter().map(|found| reader.test(found)).collect();
+    let mut tests: Vec<Test<'t>> =
+        found.into_iter().filter_map(|found| reader.test(found)).collect();
     let functions = side.functions.iter().filter(|function| {
         let bytes = function.node.bytes();
         let is_inside = |test: &Test<'_>| {
@@ -150,6 +152,8 @@ struct Found<'t> {
     rows: Rows,
     /// What it asserts outside its body.
     assertions: Vec<Assertion>,
+    /// The tests and groups in its body: what is in them is theirs.
+    inner: Vec<Node<'t>>,
 }
 
 /// The functions of test code that assert and are no tests.
@@ -160,7 +164,7 @@ pub(super) fn helpers(side: &Side<'_>) -> Helpers {
     for function in &side.functions {
         let simple = function.name.rsplit('.').next().unwrap_or_default().to_owned();
         if side.is_test_at(function.node.bytes().start) {
-            let assertions = reader.assertions(function.body);
+            let assertions = reader.assertions(function.body, &[]);
             if !assertions.is_empty() {
                 helpers.insert(simple, assertions);
             }
@@ -175,30 +179,35 @@ struct Reader<'s, 't> {
 }
 
 impl<'t> Reader<'_, 't> {
-    fn test(&self, found: Found<'t>) -> Test<'t> {
+    /// A test; none when it only holds others.
+    fn test(&self, found: Found<'t>) -> Option<Test<'t>> {
         let mut assertions = found.assertions;
         let mut marks = found.marks;
         if let Some(body) = found.body {
-            assertions.extend(self.assertions(body));
-            marks.extend(skips_inside(body, self.side.language));
+            assertions.extend(self.assertions(body, &found.inner));
+            marks.extend(inside::skips(body, &found.inner, self.side.language));
         }
-        let has_body = found.body.is_some_and(|body| !tokens(body).is_empty());
-        Test {
+        if !found.inner.is_empty() && assertions.iter().all(|it| it.is_vacuous) {
+            return None;
+        }
+        let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
+        let has_body = found.body.is_some() && !tokens.is_empty();
+        Some(Test {
             path: self.side.path,
             name: found.name,
             node: found.node,
-            tokens: tokens(found.body.unwrap_or(found.node)),
+            tokens,
             marks,
             assertions,
             rows: found.rows,
             has_body,
             is_helper: false,
-        }
+        })
     }
 
     /// A function that asserts for tests.
     fn helper(&self, function: &Function<'t>) -> Option<Test<'t>> {
-        let assertions = self.assertions(function.body);
+        let assertions = self.assertions(function.body, &[]);
         (!assertions.is_empty()).then(|| Test {
             path: self.side.path,
             name: function.name.clone(),
@@ -212,14 +221,19 @@ impl<'t> Reader<'_, 't> {
         })
     }
 
-    /// The assertions below a node that can be reached and whose failure is not swallowed.
-    fn assertions(&self, body: Node<'t>) -> Vec<Assertion> {
+    /// The assertions below a node that can be reached, whose failure is not swallowed, and that
+    /// are not those of an inner test.
+    fn assertions(&self, body: Node<'t>, inner: &[Node<'t>]) -> Vec<Assertion> {
         let mut found = Vec::new();
-        self.collect(body, body, &mut found);
+        self.collect(body, (body, inner), &mut found);
         found
     }
 
-    fn collect(&self, node: Node<'t>, body: Node<'t>, found: &mut Vec<Assertion>) {
+    fn collect(&self, node: Node<'t>, test: (Node<'t>, &[Node<'t>]), found: &mut Vec<Assertion>) {
+        let (body, others) = test;
+        if others.contains(&node) {
+            return;
+        }
         let own = assertions::read(node, self.side.language, self.is_helper);
         if !own.is_empty() {
             let rows = rows::around(node, body, self.side.root);
@@ -230,14 +244,29 @@ impl<'t> Reader<'_, 't> {
                 ..own
             }));
             // What is asserted inside an assertion belongs to it, but blocks have their own.
-            for inner in node.named_children().into_iter().flat_map(blocks) {
-                self.collect(inner, body, found);
+            for block in node.named_children().into_iter().flat_map(blocks) {
+                self.collect(block, test, found);
             }
             return;
         }
         for child in reached(node) {
-            self.collect(child, body, found);
+            self.collect(child, test, found);
         }
+    }
+}
+
+/// The tokens of a node without those of some nodes in it.
+fn tokens_outside<'t>(node: Node<'t>, others: &[Node<'t>]) -> Vec<&'t str> {
+    let bytes = node.bytes();
+    let is_around =
+        |other: &Node<'t>| bytes.start <= other.bytes().start && other.bytes().end <= bytes.end;
+    if others.contains(&node) {
+        Vec::new()
+    } else if others.iter().any(is_around) {
+        let children = node.children().into_iter();
+        children.flat_map(|child| tokens_outside(child, others)).collect()
+    } else {
+        tokens(node)
     }
 }
 
@@ -353,78 +382,6 @@ fn swallows(node: Node<'_>) -> bool {
         });
         catches && !reacts
     })
-}
-
-/// Calls in a test's body that end it as skipped.
-fn skips_inside(body: Node<'_>, language: Language) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    body.walk(&mut |node| {
-        let text = if node.kind() == "raise_statement" {
-            node.text().contains("SkipTest").then_some("SkipTest")
-        } else {
-            Call::read(node).filter(|call| is_skip(call, language)).map(|call| call.name)
-        };
-        if text.is_some() {
-            let depth = node.ancestors().take_while(|around| *around != body);
-            let is_conditional = depth.into_iter().any(|around| {
-                matches!(
-                    around.kind(),
-                    "if_statement"
-                        | "if_expression"
-                        | "switch_statement"
-                        | "except_clause"
-                        | "catch_clause"
-                )
-            });
-            let kind = if is_conditional || is_assumption(node) {
-                MarkKind::Conditional
-            } else {
-                MarkKind::Skip
-            };
-            marks.push(Mark { kind, text: normal(node), bytes: node.bytes() });
-        }
-        true
-    });
-    marks
-}
-
-fn is_assumption(node: Node<'_>) -> bool {
-    Call::read(node).is_some_and(|call| {
-        let never = call.arguments().first().is_some_and(|it| matches!(it, ["false"]));
-        !never
-            && (call.name.starts_with("assum")
-                || call.name == "importorskip"
-                || call.name.contains("If"))
-    })
-}
-
-fn is_skip(call: &Call<'_>, language: Language) -> bool {
-    let path = call.path();
-    match language {
-        Language::Python => {
-            matches!(
-                path.as_slice(),
-                ["pytest", "skip" | "xfail" | "importorskip"] | ["self", "skipTest"]
-            )
-        }
-        Language::Go => {
-            matches!(path.as_slice(), ["t" | "b" | "s" | "tb", "Skip" | "Skipf" | "SkipNow"])
-        }
-        Language::Java => {
-            matches!(call.name, "assumeTrue" | "assumeFalse" | "assumingThat" | "assumeThat")
-        }
-        Language::CSharp => matches!(
-            path.as_slice(),
-            ["Assert", "Ignore" | "Inconclusive" | "Skip" | "SkipWhen" | "SkipUnless"]
-                | ["Skip", "If" | "IfNot"]
-                | ["Assume", "That"]
-        ),
-        Language::Rust => false,
-        _ => matches!(
-            path.as_slice(),
-            ["t" | "this" | "ctx" | "context" | "test", "skip" | "todo" | "fixme"] | ["pending"]
-        ),
-    }
 }
 
 /// The children of a node that are no comments.

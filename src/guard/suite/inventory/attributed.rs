@@ -32,8 +32,8 @@ fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
             found.extend(names.map(|(_, two)| {
                 let name = qualified(&[around.as_slice(), &[two[1].to_owned()]].concat());
                 let (body, rows) = (Some(node), Rows { is_open: true, ..Rows::default() });
-                let assertions = vec![unknown(node)];
-                Found { name, node, body, marks: Vec::new(), rows, assertions }
+                let (assertions, marks, inner) = (vec![unknown(node)], Vec::new(), Vec::new());
+                Found { name, node, body, marks, rows, assertions, inner }
             }));
         }
         node.kind() != "macro_invocation"
@@ -79,7 +79,8 @@ fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>
     names.reverse();
     let rows = rows_of(node, &own, side);
     let assertions = own.iter().filter_map(expectation).collect();
-    Some(Found { name: qualified(&names), node, body: Some(body), marks, rows, assertions })
+    let (name, body, inner) = (qualified(&names), Some(body), Vec::new());
+    Some(Found { name, node, body, marks, rows, assertions, inner })
 }
 
 fn marked(node: Node<'_>, language: Language) -> Vec<Attribute<'_>> {

@@ -22,7 +22,8 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
         let name = kind.map_or_else(|| name.to_owned(), |kind| format!("{kind} > {name}"));
         let (body, marks) = (node.field("body"), marks.clone());
         let (rows, assertions) = (Rows::default(), Vec::new());
-        found.push(Found { name, node, body, marks, rows, assertions });
+        let inner = Vec::new();
+        found.push(Found { name, node, body, marks, rows, assertions, inner });
     }
     found
 }

@@ -87,6 +87,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
                     marks: own.marks,
                     rows: own.rows,
                     assertions: Vec::new(),
+                    inner: Vec::new(),
                 });
             }
             _ => {}
