@@ -15,30 +15,58 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     plain.chain(in_macros(side)).collect()
 }
 
-/// Tests of Rust inside a macro such as `proptest!`, which is not parsed: they are there, and what
-/// they assert is not known.
+/// Tests of Rust inside a macro such as `proptest!`, which is not parsed, and those that a macro of
+/// the text makes where it is called: they are there, and what they assert is not known.
 fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     let mut found = Vec::new();
     if side.language != Language::Rust {
         return found;
     }
     side.root.walk(&mut |node| {
-        if node.kind() == "macro_invocation" {
-            let tokens = tokens(node);
-            let is_test = |at: usize| tokens[..at].ends_with(&["#", "[", "test", "]"]);
-            let names =
-                tokens.windows(2).enumerate().filter(|(at, two)| two[0] == "fn" && is_test(*at));
+        let is_macro = matches!(node.kind(), "macro_invocation" | "macro_definition");
+        if is_macro && is_called(node, side) {
             let around: Vec<String> = modules(node);
-            found.extend(names.map(|(_, two)| {
-                let name = qualified(&[around.as_slice(), &[two[1].to_owned()]].concat());
-                let (body, rows) = (Some(node), Rows { is_open: true, ..Rows::default() });
-                let (assertions, marks, inner) = (vec![unknown(node)], Vec::new(), Vec::new());
-                Found { name, node, body, marks, rows, assertions, inner }
+            let tests = node.descendants().into_iter().flat_map(tests_in_tree);
+            found.extend(tests.map(|(name, body)| {
+                let name = qualified(&[around.as_slice(), &[name.to_owned()]].concat());
+                let rows = Rows { is_open: true, ..Rows::default() };
+                let (assertions, marks, inner) = (vec![unknown(body)], Vec::new(), Vec::new());
+                Found { name, node: body, body: Some(body), marks, rows, assertions, inner }
             }));
         }
-        node.kind() != "macro_invocation"
+        !is_macro
     });
     found
+}
+
+/// `#[test] fn name(…) {…}` among the tokens of a macro: the names and the bodies.
+fn tests_in_tree(tree: Node<'_>) -> Vec<(&str, Node<'_>)> {
+    let parts = tree.children();
+    let starts = (0..parts.len()).filter(|at| parts[*at].text() == "fn");
+    let test = |at: usize| {
+        let name = parts.get(at + 1)?.text();
+        let mut behind = parts[at + 2..].iter().take_while(|part| part.text() != "fn");
+        let body = behind.find(|part| part.text().starts_with('{'))?;
+        let before = parts[..at].iter().rev().map(|part| part.text());
+        let mut head = before.take_while(|text| {
+            text.starts_with(['#', '[']) || matches!(*text, "pub" | "async" | "unsafe")
+        });
+        let is_test = head.any(|text| text == "[test]" || text.ends_with("::test]"));
+        // What gets its name from the caller is not known by it.
+        (is_test && !name.starts_with('$')).then_some((name, *body))
+    };
+    starts.filter_map(test).collect()
+}
+
+/// Whether a macro that is defined is called in the same text.
+fn is_called(node: Node<'_>, side: &Side<'_>) -> bool {
+    let Some(name) = node.field("name").filter(|_| node.kind() == "macro_definition") else {
+        return true;
+    };
+    let call = format!("{}!", name.text());
+    side.root.text().match_indices(&call).any(|(at, _)| {
+        !side.root.text()[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+    })
 }
 
 /// The modules around a node, the outermost first.
