@@ -2,6 +2,8 @@
 //! must not know the other text.
 
 mod attributed;
+pub(super) mod compiled;
+mod conditions;
 mod go;
 mod inside;
 mod javascript;
@@ -11,6 +13,7 @@ mod rows;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use self::compiled::Manifests;
 use super::assertions::{self, Assertion};
 use super::calls::Call;
 use super::expression::{is_name, is_truth, joined};
@@ -52,7 +55,9 @@ pub(super) struct Mark {
 pub(super) enum MarkKind {
     /// Keeps every other test from running.
     Only,
-    /// Keeps it from running under a condition.
+    /// Keeps it from running on some machines, or where something is not installed.
+    Machine,
+    /// Keeps it from running under a condition that anybody can make true.
     Conditional,
     /// Keeps it from running, or takes a failure for success.
     Skip,
@@ -120,11 +125,17 @@ impl Test<'_> {
 pub(super) type Helpers = std::collections::BTreeMap<String, Vec<Assertion>>;
 
 /// The tests of a text.
-pub(super) fn tests<'t>(side: &Side<'t>, helpers: &Helpers) -> Vec<Test<'t>> {
+pub(super) fn tests<'t>(
+    side: &Side<'t>,
+    helpers: &Helpers,
+    manifests: &Manifests,
+) -> Vec<Test<'t>> {
     let found = match side.language {
         Language::Python => python::tests(side),
         Language::Go => go::tests(side),
-        Language::Rust | Language::Java | Language::CSharp => attributed::tests(side),
+        Language::Rust | Language::Java | Language::CSharp => {
+            attributed::tests(side, manifests.features(side.path))
+        }
         _ => javascript::tests(side),
     };
     let is_helper = |name: &str| helpers.contains_key(name);
@@ -185,7 +196,7 @@ impl<'t> Reader<'_, 't> {
         let mut marks = found.marks;
         if let Some(body) = found.body {
             assertions.extend(self.assertions(body, &found.inner));
-            marks.extend(inside::skips(body, &found.inner, self.side.language));
+            marks.extend(inside::skips((body, &found.inner), self.side));
         }
         if !found.inner.is_empty() && assertions.iter().all(|it| it.is_vacuous) {
             return None;

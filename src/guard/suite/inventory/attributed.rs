@@ -1,17 +1,24 @@
 //! Tests that an attribute or annotation makes: Rust, Java and C#. It must not know what they
 //! assert.
 
+use std::collections::BTreeSet;
+
+use super::compiled::{Holds, holds, parts as parts_of};
 use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
 use crate::guard::facts::{Side, attributes, normal, tokens};
 use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
 use crate::scan::syntax::{Language, Node};
 
-pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+/// The features that are on, where they are known.
+type Features<'f> = Option<&'f BTreeSet<String>>;
+
+pub(super) fn tests<'t>(side: &Side<'t>, features: Features<'_>) -> Vec<Found<'t>> {
     let functions = side
         .functions
         .iter()
         .filter(|function| matches!(function.node.kind(), "function_item" | "method_declaration"));
-    let plain = functions.filter_map(|function| test(function.node, function.body, side));
+    let plain =
+        functions.filter_map(|function| test(function.node, function.body, (side, features)));
     plain.chain(in_macros(side)).collect()
 }
 
@@ -85,14 +92,19 @@ struct Attribute<'t> {
     arguments: String,
 }
 
-fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>> {
+fn test<'t>(
+    node: Node<'t>,
+    body: Node<'t>,
+    (side, features): (&Side<'t>, Features<'_>),
+) -> Option<Found<'t>> {
     let own = marked(node, side.language);
     let is_named = || is_by_name(node, side.language);
     if !own.iter().any(|it| makes_test(it, side.language)) && !is_named() {
         return None;
     }
     let mut names = vec![node.field("name")?.text().to_owned()];
-    let mut marks: Vec<Mark> = own.iter().filter_map(|it| mark(it, side.language)).collect();
+    let mut marks: Vec<Mark> =
+        own.iter().filter_map(|it| mark(it, side.language, features)).collect();
     for around in node.ancestors() {
         if matches!(
             around.kind(),
@@ -101,7 +113,7 @@ fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>
             let name = around.field("name").or_else(|| around.field("type"));
             names.extend(name.map(|name| name.text().to_owned()));
             let attributes = marked(around, side.language);
-            marks.extend(attributes.iter().filter_map(|it| mark(it, side.language)));
+            marks.extend(attributes.iter().filter_map(|it| mark(it, side.language, features)));
         }
     }
     names.reverse();
@@ -178,41 +190,56 @@ fn is_by_name(node: Node<'_>, language: Language) -> bool {
             .is_some_and(|it| it.text().ends_with("TestCase"))
 }
 
-/// Whether a condition of compilation holds for nobody.
-fn is_never(condition: &str) -> bool {
-    condition.contains("any()") || matches!(condition, "(FALSE)" | "(false)")
-}
-
-fn mark(attribute: &Attribute<'_>, language: Language) -> Option<Mark> {
+fn mark(attribute: &Attribute<'_>, language: Language, features: Features<'_>) -> Option<Mark> {
     let (name, arguments) = (attribute.name.as_str(), attribute.arguments.as_str());
-    let is_skip = match language {
-        Language::Rust => name == "ignore" || (name == "cfg" && is_never(arguments)),
-        Language::Java => {
-            matches!(name, "Disabled" | "Ignore")
-                || (name == "Test" && arguments.contains("enabled=false"))
-        }
+    let kind = match language {
+        Language::Rust => rust_kind(name, arguments, features)?,
+        Language::Java => java_kind(name, arguments)?,
         _ => {
             let is_option = arguments.contains("Skip=") || arguments.contains("Ignore=");
-            matches!(name, "Ignore" | "Explicit") || is_option
+            (matches!(name, "Ignore" | "Explicit") || is_option).then_some(MarkKind::Skip)?
         }
-    };
-    let is_conditional = match language {
-        Language::Rust => {
-            (name == "cfg" && arguments != "(test)")
-                || (name == "cfg_attr" && arguments.contains("ignore"))
-        }
-        Language::Java => {
-            ["EnabledIf", "EnabledOn", "Disabled"].iter().any(|it| name.starts_with(it))
-        }
-        _ => false,
-    };
-    let kind = match (is_skip, is_conditional) {
-        (true, _) => MarkKind::Skip,
-        (false, true) => MarkKind::Conditional,
-        (false, false) => return None,
     };
     let node = attribute.node;
     Some(Mark { kind, text: normal(node), bytes: node.bytes() })
+}
+
+fn rust_kind(name: &str, arguments: &str, features: Features<'_>) -> Option<MarkKind> {
+    let inner = arguments.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or_default();
+    match name {
+        "ignore" => Some(MarkKind::Skip),
+        "cfg" => match holds(inner, features) {
+            Holds::Never => Some(MarkKind::Skip),
+            Holds::No => Some(MarkKind::Conditional),
+            Holds::Depends => Some(MarkKind::Machine),
+            Holds::Yes => None,
+        },
+        "cfg_attr" => {
+            let (condition, given) = inner.split_at_checked(parts_of(inner).first()?.len())?;
+            let ignores = parts_of(given).iter().any(|it| it.starts_with("ignore"));
+            match holds(condition, features) {
+                Holds::Yes => Some(MarkKind::Skip),
+                Holds::Depends => Some(MarkKind::Machine),
+                Holds::Never | Holds::No => None,
+            }
+            .filter(|_| ignores)
+        }
+        _ => None,
+    }
+}
+
+fn java_kind(name: &str, arguments: &str) -> Option<MarkKind> {
+    let is_conditional =
+        ["EnabledIf", "EnabledOn", "EnabledFor", "Disabled"].iter().any(|it| name.starts_with(it));
+    if matches!(name, "Disabled" | "Ignore")
+        || (name == "Test" && arguments.contains("enabled=false"))
+    {
+        Some(MarkKind::Skip)
+    } else if ["OnOs", "Jre", "NativeImage"].iter().any(|it| name.contains(it)) && is_conditional {
+        Some(MarkKind::Machine)
+    } else {
+        is_conditional.then_some(MarkKind::Conditional)
+    }
 }
 
 /// What a test asserts by an attribute: that it throws.

@@ -1,7 +1,7 @@
 //! Tests as jest, vitest, mocha, jasmine, playwright and node:test know them. It must not know what
 //! they assert.
 
-use super::{Found, Mark, MarkKind, Rows, qualified, rows};
+use super::{Found, Mark, MarkKind, Rows, conditions, qualified, rows};
 use crate::guard::facts::{Side, normal};
 use crate::guard::suite::calls::Call;
 use crate::guard::suite::expression::unquoted;
@@ -117,9 +117,10 @@ fn block<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>) -> Option<Bloc
         own.rows.with(rows::around(node, test, root));
     }
     own.names.push(unquoted(title.text()).to_owned());
-    own.marks.extend(mark(&path, node, function));
-    own.marks
-        .extend(arguments.iter().filter(|it| it.kind() == "object").filter_map(|it| option(*it)));
+    own.marks.extend(mark(&path, node, (function, root)));
+    own.marks.extend(
+        arguments.iter().filter(|it| it.kind() == "object").filter_map(|it| option(*it, root)),
+    );
     if body.is_none() && arguments.len() == 1 && own.marks.is_empty() {
         let text = normal(node);
         own.marks.push(Mark { kind: MarkKind::Skip, text, bytes: node.bytes() });
@@ -127,7 +128,7 @@ fn block<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>) -> Option<Bloc
     Some(Block { is_group, own, body })
 }
 
-fn mark(path: &[&str], node: Node<'_>, function: Node<'_>) -> Option<Mark> {
+fn mark<'t>(path: &[&str], node: Node<'t>, (function, root): (Node<'t>, Node<'t>)) -> Option<Mark> {
     let bytes = function.bytes();
     let of = |kind| Some(Mark { kind, text: path.join("."), bytes: bytes.clone() });
     let first = path.first().copied().unwrap_or_default();
@@ -145,20 +146,22 @@ fn mark(path: &[&str], node: Node<'_>, function: Node<'_>) -> Option<Mark> {
     {
         of(MarkKind::Skip)
     } else if path.iter().any(|name| matches!(*name, "skipIf" | "runIf")) {
-        of(MarkKind::Conditional)
+        let arguments = Call::read(function).map(|call| call.argument_nodes()).unwrap_or_default();
+        let condition = arguments.first().copied();
+        of(condition.map_or(MarkKind::Conditional, |it| conditions::kind(it, root)))
     } else {
         None
     }
 }
 
 /// `{ skip: true }`, `{ todo: "later" }`, `{ only: true }`
-fn option(options: Node<'_>) -> Option<Mark> {
+fn option<'t>(options: Node<'t>, root: Node<'t>) -> Option<Mark> {
     options.named_children().into_iter().find_map(|pair| {
         let (key, value) = (pair.field("key")?, pair.field("value")?);
         let kind = match key.text() {
             _ if value.text() == "false" => return None,
             "skip" | "todo" if matches!(value.kind(), "true" | "string") => MarkKind::Skip,
-            "skip" | "todo" => MarkKind::Conditional,
+            "skip" | "todo" => conditions::kind(value, root),
             "only" => MarkKind::Only,
             _ => return None,
         };

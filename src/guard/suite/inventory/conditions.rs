@@ -1,0 +1,160 @@
+//! Conditions under which tests do not run: whether they are about the machine, or would let anybody
+//! leave a test out. It must not know how a language says that a test is left out.
+
+use super::{MarkKind, rows};
+use crate::guard::facts::tokens;
+use crate::guard::suite::expression::{Tokens, is_name, unquoted};
+use crate::guard::suite::goal::words;
+use crate::scan::syntax::Node;
+
+/// Parts of names that speak of the machine, the system, the interpreter or what is installed.
+const MACHINE: &[&str] = &[
+    "platform",
+    "windows",
+    "win32",
+    "linux",
+    "darwin",
+    "macos",
+    "osx",
+    "cygwin",
+    "mingw",
+    "posix",
+    "android",
+    "emscripten",
+    "wasm",
+    "wasi",
+    "pypy",
+    "cpython",
+    "jython",
+    "implementation",
+    "version",
+    "ipv6",
+    "goos",
+    "goarch",
+    "endian",
+    "byteorder",
+    "maxsize",
+    "missing",
+    "available",
+    "support",
+    "installed",
+    "find_spec",
+    "lookpath",
+    "exists",
+    "which",
+    "has_",
+    "have_",
+    "runtime",
+    "testing . short",
+    "locale",
+    "geteuid",
+    "getuid",
+    "symlink",
+    "musl",
+    "glibc",
+    "openssl",
+    "hasattr",
+];
+/// Whole words that do.
+const MACHINE_WORDS: &[&str] =
+    &["win", "mac", "unix", "os", "py", "gil", "arch", "ios", "nt", "has", "have"];
+/// Words of switches that anybody sets, or that nobody does.
+const SWITCHES: &[&str] = &[
+    "env",
+    "environ",
+    "getenv",
+    "environment",
+    "property",
+    "ci",
+    "slow",
+    "skip",
+    "run",
+    "flaky",
+    "broken",
+    "failing",
+    "todo",
+    "wip",
+    "disabled",
+    "enabled",
+    "later",
+    "integration",
+];
+/// What is called in conditions and says nothing about what they are about.
+const PLAIN_CALLS: &[&str] = &[
+    "len",
+    "str",
+    "int",
+    "bool",
+    "tuple",
+    "any",
+    "all",
+    "not",
+    "and",
+    "or",
+    "in",
+    "if",
+    "isinstance",
+    "getattr",
+    "startsWith",
+    "startswith",
+    "includes",
+];
+/// How often names are looked up in each other.
+const DEFINITIONS_MAX: usize = 3;
+
+/// What a condition that is no part of a test's body does to it.
+pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
+    let mut all = tokens(condition);
+    if let [text] = all.as_slice()
+        && text.starts_with(['"', '\''])
+    {
+        // Older runners take the condition as a text.
+        all = unquoted(text).split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+    }
+    for _ in 0..DEFINITIONS_MAX {
+        all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();
+    }
+    of_tokens(&all)
+}
+
+/// What a condition inside the body of a test does to it: one that the test's own values decide may
+/// be about anything.
+pub(super) fn kind_inside<'t>(condition: Node<'t>, body: Node<'t>, root: Node<'t>) -> MarkKind {
+    let own = tokens(condition);
+    let parameters = body.parent().and_then(|it| it.field("parameters")).map(tokens);
+    let is_given =
+        |name: &&str| is_name(name) && parameters.as_ref().is_some_and(|all| all.contains(name));
+    let is_own = |name: &&str| is_name(name) && rows::named(name, body).is_some();
+    if own.iter().any(|name| is_given(name) || is_own(name)) {
+        return MarkKind::Conditional;
+    }
+    match kind(condition, root) {
+        MarkKind::Skip => MarkKind::Conditional,
+        kind => kind,
+    }
+}
+
+/// A token, or the value that the text gives the name.
+fn looked_up<'t>(token: &'t str, root: Node<'t>) -> Vec<&'t str> {
+    let value = Some(token).filter(|it| is_name(it)).and_then(|name| rows::named(name, root));
+    value.map_or_else(|| vec![token], tokens)
+}
+
+fn of_tokens(all: Tokens<'_, '_>) -> MarkKind {
+    let plain: Vec<&str> =
+        all.iter().filter(|it| !it.contains(['"', '\'', '`'])).copied().collect();
+    if !plain.iter().any(|token| is_name(token)) {
+        return MarkKind::Skip;
+    }
+    let whole = plain.join(" ");
+    let parts: Vec<String> = words(&whole).collect();
+    let whole = whole.to_lowercase();
+    let has = |list: &[&str]| parts.iter().any(|part| list.contains(&part.as_str()));
+    if has(SWITCHES) {
+        return MarkKind::Conditional;
+    }
+    let is_machine = MACHINE.iter().any(|part| whole.contains(part)) || has(MACHINE_WORDS);
+    let called = plain.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
+    let asks = called.map(|two| two[0]).any(|name| !PLAIN_CALLS.contains(&name));
+    if is_machine || !asks { MarkKind::Machine } else { MarkKind::Conditional }
+}
