@@ -9,6 +9,7 @@ use super::surplus::Surplus;
 use super::{Suite, gone};
 use crate::base::finding::Severity;
 use crate::base::path::RelPath;
+use crate::base::text::has_name;
 use crate::guard::Hit;
 use crate::guard::facts::Files;
 
@@ -39,10 +40,13 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
 /// be what is.
 fn is_orphan(suite: &Suite<'_>, test: &Test<'_>, files: &Files<'_>) -> bool {
     let callees = test.callees();
-    let mentions = |name: &String| {
-        let name = name.as_str();
-        let is_plain = name.len() >= PLAIN_NAME_LENGTH_MIN && test.tokens.contains(&name);
-        callees.contains(name) || is_plain
+    let mentions = |name: &str| {
+        let is_telling = name.len() >= PLAIN_NAME_LENGTH_MIN
+            || name.len() > 1 && name.starts_with(char::is_uppercase);
+        // Code that a test writes down, and names that it looks up, are texts.
+        let is_text = |token: &&str| token.contains(['"', '\'']) && has_name(token, name);
+        callees.contains(name)
+            || is_telling && test.tokens.iter().any(|token| *token == name || is_text(&token))
     };
     let is_used = |name: &str| suite.after.iter().any(|other| other.tokens.contains(&name));
     if suite.deleted.iter().any(|name| mentions(name) && !is_used(name)) {

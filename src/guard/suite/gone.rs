@@ -6,7 +6,8 @@ use super::goal::stem;
 use crate::guard::facts::{File, Files, Side, tokens};
 use crate::scan::syntax::Node;
 
-/// The names of functions, types, constants and files outside tests that are nowhere any more.
+/// The names of functions, their parameters, types, constants and files outside tests that are
+/// nowhere any more.
 pub(super) fn names(files: &Files<'_>) -> BTreeSet<String> {
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     let mut gone: BTreeSet<&str> = BTreeSet::new();
@@ -25,21 +26,30 @@ pub(super) fn modules<'s>(files: &'s Files<'_>) -> impl Iterator<Item = &'s str>
     gone.map(|file| stem(&file.change.path))
 }
 
-/// The names that the code of a side gives: each part of a function's name, types, constants.
+/// The names that the code of a side gives: each part of a function's name, parameters, types,
+/// constants.
 fn given<'s>(side: &'s Side<'_>) -> BTreeSet<&'s str> {
     let is_code = |node: Node<'_>| !side.is_test_at(node.bytes().start);
     let own = side.functions.iter().filter(|it| is_code(it.node));
     let mut names: BTreeSet<&str> = own.flat_map(|function| function.name.split('.')).collect();
     side.root.walk(&mut |node| {
         names.extend(declared(node).filter(|_| is_code(node)).map(Node::text));
-        // What is declared inside a function is nobody else's.
-        node.field("body").is_none() || !is_function(node.kind())
+        if node.kind() == "parameters" && is_code(node) {
+            names.extend(node.named_children().into_iter().filter_map(parameter).map(Node::text));
+        }
+        true
     });
     names
 }
 
-fn is_function(kind: &str) -> bool {
-    kind.contains("function") || kind.contains("method") || kind.contains("constructor")
+/// The name of a parameter that callers of Python write down.
+fn parameter(node: Node<'_>) -> Option<Node<'_>> {
+    match node.kind() {
+        "identifier" => Some(node),
+        "default_parameter" | "typed_default_parameter" => node.field("name"),
+        "typed_parameter" => node.named_children().first().copied(),
+        _ => None,
+    }
 }
 
 /// The name of the type or constant that a node declares.
@@ -67,7 +77,8 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
         "variable_declarator" => {
             let value = node.field("value");
             let is_import = value.is_some_and(|it| it.text().starts_with("require("));
-            node.field("name").filter(|_| !is_import)
+            let is_inside = node.ancestors().any(|it| it.kind() == "statement_block");
+            node.field("name").filter(|_| !is_import && !is_inside)
         }
         "assignment" => {
             let statement = node.parent()?;

@@ -111,10 +111,13 @@ pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
         // Older runners take the condition as a text.
         all = unquoted(text).split(|it: char| !it.is_alphanumeric() && it != '_').collect();
     }
+    // Names speak, whatever they stand for.
+    let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
     for _ in 0..DEFINITIONS_MAX {
         all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();
+        spoken.extend(all.iter().filter(|token| is_name(token)));
     }
-    of_tokens(&all)
+    of_tokens(&all, &spoken)
 }
 
 /// What a condition inside the body of a test does to it: one that the test's own values decide may
@@ -140,13 +143,14 @@ fn looked_up<'t>(token: &'t str, root: Node<'t>) -> Vec<&'t str> {
     value.map_or_else(|| vec![token], tokens)
 }
 
-fn of_tokens(all: Tokens<'_, '_>) -> MarkKind {
+/// What tokens say, and the names that they were looked up by.
+fn of_tokens(all: Tokens<'_, '_>, spoken: &[&str]) -> MarkKind {
     let plain: Vec<&str> =
         all.iter().filter(|it| !it.contains(['"', '\'', '`'])).copied().collect();
     if !plain.iter().any(|token| is_name(token)) {
         return MarkKind::Skip;
     }
-    let whole = plain.join(" ");
+    let whole = format!("{} {}", spoken.join(" "), plain.join(" "));
     let parts: Vec<String> = words(&whole).collect();
     let whole = whole.to_lowercase();
     let has = |list: &[&str]| parts.iter().any(|part| list.contains(&part.as_str()));
