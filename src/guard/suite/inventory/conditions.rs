@@ -3,7 +3,7 @@
 
 use super::{MarkKind, rows};
 use crate::guard::facts::tokens;
-use crate::guard::suite::expression::{Tokens, is_name, unquoted};
+use crate::guard::suite::expression::{Tokens, bare, is_name, split, unquoted};
 use crate::guard::suite::goal::words;
 use crate::scan::syntax::Node;
 
@@ -104,20 +104,15 @@ const DEFINITIONS_MAX: usize = 3;
 
 /// What a condition that is no part of a test's body does to it.
 pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
-    let mut all = tokens(condition);
-    if let [text] = all.as_slice()
-        && text.starts_with(['"', '\''])
-    {
+    let own = tokens(condition);
+    match own.as_slice() {
         // Older runners take the condition as a text.
-        all = unquoted(text).split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+        [text] if text.starts_with(['"', '\'']) => {
+            let words = unquoted(text).split(|it: char| !it.is_alphanumeric() && it != '_');
+            of_tokens(words.collect(), root)
+        }
+        _ => of_tokens(own, root),
     }
-    // Names speak, whatever they stand for.
-    let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
-    for _ in 0..DEFINITIONS_MAX {
-        all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();
-        spoken.extend(all.iter().filter(|token| is_name(token)));
-    }
-    of_tokens(&all, &spoken)
 }
 
 /// What a condition inside the body of a test does to it: one that the test's own values decide may
@@ -125,16 +120,21 @@ pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
 pub(super) fn kind_inside<'t>(condition: Node<'t>, body: Node<'t>, root: Node<'t>) -> MarkKind {
     let own = tokens(condition);
     let parameters = body.parent().and_then(|it| it.field("parameters")).map(tokens);
-    let is_given =
-        |name: &&str| is_name(name) && parameters.as_ref().is_some_and(|all| all.contains(name));
-    let is_own = |name: &&str| is_name(name) && rows::named(name, body).is_some();
-    if own.iter().any(|name| is_given(name) || is_own(name)) {
-        return MarkKind::Conditional;
-    }
-    match kind(condition, root) {
-        MarkKind::Skip => MarkKind::Conditional,
-        kind => kind,
-    }
+    let is_given = |name: &str| parameters.as_ref().is_some_and(|all| all.contains(&name));
+    let is_own = |name: &str| is_given(name) || rows::named(name, body).is_some();
+    let of_part = |part: Tokens<'_, 't>| {
+        if part.iter().any(|name| is_name(name) && is_own(name)) {
+            return MarkKind::Conditional;
+        }
+        match of_tokens(part.to_vec(), root) {
+            MarkKind::Skip => MarkKind::Conditional,
+            kind => kind,
+        }
+    };
+    // What must hold as well leaves out no test that would run elsewhere.
+    let has_choice = own.iter().any(|token| matches!(*token, "or" | "||"));
+    let parts = split(bare(&own), |token| !has_choice && matches!(token, "and" | "&&"));
+    parts.into_iter().map(of_part).min().unwrap_or(MarkKind::Conditional)
 }
 
 /// A token, or the value that the text gives the name.
@@ -143,8 +143,13 @@ fn looked_up<'t>(token: &'t str, root: Node<'t>) -> Vec<&'t str> {
     value.map_or_else(|| vec![token], tokens)
 }
 
-/// What tokens say, and the names that they were looked up by.
-fn of_tokens(all: Tokens<'_, '_>, spoken: &[&str]) -> MarkKind {
+fn of_tokens<'t>(mut all: Vec<&'t str>, root: Node<'t>) -> MarkKind {
+    // Names speak, whatever they stand for.
+    let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
+    for _ in 0..DEFINITIONS_MAX {
+        all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();
+        spoken.extend(all.iter().filter(|token| is_name(token)));
+    }
     let plain: Vec<&str> =
         all.iter().filter(|it| !it.contains(['"', '\'', '`'])).copied().collect();
     if !plain.iter().any(|token| is_name(token)) {

@@ -91,6 +91,8 @@ pub(super) fn named<'t>(name: &str, root: Node<'t>) -> Option<Node<'t>> {
         let value = ["right", "value"].iter().find_map(|field| node.field(field));
         if let (Some(target), Some(value)) = (target, value)
             && target.text() == name
+            && !node.kind().contains("operator")
+            && !node.kind().starts_with("binary")
             && found.is_none()
         {
             // Go has lists on both sides.
