@@ -74,9 +74,10 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
 /// The manifests of one side.
 fn manifests(input: &Input<'_>, is_before: bool) -> Manifests {
     Manifests::new(input.changes.iter().filter_map(|change| {
-        let (path, text) = match is_before {
-            true => (change.path_before(), &change.before),
-            false => (&change.path, &change.after),
+        let (path, text) = if is_before {
+            (change.path_before(), &change.before)
+        } else {
+            (&change.path, &change.after)
         };
         Some((path, text.as_deref()?))
     }))

@@ -44,9 +44,9 @@ fn is_orphan(suite: &Suite<'_>, test: &Test<'_>, files: &Files<'_>) -> bool {
         let is_telling = name.len() >= PLAIN_NAME_LENGTH_MIN
             || name.len() > 1 && name.starts_with(char::is_uppercase);
         // Code that a test writes down, and names that it looks up, are texts.
-        let is_text = |token: &&str| token.contains(['"', '\'']) && has_name(token, name);
+        let is_text = |token: &str| token.contains(['"', '\'']) && has_name(token, name);
         callees.contains(name)
-            || is_telling && test.tokens.iter().any(|token| *token == name || is_text(&token))
+            || is_telling && test.tokens.iter().any(|token| *token == name || is_text(token))
     };
     let is_used = |name: &str| suite.after.iter().any(|other| other.tokens.contains(&name));
     if suite.deleted.iter().any(|name| mentions(name) && !is_used(name)) {

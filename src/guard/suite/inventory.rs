@@ -15,10 +15,9 @@ use std::ops::Range;
 
 use self::compiled::Manifests;
 use super::assertions::{self, Assertion};
-use super::calls::Call;
 use super::expression::{is_name, is_truth, joined};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Function, Side, is_comment, normal, tokens};
+use crate::guard::facts::{Function, Side, is_comment, tokens};
 use crate::scan::syntax::{Language, Node};
 
 /// One test.

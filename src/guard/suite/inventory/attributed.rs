@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::compiled::{Holds, holds, parts as parts_of};
 use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
-use crate::guard::facts::{Side, attributes, normal, tokens};
+use crate::guard::facts::{Side, attributes, normal};
 use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
 use crate::scan::syntax::{Language, Node};
 

@@ -78,10 +78,9 @@ pub(super) fn holds(predicate: &str, features: Option<&BTreeSet<String>>) -> Hol
         let mut each = inner.into_iter().map(|part| holds(part, features));
         return match (name, each.next()) {
             ("any", None) => Holds::Never,
-            ("all", None) => Holds::Yes,
             ("any", Some(first)) => each.fold(first, Holds::max),
             ("all", Some(first)) => each.fold(first, Holds::min),
-            (_, Some(Holds::Never | Holds::No)) => Holds::Yes,
+            ("all", None) | (_, Some(Holds::Never | Holds::No)) => Holds::Yes,
             (_, Some(Holds::Yes)) => Holds::No,
             _ => Holds::Depends,
         };
