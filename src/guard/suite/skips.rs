@@ -18,8 +18,13 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
         }
         let worst =
             before.marks.iter().filter(|it| it.kind != MarkKind::Only).map(|it| it.kind).max();
+        // A skip that stood there under another condition, and still has one, is no new one.
+        let was_there = |mark: &Mark| {
+            !mark.is_skip() && before.marks.iter().any(|other| other.text == mark.text)
+        };
         let is_new = |mark: &&Mark| {
-            mark.kind != MarkKind::Only && worst.is_none_or(|worst| mark.kind > worst)
+            let is_worse = worst.is_none_or(|worst| mark.kind > worst);
+            mark.kind != MarkKind::Only && is_worse && !was_there(mark)
         };
         hits.extend(after.marks.iter().filter(is_new).map(|mark| told(after, mark)));
     }
