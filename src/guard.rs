@@ -149,7 +149,7 @@ pub fn reads(path: &RelPath) -> bool {
 }
 
 /// The files that a judgement should see as well, where they are there and did not change: tests of
-/// the changed code, each as a change that changes nothing.
+/// the changed code and the manifests that say which of them run, each as a change that changes nothing.
 #[must_use]
 pub fn companions(changes: &[Change]) -> Vec<RelPath> {
     let own: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();

@@ -1,10 +1,10 @@
-//! Where the tests of a file stand by the customs of its language. They are read even when they did
-//! not change: answers that are written down for them are seen only beside them. It must not know
-//! what is on the disk.
+//! Where the tests of a file stand by the customs of its language, and what says which of them run.
+//! They are read even when they did not change: answers that are written down for them are seen
+//! only beside them. It must not know what is on the disk.
 
 use crate::base::path::RelPath;
 
-/// Paths at which tests of this file may stand.
+/// Paths at which tests of this file, or the manifest that they run by, may stand.
 pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
     let Some((stem, end)) = name.rsplit_once('.') else { return Vec::new() };
@@ -27,7 +27,10 @@ pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
             places.iter().flat_map(|it| names.clone().map(|name| format!("{it}/{name}"))).collect()
         }
         "go" => vec![format!("{folder}/{stem}_test.go")],
-        "rs" => vec![format!("tests/{stem}.rs"), format!("{folder}/{stem}/tests.rs")],
+        "rs" => {
+            let own = [format!("tests/{stem}.rs"), format!("{folder}/{stem}/tests.rs")];
+            own.into_iter().chain(manifests(folder)).collect()
+        }
         "java" => {
             let folder = folder.replace("src/main/", "src/test/");
             vec![format!("{folder}/{stem}Test.java"), format!("{folder}/{stem}Tests.java")]
@@ -43,6 +46,14 @@ pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// Where the manifest of a package of Rust may stand: it says which features are on.
+fn manifests(folder: &str) -> impl Iterator<Item = String> + use<> {
+    let above = |folder: &str| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
+    let folders = std::iter::successors(Some(folder.to_owned()), move |it| above(it));
+    let folders = folders.chain([String::new()]);
+    folders.map(|folder| format!("{folder}/Cargo.toml"))
 }
 
 #[cfg(test)]
@@ -63,6 +74,8 @@ mod tests {
         check("src/cart.js", "src/__tests__/cart.spec.js");
         check("cart/cart.go", "cart/cart_test.go");
         check("src/cart.rs", "tests/cart.rs");
+        check("src/cart.rs", "Cargo.toml");
+        check("crates/shop/src/cart/price.rs", "crates/shop/Cargo.toml");
         check("src/main/java/shop/Cart.java", "src/test/java/shop/CartTest.java");
         assert!(tests_of(&RelPath::parse("Makefile").expect("a path")).is_empty());
     }

@@ -145,6 +145,7 @@ fn lock(change: &Change, input: &Input<'_>) -> Option<String> {
     let is_made = input
         .changes
         .iter()
+        .filter(|other| other.before != other.after)
         .any(|other| manifests.iter().any(|manifest| fits(name(other), manifest)));
     let is_meant = is_made || is_about_dependencies(input.goal) || is_merged(change);
     (!is_meant).then(|| {

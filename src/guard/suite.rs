@@ -6,6 +6,7 @@ mod calls;
 mod deletions;
 mod expression;
 pub(super) mod goal;
+mod gone;
 mod inventory;
 mod mocks;
 mod pairs;
@@ -19,6 +20,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use self::goal::Goal;
+use self::inventory::compiled::Manifests;
 use self::inventory::{Helpers, Test};
 use self::pairs::Pairs;
 use self::surplus::Surplus;
@@ -45,15 +47,17 @@ struct Suite<'t> {
 
 pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let (helpers_before, helpers) = (all_helpers(files.before()), all_helpers(files.after()));
-    let before: Vec<Test<'_>> =
-        files.before().flat_map(|side| inventory::tests(side, &helpers_before)).collect();
+    let (known_before, known) = (manifests(input, true), manifests(input, false));
+    let tests_before =
+        files.before().flat_map(|it| inventory::tests(it, &helpers_before, &known_before));
+    let before: Vec<Test<'_>> = tests_before.collect();
     let after: Vec<Test<'_>> =
-        files.after().flat_map(|side| inventory::tests(side, &helpers)).collect();
+        files.after().flat_map(|it| inventory::tests(it, &helpers, &known)).collect();
     let pairs = Pairs::find(&before, &after, input.changes);
     let suite = Suite {
         pairs,
         goal: Goal::new(input.goal),
-        deleted: goal::deleted(files),
+        deleted: gone::names(files),
         helpers,
         has_changed_code: has_changed_code(files),
         warns_less: warnings(files.before()) > warnings(files.after()),
@@ -69,6 +73,18 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     hits.extend(tautologies::inspect(&suite));
     hits.extend(mocks::inspect(files));
     hits
+}
+
+/// The manifests of one side.
+fn manifests(input: &Input<'_>, is_before: bool) -> Manifests {
+    Manifests::new(input.changes.iter().filter_map(|change| {
+        let (path, text) = if is_before {
+            (change.path_before(), &change.before)
+        } else {
+            (&change.path, &change.after)
+        };
+        Some((path, text.as_deref()?))
+    }))
 }
 
 fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s Side<'t>>) -> Helpers {

@@ -186,6 +186,21 @@ fn of_two_equal_directives_the_new_one_is_meant() {
 }
 
 #[test]
+fn a_deleted_file_says_how_many_tests_went_with_it() {
+    let said = |before: &str| {
+        let before = Some(before.to_owned());
+        let changes =
+            [Change { path: path("tests/test_a.py"), old_path: None, before, after: None }];
+        let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+        outcome.findings.into_iter().map(|it| it.message).collect::<String>()
+    };
+    let (one, two) = ("def test_a():\n    assert f()\n", "def test_b():\n    assert not g()\n");
+    assert_eq!(said(one), "deleted with a test that nothing else does; restore the file");
+    let both = said(&format!("{one}{two}"));
+    assert_eq!(both, "deleted with 2 tests that nothing else does; restore the file");
+}
+
+#[test]
 fn a_configuration_that_cannot_be_read_is_a_gap() {
     let (before, after) = (Some("[tool]\n".to_owned()), Some("[tool\n".to_owned()));
     let changes = [Change { path: path("pyproject.toml"), old_path: None, before, after }];

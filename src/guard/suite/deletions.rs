@@ -2,22 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::Suite;
 use super::assertions::Assertion;
 use super::goal::{stem, words};
 use super::inventory::{Mark, Test};
 use super::pairs::calls_the_same;
 use super::surplus::Surplus;
+use super::{Suite, gone};
 use crate::base::finding::Severity;
 use crate::base::path::RelPath;
+use crate::base::text::has_name;
 use crate::guard::Hit;
 use crate::guard::facts::Files;
 
 const CODE: &str = "G01";
+/// A shorter name that is not called may be any variable.
+const PLAIN_NAME_LENGTH_MIN: usize = 4;
 
 pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplus) -> Vec<Hit> {
     let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut by_file: BTreeMap<&RelPath, Vec<&Test<'_>>> = BTreeMap::new();
+    let mut by_file: BTreeMap<(&RelPath, Severity), Vec<&Test<'_>>> = BTreeMap::new();
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
         let is_idle = !test.has_body || test.marks.iter().any(Mark::is_skip);
@@ -26,10 +29,34 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
         }
         let is_kept = is_merged(suite, test, &mut merged) || is_absorbed(suite, test, surplus);
         if !is_kept && !may_go(suite, test) {
-            by_file.entry(test.path).or_default().push(test);
+            let is_orphan = suite.goal.is_empty() && is_orphan(suite, test, files);
+            let severity = if is_orphan { Severity::Warning } else { Severity::Error };
+            by_file.entry((test.path, severity)).or_default().push(test);
         }
     }
-    by_file.into_iter().flat_map(|(path, tests)| told(path, &tests, files)).collect()
+    by_file.into_iter().flat_map(|(place, tests)| told(place, &tests, files)).collect()
+}
+
+/// Whether the code that a test is about is gone, too. Where nobody said what is wanted, that may
+/// be what is.
+fn is_orphan(suite: &Suite<'_>, test: &Test<'_>, files: &Files<'_>) -> bool {
+    let callees = test.callees();
+    let mentions = |name: &str| {
+        let is_telling = name.len() >= PLAIN_NAME_LENGTH_MIN
+            || name.len() > 1 && name.starts_with(char::is_uppercase);
+        // Code that a test writes down, and names that it looks up, are texts.
+        let is_text = |token: &str| token.contains(['"', '\'']) && has_name(token, name);
+        callees.contains(name)
+            || is_telling && test.tokens.iter().any(|token| *token == name || is_text(token))
+    };
+    let is_used = |name: &str| suite.after.iter().any(|other| other.tokens.contains(&name));
+    if suite.deleted.iter().any(|name| mentions(name) && !is_used(name)) {
+        return true;
+    }
+    let file = files.files.iter().find(|file| file.change.path_before() == test.path);
+    let deleted = file.filter(|file| file.change.after.is_none());
+    let imported = deleted.and_then(|file| file.before.as_ref()).map(gone::imported);
+    imported.is_some_and(|imported| gone::modules(files).any(|name| imported.contains(name)))
 }
 
 /// Whether nobody knows what became of a test: its file does not parse, or not where it stands. The
@@ -99,23 +126,28 @@ pub(super) fn may_go(suite: &Suite<'_>, test: &Test<'_>) -> bool {
     gone.into_iter().any(is_about) || suite.goal.names(test.simple_name())
 }
 
-fn told(path: &RelPath, tests: &[&Test<'_>], files: &Files<'_>) -> Vec<Hit> {
+fn told(
+    (path, severity): (&RelPath, Severity),
+    tests: &[&Test<'_>],
+    files: &Files<'_>,
+) -> Vec<Hit> {
     let file = files.files.iter().find(|file| file.change.path_before() == path);
     let now = file.map_or(path, |file| &file.change.path);
     let is_gone = file.is_some_and(|file| file.change.after.is_none());
     let hit = |message: String, anchor: &str| Hit {
         code: CODE,
-        severity: Severity::Error,
+        severity,
         path: now.clone(),
         bytes: 0..0,
         message,
         anchor: anchor.to_owned(),
     };
     if is_gone {
-        let count = tests.len();
-        let what = if count == 1 { "a test" } else { "tests" };
-        let message =
-            format!("deleted with {count} {what} that nothing else does; restore the file");
+        let what = match tests.len() {
+            1 => "a test".to_owned(),
+            count => format!("{count} tests"),
+        };
+        let message = format!("deleted with {what} that nothing else does; restore the file");
         return vec![hit(message, "file")];
     }
     let one = |test: &&Test<'_>| {

@@ -1,10 +1,9 @@
-//! What the user's own words allow to be deleted. It must not know tests.
+//! What the user's own words allow to be deleted. It must not know tests, nor what is gone.
 
 use std::collections::BTreeSet;
 
 use crate::base::path::RelPath;
 use crate::base::text::has_name;
-use crate::guard::facts::{Files, Side};
 
 /// Words that ask for something to go; Korean ones stand inside longer words.
 const VERBS: &[&str] = &[
@@ -27,6 +26,19 @@ const VERBS: &[&str] = &[
     "prune",
 ];
 const KOREAN_VERBS: &[&str] = &["삭제", "제거", "없애", "지우", "지워", "폐기"];
+/// Words that ask for something to go when they stand behind one of [`BEING`]; without it they say
+/// what something is like.
+const PASSIVES: &[&str] = &["removed", "deleted", "dropped", "retired", "eliminated"];
+const BEING: &[&str] = &["is", "are", "be", "been", "being", "was", "were", "get", "gets"];
+/// Words that ask for one thing in the place of another: what stands before the next of [`BY`]
+/// goes.
+const EXCHANGES: &[&str] =
+    &["replace", "replaces", "replacing", "supersede", "supersedes", "migrate", "migrating"];
+const PASSIVE_EXCHANGES: &[&str] = &["replaced", "superseded"];
+const BY: &[&str] = &["with", "by", "to"];
+const KOREAN_EXCHANGES: &[&str] = &["대체", "교체"];
+/// What stands behind the thing that goes.
+const KOREAN_OBJECTS: &[&str] = &["를 ", "을 ", " 대신"];
 /// Words that turn such a word around.
 const NEGATIONS: &[&str] =
     &["not", "don't", "dont", "never", "without", "no", "avoid", "instead", "cannot"];
@@ -47,6 +59,7 @@ const FILLERS: &[&str] = &[
     "all",
     "old",
     "unused",
+    "deprecated",
     "code",
     "function",
     "functions",
@@ -96,15 +109,21 @@ pub(in crate::guard) fn removes(goal: &str, name: &str) -> bool {
 /// The words of a goal that name what shall go.
 pub(super) struct Goal {
     words: BTreeSet<String>,
+    is_empty: bool,
 }
 
 impl Goal {
     /// Reads the sentences in which something is asked to go.
     pub(super) fn new(text: &str) -> Self {
-        let sentences = text.split(['.', '\n', ';', '!']).flat_map(|it| it.split(", but "));
-        // A dot inside a file name ends no sentence that matters: both halves are words.
-        let asking = sentences.filter(|sentence| asks(sentence));
-        Self { words: asking.flat_map(words).filter(|word| names_something(word)).collect() }
+        let sentences = sentences(text).into_iter().flat_map(|it| it.split(", but "));
+        let asking = sentences.filter_map(asked);
+        let words = asking.flat_map(words).filter(|word| names_something(word)).collect();
+        Self { words, is_empty: text.trim().is_empty() }
+    }
+
+    /// Whether nobody said what is wanted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.is_empty
     }
 
     /// Whether it asks for something to go that a name speaks of.
@@ -125,20 +144,50 @@ impl Goal {
 }
 
 fn names_something(word: &str) -> bool {
-    let is_verb = VERBS.contains(&word) || KOREAN_VERBS.iter().any(|verb| word.contains(verb));
+    let is_verb = [VERBS, PASSIVES, EXCHANGES, PASSIVE_EXCHANGES].concat().contains(&word)
+        || [KOREAN_VERBS, KOREAN_EXCHANGES].concat().iter().any(|verb| word.contains(verb));
     word.chars().count() >= 2 && !is_verb && !FILLERS.contains(&word)
 }
 
-/// Whether a sentence asks for something to go.
-fn asks(sentence: &str) -> bool {
+/// The sentences of a text. A dot inside a name ends none.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    for (at, letter) in text.char_indices() {
+        let rest = &text[at + letter.len_utf8()..];
+        let is_inside = rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_');
+        if matches!(letter, '\n' | ';' | '!' | '?') || (letter == '.' && !is_inside) {
+            sentences.push(&text[start..at]);
+            start = at + letter.len_utf8();
+        }
+    }
+    sentences.push(&text[start..]);
+    sentences
+}
+
+/// The part of a sentence that says what shall go.
+fn asked(sentence: &str) -> Option<&str> {
     let lower = sentence.to_lowercase();
     let plain: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric() && it != '\'').collect();
-    let english = plain.iter().enumerate().any(|(at, word)| {
-        let before = &plain[at.saturating_sub(3)..at];
-        VERBS.contains(word) && !before.iter().any(|word| NEGATIONS.contains(word))
-    });
-    let korean = KOREAN_VERBS.iter().any(|verb| lower.contains(verb));
-    english || (korean && !KOREAN_NEGATIONS.iter().any(|word| lower.contains(word)))
+    let says = |active: &[&str], passive: &[&str]| {
+        plain.iter().enumerate().any(|(at, word)| {
+            let before = &plain[at.saturating_sub(3)..at];
+            let is_said = before.iter().any(|word| BEING.contains(word));
+            (active.contains(word) || (passive.contains(word) && is_said))
+                && !before.iter().any(|word| NEGATIONS.contains(word))
+        })
+    };
+    let is_denied = KOREAN_NEGATIONS.iter().any(|word| lower.contains(word));
+    let says_korean = |verbs: &[&str]| !is_denied && verbs.iter().any(|verb| lower.contains(verb));
+    if says(VERBS, PASSIVES) || says_korean(KOREAN_VERBS) {
+        return Some(sentence);
+    }
+    if says(EXCHANGES, PASSIVE_EXCHANGES) {
+        let by = BY.iter().filter_map(|word| sentence.find(&format!(" {word} "))).min();
+        return by.map(|at| &sentence[..at]);
+    }
+    let object = || KOREAN_OBJECTS.iter().filter_map(|word| sentence.find(word)).min();
+    says_korean(KOREAN_EXCHANGES).then(object).flatten().map(|at| &sentence[..at])
 }
 
 /// The words of a text or name in lower case, those of `camelCase` and `snake_case` names apart;
@@ -163,26 +212,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
         let one = word.strip_suffix('s').filter(|one| one.len() > 2 && !one.ends_with('s'));
         one.map(str::to_owned).unwrap_or(word)
     })
-}
-
-/// The names of functions and files outside tests that are gone.
-pub(super) fn deleted(files: &Files<'_>) -> BTreeSet<String> {
-    let mut kept: BTreeSet<&str> = BTreeSet::new();
-    let mut gone: BTreeSet<&str> = BTreeSet::new();
-    for file in &files.files {
-        kept.extend(file.after.iter().flat_map(names));
-        gone.extend(file.before.iter().flat_map(names));
-        if file.change.after.is_none() && !file.before.as_ref().is_some_and(|side| side.is_test) {
-            gone.insert(stem(&file.change.path));
-        }
-    }
-    gone.difference(&kept).map(|name| (*name).to_owned()).collect()
-}
-
-fn names<'s>(side: &'s Side<'_>) -> Vec<&'s str> {
-    let own = side.functions.iter().filter(|it| !side.is_test_at(it.node.bytes().start));
-    let functions = own.map(|function| function.name.as_str());
-    functions.flat_map(|name| name.split('.')).collect()
 }
 
 /// The name of a file without folders and endings.
@@ -216,5 +245,17 @@ mod tests {
         check("테스트를 삭제하지 말고 export 수정", "test_export", false);
         check("Remove all the tests", "test_export", false);
         check("Delete widgets", "WidgetTest", true);
+        check("Remove the functions of shop.urls: parse and quote", "test_quote", true);
+        check("Fix shop.urls. Remove quote", "test_urls", false);
+        check("The quote function is to be removed", "test_quote", true);
+        check("`quote` should not be removed", "test_quote", false);
+        check("Fix the order of removed users", "test_users", false);
+        check("Replace quote with escape", "test_quote", true);
+        check("Replace quote with escape", "test_escape", false);
+        check("quote is superseded by escape", "test_quote", true);
+        check("Migrate from xml_parser to json_parser", "test_xml", true);
+        check("Migrate from xml_parser to json_parser", "test_json", false);
+        check("xml_parser를 json_parser로 교체", "test_xml", true);
+        check("xml_parser를 json_parser로 교체", "test_json", false);
     }
 }

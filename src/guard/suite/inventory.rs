@@ -2,7 +2,10 @@
 //! must not know the other text.
 
 mod attributed;
+pub(super) mod compiled;
+mod conditions;
 mod go;
+mod inside;
 mod javascript;
 mod python;
 mod rows;
@@ -10,11 +13,11 @@ mod rows;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use self::compiled::Manifests;
 use super::assertions::{self, Assertion};
-use super::calls::Call;
 use super::expression::{is_name, is_truth, joined};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Function, Side, is_comment, normal, tokens};
+use crate::guard::facts::{Function, Side, is_comment, tokens};
 use crate::scan::syntax::{Language, Node};
 
 /// One test.
@@ -51,7 +54,9 @@ pub(super) struct Mark {
 pub(super) enum MarkKind {
     /// Keeps every other test from running.
     Only,
-    /// Keeps it from running under a condition.
+    /// Keeps it from running on some machines, or where something is not installed.
+    Machine,
+    /// Keeps it from running under a condition that anybody can make true.
     Conditional,
     /// Keeps it from running, or takes a failure for success.
     Skip,
@@ -125,16 +130,23 @@ const KEYWORDS: [&str; 16] = [
 pub(super) type Helpers = std::collections::BTreeMap<String, Vec<Assertion>>;
 
 /// The tests of a text.
-pub(super) fn tests<'t>(side: &Side<'t>, helpers: &Helpers) -> Vec<Test<'t>> {
+pub(super) fn tests<'t>(
+    side: &Side<'t>,
+    helpers: &Helpers,
+    manifests: &Manifests,
+) -> Vec<Test<'t>> {
     let found = match side.language {
         Language::Python => python::tests(side),
         Language::Go => go::tests(side),
-        Language::Rust | Language::Java | Language::CSharp => attributed::tests(side),
+        Language::Rust | Language::Java | Language::CSharp => {
+            attributed::tests(side, manifests.features(side.path))
+        }
         _ => javascript::tests(side),
     };
     let is_helper = |name: &str| helpers.contains_key(name);
     let reader = Reader { side, is_helper: &is_helper };
-    let mut tests: Vec<Test<'t>> = found.into_iter().map(|found| reader.test(found)).collect();
+    let mut tests: Vec<Test<'t>> =
+        found.into_iter().filter_map(|found| reader.test(found)).collect();
     let functions = side.functions.iter().filter(|function| {
         let bytes = function.node.bytes();
         let is_inside = |test: &Test<'_>| {
@@ -156,6 +168,8 @@ struct Found<'t> {
     rows: Rows,
     /// What it asserts outside its body.
     assertions: Vec<Assertion>,
+    /// The tests and groups in its body: what is in them is theirs.
+    inner: Vec<Node<'t>>,
 }
 
 /// The functions of test code that assert and are no tests.
@@ -166,7 +180,7 @@ pub(super) fn helpers(side: &Side<'_>) -> Helpers {
     for function in &side.functions {
         let simple = function.name.rsplit('.').next().unwrap_or_default().to_owned();
         if side.is_test_at(function.node.bytes().start) {
-            let assertions = reader.assertions(function.body);
+            let assertions = reader.assertions(function.body, &[]);
             if !assertions.is_empty() {
                 helpers.insert(simple, assertions);
             }
@@ -181,30 +195,35 @@ struct Reader<'s, 't> {
 }
 
 impl<'t> Reader<'_, 't> {
-    fn test(&self, found: Found<'t>) -> Test<'t> {
+    /// A test; none when it only holds others.
+    fn test(&self, found: Found<'t>) -> Option<Test<'t>> {
         let mut assertions = found.assertions;
         let mut marks = found.marks;
         if let Some(body) = found.body {
-            assertions.extend(self.assertions(body));
-            marks.extend(skips_inside(body, self.side.language));
+            assertions.extend(self.assertions(body, &found.inner));
+            marks.extend(inside::skips((body, &found.inner), self.side));
         }
-        let has_body = found.body.is_some_and(|body| !tokens(body).is_empty());
-        Test {
+        if !found.inner.is_empty() && assertions.iter().all(|it| it.is_vacuous) {
+            return None;
+        }
+        let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
+        let has_body = found.body.is_some() && !tokens.is_empty();
+        Some(Test {
             path: self.side.path,
             name: found.name,
             node: found.node,
-            tokens: tokens(found.body.unwrap_or(found.node)),
+            tokens,
             marks,
             assertions,
             rows: found.rows,
             has_body,
             is_helper: false,
-        }
+        })
     }
 
     /// A function that asserts for tests.
     fn helper(&self, function: &Function<'t>) -> Option<Test<'t>> {
-        let assertions = self.assertions(function.body);
+        let assertions = self.assertions(function.body, &[]);
         (!assertions.is_empty()).then(|| Test {
             path: self.side.path,
             name: function.name.clone(),
@@ -218,15 +237,20 @@ impl<'t> Reader<'_, 't> {
         })
     }
 
-    /// The assertions below a node that can be reached and whose failure is not swallowed.
-    fn assertions(&self, body: Node<'t>) -> Vec<Assertion> {
+    /// The assertions below a node that can be reached, whose failure is not swallowed, and that
+    /// are not those of an inner test.
+    fn assertions(&self, body: Node<'t>, inner: &[Node<'t>]) -> Vec<Assertion> {
         let mut found = Vec::new();
-        self.collect(body, body, &mut found);
+        self.collect(body, (body, inner), &mut found);
         assertions::settle(&mut found, body);
         found
     }
 
-    fn collect(&self, node: Node<'t>, body: Node<'t>, found: &mut Vec<Assertion>) {
+    fn collect(&self, node: Node<'t>, test: (Node<'t>, &[Node<'t>]), found: &mut Vec<Assertion>) {
+        let (body, others) = test;
+        if others.contains(&node) {
+            return;
+        }
         let own = assertions::read(node, self.side.language, self.is_helper);
         if !own.is_empty() {
             let rows = rows::around(node, body, self.side.root);
@@ -238,14 +262,29 @@ impl<'t> Reader<'_, 't> {
                 ..own
             }));
             // What is asserted inside an assertion belongs to it, but blocks have their own.
-            for inner in node.named_children().into_iter().flat_map(blocks) {
-                self.collect(inner, body, found);
+            for block in node.named_children().into_iter().flat_map(blocks) {
+                self.collect(block, test, found);
             }
             return;
         }
         for child in reached(node) {
-            self.collect(child, body, found);
+            self.collect(child, test, found);
         }
+    }
+}
+
+/// The tokens of a node without those of some nodes in it.
+fn tokens_outside<'t>(node: Node<'t>, others: &[Node<'t>]) -> Vec<&'t str> {
+    let bytes = node.bytes();
+    let is_around =
+        |other: &Node<'t>| bytes.start <= other.bytes().start && other.bytes().end <= bytes.end;
+    if others.contains(&node) {
+        Vec::new()
+    } else if others.iter().any(is_around) {
+        let children = node.children().into_iter();
+        children.flat_map(|child| tokens_outside(child, others)).collect()
+    } else {
+        tokens(node)
     }
 }
 
@@ -362,78 +401,6 @@ fn swallows(node: Node<'_>) -> bool {
         });
         catches && !reacts
     })
-}
-
-/// Calls in a test's body that end it as skipped.
-fn skips_inside(body: Node<'_>, language: Language) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    body.walk(&mut |node| {
-        let text = if node.kind() == "raise_statement" {
-            node.text().contains("SkipTest").then_some("SkipTest")
-        } else {
-            Call::read(node).filter(|call| is_skip(call, language)).map(|call| call.name)
-        };
-        if text.is_some() {
-            let depth = node.ancestors().take_while(|around| *around != body);
-            let is_conditional = depth.into_iter().any(|around| {
-                matches!(
-                    around.kind(),
-                    "if_statement"
-                        | "if_expression"
-                        | "switch_statement"
-                        | "except_clause"
-                        | "catch_clause"
-                )
-            });
-            let kind = if is_conditional || is_assumption(node) {
-                MarkKind::Conditional
-            } else {
-                MarkKind::Skip
-            };
-            marks.push(Mark { kind, text: normal(node), bytes: node.bytes() });
-        }
-        true
-    });
-    marks
-}
-
-fn is_assumption(node: Node<'_>) -> bool {
-    Call::read(node).is_some_and(|call| {
-        let never = call.arguments().first().is_some_and(|it| matches!(it, ["false"]));
-        !never
-            && (call.name.starts_with("assum")
-                || call.name == "importorskip"
-                || call.name.contains("If"))
-    })
-}
-
-fn is_skip(call: &Call<'_>, language: Language) -> bool {
-    let path = call.path();
-    match language {
-        Language::Python => {
-            matches!(
-                path.as_slice(),
-                ["pytest", "skip" | "xfail" | "importorskip"] | ["self", "skipTest"]
-            )
-        }
-        Language::Go => {
-            matches!(path.as_slice(), ["t" | "b" | "s" | "tb", "Skip" | "Skipf" | "SkipNow"])
-        }
-        Language::Java => {
-            matches!(call.name, "assumeTrue" | "assumeFalse" | "assumingThat" | "assumeThat")
-        }
-        Language::CSharp => matches!(
-            path.as_slice(),
-            ["Assert", "Ignore" | "Inconclusive" | "Skip" | "SkipWhen" | "SkipUnless"]
-                | ["Skip", "If" | "IfNot"]
-                | ["Assume", "That"]
-        ),
-        Language::Rust => false,
-        _ => matches!(
-            path.as_slice(),
-            ["t" | "this" | "ctx" | "context" | "test", "skip" | "todo" | "fixme"] | ["pending"]
-        ),
-    }
 }
 
 /// The children of a node that are no comments.

@@ -15,6 +15,9 @@ const SIMILAR_NAMED_SHARE_MIN: f64 = 0.5;
 /// Names are nearly the same when they share this much of their words.
 const NAME_SHARE_MIN: f64 = 0.7;
 
+/// A name with fewer words says nothing without its group.
+const SPEAKING_WORDS_MIN: usize = 3;
+
 /// Which tests of before are which tests now, by number.
 pub(super) struct Pairs {
     /// Of before and now; sorted.
@@ -76,7 +79,7 @@ impl Pairing {
             for two in &right {
                 let (a, b) = (&before[*one], &after[*two]);
                 let share = similarity(&a.tokens, &b.tokens);
-                let is_named = is_nearly(a.simple_name(), b.simple_name());
+                let is_named = is_nearly(a.simple_name(), b.simple_name()) && !is_namesake(a, b);
                 let needed = if is_named { SIMILAR_NAMED_SHARE_MIN } else { SIMILAR_SHARE_MIN };
                 if share >= needed && !b.tokens.is_empty() && a.is_helper == b.is_helper {
                     alike.push((share + if is_named { 1.0 } else { 0.0 }, *one, *two));
@@ -122,14 +125,28 @@ impl Pairing {
     }
 }
 
-/// Whether two names have most of their words in common; short names must be the same.
+/// Whether two names have most of their words in common; short names must be the same but for a
+/// `test` in front.
 fn is_nearly(one: &str, two: &str) -> bool {
-    let (left, right): (Vec<String>, Vec<String>) = (words(one).collect(), words(two).collect());
+    let telling = |name: &str| -> Vec<String> {
+        let all: Vec<String> = words(name).collect();
+        let rest = all.strip_prefix(&["test".to_owned()]).filter(|rest| !rest.is_empty());
+        rest.map(<[String]>::to_vec).unwrap_or(all)
+    };
+    let (left, right) = (telling(one), telling(two));
     let share = similarity(
         &left.iter().map(String::as_str).collect::<Vec<_>>(),
         &right.iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    one == two || (left.len().min(right.len()) > 3 && share >= NAME_SHARE_MIN)
+    left == right || (left.len().min(right.len()) > 3 && share >= NAME_SHARE_MIN)
+}
+
+/// Whether a short name, such as `test_fail`, stands in two groups and the tests do other things.
+fn is_namesake(one: &Test<'_>, two: &Test<'_>) -> bool {
+    let group = |name: &str| name.rsplit_once(" > ").map(|(group, _)| group.to_owned());
+    let (left, right) = (group(&one.name), group(&two.name));
+    let is_short = words(one.simple_name()).count() < SPEAKING_WORDS_MIN;
+    is_short && left.is_some() && right.is_some() && left != right && !calls_the_same(one, two)
 }
 
 /// How much two lists of tokens have in common: 0 nothing, 1 all, in whatever order.
@@ -170,6 +187,8 @@ mod tests {
         check("the_sixteen_carts_are_known_and_sorted", "the_carts_are_known_and_sorted", true);
         check("refuses an empty list of items", "refuses an empty list", true);
         check("test_add", "test_add", true);
+        check("test_get_u8", "get_u8", true);
+        check("test_get_u8", "get_u16", false);
         check("sums_of_one", "sums_of_two", false);
         check("the_total_of_an_order_is_known", "an_empty_cart_can_be_sold", false);
     }

@@ -67,7 +67,10 @@ fn is_test_module(node: Node<'_>) -> bool {
 
 /// `collect_ignore` of a `conftest.py` that is about tests, as far as can be read.
 fn uncollected(before: Option<&Side<'_>>, after: &Side<'_>) -> Vec<Hit> {
-    if stem(after.path) != "conftest" {
+    // Examples in documentation are shown and not run.
+    let is_documentation =
+        after.path.as_str().split('/').any(|part| matches!(part, "doc" | "docs"));
+    if stem(after.path) != "conftest" || is_documentation {
         return Vec::new();
     }
     let lists = |side: &Side<'_>| -> Vec<String> {

@@ -1,44 +1,79 @@
 //! Tests that an attribute or annotation makes: Rust, Java and C#. It must not know what they
 //! assert.
 
+use std::collections::BTreeSet;
+
+use super::compiled::{Holds, holds, parts as parts_of};
 use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
-use crate::guard::facts::{Side, attributes, normal, tokens};
+use crate::guard::facts::{Side, attributes, normal};
 use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
 use crate::scan::syntax::{Language, Node};
 
-pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+/// The features that are on, where they are known.
+type Features<'f> = Option<&'f BTreeSet<String>>;
+
+pub(super) fn tests<'t>(side: &Side<'t>, features: Features<'_>) -> Vec<Found<'t>> {
     let functions = side
         .functions
         .iter()
         .filter(|function| matches!(function.node.kind(), "function_item" | "method_declaration"));
-    let plain = functions.filter_map(|function| test(function.node, function.body, side));
+    let plain =
+        functions.filter_map(|function| test(function.node, function.body, (side, features)));
     plain.chain(in_macros(side)).collect()
 }
 
-/// Tests of Rust inside a macro such as `proptest!`, which is not parsed: they are there, and what
-/// they assert is not known.
+/// Tests of Rust inside a macro such as `proptest!`, which is not parsed, and those that a macro of
+/// the text makes where it is called: they are there, and what they assert is not known.
 fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     let mut found = Vec::new();
     if side.language != Language::Rust {
         return found;
     }
     side.root.walk(&mut |node| {
-        if node.kind() == "macro_invocation" {
-            let tokens = tokens(node);
-            let is_test = |at: usize| tokens[..at].ends_with(&["#", "[", "test", "]"]);
-            let names =
-                tokens.windows(2).enumerate().filter(|(at, two)| two[0] == "fn" && is_test(*at));
+        let is_macro = matches!(node.kind(), "macro_invocation" | "macro_definition");
+        if is_macro && is_called(node, side) {
             let around: Vec<String> = modules(node);
-            found.extend(names.map(|(_, two)| {
-                let name = qualified(&[around.as_slice(), &[two[1].to_owned()]].concat());
-                let (body, rows) = (Some(node), Rows { is_open: true, ..Rows::default() });
-                let assertions = vec![unknown(node)];
-                Found { name, node, body, marks: Vec::new(), rows, assertions }
+            let tests = node.descendants().into_iter().flat_map(tests_in_tree);
+            found.extend(tests.map(|(name, body)| {
+                let name = qualified(&[around.as_slice(), &[name.to_owned()]].concat());
+                let rows = Rows { is_open: true, ..Rows::default() };
+                let (assertions, marks, inner) = (vec![unknown(body)], Vec::new(), Vec::new());
+                Found { name, node: body, body: Some(body), marks, rows, assertions, inner }
             }));
         }
-        node.kind() != "macro_invocation"
+        !is_macro
     });
     found
+}
+
+/// `#[test] fn name(…) {…}` among the tokens of a macro: the names and the bodies.
+fn tests_in_tree(tree: Node<'_>) -> Vec<(&str, Node<'_>)> {
+    let parts = tree.children();
+    let starts = (0..parts.len()).filter(|at| parts[*at].text() == "fn");
+    let test = |at: usize| {
+        let name = parts.get(at + 1)?.text();
+        let mut behind = parts[at + 2..].iter().take_while(|part| part.text() != "fn");
+        let body = behind.find(|part| part.text().starts_with('{'))?;
+        let before = parts[..at].iter().rev().map(|part| part.text());
+        let mut head = before.take_while(|text| {
+            text.starts_with(['#', '[']) || matches!(*text, "pub" | "async" | "unsafe")
+        });
+        let is_test = head.any(|text| text == "[test]" || text.ends_with("::test]"));
+        // What gets its name from the caller is not known by it.
+        (is_test && !name.starts_with('$')).then_some((name, *body))
+    };
+    starts.filter_map(test).collect()
+}
+
+/// Whether a macro that is defined is called in the same text.
+fn is_called(node: Node<'_>, side: &Side<'_>) -> bool {
+    let Some(name) = node.field("name").filter(|_| node.kind() == "macro_definition") else {
+        return true;
+    };
+    let call = format!("{}!", name.text());
+    side.root.text().match_indices(&call).any(|(at, _)| {
+        !side.root.text()[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+    })
 }
 
 /// The modules around a node, the outermost first.
@@ -57,14 +92,19 @@ struct Attribute<'t> {
     arguments: String,
 }
 
-fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>> {
+fn test<'t>(
+    node: Node<'t>,
+    body: Node<'t>,
+    (side, features): (&Side<'t>, Features<'_>),
+) -> Option<Found<'t>> {
     let own = marked(node, side.language);
     let is_named = || is_by_name(node, side.language);
     if !own.iter().any(|it| makes_test(it, side.language)) && !is_named() {
         return None;
     }
     let mut names = vec![node.field("name")?.text().to_owned()];
-    let mut marks: Vec<Mark> = own.iter().filter_map(|it| mark(it, side.language)).collect();
+    let mut marks: Vec<Mark> =
+        own.iter().filter_map(|it| mark(it, side.language, features)).collect();
     for around in node.ancestors() {
         marks.extend(never_compiled(around, side));
         if matches!(
@@ -74,13 +114,14 @@ fn test<'t>(node: Node<'t>, body: Node<'t>, side: &Side<'t>) -> Option<Found<'t>
             let name = around.field("name").or_else(|| around.field("type"));
             names.extend(name.map(|name| name.text().to_owned()));
             let attributes = marked(around, side.language);
-            marks.extend(attributes.iter().filter_map(|it| mark(it, side.language)));
+            marks.extend(attributes.iter().filter_map(|it| mark(it, side.language, features)));
         }
     }
     names.reverse();
     let rows = rows_of(node, &own, side);
     let assertions = own.iter().filter_map(expectation).collect();
-    Some(Found { name: qualified(&names), node, body: Some(body), marks, rows, assertions })
+    let (name, body, inner) = (qualified(&names), Some(body), Vec::new());
+    Some(Found { name, node, body, marks, rows, assertions, inner })
 }
 
 fn marked(node: Node<'_>, language: Language) -> Vec<Attribute<'_>> {
@@ -150,11 +191,6 @@ fn is_by_name(node: Node<'_>, language: Language) -> bool {
             .is_some_and(|it| it.text().ends_with("TestCase"))
 }
 
-/// Whether a condition of compilation holds for nobody.
-fn is_never(condition: &str) -> bool {
-    condition.contains("any()") || matches!(condition, "(FALSE)" | "(false)")
-}
-
 /// `#if NEVER` of C# around a test: a symbol that the text does not define and that no platform is.
 fn never_compiled(node: Node<'_>, side: &Side<'_>) -> Option<Mark> {
     let condition = node.field("condition").filter(|_| node.kind() == "preproc_if")?;
@@ -171,36 +207,56 @@ fn never_compiled(node: Node<'_>, side: &Side<'_>) -> Option<Mark> {
     is_never.then(|| Mark { kind: MarkKind::Skip, text: format!("#if {symbol}"), bytes: head })
 }
 
-fn mark(attribute: &Attribute<'_>, language: Language) -> Option<Mark> {
+fn mark(attribute: &Attribute<'_>, language: Language, features: Features<'_>) -> Option<Mark> {
     let (name, arguments) = (attribute.name.as_str(), attribute.arguments.as_str());
-    let is_skip = match language {
-        Language::Rust => name == "ignore" || (name == "cfg" && is_never(arguments)),
-        Language::Java => {
-            matches!(name, "Disabled" | "Ignore")
-                || (name == "Test" && arguments.contains("enabled=false"))
-        }
+    let kind = match language {
+        Language::Rust => rust_kind(name, arguments, features)?,
+        Language::Java => java_kind(name, arguments)?,
         _ => {
             let is_option = arguments.contains("Skip=") || arguments.contains("Ignore=");
-            matches!(name, "Ignore" | "Explicit") || is_option
+            (matches!(name, "Ignore" | "Explicit") || is_option).then_some(MarkKind::Skip)?
         }
-    };
-    let is_conditional = match language {
-        Language::Rust => {
-            (name == "cfg" && arguments != "(test)")
-                || (name == "cfg_attr" && arguments.contains("ignore"))
-        }
-        Language::Java => {
-            ["EnabledIf", "EnabledOn", "Disabled"].iter().any(|it| name.starts_with(it))
-        }
-        _ => false,
-    };
-    let kind = match (is_skip, is_conditional) {
-        (true, _) => MarkKind::Skip,
-        (false, true) => MarkKind::Conditional,
-        (false, false) => return None,
     };
     let node = attribute.node;
     Some(Mark { kind, text: normal(node), bytes: node.bytes() })
+}
+
+fn rust_kind(name: &str, arguments: &str, features: Features<'_>) -> Option<MarkKind> {
+    let inner = arguments.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or_default();
+    match name {
+        "ignore" => Some(MarkKind::Skip),
+        "cfg" => match holds(inner, features) {
+            Holds::Never => Some(MarkKind::Skip),
+            Holds::No => Some(MarkKind::Conditional),
+            Holds::Depends => Some(MarkKind::Machine),
+            Holds::Yes => None,
+        },
+        "cfg_attr" => {
+            let (condition, given) = inner.split_at_checked(parts_of(inner).first()?.len())?;
+            let ignores = parts_of(given).iter().any(|it| it.starts_with("ignore"));
+            match holds(condition, features) {
+                Holds::Yes => Some(MarkKind::Skip),
+                Holds::Depends => Some(MarkKind::Machine),
+                Holds::Never | Holds::No => None,
+            }
+            .filter(|_| ignores)
+        }
+        _ => None,
+    }
+}
+
+fn java_kind(name: &str, arguments: &str) -> Option<MarkKind> {
+    let is_conditional =
+        ["EnabledIf", "EnabledOn", "EnabledFor", "Disabled"].iter().any(|it| name.starts_with(it));
+    if matches!(name, "Disabled" | "Ignore")
+        || (name == "Test" && arguments.contains("enabled=false"))
+    {
+        Some(MarkKind::Skip)
+    } else if ["OnOs", "Jre", "NativeImage"].iter().any(|it| name.contains(it)) && is_conditional {
+        Some(MarkKind::Machine)
+    } else {
+        is_conditional.then_some(MarkKind::Conditional)
+    }
 }
 
 /// What a test asserts by an attribute: that it throws.

@@ -22,7 +22,8 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
         let name = kind.map_or_else(|| name.to_owned(), |kind| format!("{kind} > {name}"));
         let (body, marks) = (node.field("body"), marks.clone());
         let (rows, assertions) = (Rows::default(), Vec::new());
-        found.push(Found { name, node, body, marks, rows, assertions });
+        let inner = Vec::new();
+        found.push(Found { name, node, body, marks, rows, assertions, inner });
     }
     found
 }
@@ -35,13 +36,67 @@ fn is_test(name: &str) -> bool {
     })
 }
 
+/// Systems and processors, and what else a toolchain says about itself.
+const TAGS: &[&str] = &[
+    "aix",
+    "android",
+    "darwin",
+    "dragonfly",
+    "freebsd",
+    "illumos",
+    "ios",
+    "js",
+    "linux",
+    "netbsd",
+    "openbsd",
+    "plan9",
+    "solaris",
+    "wasip1",
+    "windows",
+    "unix",
+    "386",
+    "amd64",
+    "arm",
+    "arm64",
+    "loong64",
+    "mips",
+    "mips64",
+    "mips64le",
+    "mipsle",
+    "ppc64",
+    "ppc64le",
+    "riscv64",
+    "s390x",
+    "wasm",
+    "cgo",
+    "gc",
+    "gccgo",
+    "race",
+    "msan",
+    "asan",
+];
+
 /// `//go:build ignore`
 fn constraints(side: &Side<'_>) -> Vec<Mark> {
     let lines = side.comments.iter().filter_map(|comment| {
         let text = comment.text();
         let line = text.strip_prefix("//go:build").or_else(|| text.strip_prefix("// +build"))?;
-        let kind = if line.trim() == "ignore" { MarkKind::Skip } else { MarkKind::Conditional };
+        let kind = match line.trim() {
+            "ignore" => MarkKind::Skip,
+            line if is_about_machine(line) => MarkKind::Machine,
+            _ => MarkKind::Conditional,
+        };
         Some(Mark { kind, text: text.to_owned(), bytes: comment.bytes() })
     });
     lines.collect()
+}
+
+/// Whether nobody has to ask for what is compiled: other tags only turn it off.
+fn is_about_machine(constraint: &str) -> bool {
+    let tags = constraint.split([' ', '(', ')', '|', '&', ',']).filter(|tag| !tag.is_empty());
+    tags.into_iter().all(|tag| {
+        TAGS.contains(&tag.trim_start_matches('!'))
+            || tag.starts_with('!')
+            || tag.starts_with("go1.")
+    })
 }

@@ -1,7 +1,7 @@
 //! Tests as jest, vitest, mocha, jasmine, playwright and node:test know them. It must not know what
 //! they assert.
 
-use super::{Found, Mark, MarkKind, Rows, qualified, rows};
+use super::{Found, Mark, MarkKind, Rows, conditions, qualified, rows};
 use crate::guard::facts::{Side, normal};
 use crate::guard::suite::calls::Call;
 use crate::guard::suite::expression::unquoted;
@@ -18,17 +18,19 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
 
 /// What the groups around a test say about it.
 #[derive(Clone, Default)]
-struct Around {
+struct Around<'t> {
     names: Vec<String>,
     marks: Vec<Mark>,
     rows: Rows,
+    /// The body of the test that they are steps of.
+    test: Option<Node<'t>>,
 }
 
 const GROUPS: [&str; 6] = ["describe", "suite", "context", "fdescribe", "xdescribe", "ddescribe"];
 const TESTS: [&str; 9] =
     ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "iit", "bench"];
 
-fn collect<'t>(node: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<Found<'t>>) {
+fn collect<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>, found: &mut Vec<Found<'t>>) {
     let Some(block) = block(node, around, root) else {
         for child in node.named_children() {
             collect(child, around, root, found);
@@ -42,6 +44,11 @@ fn collect<'t>(node: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<
         }
         return;
     }
+    let mut inner = Vec::new();
+    if let Some(body) = body {
+        collect(body, &Around { test: Some(body), ..block.own.clone() }, root, &mut inner);
+    }
+    let nodes = inner.iter().map(|test| test.node).collect();
     found.push(Found {
         name: qualified(&block.own.names),
         node,
@@ -49,17 +56,20 @@ fn collect<'t>(node: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<
         marks: block.own.marks,
         rows: block.own.rows,
         assertions: Vec::new(),
+        inner: nodes,
     });
+    found.extend(inner);
 }
 
 struct Block<'t> {
     is_group: bool,
-    own: Around,
+    own: Around<'t>,
     body: Option<Node<'t>>,
 }
 
-/// A group or a test: `it("…", () => {…})`, `describe.only("…", …)`, `test.each([…])("…", …)`.
-fn block<'t>(node: Node<'t>, around: &Around, root: Node<'t>) -> Option<Block<'t>> {
+/// A group or a test: `it("…", () => {…})`, `describe.only("…", …)`, `test.each([…])("…", …)`; a
+/// step of a test as well: `t.test("…", t => {…})`.
+fn block<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>) -> Option<Block<'t>> {
     let call = Call::read(node).filter(|_| node.kind() == "call_expression")?;
     let function = node.field("function")?;
     let mut own = around.clone();
@@ -76,12 +86,22 @@ fn block<'t>(node: Node<'t>, around: &Around, root: Node<'t>) -> Option<Block<'t
         }
         path = each.path();
     }
+    let arguments = call.argument_nodes();
+    let body = arguments.iter().copied().find(|it| {
+        matches!(
+            it.kind(),
+            "arrow_function" | "function_expression" | "function" | "generator_function"
+        )
+    });
+    let is_step = body.is_some() && matches!(path.get(1), Some(&("test" | "it")));
+    if is_step && !TESTS.contains(path.first()?) {
+        path.remove(0);
+    }
     let base = *path.first()?;
     let is_group = GROUPS.contains(&base) || path.get(1) == Some(&"describe");
-    if !is_group && !TESTS.contains(&base) {
+    if !is_group && (!TESTS.contains(&base) || (around.test.is_some() && body.is_none())) {
         return None;
     }
-    let arguments = call.argument_nodes();
     let title = arguments.first().filter(|it| {
         matches!(
             it.kind(),
@@ -93,16 +113,14 @@ fn block<'t>(node: Node<'t>, around: &Around, root: Node<'t>) -> Option<Block<'t
                 | "call_expression"
         )
     })?;
+    if let Some(test) = around.test {
+        own.rows.with(rows::around(node, test, root));
+    }
     own.names.push(unquoted(title.text()).to_owned());
-    let body = arguments.iter().copied().find(|it| {
-        matches!(
-            it.kind(),
-            "arrow_function" | "function_expression" | "function" | "generator_function"
-        )
-    });
-    own.marks.extend(mark(&path, node, function));
-    own.marks
-        .extend(arguments.iter().filter(|it| it.kind() == "object").filter_map(|it| option(*it)));
+    own.marks.extend(mark(&path, node, (function, root)));
+    own.marks.extend(
+        arguments.iter().filter(|it| it.kind() == "object").filter_map(|it| option(*it, root)),
+    );
     if body.is_none() && arguments.len() == 1 && own.marks.is_empty() {
         let text = normal(node);
         own.marks.push(Mark { kind: MarkKind::Skip, text, bytes: node.bytes() });
@@ -110,7 +128,7 @@ fn block<'t>(node: Node<'t>, around: &Around, root: Node<'t>) -> Option<Block<'t
     Some(Block { is_group, own, body })
 }
 
-fn mark(path: &[&str], node: Node<'_>, function: Node<'_>) -> Option<Mark> {
+fn mark<'t>(path: &[&str], node: Node<'t>, (function, root): (Node<'t>, Node<'t>)) -> Option<Mark> {
     let bytes = function.bytes();
     let of = |kind| Some(Mark { kind, text: path.join("."), bytes: bytes.clone() });
     let first = path.first().copied().unwrap_or_default();
@@ -128,20 +146,22 @@ fn mark(path: &[&str], node: Node<'_>, function: Node<'_>) -> Option<Mark> {
     {
         of(MarkKind::Skip)
     } else if path.iter().any(|name| matches!(*name, "skipIf" | "runIf")) {
-        of(MarkKind::Conditional)
+        let arguments = Call::read(function).map(|call| call.argument_nodes()).unwrap_or_default();
+        let condition = arguments.first().copied();
+        of(condition.map_or(MarkKind::Conditional, |it| conditions::kind(it, root)))
     } else {
         None
     }
 }
 
 /// `{ skip: true }`, `{ todo: "later" }`, `{ only: true }`
-fn option(options: Node<'_>) -> Option<Mark> {
+fn option<'t>(options: Node<'t>, root: Node<'t>) -> Option<Mark> {
     options.named_children().into_iter().find_map(|pair| {
         let (key, value) = (pair.field("key")?, pair.field("value")?);
         let kind = match key.text() {
             _ if value.text() == "false" => return None,
             "skip" | "todo" if matches!(value.kind(), "true" | "string") => MarkKind::Skip,
-            "skip" | "todo" => MarkKind::Conditional,
+            "skip" | "todo" => conditions::kind(value, root),
             "only" => MarkKind::Only,
             _ => return None,
         };

@@ -1,8 +1,8 @@
 //! Tests as pytest and unittest collect them. It must not know what they assert.
 
-use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
+use super::{Found, Mark, MarkKind, Rows, conditions, parts, qualified, rows, tight};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Side, normal, tokens};
+use crate::guard::facts::{Side, is_string, normal, tokens};
 use crate::guard::suite::calls::Call;
 use crate::scan::syntax::Node;
 
@@ -13,7 +13,7 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     let mut found = Vec::new();
     let around = Around {
         names: Vec::new(),
-        marks: module_marks(side.root),
+        marks: module_marks(side.root, side.root),
         rows: Rows::default(),
         is_case: false,
     };
@@ -58,7 +58,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
         let mut own = around.clone();
         own.names.push(name.to_owned());
         for decorator in &decorators {
-            own.marks.extend(mark(*decorator));
+            own.marks.extend(mark(*decorator, root));
             own.rows.with(parametrized(*decorator, root));
         }
         match definition.kind() {
@@ -72,7 +72,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
                 {
                     own.is_case = true;
                     if let Some(body) = definition.field("body") {
-                        own.marks.extend(module_marks(body));
+                        own.marks.extend(module_marks(body, root));
                         collect(body, &own, root, found);
                     }
                 }
@@ -87,6 +87,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
                     marks: own.marks,
                     rows: own.rows,
                     assertions: Vec::new(),
+                    inner: Vec::new(),
                 });
             }
             _ => {}
@@ -95,26 +96,38 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
 }
 
 /// `@pytest.mark.skip`, `@unittest.skipIf(…)`, `@unittest.expectedFailure`.
-fn mark(decorator: Node<'_>) -> Option<Mark> {
-    let text = tight(decorator);
-    mark_of(&text).map(|kind| Mark { kind, text: normal(decorator), bytes: decorator.bytes() })
+fn mark<'t>(decorator: Node<'t>, root: Node<'t>) -> Option<Mark> {
+    let kind = mark_of(parts(decorator).first().copied()?, root)?;
+    Some(Mark { kind, text: normal(decorator), bytes: decorator.bytes() })
 }
 
-fn mark_of(text: &str) -> Option<MarkKind> {
-    let callee = text.trim_start_matches('@').split('(').next().unwrap_or_default();
-    let (is_skip, is_conditional) = match callee.rsplit('.').next().unwrap_or_default() {
-        "skip" | "expectedFailure" => (true, false),
-        "xfail" => (true, text.contains("condition") || text.contains("raises")),
-        "skipif" | "skipIf" => (true, !text.contains("(True")),
-        "skipUnless" => (true, !text.contains("(False")),
-        _ => (false, false),
+/// What a mark does, called or not.
+fn mark_of<'t>(mark: Node<'t>, root: Node<'t>) -> Option<MarkKind> {
+    let call = Call::read(mark);
+    let name = call.as_ref().map_or_else(|| mark.text(), |call| call.name);
+    let arguments = call.map(|call| call.argument_nodes()).unwrap_or_default();
+    let named = |key: &str| {
+        let is_named = |it: &&Node<'t>| it.field("name").is_some_and(|name| name.text() == key);
+        arguments.iter().find(is_named).and_then(|it| it.field("value"))
     };
-    let kind = if is_conditional { MarkKind::Conditional } else { MarkKind::Skip };
-    is_skip.then_some(kind)
+    let first = arguments.first().copied().filter(|it| it.kind() != "keyword_argument");
+    let condition = named("condition").or(first);
+    match name.rsplit('.').next().unwrap_or_default() {
+        "skip" | "expectedFailure" => Some(MarkKind::Skip),
+        "xfail" => match condition.filter(|it| !is_string(*it)) {
+            Some(condition) => Some(conditions::kind(condition, root)),
+            None if named("raises").is_some() => Some(MarkKind::Conditional),
+            None => Some(MarkKind::Skip),
+        },
+        "skipif" | "skipIf" | "skipUnless" => {
+            Some(condition.map_or(MarkKind::Skip, |it| conditions::kind(it, root)))
+        }
+        _ => None,
+    }
 }
 
 /// `pytestmark = pytest.mark.skip`, `__test__ = False`, `pytest.skip(…, allow_module_level=True)`.
-fn module_marks(scope: Node<'_>) -> Vec<Mark> {
+fn module_marks<'t>(scope: Node<'t>, root: Node<'t>) -> Vec<Mark> {
     let mut marks = Vec::new();
     for statement in parts(scope).into_iter().filter(|it| it.kind() == "expression_statement") {
         let Some(inner) = parts(statement).first().copied() else { continue };
@@ -122,7 +135,11 @@ fn module_marks(scope: Node<'_>) -> Vec<Mark> {
         let kind = match inner.kind() {
             "assignment" if text == "__test__=False" => Some(MarkKind::Skip),
             "assignment" if text.starts_with("pytestmark=") => {
-                text.split(['=', '[', ',']).skip(1).find_map(mark_of)
+                inner.field("right").and_then(|it| {
+                    let is_list = matches!(it.kind(), "list" | "tuple");
+                    let all = if is_list { parts(it) } else { vec![it] };
+                    all.into_iter().filter_map(|it| mark_of(it, root)).max()
+                })
             }
             "call" if text.starts_with("pytest.skip(") => Some(MarkKind::Skip),
             _ => None,

@@ -80,15 +80,19 @@ fn written(list: Node<'_>) -> Option<Rows> {
 
 /// The value that a name was given in this text.
 fn definition<'t>(name: Node<'t>, root: Node<'t>) -> Option<Node<'t>> {
-    if !matches!(name.kind(), "identifier") {
-        return None;
-    }
+    matches!(name.kind(), "identifier").then(|| named(name.text(), root)).flatten()
+}
+
+/// The first value that is given to a name below a node.
+pub(super) fn named<'t>(name: &str, root: Node<'t>) -> Option<Node<'t>> {
     let mut found = None;
     root.walk(&mut |node| {
         let target = ["left", "name", "pattern"].iter().find_map(|field| node.field(field));
         let value = ["right", "value"].iter().find_map(|field| node.field(field));
         if let (Some(target), Some(value)) = (target, value)
-            && target.text() == name.text()
+            && target.text() == name
+            && !node.kind().contains("operator")
+            && !node.kind().starts_with("binary")
             && found.is_none()
         {
             // Go has lists on both sides.
