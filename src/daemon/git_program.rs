@@ -25,11 +25,8 @@ const NOT_PASSED: [&str; 13] = [
     "GIT_SEQUENCE_EDITOR",
     "GIT_TERMINAL_PROMPT",
     "GIT_MERGE_AUTOEDIT",
-    REFLOG_ACTION,
+    "GIT_REFLOG_ACTION",
 ];
-
-/// Names what moved HEAD in its log, see git(1).
-const REFLOG_ACTION: &str = "GIT_REFLOG_ACTION";
 
 /// What no configuration may change: branches that are not ours move along, local changes are put
 /// aside, or processes stay behind.
@@ -45,17 +42,6 @@ const SETTINGS: [&str; 6] = [
 /// Runs git in a folder, to its end.
 pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
     run(project, folder, arguments, Bound::of(GIT_MS_MAX)).await
-}
-
-/// The same; the log of HEAD names `action` as what moved it.
-pub(super) async fn git_as(
-    project: &Project,
-    folder: &Path,
-    arguments: &[&str],
-    action: &str,
-) -> Run {
-    let bound = Bound { action: Some(action), ..Bound::of(GIT_MS_MAX) };
-    run(project, folder, arguments, bound).await
 }
 
 /// The same until a moment. Git is told to end then, and takes its locks away.
@@ -80,16 +66,15 @@ pub(super) async fn git_remote(
     run(project, folder, arguments, bound).await
 }
 
-/// How long a call may take, and what it is called in the log of HEAD.
-struct Bound<'a> {
+/// How long a call may take.
+struct Bound {
     most: Duration,
     deadline: Option<Instant>,
-    action: Option<&'a str>,
 }
 
-impl Bound<'_> {
+impl Bound {
     const fn of(ms_max: u64) -> Self {
-        Self { most: Duration::from_millis(ms_max), deadline: None, action: None }
+        Self { most: Duration::from_millis(ms_max), deadline: None }
     }
 
     fn timeout(&self) -> Duration {
@@ -98,7 +83,7 @@ impl Bound<'_> {
     }
 }
 
-async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<'_>) -> Run {
+async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound) -> Run {
     let timeout = bound.timeout();
     if timeout.is_zero() {
         let end = End::Unmeasured(out_of_time());
@@ -114,7 +99,6 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<
         ("GIT_SEQUENCE_EDITOR", "true"),
         ("GIT_MERGE_AUTOEDIT", "no"),
     ];
-    let own = own.into_iter().chain(bound.action.map(|action| (REFLOG_ACTION, action)));
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     checks::run(Command {
         name: format!("git {}", arguments.first().unwrap_or(&"")),

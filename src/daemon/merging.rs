@@ -3,9 +3,11 @@
 //!
 //! ```text
 //! lock -> fetch -> rebase, beside the work tree -> branch moved -> checks -> merge --no-ff, beside
-//!   the work tree -> push, when asked -> base branch moved in one step
+//!   the work tree -> still as measured? -> push, when asked -> base branch moved in one step
 //! ```
 //!
+//! Only what was measured is merged: when the branch or a file has changed since, the next Stop
+//! measures it first.
 //! Rebase and merge happen in a work tree of their own that is thrown away, so that a conflict, or
 //! an end in the middle, leaves everybody's files as they were. Branches move only from the commit
 //! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
@@ -18,9 +20,9 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use tokio::time::timeout_at;
 
-use super::checkpoints::LOOP_FILES;
+use super::checkpoints::{self, LOOP_FILES, Look};
 use super::engine::Engine;
-use super::git_program::{git, git_as, git_remote, git_until, out_of_time, said_of};
+use super::git_program::{git, git_remote, git_until, out_of_time, said_of};
 use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
@@ -49,6 +51,15 @@ pub(super) enum Landing {
     Impossible(String),
 }
 
+/// The work as it was measured: what may be merged, and nothing else.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// The commit of HEAD before the measurement began.
+    pub(super) head: Option<String>,
+    /// The files while it went on.
+    pub(super) tree: Result<Look, Gap>,
+}
+
 /// Why a step did not lead to the next one.
 enum Halt {
     End(Landing),
@@ -62,19 +73,20 @@ impl From<GitError> for Halt {
     }
 }
 
-/// Merges the branch of a loop into its base, or leaves everything as it was when `deadline` comes
-/// first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the
-/// loop once more when the rebase has changed it; its error is what the agent is told. With the
-/// option `loop.push` the remote's branch is moved first, if there is a remote.
+/// Merges the branch of a loop into its base, as it was `measured`, or leaves everything as it was
+/// when `deadline` comes first; a branch that was rebased by then stays rebased. `checks` measures
+/// the work tree of the loop once more when the rebase has changed it; its error is what the agent
+/// is told. With the option `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
     (branch, deadline): (&Branch, Instant),
+    mut measured: Measured,
     checks: F,
 ) -> Landing
 where
     F: Fn() -> C + Send + Sync,
-    C: Future<Output = Result<(), String>> + Send,
+    C: Future<Output = Result<Measured, String>> + Send,
 {
     let _job = engine.job();
     let _lock = match lock(engine, project, deadline).await {
@@ -83,7 +95,7 @@ where
     };
     let merge = Merge { engine, project, branch, deadline };
     for _ in 0..MERGE_TRIES_MAX {
-        match merge.once(&checks).await {
+        match merge.once(&mut measured, &checks).await {
             Ok(()) => return Landing::Merged,
             Err(Halt::End(landing)) => return landing,
             Err(Halt::Overtaken) => {}
@@ -112,12 +124,12 @@ struct Ends {
 }
 
 impl Merge<'_> {
-    async fn once<F, C>(&self, checks: &F) -> Result<(), Halt>
+    async fn once<F, C>(&self, measured: &mut Measured, checks: &F) -> Result<(), Halt>
     where
         F: Fn() -> C + Send + Sync,
-        C: Future<Output = Result<(), String>> + Send,
+        C: Future<Output = Result<Measured, String>> + Send,
     {
-        let mut head = self.ready().await?;
+        let mut head = self.as_measured(measured).await?;
         let ends = self.ends().await?;
         if self.contains(&ends.onto, &head).await? {
             return if ends.onto == ends.base {
@@ -130,13 +142,17 @@ impl Merge<'_> {
         let place = MergePlace::make(self.engine, self.project, start).await.map_err(refused)?;
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
-                head = self.rebase(&place, &head, &ends).await?;
-                self.move_branch(&head, &ends.onto).await?;
+                let rebased = self.rebase(&place, &head, &ends).await?;
+                self.move_branch((&head, &rebased), &ends.onto).await?;
+                head = rebased;
                 let checked = timeout_at(self.deadline.into(), checks()).await;
                 let checked = checked.map_err(|_| late())?;
-                checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
+                *measured = checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }
             let merged = self.merge(&place, &head, &ends).await?;
+            if self.as_measured(measured).await? != head {
+                return Err(superseded());
+            }
             if self.project.config.push && ends.remote.is_some() {
                 self.push(&ends, &merged).await?;
             }
@@ -145,6 +161,16 @@ impl Merge<'_> {
         let done = done.await;
         place.remove().await;
         done
+    }
+
+    /// The commit of the branch, if it and the files are still what was measured.
+    async fn as_measured(&self, measured: &Measured) -> Result<String, Halt> {
+        let head = self.ready().await?;
+        let unmeasured = |gap| Halt::End(Landing::Unmeasured(gap));
+        let before = measured.tree.as_ref().map_err(|gap| unmeasured(gap.clone()))?;
+        let now = checkpoints::look(self.engine, self.project).await.map_err(unmeasured)?;
+        let is_same = measured.head.as_deref() == Some(&head) && before.id == now.id;
+        if is_same { Ok(head) } else { Err(superseded()) }
     }
 
     /// The commit of the branch, once everything is committed on it.
@@ -246,13 +272,27 @@ impl Merge<'_> {
         }
     }
 
-    /// Brings the work tree of the loop to the rebased commit. Git refuses when a file of it was
-    /// changed meanwhile.
-    async fn move_branch(&self, head: &str, onto: &str) -> Result<(), Halt> {
+    /// Brings the work tree of the loop, and then its branch, to the rebased commit. Git refuses
+    /// when a file of it was changed meanwhile, or the branch has moved.
+    async fn move_branch(&self, (old, new): (&str, &str), onto: &str) -> Result<(), Halt> {
         self.in_time()?;
-        let arguments = ["reset", "--quiet", "--keep", head];
-        let action = format!("{REBASED_ONTO}{onto}");
-        self.passed(&git_as(self.project, &self.project.root, &arguments, &action).await)
+        let root = self.project.root.clone();
+        let standing = read(move || branches::standing(&root)).await?;
+        let is_there = standing.branch.as_deref() == Some(&self.branch.name);
+        if !is_there || standing.head.as_deref() != Some(old) {
+            return Err(superseded());
+        }
+        let root = &self.project.root;
+        self.passed(&git(self.project, root, &["read-tree", "-m", "-u", old, new]).await)?;
+        let reference = full(&self.branch.name);
+        let action = format!("{REBASED_ONTO}{onto}: updating HEAD");
+        let arguments = ["update-ref", "-m", &action, &reference, new, old];
+        let moved = git(self.project, root, &arguments).await;
+        if moved.end == End::Passed {
+            return Ok(());
+        }
+        git(self.project, root, &["read-tree", "-m", "-u", new, old]).await;
+        Err(superseded())
     }
 
     async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
@@ -358,6 +398,12 @@ impl Merge<'_> {
 
 fn late() -> Halt {
     Halt::End(Landing::Unmeasured(out_of_time()))
+}
+
+/// What is there now was not measured.
+fn superseded() -> Halt {
+    let gap = Gap::new(Cause::Superseded, "the files changed after they were measured");
+    Halt::End(Landing::Unmeasured(gap))
 }
 
 fn impossible(reason: String) -> Halt {

@@ -16,7 +16,7 @@ use super::{
 use crate::support::{PATIENCE, Sandbox, eventually, finish, write_file};
 
 /// Notes that it began, and waits until the test lets it go on.
-fn waiting(sandbox: &Sandbox, from: usize) -> String {
+pub(super) fn waiting(sandbox: &Sandbox, from: usize) -> String {
     let (runs, release) = (runs(sandbox), release(sandbox));
     format!(
         "echo run >> '{runs}'\n[ \"$(wc -l < '{runs}')\" -lt {from} ] && exit 0\n\
@@ -30,11 +30,11 @@ fn runs(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("runs")
 }
 
-fn release(sandbox: &Sandbox) -> PathBuf {
+pub(super) fn release(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("release")
 }
 
-fn wait_for_run(sandbox: &Sandbox, number: usize) {
+pub(super) fn wait_for_run(sandbox: &Sandbox, number: usize) {
     let has_begun = || {
         let text = fs::read_to_string(runs(sandbox)).unwrap_or_default();
         (text.lines().count() >= number).then_some(())
