@@ -14,9 +14,10 @@
 //! tree of somebody is not begun when the time is over, and never cut off in the middle.
 
 use std::future::Future;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::Instant;
 
 use tokio::time::timeout_at;
 
@@ -424,16 +425,24 @@ fn gap_of(run: &Run, what: &str) -> Gap {
     }
 }
 
-/// Untracked files below the root that are newer than the loop; what steers a loop is no work.
+/// Untracked files below the root that came here after the loop began, however old their contents
+/// are; what steers a loop is no work.
 fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
     let is_new = |path: &&String| {
         let file = standing.work_tree.join(path);
         let Some(below) = RelPath::below(root, &file) else { return false };
-        let changed = file.symlink_metadata().and_then(|it| it.modified()).ok();
-        let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        !steers(&below) && since.is_none_or(|since| since.as_millis() >= u128::from(since_ms))
+        !steers(&below) && changed_ms(&file).is_none_or(|changed| changed >= since_ms)
     };
     standing.untracked.iter().filter(is_new).cloned().collect()
+}
+
+/// When a file was last written or put where it is, in milliseconds since the epoch. Who copies,
+/// unpacks or moves one may set the time of its contents, and cannot set that of its entry.
+fn changed_ms(file: &Path) -> Option<u64> {
+    let meta = file.symlink_metadata().ok()?;
+    let ms = |secs: i64, nanos: i64| u64::try_from(secs * 1_000 + nanos / 1_000_000).ok();
+    let written = ms(meta.mtime(), meta.mtime_nsec());
+    written.max(ms(meta.ctime(), meta.ctime_nsec()))
 }
 
 /// Whether a file steers loops or is their note, and is not their work.

@@ -1,6 +1,11 @@
 //! What is merged is what was measured: a commit that comes while a merge is made is neither lost
 //! nor merged unseen, whichever branch it was made on.
 
+use std::fs::File;
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::json;
+
 use super::crashes::stop_beside;
 use super::killed_merges::{release, wait_for_run, waiting};
 use super::{
@@ -89,4 +94,19 @@ fn another_branch_that_is_checked_out_meanwhile_is_left_alone() {
     assert_eq!(git(&sandbox, &["branch", "--show-current"]), "other");
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     assert_eq!(sandbox.read("other.py"), FIXED);
+}
+
+#[test]
+fn a_new_file_with_an_old_time_is_asked_for() {
+    let sandbox = project();
+    working(&sandbox);
+    sandbox.write("helper.py", FIXED);
+    let file = File::options().write(true).open(sandbox.path("helper.py")).expect("ours");
+    file.set_modified(UNIX_EPOCH + Duration::from_hours(24 * 365)).expect("ours");
+    let reason = stop(&sandbox, "finished").expect("a file is missing in the commit");
+    assert!(reason.contains("helper.py"), "{reason}");
+    assert_eq!(status(&sandbox)["status"], json!("running"));
+    commit_in(&sandbox, &sandbox.root(), "helper");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(git(&sandbox, &["show", "main:helper.py"]), FIXED.trim());
 }
