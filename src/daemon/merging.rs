@@ -446,7 +446,7 @@ fn changed_ms(file: &Path) -> Option<u64> {
 }
 
 /// Whether a file steers loops or is their note, and is not their work.
-pub(super) fn steers(path: &RelPath) -> bool {
+fn steers(path: &RelPath) -> bool {
     is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
 }
 

@@ -63,6 +63,18 @@ pub fn standing(root: &Path) -> Result<Standing, GitError> {
     Ok(standing)
 }
 
+/// What git ignores in a work tree and does not track, relative to it; a folder of which nothing is
+/// tracked is one entry, with a slash at its end.
+pub fn ignored_in(root: &Path) -> Result<Vec<String>, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut options = StatusOptions::new();
+    options.include_ignored(true).exclude_submodules(true);
+    let statuses = repository.statuses(Some(&mut options)).map_err(failed)?;
+    let ignored = statuses.iter().filter(|entry| entry.status() == Status::IGNORED);
+    Ok(ignored.map(|entry| path_of(entry.path_bytes()).to_string_lossy().into_owned()).collect())
+}
+
 fn unfinished(repository: &Repository) -> Option<&'static str> {
     match repository.state() {
         RepositoryState::Clean => None,

@@ -11,6 +11,7 @@ mod gitless;
 mod held;
 mod judged;
 mod killed_merges;
+mod left_trees;
 mod measured_merges;
 mod notes;
 mod owners;
