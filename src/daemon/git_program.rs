@@ -66,6 +66,12 @@ pub(super) async fn git_remote(
     run(project, folder, arguments, bound).await
 }
 
+/// The same call without the project's hooks, for a checkout in a work tree that is thrown away:
+/// what they do after one is for people, and when they fail git says that it did.
+pub(super) fn without_hooks<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["-c", "core.hooksPath=/dev/null"], arguments].concat()
+}
+
 /// How long a call may take.
 struct Bound {
     most: Duration,
@@ -101,7 +107,7 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound)
     ];
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     checks::run(Command {
-        name: format!("git {}", arguments.first().unwrap_or(&"")),
+        name: format!("git {}", name_of(arguments)),
         program: "git".into(),
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
         cwd: folder.to_path_buf(),
@@ -110,6 +116,14 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound)
         parent: None,
     })
     .await
+}
+
+/// The command, behind what is set for it alone.
+fn name_of<'a>(arguments: &[&'a str]) -> &'a str {
+    match arguments {
+        ["-c", _, name, ..] | [name, ..] => name,
+        [] => "",
+    }
 }
 
 /// The time of a Stop is over.

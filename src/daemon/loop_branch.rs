@@ -36,17 +36,33 @@ pub(super) async fn begin_branch(
         arguments.push(&start);
     }
     let run = git(project, &project.root, &arguments).await;
-    if run.end == End::Passed {
+    // A hook that fails after the switch makes git say that the switch did.
+    if run.end == End::Passed || stands_on(project, name).await {
         return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
     }
     Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
 }
 
-/// Undoes the making of a branch that nobody has worked on.
+/// Undoes the making of a branch that nobody has worked on: HEAD goes back to where it was, on a
+/// branch or not.
 pub(super) async fn take_back(project: &Project, branch: &Branch) {
-    for arguments in [["switch", "--quiet", &branch.base], ["branch", "-D", &branch.name]] {
-        git(project, &project.root, &arguments).await;
+    if !stands_on(project, &branch.name).await {
+        return;
     }
+    let root = &project.root;
+    git(project, root, &["checkout", "--quiet", "-"]).await;
+    // Without a log of HEAD nobody knows where that was.
+    if stands_on(project, &branch.name).await {
+        git(project, root, &["switch", "--quiet", &branch.base]).await;
+    }
+    git(project, root, &["branch", "--quiet", "-D", &branch.name]).await;
+}
+
+/// Whether a branch is checked out in the project's root.
+async fn stands_on(project: &Project, name: &str) -> bool {
+    let root = project.root.clone();
+    let standing = read(move || branches::standing(&root)).await;
+    standing.is_ok_and(|standing| standing.branch.as_deref() == Some(name))
 }
 
 /// Where branches of loops start: how the work tree stands, and the base branch. The error is the

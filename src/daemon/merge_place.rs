@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, blocking};
-use super::git_program::git_until;
+use super::git_program::{git_until, without_hooks};
 use super::project::Project;
 use crate::base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
@@ -136,7 +136,7 @@ impl MergePlace {
         let Some(text) = place.folder.to_str() else {
             return Err(failed(&io::Error::other("the path is not UTF-8")));
         };
-        let arguments = ["worktree", "add", "--quiet", "--detach", text, commit];
+        let arguments = without_hooks(&["worktree", "add", "--quiet", "--detach", text, commit]);
         let run = git_until(project, &project.root, &arguments, deadline).await;
         if run.end == End::Passed { Ok(place) } else { Err(run) }
     }

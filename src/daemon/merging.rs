@@ -23,7 +23,7 @@ use tokio::time::timeout_at;
 
 use super::checkpoints::{self, LOOP_FILES, Look};
 use super::engine::Engine;
-use super::git_program::{git, git_remote, git_until, out_of_time, said_of};
+use super::git_program::{git, git_remote, git_until, out_of_time, said_of, without_hooks};
 use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
@@ -297,7 +297,7 @@ impl Merge<'_> {
     }
 
     async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
-        let checkout = ["checkout", "--quiet", "--force", "--detach", &ends.onto];
+        let checkout = without_hooks(&["checkout", "--quiet", "--force", "--detach", &ends.onto]);
         self.passed(&git_until(self.project, &place.folder, &checkout, self.deadline).await)?;
         let message = format!("Merge branch '{}' into {}", self.branch.name, self.branch.base);
         let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];

@@ -79,7 +79,7 @@ async fn start_one(
     let base = full(&branch.base);
     let arguments = ["worktree", "add", "--quiet", "--no-track", "-b", &branch.name, text, &base];
     let run = git(project, &project.root, &arguments).await;
-    if run.end != End::Passed {
+    if run.end != End::Passed && !is_made(tree, &branch.name).await {
         return Err(format!("git could not make {text}: {}", said_of(&run)));
     }
     let (from, to) = (project.root.clone(), root.to_path_buf());
@@ -89,6 +89,16 @@ async fn start_one(
     let there = Project { root: root.to_path_buf(), ..project.clone() };
     let stored = exam::begin(engine, &there, state).await;
     stored.map_err(|error| error.to_string())
+}
+
+/// Whether a work tree stands whole on its branch: a hook that fails after the checkout makes git
+/// say that the checkout did.
+async fn is_made(tree: &Path, branch: &str) -> bool {
+    let at = tree.to_path_buf();
+    let standing = read(move || branches::standing(&at)).await;
+    standing.is_ok_and(|it| {
+        it.work_tree == tree && it.branch.as_deref() == Some(branch) && it.uncommitted.is_empty()
+    })
 }
 
 fn copy_inputs(from: &Path, to: &Path) -> io::Result<()> {

@@ -182,3 +182,22 @@ async fn without_a_branch_of_its_own_the_start_is_what_counts() {
     looping.state.branch = None;
     assert_eq!(looping.since().await, looping.start());
 }
+
+#[tokio::test]
+async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
+    let place = Place::repository(&[("a", "1\n")]);
+    place.git(&["switch", "-q", "-c", "side"]);
+    let side = place.commit(&[("a", "side\n")]);
+    let project = place.project(&place.root());
+    for (detached, before) in [(false, "side"), (true, "")] {
+        if detached {
+            place.git(&["switch", "-q", "--detach"]);
+        }
+        let branch = begin_branch(&project, (NAME, Some("main")), 0).await.unwrap();
+        assert_eq!(place.read("a").unwrap(), "1\n");
+        take_back(&project, &branch).await;
+        assert_eq!(place.git(&["branch", "--show-current"]), before);
+        assert_eq!(place.git(&["rev-parse", "HEAD"]), side);
+        assert_eq!(place.git(&["branch", "--list", "gulf/*"]), "");
+    }
+}

@@ -110,3 +110,19 @@ fn a_new_file_with_an_old_time_is_asked_for() {
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(git(&sandbox, &["show", "main:helper.py"]), FIXED.trim());
 }
+
+#[test]
+fn a_hook_that_fails_after_a_checkout_stands_in_nobodys_way() {
+    let sandbox = project();
+    git_hook(&sandbox, "post-checkout", "echo 'git-lfs was not found' >&2\nexit 2");
+    let branch = working(&sandbox);
+    assert!(branch.starts_with("gulf/auto-"), "{branch}");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+    assert_eq!(git(&sandbox, &["show", "main:app.py"]), FIXED.trim());
+    git(&sandbox, &["branch", "other", "main"]);
+    let options = ["--mode", "autonomous", "--no-research", "--workers", "2"];
+    let begun = start(&sandbox, &[&options[..], &["--base-branch", "other"]].concat());
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    assert_eq!(git(&sandbox, &["worktree", "list"]).lines().count(), 3);
+}
