@@ -22,6 +22,8 @@ pub enum NoBranch<'a> {
     Unfinished(&'a str),
     /// Files are in conflict.
     Conflicts(&'a [String]),
+    /// The branch of a loop is checked out, and where its work belongs is not certain.
+    OfLoop(&'a str),
     /// What git said.
     Git(&'a str),
 }
@@ -43,6 +45,11 @@ pub fn no_branch(reason: &NoBranch<'_>) -> String {
         NoBranch::Conflicts(files) => {
             format!("files are in conflict, resolve them first: {}", files.join(", "))
         }
+        NoBranch::OfLoop(name) => format!(
+            "{} is the branch of a loop: git switch to the branch this work shall go into, or name \
+             it with --base-branch",
+            shown(name)
+        ),
         NoBranch::Git(said) => format!("git could not make the branch: {}", said.trim()),
     }
 }

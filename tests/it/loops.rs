@@ -13,6 +13,7 @@ mod judged;
 mod killed_merges;
 mod left_trees;
 mod measured_merges;
+mod next_branches;
 mod notes;
 mod owners;
 mod waived;

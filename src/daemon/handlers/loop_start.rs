@@ -7,7 +7,9 @@ use super::loop_replies::{own_session, shown, unknown_word};
 use super::{REFUSED, load, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::engine::{Engine, blocking, now_ms};
-use crate::daemon::loop_branch::{Branch, begin_branch, branch_name, read, start_of, take_back};
+use crate::daemon::loop_branch::{
+    Branch, begin_branch, branch_name, next_base, read, start_of, take_back,
+};
 use crate::daemon::project::Project;
 use crate::daemon::workers::start_workers;
 use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
@@ -120,6 +122,10 @@ pub(super) async fn begin(
     let mut state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
+    }
+    if state.mode == Mode::Autonomous {
+        let named = state.options.base_branch.take();
+        state.options.base_branch = next_base(engine, project, named).await?;
     }
     if state.options.workers > 0 {
         return with_workers(engine, project, state).await.map(Begun::Workers);
