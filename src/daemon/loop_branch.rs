@@ -11,6 +11,7 @@ use crate::git::checkpoint::covers;
 use crate::git::foreign;
 use crate::looping::state::LoopState;
 use crate::report::merging::{self as words, NoBranch};
+use crate::store::loops::Which;
 
 /// What the names of branches of loops begin with.
 const PREFIX: &str = "gulf/auto-";
@@ -108,6 +109,21 @@ async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
         }
     });
     merged.await.unwrap_or_default()
+}
+
+/// Refuses a loop a branch of its own in a work tree where another one has its branch: one of them
+/// would lose the files it works on.
+pub(super) async fn alone(engine: &Engine, project: &Project) -> Result<(), String> {
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let active = store.active_loops(key, root).await.map_err(|error| error.to_string())?;
+    for (id, _) in active {
+        let other = store.find_loop(key, root, Which::Id(id)).await;
+        let other = other.map_err(|error| error.to_string())?;
+        if let Some(LoopState { id, branch: Some(branch), .. }) = &other {
+            return Err(words::no_branch(&NoBranch::Taken { id, branch }));
+        }
+    }
+    Ok(())
 }
 
 /// Where branches of loops start: how the work tree stands, and the base branch. The error is the

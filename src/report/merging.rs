@@ -24,6 +24,13 @@ pub enum NoBranch<'a> {
     Conflicts(&'a [String]),
     /// The branch of a loop is checked out, and where its work belongs is not certain.
     OfLoop(&'a str),
+    /// Another loop works in this work tree.
+    Taken {
+        /// The other loop.
+        id: &'a str,
+        /// Its branch.
+        branch: &'a str,
+    },
     /// What git said.
     Git(&'a str),
 }
@@ -49,6 +56,11 @@ pub fn no_branch(reason: &NoBranch<'_>) -> String {
             "{} is the branch of a loop: git switch to the branch this work shall go into, or name \
              it with --base-branch",
             shown(name)
+        ),
+        NoBranch::Taken { id, branch } => format!(
+            "loop {id} works on {} in this work tree: let it end, cancel it (moai-ralph loop \
+             cancel {id}), or use --workers",
+            shown(branch)
         ),
         NoBranch::Git(said) => format!("git could not make the branch: {}", said.trim()),
     }

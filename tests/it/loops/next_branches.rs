@@ -1,6 +1,6 @@
 //! Where the branch of a loop starts when another loop was here before it, or is here still.
 
-use super::{FIXED, commit_in, git, project, start, status, stop};
+use super::{DIRTY, FIXED, commit_in, git, project, start, status, stop};
 use crate::support::{Output, Sandbox};
 
 const AUTONOMOUS: [&str; 3] = ["--mode", "autonomous", "--no-research"];
@@ -62,4 +62,27 @@ fn a_branch_that_only_looks_like_one_of_a_loop_is_not_taken_as_a_base_unasked() 
     git(&sandbox, &["switch", "-q", "-c", "gulf/auto-1-ab"]);
     let output = start(&sandbox, &AUTONOMOUS);
     assert!(refused(&output).contains("git switch"), "{output:#?}");
+}
+
+#[test]
+fn a_second_autonomous_loop_in_one_work_tree_is_refused() {
+    let sandbox = project();
+    assert_eq!(start(&sandbox, &AUTONOMOUS).code, 0);
+    let (id, branch) =
+        (status(&sandbox)["id"].clone(), git(&sandbox, &["branch", "--show-current"]));
+    sandbox.write("app.py", DIRTY);
+    let other = ["loop", "start", "--session", "22222222-0000-4000-8000-000000000000"];
+    let arguments = [&other[..], &["--prompt", "x", "--base-branch", "main"], &AUTONOMOUS].concat();
+    let output = sandbox.run(&arguments);
+    let said = refused(&output);
+    assert!(said.contains(id.as_str().expect("an id")), "{said}");
+    assert_eq!(git(&sandbox, &["branch", "--show-current"]), branch);
+    assert_eq!(git(&sandbox, &["branch", "--list", "gulf/*"]).lines().count(), 1);
+    assert_eq!(sandbox.read("app.py"), DIRTY);
+    let workers = sandbox.run(&[&arguments[..], &["--workers", "1"]].concat());
+    assert_eq!(workers.code, 0, "work trees of their own: {workers:#?}");
+    sandbox.run(&["loop", "cancel"]);
+    git(&sandbox, &["checkout", "-q", "app.py"]);
+    let output = sandbox.run(&arguments);
+    assert_eq!(output.code, 0, "nobody is at work any more: {output:#?}");
 }
