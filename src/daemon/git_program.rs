@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::project::Project;
-use crate::base::limits::{GIT_MS_MAX, GIT_REMOTE_MS_MAX};
+use crate::base::limits::{GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{self, Command, End, Run};
 
@@ -42,6 +42,11 @@ const SETTINGS: [&str; 6] = [
 /// Runs git in a folder, to its end.
 pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
     run(project, folder, arguments, Bound::of(GIT_MS_MAX)).await
+}
+
+/// The same for what moves a work tree of somebody: it is hardly ever cut off.
+pub(super) async fn git_moving(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
+    run(project, folder, arguments, Bound::of(GIT_MOVE_MS_MAX)).await
 }
 
 /// The same until a moment. Git is told to end then, and takes its locks away.

@@ -13,31 +13,31 @@
 //! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
 //! tree of somebody is not begun when the time is over, and never cut off in the middle.
 
+mod new_files;
+
 use std::future::Future;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::time::timeout_at;
 
-use super::checkpoints::{self, LOOP_FILES, Look};
+use super::checkpoints::{self, Look};
 use super::engine::Engine;
-use super::git_program::{git, git_remote, git_until, out_of_time, said_of, without_hooks};
+use super::git_program::{
+    git, git_moving, git_remote, git_until, out_of_time, said_of, without_hooks,
+};
 use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
 use crate::base::limits::MERGE_TRIES_MAX;
-use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::git::GitError;
-use crate::git::branches::{self, Standing, full};
+use crate::git::branches::{self, full};
 use crate::git::foreign::{REBASED_ONTO, fetched};
 use crate::report::merging::{self as words, NoBranch, Task};
-
-/// What people steer loops with, committed or not.
-const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
+use new_files::{is_note, made_since};
 
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,10 +189,7 @@ impl Merge<'_> {
         let (new, mut standing) = looked?;
         // Notes are written at every Stop, and some projects track them.
         let (root, tree) = (&self.project.root, &standing.work_tree);
-        let is_note = |path: &String| {
-            RelPath::below(root, &tree.join(path)).is_some_and(|path| is_in(&path, &LOOP_FILES))
-        };
-        standing.uncommitted.retain(|path| !is_note(path));
+        standing.uncommitted.retain(|path| !is_note(root, &tree.join(path)));
         if !standing.uncommitted.is_empty() || !new.is_empty() {
             return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
         }
@@ -284,7 +281,8 @@ impl Merge<'_> {
             return Err(superseded());
         }
         let root = &self.project.root;
-        self.passed(&git(self.project, root, &["read-tree", "-m", "-u", old, new]).await)?;
+        let moved = git_moving(self.project, root, &["read-tree", "-m", "-u", old, new]).await;
+        self.passed(&moved)?;
         let reference = full(&self.branch.name);
         let action = format!("{REBASED_ONTO}{onto}: updating HEAD");
         let arguments = ["update-ref", "-m", &action, &reference, new, old];
@@ -292,7 +290,7 @@ impl Merge<'_> {
         if moved.end == End::Passed {
             return Ok(());
         }
-        git(self.project, root, &["read-tree", "-m", "-u", new, old]).await;
+        git_moving(self.project, root, &["read-tree", "-m", "-u", new, old]).await;
         Err(superseded())
     }
 
@@ -342,7 +340,7 @@ impl Merge<'_> {
             if !is_free {
                 return Err(self.held(place, merged).await);
             }
-            git(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+            git_moving(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
         } else {
             let why = format!("merge {}", self.branch.name);
             let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
@@ -423,37 +421,6 @@ fn gap_of(run: &Run, what: &str) -> Gap {
         End::Unmeasured(gap) => gap.clone(),
         _ => Gap::new(Cause::Refused, format!("{what}: {}", said_of(run))),
     }
-}
-
-/// Untracked files below the root that came here after the loop began, however old their contents
-/// are; what steers a loop is no work.
-fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
-    let is_new = |path: &&String| {
-        let file = standing.work_tree.join(path);
-        let Some(below) = RelPath::below(root, &file) else { return false };
-        !steers(&below) && changed_ms(&file).is_none_or(|changed| changed >= since_ms)
-    };
-    standing.untracked.iter().filter(is_new).cloned().collect()
-}
-
-/// When a file was last written or put where it is, in milliseconds since the epoch. Who copies,
-/// unpacks or moves one may set the time of its contents, and cannot set that of its entry.
-fn changed_ms(file: &Path) -> Option<u64> {
-    let meta = file.symlink_metadata().ok()?;
-    let ms = |secs: i64, nanos: i64| u64::try_from(secs * 1_000 + nanos / 1_000_000).ok();
-    let written = ms(meta.mtime(), meta.mtime_nsec());
-    written.max(ms(meta.ctime(), meta.ctime_nsec()))
-}
-
-/// Whether a file steers loops or is their note, and is not their work.
-fn steers(path: &RelPath) -> bool {
-    is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
-}
-
-/// Whether a path is one of these files, or below one of these folders.
-fn is_in(path: &RelPath, names: &[&str]) -> bool {
-    let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
-    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]
