@@ -280,6 +280,10 @@ impl Merge<'_> {
         if !is_there || standing.head.as_deref() != Some(old) {
             return Err(superseded());
         }
+        let in_the_way = self.in_the_way(&self.project.root, (old, new)).await?;
+        if !in_the_way.is_empty() {
+            return Err(self.task(&Task::InTheWay(&in_the_way)));
+        }
         let root = &self.project.root;
         let moved = git_moving(self.project, root, &["read-tree", "-m", "-u", old, new]).await;
         self.passed(&moved)?;
@@ -334,7 +338,9 @@ impl Merge<'_> {
         let run = if let Some(place) = &place {
             let folder = place.clone();
             let standing = read(move || branches::standing(&folder)).await?;
-            let is_free = standing.uncommitted.is_empty()
+            let in_the_way = self.in_the_way(place, (&ends.base, merged)).await?;
+            let is_free = in_the_way.is_empty()
+                && standing.uncommitted.is_empty()
                 && standing.unfinished.is_none()
                 && standing.branch.as_deref() == Some(&self.branch.base);
             if !is_free {
@@ -365,6 +371,13 @@ impl Merge<'_> {
         let gap = Gap::new(Cause::ProjectFault, words::base_in_use(&self.branch.base, &shown));
         let remedy = format!("git -C '{shown}' merge --ff-only {kept}");
         Halt::End(Landing::Unmeasured(gap.with_remedy(remedy)))
+    }
+
+    /// Files in a work tree that a move between two commits would write over: git does so with those
+    /// that it ignores.
+    async fn in_the_way(&self, tree: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, Halt> {
+        let (tree, old, new) = (tree.to_path_buf(), old.to_owned(), new.to_owned());
+        Ok(read(move || branches::in_the_way(&tree, (&old, &new))).await?)
     }
 
     async fn contains(&self, commit: &str, other: &str) -> Result<bool, Halt> {

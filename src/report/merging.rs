@@ -77,6 +77,8 @@ pub enum Task<'a> {
     Uncommitted(&'a [String], &'a [String]),
     /// The base has changed in the same places of these files; its newest commit, as git names it.
     Conflict(&'a [String], &'a str),
+    /// Files lie where the base has some now, and git does not track them here.
+    InTheWay(&'a [String]),
     /// The checks fail on top of the base as it is now.
     ChecksFailed(&'a str),
     /// Git, or a hook of the project, said no; what it said.
@@ -110,6 +112,14 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
                  3. Write tests that show it, run all tests, and commit.\n\
                  The merge is tried again at your next stop."
             );
+        }
+        Task::InTheWay(files) => {
+            let _ = writeln!(
+                text,
+                "The present {base} has files where these lie, which git does not track here; move \
+                 them aside, and lose nothing that is in them:"
+            );
+            push_files(&mut text, files);
         }
         Task::ChecksFailed(said) => {
             let _ = writeln!(

@@ -228,6 +228,22 @@ async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
 }
 
 #[tokio::test]
+async fn an_ignored_file_where_the_base_is_checked_out_is_not_written_over() {
+    let (place, branch) = working(&[(".gitignore", ".env\n")]).await;
+    let user = place.top().join("user");
+    place.git(&["worktree", "add", "-q", user.to_str().unwrap(), "main"]);
+    let before = place.git(&["rev-parse", "main"]);
+    place.write(".env", "KEY=shared\n");
+    place.git(&["add", "-f", ".env"]);
+    place.git(&["commit", "-q", "-m", "shared"]);
+    fs::write(user.join(".env"), "KEY=mine\n").unwrap();
+    let Landing::Unmeasured(gap) = merged(&place, &branch).await else { panic!("it was moved") };
+    assert!(gap.detail.starts_with("main is checked out in"), "{gap}");
+    assert_eq!(place.git(&["rev-parse", "main"]), before);
+    assert_eq!(fs::read_to_string(user.join(".env")).unwrap(), "KEY=mine\n");
+}
+
+#[tokio::test]
 async fn hooks_of_the_project_have_their_say() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("a", "2\n")]);

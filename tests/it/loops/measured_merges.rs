@@ -9,7 +9,7 @@ use serde_json::json;
 use super::crashes::stop_beside;
 use super::killed_merges::{release, wait_for_run, waiting};
 use super::{
-    DIRTY, FIXED, beside, blocked, commit_in, git, git_hook, project, start, status, stop,
+    DIRTY, FIXED, beside, blocked, commit_in, git, git_hook, git_in, project, start, status, stop,
 };
 use crate::support::{Sandbox, write_file};
 
@@ -109,6 +109,26 @@ fn a_new_file_with_an_old_time_is_asked_for() {
     commit_in(&sandbox, &sandbox.root(), "helper");
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(git(&sandbox, &["show", "main:helper.py"]), FIXED.trim());
+}
+
+#[test]
+fn a_file_of_the_user_that_git_ignores_is_not_written_over() {
+    let sandbox = project();
+    sandbox.write(".gitignore", ".env\n");
+    sandbox.commit();
+    working(&sandbox);
+    sandbox.write(".env", "KEY=mine\n");
+    let others = beside(&sandbox);
+    write_file(&others.join(".env"), "KEY=theirs\n");
+    git_in(&sandbox, &others, &["add", "-f", ".env"]);
+    commit_in(&sandbox, &others, "others");
+    let reason = stop(&sandbox, "finished").expect("the base has a file of that name");
+    assert!(reason.contains(".env"), "{reason}");
+    assert_eq!(sandbox.read(".env"), "KEY=mine\n");
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+    std::fs::rename(sandbox.path(".env"), sandbox.base().join("aside")).expect("ours");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(sandbox.read(".env"), "KEY=theirs\n");
 }
 
 #[test]
