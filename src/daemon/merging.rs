@@ -285,6 +285,8 @@ impl Merge<'_> {
             return Err(self.task(&Task::InTheWay(&in_the_way)));
         }
         let root = &self.project.root;
+        // A file that was written again as it was is taken for changed by what follows.
+        git(self.project, root, &["update-index", "-q", "--refresh"]).await;
         let moved = git_moving(self.project, root, &["read-tree", "-m", "-u", old, new]).await;
         self.passed(&moved)?;
         let reference = full(&self.branch.name);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use super::*;
 use crate::daemon::loop_branch::{begin_branch, branch_name};
@@ -162,6 +162,17 @@ async fn what_changed_since_it_was_measured_is_not_merged() {
         assert_eq!(place.git(&["rev-parse", "main"]), main);
     }
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
+}
+
+#[tokio::test]
+async fn a_file_that_was_written_again_as_it_was_is_in_nobodys_way() {
+    let (place, branch) = working(&[("a", "1\n"), ("c", "1\n")]).await;
+    place.commit(&[("a", "2\n")]);
+    commit_on_main(&place, "c", "2\n");
+    let file = fs::File::options().write(true).open(place.root().join("c")).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_hours(24)).unwrap();
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.read("c").as_deref(), Some("2\n"));
 }
 
 #[tokio::test]
