@@ -472,9 +472,12 @@ pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
 pub const GIT_MS_MAX: u64 = 120_000;
 /// Time one call of the `git` program that speaks with a remote may take.
 pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
-/// Time a merge waits for another one of the same repository, whose checks run in it. With its own
-/// checks it stays below [`HOOK_STOP_MS_MAX`] where they take no longer than those of the other.
-pub const MERGE_WAIT_MS_MAX: u64 = 240_000;
+/// Time one call of the `git` program may take that moves a work tree of somebody: as long as a whole
+/// Stop, because one that is cut off leaves the files half written.
+pub const GIT_MOVE_MS_MAX: u64 = HOOK_STOP_MS_MAX;
+/// Time a merge waits for another one of the same repository, whose checks run in it. It ends sooner
+/// with the time of its Stop.
+pub const MERGE_WAIT_MS_MAX: u64 = 560_000;
 /// Pause between two looks whether the other one is done.
 pub const MERGE_RETRY_MS: u64 = 50;
 /// Times a merge is begun anew because the branch it goes into has moved.

@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use super::changes;
 use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
+use super::merge_place;
 use super::progress::Progress;
 use crate::base::verdict::Gap;
 use crate::config::Config;
@@ -57,6 +58,7 @@ impl Engine {
             hard_bytes: options.memory_hard_bytes,
         };
         changes::recover_all(&places);
+        merge_place::tidy_all(&places);
         Arc::new(Self {
             servers: Servers::start(places.data.clone(), options.server_idle, memory),
             store: Store::start(places.state.clone()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::project::Project;
-use crate::base::limits::{GIT_MS_MAX, GIT_REMOTE_MS_MAX};
+use crate::base::limits::{GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{self, Command, End, Run};
 
@@ -25,11 +25,8 @@ const NOT_PASSED: [&str; 13] = [
     "GIT_SEQUENCE_EDITOR",
     "GIT_TERMINAL_PROMPT",
     "GIT_MERGE_AUTOEDIT",
-    REFLOG_ACTION,
+    "GIT_REFLOG_ACTION",
 ];
-
-/// Names what moved HEAD in its log, see git(1).
-const REFLOG_ACTION: &str = "GIT_REFLOG_ACTION";
 
 /// What no configuration may change: branches that are not ours move along, local changes are put
 /// aside, or processes stay behind.
@@ -47,15 +44,9 @@ pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) ->
     run(project, folder, arguments, Bound::of(GIT_MS_MAX)).await
 }
 
-/// The same; the log of HEAD names `action` as what moved it.
-pub(super) async fn git_as(
-    project: &Project,
-    folder: &Path,
-    arguments: &[&str],
-    action: &str,
-) -> Run {
-    let bound = Bound { action: Some(action), ..Bound::of(GIT_MS_MAX) };
-    run(project, folder, arguments, bound).await
+/// The same for what moves a work tree of somebody: it is hardly ever cut off.
+pub(super) async fn git_moving(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
+    run(project, folder, arguments, Bound::of(GIT_MOVE_MS_MAX)).await
 }
 
 /// The same until a moment. Git is told to end then, and takes its locks away.
@@ -80,16 +71,21 @@ pub(super) async fn git_remote(
     run(project, folder, arguments, bound).await
 }
 
-/// How long a call may take, and what it is called in the log of HEAD.
-struct Bound<'a> {
-    most: Duration,
-    deadline: Option<Instant>,
-    action: Option<&'a str>,
+/// The same call without the project's hooks, for a checkout in a work tree that is thrown away:
+/// what they do after one is for people, and when they fail git says that it did.
+pub(super) fn without_hooks<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["-c", "core.hooksPath=/dev/null"], arguments].concat()
 }
 
-impl Bound<'_> {
+/// How long a call may take.
+struct Bound {
+    most: Duration,
+    deadline: Option<Instant>,
+}
+
+impl Bound {
     const fn of(ms_max: u64) -> Self {
-        Self { most: Duration::from_millis(ms_max), deadline: None, action: None }
+        Self { most: Duration::from_millis(ms_max), deadline: None }
     }
 
     fn timeout(&self) -> Duration {
@@ -98,7 +94,7 @@ impl Bound<'_> {
     }
 }
 
-async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<'_>) -> Run {
+async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound) -> Run {
     let timeout = bound.timeout();
     if timeout.is_zero() {
         let end = End::Unmeasured(out_of_time());
@@ -114,10 +110,9 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<
         ("GIT_SEQUENCE_EDITOR", "true"),
         ("GIT_MERGE_AUTOEDIT", "no"),
     ];
-    let own = own.into_iter().chain(bound.action.map(|action| (REFLOG_ACTION, action)));
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
     checks::run(Command {
-        name: format!("git {}", arguments.first().unwrap_or(&"")),
+        name: format!("git {}", name_of(arguments)),
         program: "git".into(),
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
         cwd: folder.to_path_buf(),
@@ -126,6 +121,14 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound<
         parent: None,
     })
     .await
+}
+
+/// The command, behind what is set for it alone.
+fn name_of<'a>(arguments: &[&'a str]) -> &'a str {
+    match arguments {
+        ["-c", _, name, ..] | [name, ..] => name,
+        [] => "",
+    }
 }
 
 /// The time of a Stop is over.

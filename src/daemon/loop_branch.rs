@@ -1,7 +1,7 @@
 //! The branch of an autonomous loop: where it may start, making it, and since when what is on it is
 //! the loop's. It must not know how it is merged.
 
-use super::engine::blocking;
+use super::engine::{Engine, blocking};
 use super::git_program::{git, said_of};
 use super::project::Project;
 use crate::checks::End;
@@ -11,6 +11,10 @@ use crate::git::checkpoint::covers;
 use crate::git::foreign;
 use crate::looping::state::LoopState;
 use crate::report::merging::{self as words, NoBranch};
+use crate::store::loops::Which;
+
+/// What the names of branches of loops begin with.
+const PREFIX: &str = "gulf/auto-";
 
 /// The branch of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,17 +40,90 @@ pub(super) async fn begin_branch(
         arguments.push(&start);
     }
     let run = git(project, &project.root, &arguments).await;
-    if run.end == End::Passed {
+    // A hook that fails after the switch makes git say that the switch did.
+    if run.end == End::Passed || stands_on(project, name).await {
         return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
     }
     Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
 }
 
-/// Undoes the making of a branch that nobody has worked on.
+/// Undoes the making of a branch that nobody has worked on: HEAD goes back to where it was, on a
+/// branch or not.
 pub(super) async fn take_back(project: &Project, branch: &Branch) {
-    for arguments in [["switch", "--quiet", &branch.base], ["branch", "-D", &branch.name]] {
-        git(project, &project.root, &arguments).await;
+    if !stands_on(project, &branch.name).await {
+        return;
     }
+    let root = &project.root;
+    git(project, root, &["checkout", "--quiet", "-"]).await;
+    // Without a log of HEAD nobody knows where that was.
+    if stands_on(project, &branch.name).await {
+        git(project, root, &["switch", "--quiet", &branch.base]).await;
+    }
+    git(project, root, &["branch", "--quiet", "-D", &branch.name]).await;
+}
+
+/// Whether a branch is checked out in the project's root.
+async fn stands_on(project: &Project, name: &str) -> bool {
+    let root = project.root.clone();
+    let standing = read(move || branches::standing(&root)).await;
+    standing.is_ok_and(|standing| standing.branch.as_deref() == Some(name))
+}
+
+/// The base of a loop that starts now, as it is named; where none is and the branch of a loop that
+/// is over and merged is checked out, the one that went into. `None` stands for the present branch.
+/// The error is the reason why none can be taken unasked.
+pub(super) async fn next_base(
+    engine: &Engine,
+    project: &Project,
+    named: Option<String>,
+) -> Result<Option<String>, String> {
+    let root = project.root.clone();
+    let standing = read(move || branches::standing(&root)).await.unwrap_or_default();
+    let (None, Some(present)) = (&named, standing.branch) else { return Ok(named) };
+    // Without them the names of the branches are all that is known.
+    let loops = engine.store.list_loops(&project.key).await.unwrap_or_default();
+    let mut base = present.clone();
+    for _ in 0..=loops.len() {
+        let own = loops.iter().find(|it| it.branch.as_deref() == Some(base.as_str()));
+        if own.is_none() && !base.starts_with(PREFIX) {
+            return Ok((base != present).then_some(base));
+        }
+        let over = own.filter(|it| !it.status.is_active());
+        let Some(goes_into) = over.and_then(|it| it.options.base_branch.clone()) else { break };
+        if !is_merged(project, &base, &goes_into).await {
+            break;
+        }
+        base = goes_into;
+    }
+    Err(words::no_branch(&NoBranch::OfLoop(&present)))
+}
+
+async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
+    let (root, branch, base) = (project.root.clone(), full(branch), full(base));
+    let merged = read(move || {
+        let (tip, base) =
+            (branches::commit_of(&root, &branch)?, branches::commit_of(&root, &base)?);
+        match (tip, base) {
+            (Some(tip), Some(base)) => branches::contains(&root, &base, &tip),
+            _ => Ok(false),
+        }
+    });
+    merged.await.unwrap_or_default()
+}
+
+/// Refuses a loop a branch of its own in a work tree where another one has its branch: one of them
+/// would lose the files it works on.
+pub(super) async fn alone(engine: &Engine, project: &Project) -> Result<(), String> {
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let active = store.active_loops(key, root).await.map_err(|error| error.to_string())?;
+    for (id, _) in active {
+        let other = store.find_loop(key, root, Which::Id(id)).await;
+        let other = other.map_err(|error| error.to_string())?;
+        if let Some(LoopState { id, branch: Some(branch), .. }) = &other {
+            return Err(words::no_branch(&NoBranch::Taken { id, branch }));
+        }
+    }
+    Ok(())
 }
 
 /// Where branches of loops start: how the work tree stands, and the base branch. The error is the
@@ -89,7 +166,7 @@ pub(super) async fn start_of(
 /// The name of the branch of a loop that starts now.
 pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
     let id = loop_id.strip_prefix("loop-").unwrap_or(loop_id);
-    format!("gulf/auto-{}-{id}", now_ms / 1_000)
+    format!("{PREFIX}{}-{id}", now_ms / 1_000)
 }
 
 /// The commit that the changes of a loop count from: what it started from, or on a branch of its

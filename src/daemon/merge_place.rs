@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, blocking};
-use super::git_program::git_until;
+use super::git_program::{git_until, without_hooks};
 use super::project::Project;
 use crate::base::limits::{MERGE_RETRY_MS, MERGE_WAIT_MS_MAX, REMOVE_TRIES_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::files::private_dir;
 use crate::git::{self, branches};
+use crate::ipc::Places;
+use crate::store::PROJECTS;
 
 /// The lock's file, in what the worktrees of a repository share: so it holds for all of them and
 /// for everybody who merges there.
@@ -73,6 +75,27 @@ pub(super) async fn tidy(engine: &Arc<Engine>, project: &Project) {
         }
     })
     .await;
+}
+
+/// The same in all projects, of what leads to its repository.
+pub(super) fn tidy_all(places: &Places) {
+    for project in entries(&places.state.join(PROJECTS)) {
+        for folder in entries(&project.join(PLACES)) {
+            if let Some(repository) = repository_of(&folder)
+                && let Ok(lock) = open(&repository)
+                && lock.try_lock().is_ok()
+            {
+                remove(&repository, &folder);
+            }
+        }
+    }
+}
+
+/// The repository of a linked work tree, as its `.git` file names it: gitrepository-layout(5).
+fn repository_of(folder: &Path) -> Option<PathBuf> {
+    let leads = fs::read_to_string(folder.join(".git")).ok()?;
+    let own = Path::new(leads.strip_prefix("gitdir:")?.trim());
+    own.ancestors().nth(2).filter(|repository| repository.is_dir()).map(Path::to_path_buf)
 }
 
 /// Removes all work trees of merges; only for whoever holds the lock.
@@ -136,7 +159,7 @@ impl MergePlace {
         let Some(text) = place.folder.to_str() else {
             return Err(failed(&io::Error::other("the path is not UTF-8")));
         };
-        let arguments = ["worktree", "add", "--quiet", "--detach", text, commit];
+        let arguments = without_hooks(&["worktree", "add", "--quiet", "--detach", text, commit]);
         let run = git_until(project, &project.root, &arguments, deadline).await;
         if run.end == End::Passed { Ok(place) } else { Err(run) }
     }

@@ -3,38 +3,41 @@
 //!
 //! ```text
 //! lock -> fetch -> rebase, beside the work tree -> branch moved -> checks -> merge --no-ff, beside
-//!   the work tree -> push, when asked -> base branch moved in one step
+//!   the work tree -> still as measured? -> push, when asked -> base branch moved in one step
 //! ```
 //!
+//! Only what was measured is merged: when the branch or a file has changed since, the next Stop
+//! measures it first.
 //! Rebase and merge happen in a work tree of their own that is thrown away, so that a conflict, or
 //! an end in the middle, leaves everybody's files as they were. Branches move only from the commit
 //! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
 //! tree of somebody is not begun when the time is over, and never cut off in the middle.
 
+mod new_files;
+
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::Instant;
 
 use tokio::time::timeout_at;
 
-use super::checkpoints::LOOP_FILES;
+use super::checkpoints::{self, Look};
 use super::engine::Engine;
-use super::git_program::{git, git_as, git_remote, git_until, out_of_time, said_of};
+use super::git_program::{
+    git, git_moving, git_remote, git_until, out_of_time, said_of, without_hooks,
+};
 use super::loop_branch::{Branch, read};
 use super::merge_place::{MergePlace, lock};
 use super::project::Project;
 use crate::base::limits::MERGE_TRIES_MAX;
-use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{End, Run};
 use crate::git::GitError;
-use crate::git::branches::{self, Standing, full};
+use crate::git::branches::{self, full};
 use crate::git::foreign::{REBASED_ONTO, fetched};
 use crate::report::merging::{self as words, NoBranch, Task};
-
-/// What people steer loops with, committed or not.
-const STEERING: [&str; 3] = ["RUBRIC.md", ".claude", ".moai"];
+use new_files::{is_note, made_since};
 
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,15 @@ pub(super) enum Landing {
     Unmeasured(Gap),
     /// Not at all, whatever the agent does.
     Impossible(String),
+}
+
+/// The work as it was measured: what may be merged, and nothing else.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// The commit of HEAD before the measurement began.
+    pub(super) head: Option<String>,
+    /// The files while it went on.
+    pub(super) tree: Result<Look, Gap>,
 }
 
 /// Why a step did not lead to the next one.
@@ -62,19 +74,20 @@ impl From<GitError> for Halt {
     }
 }
 
-/// Merges the branch of a loop into its base, or leaves everything as it was when `deadline` comes
-/// first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the
-/// loop once more when the rebase has changed it; its error is what the agent is told. With the
-/// option `loop.push` the remote's branch is moved first, if there is a remote.
+/// Merges the branch of a loop into its base, as it was `measured`, or leaves everything as it was
+/// when `deadline` comes first; a branch that was rebased by then stays rebased. `checks` measures
+/// the work tree of the loop once more when the rebase has changed it; its error is what the agent
+/// is told. With the option `loop.push` the remote's branch is moved first, if there is a remote.
 pub(super) async fn land<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
     (branch, deadline): (&Branch, Instant),
+    mut measured: Measured,
     checks: F,
 ) -> Landing
 where
     F: Fn() -> C + Send + Sync,
-    C: Future<Output = Result<(), String>> + Send,
+    C: Future<Output = Result<Measured, String>> + Send,
 {
     let _job = engine.job();
     let _lock = match lock(engine, project, deadline).await {
@@ -83,7 +96,7 @@ where
     };
     let merge = Merge { engine, project, branch, deadline };
     for _ in 0..MERGE_TRIES_MAX {
-        match merge.once(&checks).await {
+        match merge.once(&mut measured, &checks).await {
             Ok(()) => return Landing::Merged,
             Err(Halt::End(landing)) => return landing,
             Err(Halt::Overtaken) => {}
@@ -112,12 +125,12 @@ struct Ends {
 }
 
 impl Merge<'_> {
-    async fn once<F, C>(&self, checks: &F) -> Result<(), Halt>
+    async fn once<F, C>(&self, measured: &mut Measured, checks: &F) -> Result<(), Halt>
     where
         F: Fn() -> C + Send + Sync,
-        C: Future<Output = Result<(), String>> + Send,
+        C: Future<Output = Result<Measured, String>> + Send,
     {
-        let mut head = self.ready().await?;
+        let mut head = self.as_measured(measured).await?;
         let ends = self.ends().await?;
         if self.contains(&ends.onto, &head).await? {
             return if ends.onto == ends.base {
@@ -130,13 +143,17 @@ impl Merge<'_> {
         let place = MergePlace::make(self.engine, self.project, start).await.map_err(refused)?;
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
-                head = self.rebase(&place, &head, &ends).await?;
-                self.move_branch(&head, &ends.onto).await?;
+                let rebased = self.rebase(&place, &head, &ends).await?;
+                self.move_branch((&head, &rebased), &ends.onto).await?;
+                head = rebased;
                 let checked = timeout_at(self.deadline.into(), checks()).await;
                 let checked = checked.map_err(|_| late())?;
-                checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
+                *measured = checked.map_err(|said| self.task(&Task::ChecksFailed(&said)))?;
             }
             let merged = self.merge(&place, &head, &ends).await?;
+            if self.as_measured(measured).await? != head {
+                return Err(superseded());
+            }
             if self.project.config.push && ends.remote.is_some() {
                 self.push(&ends, &merged).await?;
             }
@@ -145,6 +162,16 @@ impl Merge<'_> {
         let done = done.await;
         place.remove().await;
         done
+    }
+
+    /// The commit of the branch, if it and the files are still what was measured.
+    async fn as_measured(&self, measured: &Measured) -> Result<String, Halt> {
+        let head = self.ready().await?;
+        let unmeasured = |gap| Halt::End(Landing::Unmeasured(gap));
+        let before = measured.tree.as_ref().map_err(|gap| unmeasured(gap.clone()))?;
+        let now = checkpoints::look(self.engine, self.project).await.map_err(unmeasured)?;
+        let is_same = measured.head.as_deref() == Some(&head) && before.id == now.id;
+        if is_same { Ok(head) } else { Err(superseded()) }
     }
 
     /// The commit of the branch, once everything is committed on it.
@@ -162,10 +189,7 @@ impl Merge<'_> {
         let (new, mut standing) = looked?;
         // Notes are written at every Stop, and some projects track them.
         let (root, tree) = (&self.project.root, &standing.work_tree);
-        let is_note = |path: &String| {
-            RelPath::below(root, &tree.join(path)).is_some_and(|path| is_in(&path, &LOOP_FILES))
-        };
-        standing.uncommitted.retain(|path| !is_note(path));
+        standing.uncommitted.retain(|path| !is_note(root, &tree.join(path)));
         if !standing.uncommitted.is_empty() || !new.is_empty() {
             return Err(self.task(&Task::Uncommitted(&standing.uncommitted, &new)));
         }
@@ -246,17 +270,38 @@ impl Merge<'_> {
         }
     }
 
-    /// Brings the work tree of the loop to the rebased commit. Git refuses when a file of it was
-    /// changed meanwhile.
-    async fn move_branch(&self, head: &str, onto: &str) -> Result<(), Halt> {
+    /// Brings the work tree of the loop, and then its branch, to the rebased commit. Git refuses
+    /// when a file of it was changed meanwhile, or the branch has moved.
+    async fn move_branch(&self, (old, new): (&str, &str), onto: &str) -> Result<(), Halt> {
         self.in_time()?;
-        let arguments = ["reset", "--quiet", "--keep", head];
-        let action = format!("{REBASED_ONTO}{onto}");
-        self.passed(&git_as(self.project, &self.project.root, &arguments, &action).await)
+        let root = self.project.root.clone();
+        let standing = read(move || branches::standing(&root)).await?;
+        let is_there = standing.branch.as_deref() == Some(&self.branch.name);
+        if !is_there || standing.head.as_deref() != Some(old) {
+            return Err(superseded());
+        }
+        let in_the_way = self.in_the_way(&self.project.root, (old, new)).await?;
+        if !in_the_way.is_empty() {
+            return Err(self.task(&Task::InTheWay(&in_the_way)));
+        }
+        let root = &self.project.root;
+        // A file that was written again as it was is taken for changed by what follows.
+        git(self.project, root, &["update-index", "-q", "--refresh"]).await;
+        let moved = git_moving(self.project, root, &["read-tree", "-m", "-u", old, new]).await;
+        self.passed(&moved)?;
+        let reference = full(&self.branch.name);
+        let action = format!("{REBASED_ONTO}{onto}: updating HEAD");
+        let arguments = ["update-ref", "-m", &action, &reference, new, old];
+        let moved = git(self.project, root, &arguments).await;
+        if moved.end == End::Passed {
+            return Ok(());
+        }
+        git_moving(self.project, root, &["read-tree", "-m", "-u", new, old]).await;
+        Err(superseded())
     }
 
     async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
-        let checkout = ["checkout", "--quiet", "--force", "--detach", &ends.onto];
+        let checkout = without_hooks(&["checkout", "--quiet", "--force", "--detach", &ends.onto]);
         self.passed(&git_until(self.project, &place.folder, &checkout, self.deadline).await)?;
         let message = format!("Merge branch '{}' into {}", self.branch.name, self.branch.base);
         let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];
@@ -295,13 +340,15 @@ impl Merge<'_> {
         let run = if let Some(place) = &place {
             let folder = place.clone();
             let standing = read(move || branches::standing(&folder)).await?;
-            let is_free = standing.uncommitted.is_empty()
+            let in_the_way = self.in_the_way(place, (&ends.base, merged)).await?;
+            let is_free = in_the_way.is_empty()
+                && standing.uncommitted.is_empty()
                 && standing.unfinished.is_none()
                 && standing.branch.as_deref() == Some(&self.branch.base);
             if !is_free {
                 return Err(self.held(place, merged).await);
             }
-            git(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+            git_moving(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
         } else {
             let why = format!("merge {}", self.branch.name);
             let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
@@ -326,6 +373,13 @@ impl Merge<'_> {
         let gap = Gap::new(Cause::ProjectFault, words::base_in_use(&self.branch.base, &shown));
         let remedy = format!("git -C '{shown}' merge --ff-only {kept}");
         Halt::End(Landing::Unmeasured(gap.with_remedy(remedy)))
+    }
+
+    /// Files in a work tree that a move between two commits would write over: git does so with those
+    /// that it ignores.
+    async fn in_the_way(&self, tree: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, Halt> {
+        let (tree, old, new) = (tree.to_path_buf(), old.to_owned(), new.to_owned());
+        Ok(read(move || branches::in_the_way(&tree, (&old, &new))).await?)
     }
 
     async fn contains(&self, commit: &str, other: &str) -> Result<bool, Halt> {
@@ -360,6 +414,12 @@ fn late() -> Halt {
     Halt::End(Landing::Unmeasured(out_of_time()))
 }
 
+/// What is there now was not measured.
+fn superseded() -> Halt {
+    let gap = Gap::new(Cause::Superseded, "the files changed after they were measured");
+    Halt::End(Landing::Unmeasured(gap))
+}
+
 fn impossible(reason: String) -> Halt {
     Halt::End(Landing::Impossible(reason))
 }
@@ -376,29 +436,6 @@ fn gap_of(run: &Run, what: &str) -> Gap {
         End::Unmeasured(gap) => gap.clone(),
         _ => Gap::new(Cause::Refused, format!("{what}: {}", said_of(run))),
     }
-}
-
-/// Untracked files below the root that are newer than the loop; what steers a loop is no work.
-fn made_since(root: &Path, standing: &Standing, since_ms: u64) -> Vec<String> {
-    let is_new = |path: &&String| {
-        let file = standing.work_tree.join(path);
-        let Some(below) = RelPath::below(root, &file) else { return false };
-        let changed = file.symlink_metadata().and_then(|it| it.modified()).ok();
-        let since = changed.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-        !steers(&below) && since.is_none_or(|since| since.as_millis() >= u128::from(since_ms))
-    };
-    standing.untracked.iter().filter(is_new).cloned().collect()
-}
-
-/// Whether a file steers loops or is their note, and is not their work.
-pub(super) fn steers(path: &RelPath) -> bool {
-    is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
-}
-
-/// Whether a path is one of these files, or below one of these folders.
-fn is_in(path: &RelPath, names: &[&str]) -> bool {
-    let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
-    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

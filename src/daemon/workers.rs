@@ -1,7 +1,7 @@
 //! Workers: work trees beside the project, each with a branch and a loop that the session opened
 //! there claims. It must not know how a loop goes on or is merged.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use super::engine::{Engine, blocking};
 use super::exam;
 use super::git_program::{git, said_of};
 use super::loop_branch::{Branch, read, start_of};
-use super::merging::steers;
 use super::project::Project;
-use crate::base::path::RelPath;
+use crate::base::path::{NEVER_WALKED, RelPath};
 use crate::checks::End;
+use crate::git::GitError;
 use crate::git::branches::{self, full};
 use crate::git::checkpoint::covers;
 use crate::looping::control;
-use crate::looping::state::LoopState;
+use crate::looping::state::{LoopState, Status};
 use crate::report::workers::Worker;
 use crate::store::loops::Which;
 
@@ -29,6 +29,9 @@ const INPUTS: [&str; 6] = [
     ".moai/config/sections/ralph.yaml",
     ".lsp.json",
 ];
+
+/// How `CACHEDIR.TAG` begins, see <https://bford.info/cachedir/>.
+const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// Makes a worker for each id, all or none. `names` are pairs of a loop's id and its branch; `make`
 /// gives the loop of a worker, which no session has claimed yet.
@@ -76,7 +79,7 @@ async fn start_one(
     let base = full(&branch.base);
     let arguments = ["worktree", "add", "--quiet", "--no-track", "-b", &branch.name, text, &base];
     let run = git(project, &project.root, &arguments).await;
-    if run.end != End::Passed {
+    if run.end != End::Passed && !is_made(tree, &branch.name).await {
         return Err(format!("git could not make {text}: {}", said_of(&run)));
     }
     let (from, to) = (project.root.clone(), root.to_path_buf());
@@ -86,6 +89,16 @@ async fn start_one(
     let there = Project { root: root.to_path_buf(), ..project.clone() };
     let stored = exam::begin(engine, &there, state).await;
     stored.map_err(|error| error.to_string())
+}
+
+/// Whether a work tree stands whole on its branch: a hook that fails after the checkout makes git
+/// say that the checkout did.
+async fn is_made(tree: &Path, branch: &str) -> bool {
+    let at = tree.to_path_buf();
+    let standing = read(move || branches::standing(&at)).await;
+    standing.is_ok_and(|it| {
+        it.work_tree == tree && it.branch.as_deref() == Some(branch) && it.uncommitted.is_empty()
+    })
 }
 
 fn copy_inputs(from: &Path, to: &Path) -> io::Result<()> {
@@ -143,31 +156,73 @@ fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
     below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
 }
 
-/// Removes the work trees of workers whose loop is over, when nothing in them would be lost: all is
-/// committed, and their branches stay. Returns those that were removed.
+/// Removes the work trees of workers whose loop is completed, when nothing would be lost with them:
+/// all is on their branches, which stay, and what else is there are copies and caches. Returns those
+/// that were removed.
 pub(super) async fn tidy(engine: &Engine, project: &Project) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     for Worker { root, state, .. } in workers(engine, project).await {
-        if state.is_none_or(|state| state.status.is_active()) {
-            continue;
-        }
-        let at = root.clone();
-        let Ok(standing) = read(move || branches::standing(&at)).await else { continue };
-        let notes = standing.untracked.iter().map(|path| standing.work_tree.join(path));
-        let notes: Vec<PathBuf> = notes.collect();
-        let is_note = |path: &PathBuf| RelPath::below(&root, path).is_some_and(|it| steers(&it));
-        let is_clean = standing.uncommitted.is_empty()
-            && standing.unfinished.is_none()
-            && notes.iter().all(is_note);
-        let Some(text) = standing.work_tree.to_str().filter(|_| is_clean) else { continue };
-        let gone = blocking(move || notes.iter().try_for_each(fs::remove_file)).await;
-        // Without force: git looks once more, and refuses what is not committed.
-        let run = git(project, &project.root, &["worktree", "remove", text]).await;
-        if gone.is_some_and(|gone| gone.is_ok()) && run.end == End::Passed {
-            removed.push(standing.work_tree);
+        let Some(state) = state.filter(|it| it.status == Status::Completed) else { continue };
+        let own = project.root.clone();
+        let tree = read(move || spare(&own, &root, &state)).await;
+        let Ok(Some(tree)) = tree else { continue };
+        let Some(text) = tree.to_str() else { continue };
+        // Twice the force would remove one that somebody has locked.
+        let run = git(project, &project.root, &["worktree", "remove", "--force", text]).await;
+        if run.end == End::Passed {
+            removed.push(tree);
         }
     }
     removed
+}
+
+/// The work tree of a worker if nothing is lost with it.
+fn spare(own: &Path, root: &Path, state: &LoopState) -> Result<Option<PathBuf>, GitError> {
+    let standing = branches::standing(root)?;
+    let tree = standing.work_tree;
+    let all_committed = standing.branch.is_some()
+        && standing.branch == state.branch
+        && standing.uncommitted.is_empty()
+        && standing.unfinished.is_none();
+    // Commits in the submodules of a linked work tree are kept in its own folder.
+    let has_submodules = || -> Result<bool, GitError> {
+        let known = branches::linked_at(root, &tree)?;
+        Ok(known.is_empty() || known.iter().any(|known| known.join("modules").exists()))
+    };
+    if !all_committed || has_submodules()? {
+        return Ok(None);
+    }
+    let others = [standing.untracked, branches::ignored_in(root)?].concat();
+    let is_spare = others.iter().all(|path| is_spare(own, root, &tree.join(path)));
+    Ok(is_spare.then_some(tree))
+}
+
+/// Whether a path holds only copies of what the project has, and caches.
+fn is_spare(own: &Path, root: &Path, path: &Path) -> bool {
+    let Ok(meta) = path.symlink_metadata() else { return false };
+    if meta.is_dir() {
+        let Ok(entries) = fs::read_dir(path) else { return false };
+        let is_spare = |entry: io::Result<DirEntry>| {
+            entry.is_ok_and(|entry| is_spare(own, root, &entry.path()))
+        };
+        return is_cache(path) || entries.into_iter().all(is_spare);
+    }
+    let below = RelPath::below(root, path).filter(|it| INPUTS.contains(&it.as_str()));
+    let same = |below: RelPath| {
+        let (here, there) = (fs::read(path), fs::read(below.under(own)));
+        here.is_ok_and(|here| there.is_ok_and(|there| here == there))
+    };
+    meta.is_file() && below.is_some_and(same)
+}
+
+/// Whether a folder says that its contents can be made again.
+fn is_cache(folder: &Path) -> bool {
+    let is_known = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| NEVER_WALKED.contains(&name) && name != ".git");
+    let tag = || fs::read(folder.join("CACHEDIR.TAG")).unwrap_or_default();
+    is_known || tag().starts_with(CACHE_TAG)
 }
 
 /// Beside the work tree that the repository was made with.
@@ -191,15 +246,15 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
     use crate::daemon::place::Place;
-    use crate::looping::state::Status;
     use crate::looping::step::tests::state;
 
     fn names(count: usize) -> Vec<(String, String)> {
         (0..count).map(|it| (format!("loop-{it}"), format!("gulf/auto-1-{it}"))).collect()
     }
 
-    fn looping(id: &str, _: &Branch) -> LoopState {
-        LoopState { id: id.to_owned(), session_id: None, ..state() }
+    fn looping(id: &str, branch: &Branch) -> LoopState {
+        let branch = Some(branch.name.clone());
+        LoopState { id: id.to_owned(), session_id: None, branch, ..state() }
     }
 
     async fn start(place: &Place, count: usize) -> Result<Vec<Worker>, String> {

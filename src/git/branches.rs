@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions};
+use git2::{
+    Delta, ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions,
+};
 
 use super::{GitError, broken, is_generated, needed, no_repository, path_of, places};
 
@@ -63,6 +65,18 @@ pub fn standing(root: &Path) -> Result<Standing, GitError> {
     Ok(standing)
 }
 
+/// What git ignores in a work tree and does not track, relative to it; a folder of which nothing is
+/// tracked is one entry, with a slash at its end.
+pub fn ignored_in(root: &Path) -> Result<Vec<String>, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let mut options = StatusOptions::new();
+    options.include_ignored(true).exclude_submodules(true);
+    let statuses = repository.statuses(Some(&mut options)).map_err(failed)?;
+    let ignored = statuses.iter().filter(|entry| entry.status() == Status::IGNORED);
+    Ok(ignored.map(|entry| path_of(entry.path_bytes()).to_string_lossy().into_owned()).collect())
+}
+
 fn unfinished(repository: &Repository) -> Option<&'static str> {
     match repository.state() {
         RepositoryState::Clean => None,
@@ -95,6 +109,29 @@ pub fn commit_of(root: &Path, reference: &str) -> Result<Option<String>, GitErro
 #[must_use]
 pub fn full(branch: &str) -> String {
     format!("refs/heads/{branch}")
+}
+
+/// Files of a work tree, relative to it, that lie where `new` has one, `old` has none, and the move
+/// from one commit to the other would write.
+pub fn in_the_way(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, GitError> {
+    let repository = needed(root)?;
+    let failed = |error: git2::Error| broken(root, &error);
+    let (work_tree, _) = places(&repository, root).ok_or_else(no_repository)?;
+    let tree = |id: &str| repository.find_commit(Oid::from_str(id)?)?.tree();
+    let (old, new) = (tree(old).map_err(failed)?, tree(new).map_err(failed)?);
+    let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(failed)?;
+    let mut found = BTreeSet::new();
+    for delta in diff.deltas().filter(|delta| delta.status() == Delta::Added) {
+        let path = path_of(delta.new_file().path_bytes().unwrap_or_default());
+        // A file where a folder must be is in the way as well, unless it goes itself.
+        let lies = |at: &&Path| {
+            let meta = work_tree.join(at).symlink_metadata();
+            meta.is_ok_and(|meta| !meta.is_dir()) && old.get_path(at).is_err()
+        };
+        let above = path.ancestors().filter(|at| !at.as_os_str().is_empty()).find(lies);
+        found.extend(above.map(|at| at.to_string_lossy().into_owned()));
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// Whether `commit` contains everything that `other` does.

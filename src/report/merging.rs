@@ -22,6 +22,15 @@ pub enum NoBranch<'a> {
     Unfinished(&'a str),
     /// Files are in conflict.
     Conflicts(&'a [String]),
+    /// The branch of a loop is checked out, and where its work belongs is not certain.
+    OfLoop(&'a str),
+    /// Another loop works in this work tree.
+    Taken {
+        /// The other loop.
+        id: &'a str,
+        /// Its branch.
+        branch: &'a str,
+    },
     /// What git said.
     Git(&'a str),
 }
@@ -43,6 +52,16 @@ pub fn no_branch(reason: &NoBranch<'_>) -> String {
         NoBranch::Conflicts(files) => {
             format!("files are in conflict, resolve them first: {}", files.join(", "))
         }
+        NoBranch::OfLoop(name) => format!(
+            "{} is the branch of a loop: git switch to the branch this work shall go into, or name \
+             it with --base-branch",
+            shown(name)
+        ),
+        NoBranch::Taken { id, branch } => format!(
+            "loop {id} works on {} in this work tree: let it end, cancel it (moai-ralph loop \
+             cancel {id}), or use --workers",
+            shown(branch)
+        ),
         NoBranch::Git(said) => format!("git could not make the branch: {}", said.trim()),
     }
 }
@@ -58,6 +77,8 @@ pub enum Task<'a> {
     Uncommitted(&'a [String], &'a [String]),
     /// The base has changed in the same places of these files; its newest commit, as git names it.
     Conflict(&'a [String], &'a str),
+    /// Files lie where the base has some now, and git does not track them here.
+    InTheWay(&'a [String]),
     /// The checks fail on top of the base as it is now.
     ChecksFailed(&'a str),
     /// Git, or a hook of the project, said no; what it said.
@@ -91,6 +112,14 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
                  3. Write tests that show it, run all tests, and commit.\n\
                  The merge is tried again at your next stop."
             );
+        }
+        Task::InTheWay(files) => {
+            let _ = writeln!(
+                text,
+                "The present {base} has files where these lie, which git does not track here; move \
+                 them aside, and lose nothing that is in them:"
+            );
+            push_files(&mut text, files);
         }
         Task::ChecksFailed(said) => {
             let _ = writeln!(

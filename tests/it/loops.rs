@@ -11,6 +11,9 @@ mod gitless;
 mod held;
 mod judged;
 mod killed_merges;
+mod left_trees;
+mod measured_merges;
+mod next_branches;
 mod notes;
 mod owners;
 mod waived;
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{Output, SESSION, Sandbox, finish};
+use crate::support::{Output, SESSION, Sandbox, finish, write_file};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
@@ -76,6 +79,13 @@ fn commit_in(sandbox: &Sandbox, folder: &Path, message: &str) -> String {
     git_in(sandbox, folder, &["add", "-A"]);
     git_in(sandbox, folder, &["commit", "-q", "-m", message]);
     git_in(sandbox, folder, &["rev-parse", "HEAD"])
+}
+
+/// A hook of the repository.
+fn git_hook(sandbox: &Sandbox, name: &str, body: &str) {
+    let hook = sandbox.path(".git/hooks").join(name);
+    write_file(&hook, &format!("#!/bin/sh\n{body}\n"));
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("the hook is ours");
 }
 
 /// A work tree beside the project, which has `main` checked out: where others work.

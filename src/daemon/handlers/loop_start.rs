@@ -7,7 +7,9 @@ use super::loop_replies::{own_session, shown, unknown_word};
 use super::{REFUSED, load, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::engine::{Engine, blocking, now_ms};
-use crate::daemon::loop_branch::{Branch, begin_branch, branch_name, read, start_of, take_back};
+use crate::daemon::loop_branch::{
+    Branch, alone, begin_branch, branch_name, next_base, read, start_of, take_back,
+};
 use crate::daemon::project::Project;
 use crate::daemon::workers::start_workers;
 use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
@@ -121,12 +123,16 @@ pub(super) async fn begin(
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
     }
+    if state.mode == Mode::Autonomous {
+        let named = state.options.base_branch.take();
+        state.options.base_branch = next_base(engine, project, named).await?;
+    }
     if state.options.workers > 0 {
         return with_workers(engine, project, state).await.map(Begun::Workers);
     }
     let answer = Answer { call: call.to_owned(), text: String::new(), is_held: false };
     state.answer = Some(answer).filter(|_| !call.is_empty());
-    let branch = own_branch(project, &mut state).await?;
+    let branch = own_branch(engine, project, &mut state).await?;
     let stored = exam::begin(engine, project, &state).await;
     if let Err(error) = stored {
         if let Some(branch) = branch {
@@ -166,10 +172,15 @@ pub(super) fn needs_promise(project: &Project) -> bool {
 }
 
 /// Makes the branch of an autonomous loop; others have none.
-async fn own_branch(project: &Project, state: &mut LoopState) -> Result<Option<Branch>, String> {
+async fn own_branch(
+    engine: &Engine,
+    project: &Project,
+    state: &mut LoopState,
+) -> Result<Option<Branch>, String> {
     if state.mode != Mode::Autonomous {
         return Ok(None);
     }
+    alone(engine, project).await?;
     let name = branch_name(&state.id, state.created_ms);
     let base = state.options.base_branch.as_deref();
     let branch = begin_branch(project, (&name, base), state.created_ms).await?;

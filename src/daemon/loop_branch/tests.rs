@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::daemon::merging::{Landing, land};
+use crate::daemon::checkpoints;
+use crate::daemon::merging::{Landing, Measured, land};
 use crate::daemon::place::Place;
 use crate::looping::step::tests::state;
 
@@ -147,7 +148,10 @@ async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
     let project = looping.place.project(&looping.place.root());
     let until = Instant::now() + Duration::from_hours(1);
     let failing = async || Err("no".to_owned());
-    let landing = land(&looping.place.engine, &project, (&looping.branch, until), failing).await;
+    let tree = checkpoints::look(&looping.place.engine, &project).await;
+    let measured = Measured { head: crate::git::head(&project.root), tree };
+    let times = (&looping.branch, until);
+    let landing = land(&looping.place.engine, &project, times, measured, failing).await;
     assert!(matches!(landing, Landing::Task(_)), "{landing:?}");
     assert_eq!(looping.since().await, first);
     // What was rebased is the loop's all the same.
@@ -177,4 +181,23 @@ async fn without_a_branch_of_its_own_the_start_is_what_counts() {
     looping.place.git(&["rebase", "-q", "main"]);
     looping.state.branch = None;
     assert_eq!(looping.since().await, looping.start());
+}
+
+#[tokio::test]
+async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
+    let place = Place::repository(&[("a", "1\n")]);
+    place.git(&["switch", "-q", "-c", "side"]);
+    let side = place.commit(&[("a", "side\n")]);
+    let project = place.project(&place.root());
+    for (detached, before) in [(false, "side"), (true, "")] {
+        if detached {
+            place.git(&["switch", "-q", "--detach"]);
+        }
+        let branch = begin_branch(&project, (NAME, Some("main")), 0).await.unwrap();
+        assert_eq!(place.read("a").unwrap(), "1\n");
+        take_back(&project, &branch).await;
+        assert_eq!(place.git(&["branch", "--show-current"]), before);
+        assert_eq!(place.git(&["rev-parse", "HEAD"]), side);
+        assert_eq!(place.git(&["branch", "--list", "gulf/*"]), "");
+    }
 }

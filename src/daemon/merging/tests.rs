@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use super::*;
 use crate::daemon::loop_branch::{begin_branch, branch_name};
@@ -22,7 +22,15 @@ async fn working(files: &[(&str, &str)]) -> (Place, Branch) {
 
 async fn merged(place: &Place, branch: &Branch) -> Landing {
     let project = place.project(&place.root());
-    land(&place.engine, &project, (branch, far()), passing).await
+    let (measured, passing) =
+        (measured(&place.engine, &project).await, passing(&place.engine, &project));
+    land(&place.engine, &project, (branch, far()), measured, passing).await
+}
+
+/// The work as it stands.
+async fn measured(engine: &Arc<Engine>, project: &Project) -> Measured {
+    let head = crate::git::head(&project.root);
+    Measured { head, tree: checkpoints::look(engine, project).await }
 }
 
 /// Long after every test.
@@ -30,8 +38,17 @@ fn far() -> Instant {
     Instant::now() + Duration::from_hours(1)
 }
 
-async fn passing() -> Result<(), String> {
-    Ok(())
+/// Checks that find nothing.
+fn passing(
+    engine: &Arc<Engine>,
+    project: &Project,
+) -> impl Fn() -> std::pin::Pin<Box<dyn Future<Output = Result<Measured, String>> + Send>> + Send + Sync
+{
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    move || {
+        let (engine, project) = (Arc::clone(&engine), project.clone());
+        Box::pin(async move { Ok(measured(&engine, &project).await) })
+    }
 }
 
 /// A commit on `main` that nobody has checked out.
@@ -114,17 +131,48 @@ async fn on_a_base_that_moved_the_checks_run_again() {
     commit_on_main(&place, "c", "1\n");
     let main = place.git(&["rev-parse", "main"]);
     let project = place.project(&place.root());
-    let count = AtomicUsize::new(0);
+    let (now, count) = (measured(&place.engine, &project).await, AtomicUsize::new(0));
     let failing = || {
         count.fetch_add(1, Ordering::Relaxed);
         let is_rebased = place.read("c").is_some();
         async move { Err(format!("FAIL with c: {is_rebased}")) }
     };
-    let task = task_of(land(&place.engine, &project, (&branch, far()), failing).await);
+    let task = task_of(land(&place.engine, &project, (&branch, far()), now, failing).await);
     assert!(task.contains("FAIL with c: true") && task.contains("the present main"), "{task}");
     assert_eq!((place.git(&["rev-parse", "main"]), count.into_inner()), (main, 1));
     assert_eq!(merged(&place, &branch).await, Landing::Merged);
     assert_eq!(place.git(&["ls-tree", "--name-only", "main"]), "a\nb\nc");
+}
+
+#[tokio::test]
+async fn what_changed_since_it_was_measured_is_not_merged() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    let (main, project) = (place.git(&["rev-parse", "main"]), place.project(&place.root()));
+    place.commit(&[("a", "2\n")]);
+    let before = measured(&place.engine, &project).await;
+    place.commit(&[("late", "1\n")]);
+    let unseen = Measured { tree: before.tree.clone(), ..measured(&place.engine, &project).await };
+    let elsewhere =
+        Measured { head: before.head.clone(), ..measured(&place.engine, &project).await };
+    for measured in [before, unseen, elsewhere] {
+        let passing = passing(&place.engine, &project);
+        let landing = land(&place.engine, &project, (&branch, far()), measured, passing).await;
+        let Landing::Unmeasured(gap) = landing else { panic!("it was merged: {landing:?}") };
+        assert_eq!(gap.cause, Cause::Superseded, "{gap}");
+        assert_eq!(place.git(&["rev-parse", "main"]), main);
+    }
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+}
+
+#[tokio::test]
+async fn a_file_that_was_written_again_as_it_was_is_in_nobodys_way() {
+    let (place, branch) = working(&[("a", "1\n"), ("c", "1\n")]).await;
+    place.commit(&[("a", "2\n")]);
+    commit_on_main(&place, "c", "2\n");
+    let file = fs::File::options().write(true).open(place.root().join("c")).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_hours(24)).unwrap();
+    assert_eq!(merged(&place, &branch).await, Landing::Merged);
+    assert_eq!(place.read("c").as_deref(), Some("2\n"));
 }
 
 #[tokio::test]
@@ -191,6 +239,22 @@ async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
 }
 
 #[tokio::test]
+async fn an_ignored_file_where_the_base_is_checked_out_is_not_written_over() {
+    let (place, branch) = working(&[(".gitignore", ".env\n")]).await;
+    let user = place.top().join("user");
+    place.git(&["worktree", "add", "-q", user.to_str().unwrap(), "main"]);
+    let before = place.git(&["rev-parse", "main"]);
+    place.write(".env", "KEY=shared\n");
+    place.git(&["add", "-f", ".env"]);
+    place.git(&["commit", "-q", "-m", "shared"]);
+    fs::write(user.join(".env"), "KEY=mine\n").unwrap();
+    let Landing::Unmeasured(gap) = merged(&place, &branch).await else { panic!("it was moved") };
+    assert!(gap.detail.starts_with("main is checked out in"), "{gap}");
+    assert_eq!(place.git(&["rev-parse", "main"]), before);
+    assert_eq!(fs::read_to_string(user.join(".env")).unwrap(), "KEY=mine\n");
+}
+
+#[tokio::test]
 async fn hooks_of_the_project_have_their_say() {
     let (place, branch) = working(&[("a", "1\n")]).await;
     place.commit(&[("a", "2\n")]);
@@ -225,7 +289,9 @@ async fn two_clones_race_for_one_remote_and_both_arrive() {
         place.git_in(&clone, &["commit", "-q", "-m", "work"]);
         let engine = Arc::clone(&place.engine);
         landings.push(tokio::spawn(async move {
-            land(&engine, &project, (&branch, far()), passing).await
+            let (measured, passing) =
+                (measured(&engine, &project).await, passing(&engine, &project));
+            land(&engine, &project, (&branch, far()), measured, passing).await
         }));
     }
     for landing in landings {
@@ -277,7 +343,9 @@ async fn merges_of_one_repository_are_made_one_after_the_other() {
         let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
         let branch = Branch { name, base: "main".to_owned(), since_ms: 0 };
         landings.push(tokio::spawn(async move {
-            land(&engine, &project, (&branch, far()), passing).await
+            let (measured, passing) =
+                (measured(&engine, &project).await, passing(&engine, &project));
+            land(&engine, &project, (&branch, far()), measured, passing).await
         }));
     }
     for landing in landings {
@@ -298,7 +366,11 @@ async fn killed_in_the_middle_of_a_merge_everything_is_as_it_was_and_the_next_on
     let (engine, project) = (Arc::clone(&place.engine), place.project(&place.root()));
     let doomed = {
         let branch = branch.clone();
-        tokio::spawn(async move { land(&engine, &project, (&branch, far()), passing).await })
+        tokio::spawn(async move {
+            let (measured, passing) =
+                (measured(&engine, &project).await, passing(&engine, &project));
+            land(&engine, &project, (&branch, far()), measured, passing).await
+        })
     };
     let begun = Instant::now();
     while !reached.exists() {
@@ -326,7 +398,9 @@ async fn out_of_time_in_the_middle_of_a_merge_nothing_is_left_behind() {
     let project = place.project(&place.root());
     let out_of_time = async |secs: u64| {
         let deadline = Instant::now() + Duration::from_secs(secs);
-        let landing = land(&place.engine, &project, (&branch, deadline), passing).await;
+        let (now, passing) =
+            (measured(&place.engine, &project).await, passing(&place.engine, &project));
+        let landing = land(&place.engine, &project, (&branch, deadline), now, passing).await;
         let Landing::Unmeasured(gap) = landing else { panic!("not out of time: {landing:?}") };
         assert_eq!(gap.cause, Cause::TimedOut, "{gap}");
         assert_eq!(place.git(&["rev-parse", "main", "HEAD"]), format!("{main}\n{head}"));
@@ -357,7 +431,8 @@ async fn checks_that_take_too_long_leave_the_base_as_it_is_and_give_the_lock_bac
     // The rebase is part of it, so that the time must be long enough for that.
     for secs in [2, 4, 8, 16, 32] {
         let deadline = Instant::now() + Duration::from_secs(secs);
-        let landing = land(&place.engine, &project, (&branch, deadline), endless).await;
+        let now = measured(&place.engine, &project).await;
+        let landing = land(&place.engine, &project, (&branch, deadline), now, endless).await;
         assert!(matches!(&landing, Landing::Unmeasured(gap) if gap.cause == Cause::TimedOut));
         assert_eq!(place.git(&["rev-parse", "main"]), main);
         assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);

@@ -16,7 +16,7 @@ use super::{
 use crate::support::{PATIENCE, Sandbox, eventually, finish, write_file};
 
 /// Notes that it began, and waits until the test lets it go on.
-fn waiting(sandbox: &Sandbox, from: usize) -> String {
+pub(super) fn waiting(sandbox: &Sandbox, from: usize) -> String {
     let (runs, release) = (runs(sandbox), release(sandbox));
     format!(
         "echo run >> '{runs}'\n[ \"$(wc -l < '{runs}')\" -lt {from} ] && exit 0\n\
@@ -30,11 +30,11 @@ fn runs(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("runs")
 }
 
-fn release(sandbox: &Sandbox) -> PathBuf {
+pub(super) fn release(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("release")
 }
 
-fn wait_for_run(sandbox: &Sandbox, number: usize) {
+pub(super) fn wait_for_run(sandbox: &Sandbox, number: usize) {
     let has_begun = || {
         let text = fs::read_to_string(runs(sandbox)).unwrap_or_default();
         (text.lines().count() >= number).then_some(())
@@ -134,9 +134,14 @@ fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
     // First who would ask again.
     asking.kill().and_then(|()| asking.wait()).expect("it is ours");
     kill(killed);
+    assert!(!places(&sandbox).is_empty(), "nobody has looked yet");
+    // The next daemon begins with it, whichever project it is asked about.
+    let other = sandbox.base().join("other");
+    fs::create_dir(&other).expect("the sandbox is writable");
+    sandbox.run(&["--root", other.to_str().expect("a path"), "loop", "status"]);
+    assert_eq!(places(&sandbox), [""; 0]);
     let now = status(&sandbox);
     assert_eq!((&now["status"], &now["iteration"]), (&json!("running"), &json!(0)));
-    assert_eq!(places(&sandbox), [""; 0]);
     assert_eq!(standing(&sandbox), before);
     // Git itself was not killed; it goes on without its work tree, and must do nothing any more.
     fs::write(release(&sandbox), "").expect("the sandbox is writable");

@@ -9,8 +9,8 @@ use super::{FIXED, autochecks, blocked, commit_in, git, git_in, project, start};
 use crate::support::{Output, Sandbox, finish, write_file};
 
 /// A worker, with the session that is opened in its work tree.
-struct Worker {
-    root: PathBuf,
+pub(super) struct Worker {
+    pub(super) root: PathBuf,
     session: String,
 }
 
@@ -19,12 +19,12 @@ impl Worker {
         self.root.file_name().and_then(|name| name.to_str()).expect("a name")
     }
 
-    fn status(&self, sandbox: &Sandbox) -> Value {
+    pub(super) fn status(&self, sandbox: &Sandbox) -> Value {
         let root = self.root.to_str().expect("a path");
         sandbox.run(&["--root", root, "loop", "status", "--json"]).json()
     }
 
-    fn hook(&self, sandbox: &Sandbox, event: &str, payload: &str) -> Output {
+    pub(super) fn hook(&self, sandbox: &Sandbox, event: &str, payload: &str) -> Output {
         let mut input = sandbox.payload(payload);
         input["session_id"] = self.session.as_str().into();
         input["cwd"] = self.root.to_str().into();
@@ -35,7 +35,7 @@ impl Worker {
 }
 
 /// Workers of a project whose check notes which files it saw in which work tree; each is claimed.
-fn workers(count: usize) -> (Sandbox, Vec<Worker>) {
+pub(super) fn workers(count: usize) -> (Sandbox, Vec<Worker>) {
     let sandbox = project();
     let seen = sandbox.base().join("seen");
     let note =

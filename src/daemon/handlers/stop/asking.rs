@@ -12,7 +12,7 @@ use crate::daemon::checkpoints;
 use crate::daemon::engine::now_ms;
 use crate::daemon::judging::{self, Asked};
 use crate::daemon::loop_branch::Branch;
-use crate::daemon::merging::{self, Landing};
+use crate::daemon::merging::{self, Landing, Measured};
 use crate::daemon::rubrics;
 use crate::daemon::spending::{self, Spent};
 use crate::judge::decision::Judgement;
@@ -63,7 +63,7 @@ pub(super) async fn ask(
         facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
         facts.noticed = judged.as_ref().map(report::judging::noticed).unwrap_or_default();
     }
-    facts.merge = merge(call, state, (&outlook, facts.judge.as_ref()), deadline).await;
+    facts.merge = merge(call, state, seen, (&outlook, facts.judge.as_ref()), deadline).await;
     let mut notices = Vec::new();
     match context(call, spent.as_ref()) {
         Ok(context) => facts.context = context,
@@ -162,10 +162,11 @@ async fn judge(
     (Some(outcome), Some(judged))
 }
 
-/// Merges the branch of the loop, when nothing else is missing.
+/// Merges the branch of the loop as it was measured, when nothing else is missing.
 async fn merge(
     call: &HookCall<'_>,
     state: &LoopState,
+    seen: &Seen,
     (outlook, judge): (&Outlook, Option<&JudgeOutcome>),
     deadline: Instant,
 ) -> Option<MergeOutcome> {
@@ -175,12 +176,14 @@ async fn merge(
     }
     let branch = Branch { name, base, since_ms: state.created_ms };
     let again = || async move {
-        match sensing::evidence(call, state).await {
-            evidence if evidence.verdict() == Verdict::Clean => Ok(()),
-            evidence => Err(report::loops::to_mend(&evidence)),
+        match sensing::again(call, state).await {
+            (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
+            (evidence, _) => Err(report::loops::to_mend(&evidence)),
         }
     };
-    let landing = merging::land(call.engine, &call.project, (&branch, deadline), again);
+    let measured = Measured { head: seen.head.clone(), tree: seen.tree.clone() };
+    let times = (&branch, deadline);
+    let landing = merging::land(call.engine, &call.project, times, measured, again);
     Some(match landing.await {
         Landing::Merged => MergeOutcome::Merged,
         Landing::Task(task) => MergeOutcome::Conflict(task),

@@ -10,10 +10,13 @@ use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::checkpoints::{self, Look};
+use crate::daemon::engine::blocking;
 use crate::daemon::gather::{Asked, gather};
 use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
+use crate::daemon::merging::Measured;
 use crate::daemon::{criteria, exam, loop_files, merge_place};
+use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::AUTOCHECKS;
 use crate::looping::state::{LoopState, Until};
@@ -26,6 +29,8 @@ pub(super) struct Seen {
     pub(super) evidence: Evidence,
     /// The commit that the loop's changes count from.
     pub(super) base: Option<String>,
+    /// The commit of HEAD before anything was measured.
+    pub(super) head: Option<String>,
     /// The work tree as it was measured.
     pub(super) tree: Result<Look, Gap>,
     /// What the loop's notes say.
@@ -35,6 +40,7 @@ pub(super) struct Seen {
 /// Looks at everything. The project's commands come first, because they may write files.
 pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
     merge_place::tidy(call.engine, &call.project).await;
+    let head = head(call).await;
     let checks = checks(call, state).await;
     let base = changes_since(&call.project, state).await;
     let (mut evidence, tree, notes) = tokio::join!(
@@ -45,18 +51,27 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
-    Seen { evidence, base, tree, notes }
+    Seen { evidence, base, head, tree, notes }
 }
 
-/// The evidence alone, once the branch of the loop was moved.
-pub(super) async fn evidence(call: &HookCall<'_>, state: &LoopState) -> Evidence {
+/// The evidence alone and what it is about, once the branch of the loop was moved.
+pub(super) async fn again(call: &HookCall<'_>, state: &LoopState) -> (Evidence, Measured) {
+    let head = head(call).await;
     let checks = checks(call, state).await;
     let base = changes_since(&call.project, state).await;
-    let mut evidence = afresh(call, state, base.as_deref()).await;
+    let (mut evidence, tree) = tokio::join!(
+        afresh(call, state, base.as_deref()),
+        checkpoints::look(call.engine, &call.project),
+    );
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
-    evidence
+    (evidence, Measured { head, tree })
+}
+
+async fn head(call: &HookCall<'_>) -> Option<String> {
+    let root = call.project.root.clone();
+    blocking(move || git::head(&root)).await.flatten()
 }
 
 /// What language servers and scan say about the files of a Stop; `base` is the commit that its
