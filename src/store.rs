@@ -13,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{ErrorCode, Transaction};
 use tokio::sync::{mpsc, oneshot};
@@ -104,6 +106,8 @@ impl From<rusqlite::Error> for StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     jobs: mpsc::Sender<Job>,
+    /// Whether any database was found damaged.
+    has_damage: Arc<AtomicBool>,
 }
 
 type Job = Box<dyn FnOnce(&mut Databases) + Send>;
@@ -114,8 +118,9 @@ impl Store {
     #[must_use]
     pub fn start(home: PathBuf) -> Self {
         let (jobs, mut queue) = mpsc::channel::<Job>(STORE_QUEUE_MAX);
+        let has_damage = Arc::new(AtomicBool::new(false));
+        let mut databases = Databases::new(home, Arc::clone(&has_damage));
         let work = move || {
-            let mut databases = Databases::new(home);
             while let Some(job) = queue.blocking_recv() {
                 job(&mut databases);
             }
@@ -123,7 +128,14 @@ impl Store {
         if let Err(error) = std::thread::Builder::new().name("store".to_owned()).spawn(work) {
             tracing::error!(%error, "the store thread could not be started");
         }
-        Self { jobs }
+        Self { jobs, has_damage }
+    }
+
+    /// Whether a database was found damaged that [`Store::recovered`] may tell of; known without
+    /// asking the thread.
+    #[must_use]
+    pub fn has_damage(&self) -> bool {
+        self.has_damage.load(Ordering::Acquire)
     }
 
     /// Where a damaged database of this project was moved to since the last time this was asked,
@@ -181,11 +193,13 @@ struct Databases {
     /// Projects whose database said that it is damaged: checked wholly when opened again.
     suspects: HashSet<ProjectKey>,
     notices: HashMap<ProjectKey, String>,
+    has_damage: Arc<AtomicBool>,
 }
 
 impl Databases {
-    fn new(home: PathBuf) -> Self {
-        Self { home, open: Vec::new(), suspects: HashSet::new(), notices: HashMap::new() }
+    fn new(home: PathBuf, has_damage: Arc<AtomicBool>) -> Self {
+        let (open, suspects, notices) = (Vec::new(), HashSet::new(), HashMap::new());
+        Self { home, open, suspects, notices, has_damage }
     }
 
     fn transact<T>(
@@ -227,6 +241,7 @@ impl Databases {
         if let Some(notice) = notice {
             tracing::warn!("{notice}");
             self.notices.insert(project.clone(), notice);
+            self.has_damage.store(true, Ordering::Release);
         }
         Ok(database)
     }

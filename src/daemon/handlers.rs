@@ -170,8 +170,19 @@ fn ended(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The active loop of a session; an unclaimed one of the root becomes this session's.
+/// The active loop of a session; an unclaimed one of the root becomes this session's. Whether it
+/// did comes with it.
 async fn loop_of_session(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Result<(Option<LoopState>, bool), StoreError> {
+    let (last, is_claimed) = last_loop_of_session(engine, project, session).await?;
+    Ok((last.filter(|state| state.status.is_active()), is_claimed))
+}
+
+/// The same; without an active one the session's last, which is over.
+async fn last_loop_of_session(
     engine: &Engine,
     project: &Project,
     session: &str,
@@ -180,7 +191,7 @@ async fn loop_of_session(
         return Ok((None, false));
     }
     let (store, root) = (&engine.store, &project.root);
-    let found = store.find_loop(&project.key, root, Which::ActiveFor(session.to_owned())).await?;
+    let found = store.find_loop(&project.key, root, Which::For(session.to_owned())).await?;
     let unclaimed = match found {
         Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
         own => return Ok((own, false)),

@@ -38,19 +38,28 @@ pub(super) struct Project {
 impl Project {
     /// The project of a caller. The error is one line with file, line and key.
     pub(super) fn load(engine: &Engine, caller: &Caller) -> Result<Self, String> {
-        let root = root(caller);
-        let catalogue = catalogue(&root)?;
-        let config = options(&engine.places.user_config, Some(&root), &caller.env, &catalogue)?;
-        Ok(Self::with(engine, caller, root, config, catalogue))
+        Ok(Self::read(engine, caller, &root(caller))?.served(engine))
+    }
+
+    fn read(engine: &Engine, caller: &Caller, root: &Path) -> Result<Self, String> {
+        let catalogue = catalogue(root)?;
+        let config = options(&engine.places.user_config, Some(root), &caller.env, &catalogue)?;
+        Ok(Self::with(engine, caller, root.to_path_buf(), config, catalogue))
     }
 
     /// The same with default options in place of unusable ones: a hook goes on measuring when a
     /// file of options is broken, and says so at the start of a session.
     pub(super) fn load_or_default(engine: &Engine, caller: &Caller) -> Self {
-        Self::load(engine, caller).unwrap_or_else(|error| {
+        Self::unasked(engine, caller).served(engine)
+    }
+
+    /// The same, for hooks that mostly measure nothing: call [`Project::served`] before they do.
+    pub(super) fn unasked(engine: &Engine, caller: &Caller) -> Self {
+        let root = root(caller);
+        Self::read(engine, caller, &root).unwrap_or_else(|error| {
             tracing::warn!(%error, "options are broken; defaults are used");
             let catalogue = Catalogue::built_in().clone();
-            Self::with(engine, caller, root(caller), Config::default(), catalogue)
+            Self::with(engine, caller, root, Config::default(), catalogue)
         })
     }
 
@@ -70,13 +79,18 @@ impl Project {
         });
         let env = Arc::new(caller.env.clone());
         let catalogue = catalogue.configured(&config.overrides());
-        let mut around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
-        // What nobody speaks about is not asked for: a missing YAML server spoils no project.
-        let unserved = engine.servers.unserved(&around);
-        let catalogue = Arc::unwrap_or_clone(around.catalogue).without(&unserved);
-        around.catalogue = Arc::new(catalogue);
+        let around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
         let rules = project_rules::rules(engine, &root, &config);
         Self { root, config, around, key, rules }
+    }
+
+    /// Without the languages that nobody speaks about: a missing YAML server spoils no project. To
+    /// know them, a hundred places are looked at.
+    pub(super) fn served(mut self, engine: &Engine) -> Self {
+        let unserved = engine.servers.unserved(&self.around);
+        let catalogue = Arc::unwrap_or_clone(self.around.catalogue).without(&unserved);
+        self.around.catalogue = Arc::new(catalogue);
+        self
     }
 
     /// A path as it was named: people type it from their working directory, an agent's tool means

@@ -269,7 +269,7 @@ mod tests {
         let started = start(&place, 2).await.unwrap();
         assert_eq!(started[1].root, place.top().join("root.moai-workers/1"));
         let there = place.project(&started[1].root);
-        let which = Which::ActiveFor("a session".to_owned());
+        let which = Which::For("a session".to_owned());
         let found = place.engine.store.find_loop(&there.key, &there.root, which).await;
         assert_eq!(found.unwrap().map(|it| it.id).as_deref(), Some("loop-1"));
         assert_eq!(place.git_in(&started[1].root, &["branch", "--show-current"]), "gulf/auto-1-1");

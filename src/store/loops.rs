@@ -21,9 +21,9 @@ pub enum Which {
     ActiveOf(String),
     /// The active one that no session has claimed.
     ActiveUnclaimed,
-    /// The active one of a session; when it has none, the one that no session has claimed. Asked
-    /// at every Stop, so it is one question and not two.
-    ActiveFor(String),
+    /// The active one of a session; when it has none, the one that no session has claimed; else the
+    /// session's last one, which is over. Asked at every Stop, so it is one question and not three.
+    For(String),
     /// By id.
     Id(String),
     /// The last of a session, active or not.
@@ -109,14 +109,11 @@ impl Store {
         self.read(project, move |transaction| match which {
             Which::Id(id) => find(transaction, "id = ?1", &id),
             Which::ActiveOf(session) => active_of(transaction, &root, &session),
-            Which::LatestOf(session) => {
-                let condition = "root = ?1 AND session_id = ?2";
-                find_with(transaction, condition, params![root, session])
-            }
+            Which::LatestOf(session) => latest_of(transaction, &root, &session),
             Which::ActiveUnclaimed => active_unclaimed(transaction, &root),
-            Which::ActiveFor(session) => match active_of(transaction, &root, &session)? {
-                None => active_unclaimed(transaction, &root),
-                own => Ok(own),
+            Which::For(session) => match latest_of(transaction, &root, &session)? {
+                Some(own) if own.status.is_active() => Ok(Some(own)),
+                over => Ok(active_unclaimed(transaction, &root)?.or(over)),
             },
             Which::Latest => find(transaction, "root = ?1", &root),
         })
@@ -210,6 +207,14 @@ fn active_of(
     find_with(at, &condition, params![root, session])
 }
 
+fn latest_of(
+    at: &Transaction<'_>,
+    root: &str,
+    session: &str,
+) -> Result<Option<LoopState>, StoreError> {
+    find_with(at, "root = ?1 AND session_id = ?2", params![root, session])
+}
+
 fn active_unclaimed(at: &Transaction<'_>, root: &str) -> Result<Option<LoopState>, StoreError> {
     find(at, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), root)
 }
@@ -222,7 +227,7 @@ fn find_with(
     let sql = format!(
         "SELECT id, state FROM loops WHERE {condition} AND status <> '{SET_ASIDE}' {ORDER}"
     );
-    at.query_row(&sql, values, row).optional()?.map(read).transpose()
+    at.prepare_cached(&sql)?.query_row(values, row).optional()?.map(read).transpose()
 }
 
 /// Id and state.

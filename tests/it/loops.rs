@@ -31,6 +31,9 @@ const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
 /// Clean, and not what was committed: so there is something to measure.
 const FIXED: &str = "word = 'better'\n";
+const TESTS: &str =
+    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
+const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
 
 /// A committed clean file and a scripted server that finds `BAD`.
 fn project() -> Sandbox {
@@ -53,6 +56,17 @@ fn looping(options: &[&str]) -> Sandbox {
 fn start(sandbox: &Sandbox, options: &[&str]) -> Output {
     let arguments = ["loop", "start", "--session", SESSION, "--prompt", "fix it", "--json"];
     sandbox.run(&[&arguments, options].concat())
+}
+
+/// One whose agent dropped a test.
+fn lacking_a_test() -> Sandbox {
+    let sandbox = project();
+    sandbox.write("tests/test_app.py", TESTS);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    sandbox.write("tests/test_app.py", FEWER);
+    sandbox
 }
 
 /// The project's own checks.

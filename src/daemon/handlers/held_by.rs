@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::engine::Engine;
 use crate::daemon::project::{self, Project};
 use crate::git;
 use crate::looping::state::LoopState;
@@ -47,9 +47,8 @@ pub(super) async fn elsewhere(
     if session.is_empty() {
         return None;
     }
-    let (root, state) = (project.root.clone(), engine.places.state.clone());
-    let homes = blocking(move || homes(&root, &state)).await?;
-    for (root, key) in homes {
+    // A look at a few names; most Stops have no loop, and these wait for no other thread.
+    for (root, key) in homes(&project.root, &engine.places.state) {
         if (&root, &key) == (&project.root, &project.key) {
             continue;
         }
@@ -68,7 +67,8 @@ fn homes(root: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
     let mut found = Vec::new();
     for at in root.ancestors() {
         let git = at.join(".git");
-        let shared = if at == root || git.is_file() { git::common_dir(at) } else { None };
+        let leads_on = git.is_file() || git.is_symlink() || (at == root && !git.exists());
+        let shared = if leads_on { git::common_dir(at) } else { None };
         for folder in [Some(at.to_path_buf()), Some(git), shared].into_iter().flatten() {
             let home = (at.to_path_buf(), ProjectKey::of(&folder));
             if home.1.database(state).exists() && !found.contains(&home) {

@@ -61,7 +61,7 @@ pub(super) async fn handle(
     if matches!(event, Event::PostToolUse | Event::PostToolBatch) && is_main_agent {
         engine.ledger().acts(&input.session_id);
     }
-    let mut project = Project::load_or_default(engine, &caller);
+    let mut project = Project::unasked(engine, &caller);
     if !project.config.is_enabled {
         let held = match event {
             Event::Stop => all_the_same(engine, &caller, &project, &input.session_id).await,
@@ -69,6 +69,9 @@ pub(super) async fn handle(
         };
         let Some((there, _)) = held else { return Outcome::default() };
         project = there;
+    }
+    if event != Event::Stop {
+        project = project.served(engine);
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
     let stopped = (event == Event::Stop).then(|| (Arc::clone(engine), project.key.clone()));
@@ -83,7 +86,7 @@ pub(super) async fn handle(
         Event::SessionEnd => (session_end::handle(&call), None),
     };
     let mut output = output.with_notice(notice);
-    if let Some((engine, key)) = stopped {
+    if let Some((engine, key)) = stopped.filter(|(engine, _)| engine.store.has_damage()) {
         // A loop that went with its store holds nobody any more, and that must not pass in silence.
         let damage = engine.store.recovered(&key).await.ok().flatten();
         output = output.with_notice(damage.map(|damage| words::recovered(&damage)));

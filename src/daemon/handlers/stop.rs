@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
-use super::{held_by, loop_of_session};
+use super::{held_by, last_loop_of_session};
 use crate::base::limits::{
     HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_TRIES_MAX,
 };
@@ -63,7 +63,7 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
         }
     };
     let stop = stop_input(&call);
-    if let Some((state, output)) = answers::given(&call, state.as_ref()).await {
+    if let Some((state, output)) = answers::given(&call.id, state.as_ref()) {
         // Nobody knows whether they were kept, and what is there is not added twice.
         let notices = loop_files::after_step(engine, project, &decided(&state)).await;
         let output = cooling::cooled(&call, &stop, &state, output, times).await;
@@ -77,16 +77,19 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     decide(&call, &stop, state, times).await
 }
 
-/// The session's active loop. One that its root does not lead to takes the call to its own project.
+/// The session's active loop, else its last one. An active one that its root does not lead to takes
+/// the call to its own project.
 async fn held_by_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, StoreError> {
     let session = &call.input.session_id;
-    if let (Some(state), _) = loop_of_session(call.engine, &call.project, session).await? {
-        return Ok(Some(state));
+    let (last, _) = last_loop_of_session(call.engine, &call.project, session).await?;
+    if last.as_ref().is_some_and(|state| state.status.is_active()) {
+        call.project = call.project.clone().served(call.engine);
+        return Ok(last);
     }
     let found = held_by::elsewhere(call.engine, &call.caller, &call.project, session).await;
-    Ok(found.map(|(project, state)| {
+    Ok(found.map_or(last, |(project, state)| {
         call.project = project;
-        state
+        Some(state)
     }))
 }
 

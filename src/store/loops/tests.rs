@@ -73,9 +73,14 @@ async fn sessions_of_one_root_have_loops_of_their_own() {
     assert_eq!(id(Which::ActiveOf("t".into())).await.as_deref(), Some("loop-2"));
     assert_eq!(id(Which::ActiveUnclaimed).await.as_deref(), Some("loop-3"));
     assert_eq!(id(Which::ActiveOf(String::new())).await, None);
-    assert_eq!(id(Which::ActiveFor("t".into())).await.as_deref(), Some("loop-2"));
-    assert_eq!(id(Which::ActiveFor("other".into())).await.as_deref(), Some("loop-3"));
+    assert_eq!(id(Which::For("t".into())).await.as_deref(), Some("loop-2"));
+    assert_eq!(id(Which::For("other".into())).await.as_deref(), Some("loop-3"));
     assert_eq!(id(Which::LatestOf("s".into())).await.as_deref(), Some("loop-1"));
+    // One that is over comes last.
+    let running = other("loop-2", Some("t"));
+    let over = LoopState { status: Status::Cancelled, ..running.clone() };
+    assert_eq!(store.advance_loop(&key, &running, over).await, Ok(Saved::Yes));
+    assert_eq!(id(Which::For("t".into())).await.as_deref(), Some("loop-3"));
 }
 
 /// Every field differs from what an empty state holds.

@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::judged::{judge, prompts, says};
-use super::{DIRTY, FIXED, beside, commit_in, git, git_in, project, start, status, stop};
+use super::{
+    DIRTY, FEWER, FIXED, TESTS, beside, commit_in, git, git_in, project, start, status, stop,
+};
 use crate::support::{Sandbox, write_file};
-
-const TESTS: &str =
-    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
-const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
 const TEST: &str = "tests/test_app.py";
 
 /// An autonomous loop with a commit of its own, and where others work on its base.
@@ -67,12 +65,18 @@ fn what_was_pulled_is_not_held_against_it_either() {
 #[test]
 fn its_own_changes_still_count_after_a_rebase() {
     let (sandbox, others) = working(|_| ());
+    is_held_after_a_rebase(&sandbox, &others);
+}
+
+/// Others move the base, the loop drops a test and is rebased.
+fn is_held_after_a_rebase(sandbox: &Sandbox, others: &Path) {
     write_file(&others.join("theirs.py"), "theirs = 1\n");
-    commit_in(&sandbox, &others, "others");
+    commit_in(sandbox, others, "others");
+    sandbox.write("app.py", FIXED);
     sandbox.write(TEST, FEWER);
-    commit_in(&sandbox, &sandbox.root(), "fewer tests");
-    git(&sandbox, &["rebase", "-q", "main"]);
-    let reason = stop(&sandbox, "finished").expect("a test is gone");
+    commit_in(sandbox, &sandbox.root(), "fewer tests");
+    git(sandbox, &["rebase", "-q", "main"]);
+    let reason = stop(sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
 }
 
@@ -132,15 +136,7 @@ fn without_a_branch_of_its_own_nothing_is_left_out() {
     sandbox.commit();
     git(&sandbox, &["switch", "-q", "-c", "side"]);
     assert_eq!(start(&sandbox, &[]).code, 0);
-    let others = beside(&sandbox);
-    write_file(&others.join("theirs.py"), "theirs = 1\n");
-    commit_in(&sandbox, &others, "others");
-    sandbox.write("app.py", FIXED);
-    sandbox.write(TEST, FEWER);
-    commit_in(&sandbox, &sandbox.root(), "fewer tests");
-    git(&sandbox, &["rebase", "-q", "main"]);
-    let reason = stop(&sandbox, "finished").expect("a test is gone");
-    assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
+    is_held_after_a_rebase(&sandbox, &beside(&sandbox));
 }
 
 #[test]

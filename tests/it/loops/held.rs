@@ -5,21 +5,15 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use super::{DIRTY, FIXED, autochecks, blocked, git, notice, project, start, status, stop};
+use super::{
+    DIRTY, FEWER, FIXED, TESTS, autochecks, blocked, git, lacking_a_test, notice, project, start,
+    status, stop,
+};
 use crate::support::{Sandbox, write_file};
-
-const TESTS: &str =
-    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
-const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
 
 #[test]
 fn a_deleted_test_is_refused_and_the_second_time_is_gaming() {
-    let sandbox = project();
-    sandbox.write("tests/test_app.py", TESTS);
-    sandbox.commit();
-    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
-    sandbox.write("app.py", FIXED);
-    sandbox.write("tests/test_app.py", FEWER);
+    let sandbox = lacking_a_test();
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));

@@ -120,13 +120,19 @@ fn stopping(sandbox: &Sandbox) -> Child {
     child
 }
 
-#[test]
-fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
+/// A loop whose merge waits in a hook of git.
+fn waiting_in_git() -> Sandbox {
     let sandbox = project();
     working(&sandbox);
     let hook = sandbox.path(".git/hooks/pre-merge-commit");
     write_file(&hook, &format!("#!/bin/sh\n{}\n", waiting(&sandbox, 1)));
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("the hook is ours");
+    sandbox
+}
+
+#[test]
+fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
+    let sandbox = waiting_in_git();
     let before = standing(&sandbox);
     let killed = daemon(&sandbox);
     let mut asking = stopping(&sandbox);
@@ -159,11 +165,7 @@ fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
 
 #[test]
 fn the_end_of_the_daemon_in_the_middle_of_a_merge_takes_its_work_tree_away() {
-    let sandbox = project();
-    working(&sandbox);
-    let hook = sandbox.path(".git/hooks/pre-merge-commit");
-    write_file(&hook, &format!("#!/bin/sh\n{}\n", waiting(&sandbox, 1)));
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("the hook is ours");
+    let sandbox = waiting_in_git();
     let before = standing(&sandbox);
     let mut asking = stopping(&sandbox);
     wait_for_run(&sandbox, 1);

@@ -2,22 +2,13 @@
 
 use serde_json::json;
 
-use super::{FIXED, project, start, status, stop};
+use super::{lacking_a_test, status, stop};
 use crate::support::{Output, Sandbox};
 use crate::terminal::typed;
 
-const TESTS: &str =
-    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
-const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
-
 /// A loop that is held because a test is gone, and the id of that finding.
 fn held() -> (Sandbox, String) {
-    let sandbox = project();
-    sandbox.write("tests/test_app.py", TESTS);
-    sandbox.commit();
-    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
-    sandbox.write("app.py", FIXED);
-    sandbox.write("tests/test_app.py", FEWER);
+    let sandbox = lacking_a_test();
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)"), "{reason}");
     let report = sandbox.run(&["guard", "--json"]).json();
