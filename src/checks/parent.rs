@@ -16,6 +16,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// First argument of such a process: `run-check PROGRAM ARGUMENTS…`. Not for people.
@@ -77,7 +78,7 @@ fn follow(mut child: Child) -> Said {
     thread::spawn(move || {
         // Nothing is ever said to us; the end of it is what is waited for.
         let mut byte = [0];
-        while !matches!(rustix::io::read(io::stdin(), &mut byte), Ok(0)) {}
+        while matches!(rustix::io::read(io::stdin(), &mut byte), Ok(1..) | Err(Errno::INTR)) {}
         let _ = kill_process_group(id, Signal::KILL);
     });
     child.wait().map_or_else(Said::NotStarted, Said::Ended)
