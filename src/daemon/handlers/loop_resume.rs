@@ -2,6 +2,7 @@
 
 use super::loop_replies::{NotChanged, change, failed, no_such_loop, only, shown};
 use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::loop_branch::alone;
 use crate::daemon::project::Project;
 use crate::looping::control::{self, Raise};
 use crate::looping::state::LoopState;
@@ -27,12 +28,16 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: LoopResume) -
     }
 }
 
-/// Lets a loop go on.
+/// Lets a loop go on. One that is over and had a branch needs its work tree for itself again.
 pub(super) async fn resume(
     engine: &Engine,
     project: &Project,
     which: Which,
     raise: Raise,
 ) -> Result<Option<LoopState>, NotChanged> {
+    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await?;
+    if found.is_some_and(|it| !it.status.is_active() && it.branch.is_some()) {
+        alone(engine, project).await.map_err(NotChanged::Refused)?;
+    }
     change(engine, project, which, |state| control::resume(state, raise, now_ms())).await
 }

@@ -86,3 +86,25 @@ fn a_second_autonomous_loop_in_one_work_tree_is_refused() {
     let output = sandbox.run(&arguments);
     assert_eq!(output.code, 0, "nobody is at work any more: {output:#?}");
 }
+
+#[test]
+fn one_that_is_over_does_not_come_back_beside_another_with_a_branch() {
+    let sandbox = project();
+    assert_eq!(start(&sandbox, &[&AUTONOMOUS[..], &["--max-iterations", "1"]].concat()).code, 0);
+    sandbox.write("app.py", DIRTY);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    let ended = status(&sandbox);
+    assert_eq!(ended["status"], "max_iterations");
+    git(&sandbox, &["checkout", "-q", "app.py"]);
+    let other = ["loop", "start", "--session", "22222222-0000-4000-8000-000000000000"];
+    let arguments = [&other[..], &["--prompt", "x", "--base-branch", "main"], &AUTONOMOUS].concat();
+    assert_eq!(sandbox.run(&arguments).code, 0);
+    let second = sandbox.run(&["loop", "status", "--json"]).json();
+    let id = |of: &serde_json::Value| of["id"].as_str().expect("an id").to_owned();
+    let back = ["loop", "resume", &id(&ended), "--max-iterations", "5"];
+    let output = sandbox.run(&back);
+    assert!(refused(&output).contains(&id(&second)), "{output:#?}");
+    assert_eq!(sandbox.run(&["loop", "cancel", &id(&second)]).code, 0);
+    let output = sandbox.run(&back);
+    assert_eq!(output.code, 0, "nobody is at work any more: {output:#?}");
+}
