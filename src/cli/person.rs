@@ -1,7 +1,6 @@
 //! Whether an agent started the shell in which something is asked for that only a person decides. An
-//! agent can open a terminal of its own and take its marks out of
-//! the environment of what it starts there; those of the shells above stay. It must not know what is
-//! asked for.
+//! agent can open a terminal of its own and take its marks out of the environment of what it starts
+//! there; those of the shells above stay. It must not know what is asked for.
 
 use crate::base::limits::ANCESTORS_MAX;
 

@@ -89,7 +89,11 @@ pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Style)
 /// What was found in how many files, and each sensor's share.
 pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     if evidence.files_total() == 0 {
-        return "there was nothing to measure".to_owned();
+        // A guard without a changed file has compared all there is.
+        let has_compared = evidence.readings.iter().any(|it| it.kind == SensorKind::Guard);
+        let nothing =
+            if has_compared { "no file was changed" } else { "there was nothing to measure" };
+        return nothing.to_owned();
     }
     let (known, new): (Vec<&Finding>, Vec<&Finding>) =
         evidence.findings.iter().partition(|finding| is_known(evidence, finding));
@@ -151,6 +155,9 @@ mod tests {
     fn nothing_to_measure_is_not_nothing_found() {
         let text = check(&Evidence::default(), 1, Style::default());
         assert_eq!(text, "unmeasured: there was nothing to measure\n");
+        let readings = vec![Reading::clean("guard", SensorKind::Guard, 0)];
+        let text = check(&Evidence { readings, ..Evidence::default() }, 1, Style::default());
+        assert_eq!(text, "clean: no file was changed\n");
     }
 
     #[test]

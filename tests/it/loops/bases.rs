@@ -80,9 +80,8 @@ fn is_held_after_a_rebase(sandbox: &Sandbox, others: &Path) {
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
 }
 
-#[test]
-fn a_commit_of_its_own_on_the_base_still_counts() {
-    // On the base itself.
+/// A loop whose agent went to the base, dropped a test there and came back.
+fn committed_on_the_base() -> Sandbox {
     let (sandbox, others) = working(|_| ());
     let branch = git(&sandbox, &["branch", "--show-current"]);
     git_in(&sandbox, &others, &["switch", "-q", "--detach"]);
@@ -90,17 +89,18 @@ fn a_commit_of_its_own_on_the_base_still_counts() {
     sandbox.write(TEST, FEWER);
     commit_in(&sandbox, &sandbox.root(), "fewer tests");
     git(&sandbox, &["switch", "-q", &branch]);
+    sandbox
+}
+
+#[test]
+fn a_commit_of_its_own_on_the_base_still_counts() {
+    // On the base itself.
+    let sandbox = committed_on_the_base();
     git(&sandbox, &["rebase", "-q", "main"]);
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
     // The same, and the merge rebases.
-    let (sandbox, others) = working(|_| ());
-    let branch = git(&sandbox, &["branch", "--show-current"]);
-    git_in(&sandbox, &others, &["switch", "-q", "--detach"]);
-    git(&sandbox, &["switch", "-q", "main"]);
-    sandbox.write(TEST, FEWER);
-    commit_in(&sandbox, &sandbox.root(), "fewer tests");
-    git(&sandbox, &["switch", "-q", &branch]);
+    let sandbox = committed_on_the_base();
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
     assert_eq!(status(&sandbox)["status"], "running");
