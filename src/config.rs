@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use self::judge::JudgeOptions;
 use crate::looping::criteria::{CheckCommand, Criterion};
+use crate::looping::options::BaselineMode;
 use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
 
 /// The options in force.
@@ -61,6 +62,8 @@ pub struct Config {
     pub propose_checks: bool,
     /// Whether a merged loop is pushed to the remote of its base branch.
     pub push: bool,
+    /// The baseline of a loop that does not say which.
+    pub baseline: BaselineMode,
     /// Shortest time from a Stop that goes on to its answer.
     pub cooldown: Duration,
     /// Thousandths of the model's context window that a session may fill; 0: all of it.
@@ -195,7 +198,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 34] = [
+const KEYS: [&str; 35] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -217,6 +220,7 @@ const KEYS: [&str; 34] = [
     "loop.checks",
     "loop.propose_checks",
     "loop.push",
+    "loop.baseline",
     "loop.cooldown_ms",
     "loop.context_budget",
     "loop.context_window",
@@ -258,6 +262,7 @@ impl Default for Config {
             checks: Vec::new(),
             propose_checks: true,
             push: false,
+            baseline: BaselineMode::Base,
             cooldown: Duration::ZERO,
             context_permille: 0,
             context_window: None,
@@ -619,6 +624,8 @@ mod tests {
         check_error(&[&window(999)], &[], &["loop.context_window", "0, or from 1000 to 10000000"]);
         let long = "ralph: {loop: {cooldown_ms: 60001}}";
         check_error(&[long], &[], &["loop.cooldown_ms", "0 and 60000"]);
+        let baseline = "ralph: {loop: {baseline: HEAD}}";
+        check_error(&[baseline], &[], &["loop.baseline", "HEAD is none of base, none"]);
     }
 
     #[test]

@@ -218,6 +218,8 @@ pub const COOLDOWN_MS_MAX: u64 = 60_000;
 pub const CONTEXT_TOKENS_MIN: u64 = 1_000;
 /// Most tokens of a model's context window that an option may name.
 pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
+/// Files and folders that a loop may be narrowed to.
+pub const LOOP_PATHS_MAX: usize = 200;
 /// Worktrees a loop may ask for.
 pub const LOOP_WORKERS_MAX: u32 = 8;
 /// Iterations in a row without a better one, after which a loop has stalled.

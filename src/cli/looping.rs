@@ -74,6 +74,7 @@ fn wanted(start: &StartArgs, json: bool) -> Result<LoopStart, String> {
         structured_memory: start.structured_memory,
         base_branch: start.base_branch.clone(),
         workers: start.workers,
+        baseline: start.baseline.map(|baseline| baseline.word().to_owned()),
         json,
         call: String::new(),
     })

@@ -8,6 +8,7 @@ use super::{Config, Refusal, bounded, checks, set};
 use crate::base::limits::{
     CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, COOLDOWN_MS_MAX, LOOP_ITERATIONS_MAX,
 };
+use crate::looping::options::BaselineMode;
 
 /// One file's worth of them.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +21,7 @@ pub(super) struct Layer {
     checks: Option<Vec<checks::Check>>,
     propose_checks: Option<bool>,
     push: Option<bool>,
+    baseline: Option<String>,
     cooldown_ms: Option<u64>,
     context_budget: Option<f64>,
     context_window: Option<u64>,
@@ -28,6 +30,11 @@ pub(super) struct Layer {
 impl Config {
     pub(super) fn lay_loop_over(&mut self, layer: Layer) -> Result<(), Refusal> {
         set(&mut self.push, layer.push);
+        if let Some(word) = layer.baseline {
+            self.baseline = BaselineMode::from_word(&word).ok_or_else(|| {
+                ("loop.baseline".to_owned(), format!("{word} is none of base, none"))
+            })?;
+        }
         self.lay_checks_over(layer.success_criteria, layer.checks, layer.propose_checks)?;
         self.lay_context_over(layer.context_budget, layer.context_window)?;
         let Layer { max_iterations, stop_budget_ms, check_timeout_secs, cooldown_ms, .. } = layer;

@@ -2,6 +2,7 @@
 //! task; the task in between is kept byte for byte and never goes near a shell.
 
 use super::control::Raise;
+use super::options::BaselineMode;
 use super::start::Wish;
 use super::state::{Mode, Until};
 use crate::base::limits::OPTION_CHARS_MAX;
@@ -25,10 +26,11 @@ pub enum BadOption {
 }
 
 /// Name, how its value is written, and what it needs; a flag has no value.
-const OPTIONS: [(&str, &str, &str); 14] = [
+const OPTIONS: [(&str, &str, &str); 15] = [
     ("--max-iterations", "N", NUMBER),
     ("--completion-promise", "TEXT", "needs a text, quoted when it has blanks"),
-    ("--until", "diagnostics|checks|promise", "needs diagnostics, checks or promise"),
+    ("--until", "clean|diagnostics|checks|promise", "needs clean, diagnostics, checks or promise"),
+    ("--baseline", "base|none", "needs base or none"),
     ("--mode", "basic|judge|autonomous", "needs basic, judge or autonomous"),
     ("--milestone-every", "N", NUMBER),
     ("--hitl-threshold", "N", NUMBER),
@@ -149,6 +151,7 @@ fn set_value(wish: &mut Wish, name: &str, value: &str) -> Option<()> {
     match name {
         "--max-iterations" => wish.max_iterations = Some(value.parse().ok()?),
         "--completion-promise" => wish.promise = Some(value.to_owned()),
+        "--baseline" => wish.baseline = Some(BaselineMode::from_word(value)?),
         "--until" => wish.until = Some(Until::from_word(value)?),
         "--mode" => wish.mode = Some(Mode::from_word(value)?),
         "--milestone-every" => wish.milestone_every = Some(value.parse().ok()?),
@@ -213,7 +216,7 @@ mod tests {
     fn every_option_is_read_before_and_behind_the_task() {
         let all = "--mode autonomous --milestone-every 2 --hitl-threshold=3 --max-minutes 60 \
                    --max-tokens 100000 --force-max --no-research --structured-memory \
-                   --base-branch dev --workers 2";
+                   --base-branch dev --workers 2 --baseline none";
         let wanted = Wish {
             prompt: "port it".into(),
             mode: Some(Mode::Autonomous),
@@ -226,6 +229,7 @@ mod tests {
             structured_memory: true,
             base_branch: Some("dev".into()),
             workers: Some(2),
+            baseline: Some(BaselineMode::None),
             ..Wish::default()
         };
         assert_eq!(parse(&format!("{all} port it")), Ok(wanted.clone()));
@@ -253,7 +257,8 @@ mod tests {
         assert!(bad("fix --mode wild").contains("--mode needs"));
         assert!(bad("--force-max=2 fix").contains("--force-max takes no value"));
         assert!(bad("--frobnicate fix it").contains("--structured-memory"));
-        assert!(bad("fix --until never").contains("--until needs"));
+        assert!(bad("fix --until never").contains("--until needs clean"));
+        assert!(bad("--baseline HEAD fix").contains("--baseline needs base or none"));
         assert!(bad("fix --completion-promise \"open").contains("--completion-promise needs"));
     }
 }

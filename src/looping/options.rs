@@ -1,11 +1,24 @@
 //! What a loop is started with, and what it does when the user does not say.
 
 use super::state::Mode;
+use crate::base::words::words;
 
 /// Rejections in a row after which a person is asked.
 const HITL_THRESHOLD: u32 = 5;
 /// The same without a person: the strategy is given up.
 const HITL_THRESHOLD_AUTONOMOUS: u32 = 10;
+
+/// What a finding must be newer than to hold a Stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaselineMode {
+    /// What the files already had at the loop's base is older and holds nothing.
+    #[default]
+    Base,
+    /// There is no baseline: older findings are the task.
+    None,
+}
+
+words!(BaselineMode { Base: "base", None: "none" });
 
 /// The options of one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +41,10 @@ pub struct Options {
     pub base_branch: Option<String>,
     /// Worktrees with a loop each; 0: this work tree alone.
     pub workers: u32,
+    /// Which findings are older than the task.
+    pub baseline: BaselineMode,
+    /// Files and folders below the root that the loop is narrowed to; empty: everything.
+    pub paths: Vec<String>,
 }
 
 impl Options {
@@ -47,6 +64,8 @@ impl Options {
             structured_memory: false,
             base_branch: None,
             workers: 0,
+            baseline: BaselineMode::default(),
+            paths: Vec::new(),
         }
     }
 }

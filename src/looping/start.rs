@@ -1,10 +1,13 @@
 //! Starting a loop: what is refused, and the state it begins with.
 
-use super::options::Options;
+use super::options::{BaselineMode, Options};
 use super::state::{Basis, Counts, LoopState, Mode, Remaining, Status, Until};
 use crate::base::limits::{
-    LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_WORKERS_MAX, PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
+    LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_PATHS_MAX, LOOP_WORKERS_MAX, OPTION_CHARS_MAX,
+    PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
 };
+use crate::base::path::RelPath;
+use crate::base::text::one_line;
 
 /// What the user asked for, from the command line or a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,10 @@ pub struct Wish {
     pub base_branch: Option<String>,
     /// `--workers`.
     pub workers: Option<u32>,
+    /// `--baseline`.
+    pub baseline: Option<BaselineMode>,
+    /// Files and folders below the root that the loop is narrowed to.
+    pub paths: Vec<String>,
 }
 
 /// What the surroundings say.
@@ -48,6 +55,8 @@ pub struct Setting<'a> {
     pub session_id: Option<&'a str>,
     /// Iterations of a loop that does not say how many.
     pub max_iterations_default: u32,
+    /// The baseline of a loop that does not say which.
+    pub baseline_default: BaselineMode,
     /// Whether the project has checks of its own.
     pub has_checks: bool,
     /// Whether the project's options ask for the promise, whatever else ends the loop.
@@ -99,6 +108,12 @@ pub enum Refusal {
     /// No branch has such a name.
     #[error("--base-branch must be the name of a branch")]
     BadBranch,
+    /// The loop cannot be narrowed to it.
+    #[error("{0:?} is no path below the root: name files or folders of the project")]
+    BadPath(String),
+    /// Narrowed to too much.
+    #[error("{0} paths; at most {LOOP_PATHS_MAX}: name their folder instead")]
+    TooManyPaths(usize),
     /// One loop per session.
     #[error(
         "loop {0} is already active: cancel it first (moai-ralph loop cancel, or /cancel-loop)"
@@ -121,7 +136,7 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
     let max_iterations = bounded_iterations(max_iterations)?;
     let until = until(&wish, setting)?;
     let mode = wish.mode.unwrap_or_default();
-    let options = options(&wish, mode)?;
+    let options = options(&wish, mode, setting.baseline_default)?;
     Ok(LoopState {
         id: setting.id.to_owned(),
         session_id: setting.session_id.filter(|id| !id.is_empty()).map(str::to_owned),
@@ -158,7 +173,7 @@ fn until(wish: &Wish, setting: &Setting<'_>) -> Result<Until, Refusal> {
     }
     let until = wish.until.unwrap_or(match wish.promise {
         Some(_) => Until::Promise,
-        None => Until::Diagnostics,
+        None => Until::Clean,
     });
     match until {
         _ if setting.needs_promise && wish.promise.is_none() => Err(Refusal::NoMarker),
@@ -168,7 +183,7 @@ fn until(wish: &Wish, setting: &Setting<'_>) -> Result<Until, Refusal> {
     }
 }
 
-fn options(wish: &Wish, mode: Mode) -> Result<Options, Refusal> {
+fn options(wish: &Wish, mode: Mode, baseline_default: BaselineMode) -> Result<Options, Refusal> {
     if mode != Mode::Autonomous {
         if wish.base_branch.is_some() {
             return Err(Refusal::NeedsAutonomous("--base-branch"));
@@ -205,7 +220,28 @@ fn options(wish: &Wish, mode: Mode) -> Result<Options, Refusal> {
             u64::from(LOOP_WORKERS_MAX),
         )?)
         .unwrap_or(usual.workers),
+        baseline: wish.baseline.unwrap_or(baseline_default),
+        paths: bounded_paths(&wish.paths)?,
     })
+}
+
+/// Paths below the root, as the sensors name them; the root itself narrows nothing.
+fn bounded_paths(paths: &[String]) -> Result<Vec<String>, Refusal> {
+    if paths.len() > LOOP_PATHS_MAX {
+        return Err(Refusal::TooManyPaths(paths.len()));
+    }
+    let mut bounded = Vec::new();
+    for path in paths {
+        let plain = path.trim_start_matches("./").trim_end_matches('/');
+        if plain.is_empty() || plain == "." {
+            return Ok(Vec::new());
+        }
+        match RelPath::parse(plain) {
+            Some(below) => bounded.push(below.as_str().to_owned()),
+            None => return Err(Refusal::BadPath(one_line(path, OPTION_CHARS_MAX))),
+        }
+    }
+    Ok(bounded)
 }
 
 fn bounded(option: &'static str, value: Option<u64>, most: u64) -> Result<Option<u64>, Refusal> {
@@ -244,6 +280,7 @@ mod tests {
             id: "loop-1",
             session_id: Some("s"),
             max_iterations_default: 10,
+            baseline_default: BaselineMode::Base,
             needs_promise: false,
             has_checks: false,
             active: None,
@@ -307,12 +344,34 @@ mod tests {
     fn a_promise_makes_the_loop_wait_for_it_and_an_empty_session_owns_nothing() {
         let loops = |wish, session_id| start(wish, &Setting { session_id, ..setting() });
         let plain = loops(wish(), Some("")).expect("started");
-        assert_eq!(
-            (plain.until, plain.session_id, plain.max_iterations),
-            (Until::Diagnostics, None, 10)
-        );
+        assert_eq!((plain.until, plain.session_id, plain.max_iterations), (Until::Clean, None, 10));
         let promised = Wish { promise: Some("DONE".into()), ..wish() };
         let promised = loops(promised, Some("s")).expect("started");
         assert_eq!((promised.until, promised.session_id.as_deref()), (Until::Promise, Some("s")));
+    }
+    #[test]
+    fn a_loop_is_narrowed_to_paths_below_the_root_only() {
+        let of = |paths: &[&str]| {
+            let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+            start(Wish { paths, ..wish() }, &setting()).map(|state| state.options.paths)
+        };
+        assert_eq!(of(&["src/a.py", "./web/"]), Ok(vec!["src/a.py".into(), "web".into()]));
+        assert_eq!(of(&["src", "."]), Ok(Vec::new()), "the root narrows nothing");
+        assert_eq!(of(&["../b"]), Err(Refusal::BadPath("../b".into())));
+        assert_eq!(of(&["/etc/passwd"]), Err(Refusal::BadPath("/etc/passwd".into())));
+        assert_eq!(of(&vec!["a"; LOOP_PATHS_MAX]).map(|it| it.len()), Ok(LOOP_PATHS_MAX));
+        let many = LOOP_PATHS_MAX + 1;
+        assert_eq!(of(&vec!["a"; many]), Err(Refusal::TooManyPaths(many)));
+    }
+
+    #[test]
+    fn the_project_chooses_the_baseline_unless_the_user_does() {
+        let of = |baseline, baseline_default| {
+            let setting = Setting { baseline_default, ..setting() };
+            start(Wish { baseline, ..wish() }, &setting).map(|state| state.options.baseline)
+        };
+        assert_eq!(of(None, BaselineMode::Base), Ok(BaselineMode::Base));
+        assert_eq!(of(None, BaselineMode::None), Ok(BaselineMode::None));
+        assert_eq!(of(Some(BaselineMode::Base), BaselineMode::None), Ok(BaselineMode::Base));
     }
 }

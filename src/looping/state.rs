@@ -96,15 +96,18 @@ words!(Mode { Basic: "basic", Judge: "judge", Autonomous: "autonomous" });
 /// What ends a loop, beside clean evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Language servers and scan are clean.
+    /// Language servers and scan are clean, and the project's own checks pass: the user's, else
+    /// those that its files suggest.
+    Clean,
+    /// Language servers and scan are clean, and the user's checks pass if there are any.
     Diagnostics,
-    /// The project's own checks pass, too; without any the loop is refused.
+    /// The same, but without any check the loop is refused.
     Checks,
     /// The agent claims completion with the promise tag.
     Promise,
 }
 
-words!(Until { Diagnostics: "diagnostics", Checks: "checks", Promise: "promise" });
+words!(Until { Clean: "clean", Diagnostics: "diagnostics", Checks: "checks", Promise: "promise" });
 
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]

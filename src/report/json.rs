@@ -116,6 +116,8 @@ pub fn looping(state: &LoopState) -> Value {
             "structured_memory": options.structured_memory,
             "base_branch": options.base_branch,
             "workers": options.workers,
+            "baseline": options.baseline.as_str(),
+            "paths": options.paths,
         },
         "tokens": state.counts.tokens,
         "consecutive_rejections": state.counts.consecutive_rejections,

@@ -75,9 +75,12 @@ pub(in crate::cli) struct StartArgs {
     /// What the agent writes as <promise>TEXT</promise> to claim completion
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) completion_promise: Option<String>,
-    /// What ends the loop [default: promise with --completion-promise, else diagnostics]
+    /// What ends the loop [default: promise with --completion-promise, else clean]
     #[arg(long, value_enum)]
     pub(in crate::cli) until: Option<UntilArg>,
+    /// Which findings hold a Stop [default: base]
+    #[arg(long, value_enum)]
+    pub(in crate::cli) baseline: Option<BaselineArg>,
     /// Pause after every N iterations
     #[arg(long, value_name = "N")]
     pub(in crate::cli) milestone_every: Option<u32>,
@@ -134,17 +137,40 @@ impl ModeArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum UntilArg {
+    /// No errors, and the project's checks pass: yours, else those its files suggest
+    Clean,
+    /// No errors, and your checks pass if there are any
     Diagnostics,
+    /// The same; refused without checks
     Checks,
+    /// The same, and the agent gives its promise
     Promise,
 }
 
 impl UntilArg {
     pub(in crate::cli) fn word(self) -> &'static str {
         match self {
+            Self::Clean => "clean",
             Self::Diagnostics => "diagnostics",
             Self::Checks => "checks",
             Self::Promise => "promise",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(in crate::cli) enum BaselineArg {
+    /// Those the files did not have when the loop began
+    Base,
+    /// Older ones too
+    None,
+}
+
+impl BaselineArg {
+    pub(in crate::cli) fn word(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::None => "none",
         }
     }
 }

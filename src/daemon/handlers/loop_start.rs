@@ -16,7 +16,7 @@ use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
 use crate::git::{self, branches};
 use crate::judge::rubric::Rubric;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
-use crate::looping::options::Options;
+use crate::looping::options::{BaselineMode, Options};
 use crate::looping::start::{Setting, Wish, start};
 use crate::looping::state::{Answer, LoopState, Mode, Until};
 use crate::report::loops;
@@ -46,13 +46,21 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, request: LoopS
     }
 }
 
+const UNTIL_WORDS: &str = "clean, diagnostics, checks or promise";
+
 /// The request with its words understood.
 fn wish(request: LoopStart) -> Result<Wish, Reply> {
     let until = match request.until.as_deref() {
         None => None,
+        Some(word) => {
+            Some(Until::from_word(word).ok_or_else(|| unknown_word("--until", word, UNTIL_WORDS))?)
+        }
+    };
+    let baseline = match request.baseline.as_deref() {
+        None => None,
         Some(word) => Some(
-            Until::from_word(word)
-                .ok_or_else(|| unknown_word("--until", word, "diagnostics, checks or promise"))?,
+            BaselineMode::from_word(word)
+                .ok_or_else(|| unknown_word("--baseline", word, "base or none"))?,
         ),
     };
     let mode = match request.mode.as_deref() {
@@ -77,6 +85,8 @@ fn wish(request: LoopStart) -> Result<Wish, Reply> {
         structured_memory: request.structured_memory,
         base_branch: request.base_branch,
         workers: request.workers,
+        baseline,
+        paths: Vec::new(),
     })
 }
 
@@ -112,6 +122,7 @@ pub(super) async fn begin(
         id: &loop_id(),
         session_id: session,
         max_iterations_default: project.config.max_iterations,
+        baseline_default: project.config.baseline,
         has_checks,
         needs_promise: needs_promise(project),
         active: active.as_ref(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::limits::GAP_CHARS_MAX;
 use crate::base::text::one_line;
-use crate::looping::options::Options;
+use crate::looping::options::{BaselineMode, Options};
 use crate::looping::state::{
     Answer, Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status,
     Until,
@@ -13,8 +13,8 @@ use crate::looping::state::{
 use crate::store::StoreError;
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
-/// options, progress.
-const VERSION: u32 = 2;
+/// options, progress. 3: baseline, paths.
+const VERSION: u32 = 3;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -62,6 +62,10 @@ struct StoredOptions {
     structured_memory: bool,
     base_branch: Option<String>,
     workers: u32,
+    #[serde(default)]
+    baseline: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -127,7 +131,7 @@ fn stored(state: LoopState) -> Stored {
         until: state.until.as_str().to_owned(),
         prompt: state.prompt,
         promise: state.promise,
-        options: Some(state.options.into()),
+        options: Some(stored_options(state.options)),
         base: state.base,
         branch: state.branch,
         iteration: state.iteration,
@@ -165,6 +169,10 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         Some(word) => Mode::from_word(&word).ok_or_else(|| unknown(word))?,
         None => Mode::Basic,
     };
+    let options = match stored.options {
+        Some(options) => read_options(options).map_err(unknown)?,
+        None => Options::of(mode),
+    };
     let pause_reason = match stored.pause_reason {
         Some(word) => Some(PauseReason::from_word(&word).ok_or_else(|| unknown(word))?),
         // The first version paused for nothing else.
@@ -179,7 +187,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         until,
         prompt: stored.prompt,
         promise: stored.promise,
-        options: stored.options.map_or_else(|| Options::of(mode), Into::into),
+        options,
         base: stored.base,
         branch: stored.branch,
         iteration: stored.iteration,
@@ -207,6 +215,43 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
     })
 }
 
+fn stored_options(options: Options) -> StoredOptions {
+    StoredOptions {
+        milestone_every: options.milestone_every,
+        hitl_threshold: options.hitl_threshold,
+        max_minutes: options.max_minutes,
+        max_tokens: options.max_tokens,
+        force_max: options.force_max,
+        research: options.research,
+        structured_memory: options.structured_memory,
+        base_branch: options.base_branch,
+        workers: options.workers,
+        baseline: Some(options.baseline.as_str().to_owned()),
+        paths: options.paths,
+    }
+}
+
+/// The error is a word that this program does not know.
+fn read_options(stored: StoredOptions) -> Result<Options, String> {
+    let baseline = match stored.baseline {
+        Some(word) => BaselineMode::from_word(&word).ok_or(word)?,
+        None => BaselineMode::Base,
+    };
+    Ok(Options {
+        milestone_every: stored.milestone_every,
+        hitl_threshold: stored.hitl_threshold,
+        max_minutes: stored.max_minutes,
+        max_tokens: stored.max_tokens,
+        force_max: stored.force_max,
+        research: stored.research,
+        structured_memory: stored.structured_memory,
+        base_branch: stored.base_branch,
+        workers: stored.workers,
+        baseline,
+        paths: stored.paths,
+    })
+}
+
 /// Both directions between a type and its stored twin of the same fields.
 macro_rules! twins {
     ($own:ident, $stored:ident, $($field:ident),+) => {
@@ -226,19 +271,6 @@ macro_rules! twins {
     };
 }
 
-twins!(
-    Options,
-    StoredOptions,
-    milestone_every,
-    hitl_threshold,
-    max_minutes,
-    max_tokens,
-    force_max,
-    research,
-    structured_memory,
-    base_branch,
-    workers
-);
 twins!(
     Iteration,
     StoredIteration,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::looping::control::cancel;
 use crate::looping::facts::{Facts, JudgeOutcome};
-use crate::looping::options::Options;
+use crate::looping::options::{BaselineMode, Options};
 use crate::looping::state::{Answer, Iteration, Mode, PauseReason, Status};
 use crate::looping::step::tests::{measured_once, state};
 
@@ -117,6 +117,8 @@ fn everything_set() -> LoopState {
             structured_memory: true,
             base_branch: Some("main".into()),
             workers: 4,
+            baseline: BaselineMode::None,
+            paths: vec!["src".into()],
             ..Options::of(Mode::Autonomous)
         },
         base: Some("b".into()),
@@ -142,6 +144,14 @@ fn a_loop_that_an_older_version_stored_is_read() {
     // The only pause that version knew.
     assert_eq!(read.pause_reason, Some(PauseReason::LspRequired));
     assert_eq!((read.remaining.errors, read.history[0].errors), (2, 2));
+    // Version 2 had options, but neither a baseline nor paths.
+    let second = old.replace(
+        "\"base\":null",
+        "\"base\":null,\"options\":{\"hitl_threshold\":5,\
+        \"force_max\":false,\"research\":false,\"structured_memory\":false,\"workers\":0}",
+    );
+    let options = decode(&second).expect("readable").options;
+    assert_eq!((options.baseline, options.paths), (BaselineMode::Base, Vec::new()));
     let newer = old.replace("\"version\":1", "\"version\":99");
     assert!(decode(&newer).is_err(), "a newer version may mean something else");
 }

@@ -17,7 +17,7 @@ pub struct LoopStart {
     pub max_iterations: Option<u32>,
     /// The tag text that claims completion.
     pub completion_promise: Option<String>,
-    /// What ends the loop: `diagnostics`, `checks` or `promise`.
+    /// What ends the loop: `clean`, `diagnostics`, `checks` or `promise`.
     pub until: Option<String>,
     /// Pause after every so many iterations.
     pub milestone_every: Option<u32>,
@@ -37,6 +37,8 @@ pub struct LoopStart {
     pub base_branch: Option<String>,
     /// Worktrees with a loop each.
     pub workers: Option<u32>,
+    /// Which findings are older than the task: `base` or `none`.
+    pub baseline: Option<String>,
     /// JSON instead of text.
     pub json: bool,
     /// Tells this call apart from every other but itself, made again; empty: it does not say.
