@@ -52,13 +52,35 @@ pub(crate) fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
+/// Cargo in this checkout: the one that runs the tests, else the one on PATH.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(CHECKOUT);
+    command
+}
+
+/// The platform that cargo builds for unless told otherwise.
+pub(crate) fn host_platform() -> String {
+    let output = cargo().arg("-vV").output().expect("cargo starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("cargo names the platform it runs on").to_owned()
+}
+
 /// The unpacked sources of a crate that this program is built from, in the version of `Cargo.lock`.
 pub(crate) fn crate_folder(name: &str) -> PathBuf {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let arguments = ["metadata", "--offline", "--locked", "--format-version", "1"];
-    let output = command.args(arguments).current_dir(CHECKOUT).output().expect("cargo starts");
+    crate_folder_by(cargo(), name)
+}
+
+/// The same, found by a cargo with settings of its own.
+pub(crate) fn crate_folder_by(mut cargo: Command, name: &str) -> PathBuf {
+    // Without a platform cargo asks for the crates of all of them, which no build downloads.
+    cargo.args(["metadata", "--locked", "--format-version", "1", "--filter-platform"]);
+    let output = cargo.arg(host_platform()).output().expect("cargo starts");
     let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).expect("cargo describes this package");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("cargo does not describe this package: {error}: {output:?}")
+        });
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let package = packages.find(|package| package["name"] == name);
     let manifest = package.and_then(|it| it["manifest_path"].as_str());

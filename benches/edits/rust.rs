@@ -1,12 +1,15 @@
 //! Rust: the sources of `heck`, a crate that this program is built from.
 
+use std::path::PathBuf;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use super::package::{Break, Package, copy, outside_path};
 use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
-use crate::download::crate_folder;
+use crate::download::{cargo, crate_folder, host_platform, run};
 use crate::raw_client::{RawClient, Start};
 
 const MANIFEST: &str = "[package]\nname = \"heck\"\nversion = \"0.5.0\"\nedition = \"2021\"\n";
@@ -53,9 +56,26 @@ pub(crate) const PACKAGE: Package = Package {
 };
 
 fn lay(stage: &Stage<'_>) {
+    fetch_crates_of_std();
     copy(&crate_folder("heck").join("src"), stage, "src", "rs");
     stage.write("Cargo.toml", MANIFEST);
     stage.write(".gitignore", "target/\nCargo.lock\n");
+}
+
+/// Downloads the crates that the standard library is built from: rust-analyzer reads its manifest
+/// and calls the project faulty when cargo lacks one of them.
+fn fetch_crates_of_std() {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let output = output.expect("rustc starts");
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    let manifest = sysroot.join("lib/rustlib/src/rust/library/Cargo.toml");
+    if manifest.is_file() {
+        let mut fetch = cargo();
+        // The manifest uses features that a released cargo refuses otherwise.
+        fetch.env("RUSTC_BOOTSTRAP", "1").args(["fetch", "--quiet", "--locked"]);
+        fetch.args(["--target", &host_platform(), "--manifest-path"]);
+        run(fetch.arg(manifest));
+    }
 }
 
 /// The compiler, with the tests' code as well, as the language server runs it.

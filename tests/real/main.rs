@@ -7,6 +7,7 @@ mod blast;
 mod cpp;
 #[path = "../../benches/edits/download.rs"]
 mod download;
+mod downloads;
 mod edits;
 mod faults;
 mod go;
