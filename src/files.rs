@@ -29,16 +29,27 @@ pub use stamps::{Stamp, stamps};
 pub use tail::{Grown, Tail, read_on};
 pub use walk::{Walk, is_own, walk, walk_hidden, walk_names, walk_watched};
 
-/// Root of a working directory: the nearest ancestor with a `.moai` directory, else the nearest
-/// with a `.git` (a directory, or the file that `git worktree add` leaves), else the directory
-/// itself. Canonical; a directory that cannot be canonicalised comes back resolved by text.
+/// Root of a working directory: inside a git work tree the nearest ancestor with a `.moai`
+/// directory that is not above the work tree, else the work tree itself (`.git` is a directory, or
+/// the file that `git worktree add` leaves). Without git the nearest ancestor with a `.moai`
+/// directory below `home`, else the directory itself. Canonical; a directory that cannot be
+/// canonicalised comes back resolved by text.
 #[must_use]
-pub fn root_of(cwd: &Path) -> PathBuf {
+pub fn root_of(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let cwd = canonical(cwd);
-    let nearest = |is_marked: &dyn Fn(&Path) -> bool| cwd.ancestors().find(|at| is_marked(at));
-    nearest(&|at| at.join(".moai").is_dir())
-        .or_else(|| nearest(&|at| at.join(".git").exists()))
-        .map_or_else(|| cwd.clone(), Path::to_path_buf)
+    let work_tree = cwd.ancestors().find(|at| at.join(".git").exists());
+    let home = home.map(canonical);
+    for at in cwd.ancestors() {
+        // A folder above the repository, or the whole home, is nobody's project.
+        let is_too_far = work_tree.is_none() && home.as_deref() == Some(at);
+        if at.join(".moai").is_dir() && !is_too_far {
+            return at.to_path_buf();
+        }
+        if is_too_far || work_tree == Some(at) {
+            break;
+        }
+    }
+    work_tree.map_or_else(|| cwd.clone(), Path::to_path_buf)
 }
 
 fn canonical(path: &Path) -> PathBuf {
@@ -100,18 +111,43 @@ mod tests {
 
     use super::*;
 
+    /// The root of `cwd` below a home, relative to it, when these folders exist.
+    fn check(folders: &[&str], cwd: &str, expected: &str) {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().canonicalize().unwrap();
+        for folder in folders.iter().chain([&cwd]) {
+            fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        let root = root_of(&home.join(cwd), Some(&home));
+        assert_eq!(root.strip_prefix(&home).unwrap(), Path::new(expected), "{folders:?} {cwd}");
+    }
+
     #[test]
-    fn the_nearest_marked_ancestor_is_the_root_and_moai_wins_over_git() {
+    fn the_root_is_marked_inside_the_work_tree_and_never_above_it() {
+        check(&["a/.git", "a/part/.moai"], "a/part/src", "a/part");
+        check(&["a/.git", "a/.moai"], "a/part/src", "a");
+        check(&["a/.git"], "a/part/src", "a");
+        check(&["a/.git", ".moai"], "a/part", "a");
+        check(&["a/b/.git", "a/.moai"], "a/b/c", "a/b");
+        check(&[".git", ".moai"], "a", "");
+    }
+
+    #[test]
+    fn without_git_the_home_itself_marks_nothing() {
+        check(&["a/.moai"], "a/b", "a");
+        check(&["a/.moai", ".moai"], "a/b", "a");
+        check(&[".moai"], "a/b", "a/b");
+        check(&[".moai"], "", "");
+    }
+
+    #[test]
+    fn the_file_of_a_linked_work_tree_marks_it() {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
-        let deep = top.join("project/part/src");
-        fs::create_dir_all(&deep).unwrap();
-        fs::create_dir_all(top.join("project/.moai")).unwrap();
-        assert_eq!(root_of(&deep), top.join("project"));
-        fs::write(top.join("project/part/.git"), "gitdir: elsewhere\n").unwrap();
-        assert_eq!(root_of(&deep), top.join("project"));
-        fs::remove_dir(top.join("project/.moai")).unwrap();
-        assert_eq!(root_of(&deep), top.join("project/part"));
+        fs::create_dir_all(top.join("part/src")).unwrap();
+        fs::create_dir(top.join(".moai")).unwrap();
+        fs::write(top.join("part/.git"), "gitdir: elsewhere\n").unwrap();
+        assert_eq!(root_of(&top.join("part/src"), None), top.join("part"));
     }
 
     #[test]
@@ -122,6 +158,6 @@ mod tests {
         fs::create_dir_all(top.join("real/src")).unwrap();
         fs::write(top.join("real/src/.moai"), "").unwrap();
         std::os::unix::fs::symlink(top.join("real"), top.join("link")).unwrap();
-        assert_eq!(root_of(&top.join("link/src")), top.join("real"));
+        assert_eq!(root_of(&top.join("link/src"), None), top.join("real"));
     }
 }

@@ -19,7 +19,7 @@ use crate::wire::control::Format;
 #[derive(Debug, Parser)]
 #[command(name = "moai-ralph", version, max_term_width = 100)]
 pub(super) struct Args {
-    /// Root of the project [default: nearest folder with .moai/, else the git work tree, else here]
+    /// Root of the project [default: nearest folder with .moai/ inside the git work tree, else the work tree, else here]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
     /// One JSON document on stdout instead of text

@@ -133,10 +133,10 @@ fn key_of(root: &Path, state: &Path) -> ProjectKey {
 }
 
 pub(super) fn root(caller: &Caller) -> PathBuf {
-    caller
-        .root
-        .clone()
-        .map_or_else(|| files::root_of(&caller.cwd), |root| root.canonicalize().unwrap_or(root))
+    match &caller.root {
+        Some(root) => root.canonicalize().unwrap_or_else(|_| root.clone()),
+        None => files::root_of(&caller.cwd, caller.env.get("HOME").map(Path::new)),
+    }
 }
 
 fn catalogue(root: &Path) -> Result<Catalogue, String> {

@@ -12,6 +12,7 @@ mod held;
 mod judged;
 mod killed_merges;
 mod left_trees;
+mod lost;
 mod measured_merges;
 mod next_branches;
 mod notes;

@@ -48,7 +48,10 @@ pub(super) async fn elsewhere(
         return None;
     }
     // A look at a few names; most Stops have no loop, and these wait for no other thread.
-    for (root, key) in homes(&project.root, &engine.places.state) {
+    // Today's root may be above the one that the loop began with.
+    let below = caller.cwd.canonicalize().ok().filter(|folder| folder.starts_with(&project.root));
+    let folder = below.unwrap_or_else(|| project.root.clone());
+    for (root, key) in homes(&folder, &engine.places.state) {
         if (&root, &key) == (&project.root, &project.key) {
             continue;
         }
@@ -62,12 +65,12 @@ pub(super) async fn elsewhere(
     None
 }
 
-/// Roots that may have a loop of a session that stands in this one, with each database there is.
-fn homes(root: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
+/// Roots that may have a loop of a session that stands in this folder, with each database there is.
+fn homes(folder: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
     let mut found = Vec::new();
-    for at in root.ancestors() {
+    for at in folder.ancestors() {
         let git = at.join(".git");
-        let leads_on = git.is_file() || git.is_symlink() || (at == root && !git.exists());
+        let leads_on = git.is_file() || git.is_symlink() || (at == folder && !git.exists());
         let shared = if leads_on { git::common_dir(at) } else { None };
         for folder in [Some(at.to_path_buf()), Some(git), shared].into_iter().flatten() {
             let home = (at.to_path_buf(), ProjectKey::of(&folder));
