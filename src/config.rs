@@ -50,6 +50,8 @@ pub struct Config {
     pub rule_severities: BTreeMap<String, String>,
     /// Iterations of a loop that does not say how many.
     pub max_iterations: u32,
+    /// Longest time from a Stop to its answer.
+    pub stop_timeout: Duration,
     /// Longest wait of a Stop for language servers.
     pub stop_budget: Duration,
     /// Longest run of the project's own checks.
@@ -198,7 +200,7 @@ const TOOLS: [&str; 11] = [
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
 /// All keys, for the environment's variables.
-const KEYS: [&str; 35] = [
+const KEYS: [&str; 36] = [
     "enabled",
     "lsp.enabled",
     "lsp.inline_budget_ms",
@@ -214,6 +216,7 @@ const KEYS: [&str; 35] = [
     "scan.disable",
     "scan.severity",
     "loop.max_iterations",
+    "loop.stop_timeout",
     "loop.stop_budget_ms",
     "loop.check_timeout_secs",
     "loop.success_criteria",
@@ -256,6 +259,7 @@ impl Default for Config {
             disabled_rules: Vec::new(),
             rule_severities: BTreeMap::new(),
             max_iterations: 10,
+            stop_timeout: Duration::from_mins(5),
             stop_budget: Duration::from_mins(1),
             check_timeout: Duration::from_mins(5),
             success_criteria: Vec::new(),

@@ -37,6 +37,7 @@ mod rewriting;
 mod rubrics;
 mod scanning;
 mod spending;
+mod stop_registry;
 mod sweep;
 mod untold;
 mod waivers;

@@ -20,6 +20,7 @@ pub mod research;
 pub mod start;
 pub mod state;
 pub mod step;
+pub mod stop_table;
 pub mod wiki;
 
 #[cfg(test)]

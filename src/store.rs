@@ -7,6 +7,7 @@ pub mod exams;
 pub mod judgements;
 pub mod loops;
 mod open;
+pub mod peek;
 mod schema;
 
 use std::collections::{HashMap, HashSet};

@@ -163,6 +163,18 @@ pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub const DAEMON_START_MS_MAX: u64 = 5_000;
 /// Pause between two looks at a daemon that starts or ends.
 pub const DAEMON_RETRY_MS: u64 = 5;
+/// How exactly the system tells when a process began: its clock ticks and those of its uptime.
+pub const BEGUN_MS_EXACT: u64 = 20;
+/// Silence of the daemon after which `hook stop` looks up itself whether a loop runs: a Stop
+/// without one waits for a daemon that hangs for at most a second.
+pub const HOOK_STOP_DOUBT_MS: u64 = 600;
+/// Silence of the daemon after which the hook of an edit asks whether it is alive: the time of an
+/// edit by default, and a little for the way.
+pub const HOOK_EDIT_DOUBT_MS: u64 = 3_000;
+/// Time a daemon gets to show that it is alive.
+pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
+/// Time a look into a database waits for whoever writes in it.
+pub const STORE_PEEK_MS_MAX: u64 = 100;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
 /// Time running requests get when the daemon stops.
@@ -196,6 +208,15 @@ pub const COMMAND_SECS_MAX: u64 = 3_700;
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
 /// Time kept back at the end of a Stop, for saving and for the reply.
 pub const STOP_REPLY_MS: u64 = 15_000;
+/// The same as a part of the whole time, where that is less: one tenth.
+pub const STOP_REPLY_SHARE: u32 = 10;
+/// Part of a Stop's time that checks leave to everything else, at most `loop.stop_budget_ms`: one
+/// third.
+pub const STOP_SENSORS_SHARE: u32 = 3;
+/// Shortest time that a Stop may be given, in seconds.
+pub const STOP_TIMEOUT_SECS_MIN: u64 = 5;
+/// Longest time that a Stop may be given, in seconds; shorter than [`HOOK_STOP_MS_MAX`].
+pub const STOP_TIMEOUT_SECS_MAX: u64 = 580;
 /// Time the start of a loop waits for its first checkpoint; a slower one is finished behind it.
 pub const START_CHECKPOINT_MS_MAX: u64 = 3_000;
 /// Time `hook post-tool-use` and `hook post-tool-batch` wait.
@@ -428,8 +449,7 @@ pub const TEST_COLLAPSE_MS_MIN: u64 = 5_000;
 pub const TEST_COLLAPSE_PERCENT: u64 = 90;
 /// Commands that options may name for every Stop.
 pub const CHECKS_MAX: usize = 50;
-/// Time that all checks of one Stop get together; one that does not begin in it is not measured.
-/// With the longest wait for language servers it stays below [`HOOK_STOP_MS_MAX`].
+/// Time that all checks get together where no Stop bounds it.
 pub const CHECKS_MS_MAX: u64 = 420_000;
 /// Longest line of a check's output that is searched for the totals of tests; longer ones hold none.
 pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;

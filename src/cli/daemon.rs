@@ -9,7 +9,7 @@ use super::args::DaemonCommand;
 use super::{INVALID, door};
 use crate::daemon::lifecycle::{self, Start};
 use crate::ipc::Places;
-use crate::ipc::door::{NoAnswer, call, wait_until_gone};
+use crate::ipc::door::{NoAnswer, Patience, call, wait_until_gone};
 use crate::wire::control::{Call, PROTOCOL, Reply, Request};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> Reply {
         DaemonCommand::Stop => Request::DaemonStop,
     };
     let is_stop = matches!(request, Request::DaemonStop);
-    match call(&places, &Call { protocol: PROTOCOL, caller, request }, PATIENCE) {
+    match call(&places, &Call { protocol: PROTOCOL, caller, request }, Patience::of(PATIENCE)) {
         Err(NoAnswer::NoDaemon) if is_stop && wait_until_gone(&places) => {
             Reply::done("no daemon is running\n".to_owned())
         }

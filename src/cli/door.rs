@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{INTERRUPTED, INVALID, this_program};
-use crate::base::limits::COMMAND_SECS_MAX;
+use crate::base::limits::{BEGUN_MS_EXACT, COMMAND_SECS_MAX};
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::daemon::engine::Engine;
 use crate::files;
-use crate::ipc::door::{self, NoAnswer};
+use crate::ipc::door::{self, NoAnswer, Patience};
 use crate::ipc::{Places, environment};
 use crate::wire::control::{Call, Caller, PROTOCOL, Reply, Request};
 
@@ -23,6 +23,21 @@ const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME"
 pub(super) fn call_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), now.as_nanos())
+}
+
+/// When this process began, in milliseconds since the epoch; some 20 ms too late rather than too
+/// early. `None` where there is no `/proc`.
+pub(super) fn begun_ms() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name stands in parentheses and may hold anything; the start is field 22.
+    let started: u64 = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
+    let started_ms = started * 1_000 / rustix::param::clock_ticks_per_second();
+    let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+    let (secs, hundredths) = uptime.split(' ').next()?.split_once('.')?;
+    let up_ms = secs.parse::<u64>().ok()? * 1_000 + hundredths.parse::<u64>().ok()? * 10;
+    let age_ms = up_ms.saturating_sub(started_ms + BEGUN_MS_EXACT);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(now.as_millis()).ok()?.checked_sub(age_ms)
 }
 
 /// Asks for an answer and words what stands in the way of it.
@@ -44,10 +59,10 @@ fn ask_as(caller: Caller, mut request: Request, no_daemon: bool) -> Reply {
         return in_process(&places, caller, request, None, "");
     }
     let call = Call { protocol: PROTOCOL, caller, request };
-    match through_daemon(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
+    match through_daemon(&places, &call, Patience::of(Duration::from_secs(COMMAND_SECS_MAX))) {
         Ok(reply) => reply,
         // It has the request: doing it here as well would do it twice.
-        Err(error @ (NoAnswer::TimedOut(_) | NoAnswer::Ended)) => {
+        Err(error @ (NoAnswer::TimedOut(_) | NoAnswer::NotAwaited(_) | NoAnswer::Ended)) => {
             Reply::failed(1, &format!("moai-ralph: {error}"))
         }
         Err(error) => {
@@ -92,7 +107,7 @@ pub(super) fn ask_running(root: Option<&Path>, request: Request) -> Reply {
         return Reply::failed(INVALID, NO_HOME);
     };
     let call = Call { protocol: PROTOCOL, caller, request };
-    match door::call(&places, &call, Duration::from_secs(COMMAND_SECS_MAX)) {
+    match door::call(&places, &call, Patience::of(Duration::from_secs(COMMAND_SECS_MAX))) {
         Ok(answer) if !answer.stale => answer.reply,
         // One that is ending has no servers any more.
         Ok(_) | Err(NoAnswer::NoDaemon) => in_process(&places, call.caller, call.request, None, ""),
@@ -104,7 +119,7 @@ pub(super) fn ask_running(root: Option<&Path>, request: Request) -> Reply {
 pub(super) fn through_daemon(
     places: &Places,
     call: &Call,
-    patience: Duration,
+    patience: Patience<'_>,
 ) -> Result<Reply, NoAnswer> {
     prepare(places).map_err(NoAnswer::Unusable)?;
     let program = this_program().map_err(|error| NoAnswer::Unusable(error.to_string()))?;

@@ -3,20 +3,22 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{door, this_program};
 use crate::base::limits::{
-    HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX, HOOK_START_MS_MAX,
-    HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
+    HOOK_EDIT_DOUBT_MS, HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
+    HOOK_START_MS_MAX, HOOK_STOP_DOUBT_MS, HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
-use crate::ipc::door::NoAnswer;
+use crate::ipc::door::{NoAnswer, Patience};
 use crate::ipc::{Places, door as ipc_door};
 use crate::models::RECURSION_MARK;
 use crate::report::notice;
+use crate::store::peek;
 use crate::wire::control::{Call, PROTOCOL, Request};
-use crate::wire::hook::{Event, HookOutput};
+use crate::wire::hook::{Event, HookInput, HookOutput};
 
 pub(super) fn run(event: &str) -> u8 {
     // A judge that we asked is no agent to watch: judging it would ask the next one.
@@ -44,17 +46,30 @@ pub(super) fn run(event: &str) -> u8 {
             Err(error) => log(&places, event, &error),
         }
     }
-    let request = Request::Hook { event: event.to_owned(), input, id: door::call_id() };
+    let (id, begun_ms) = (door::call_id(), door::begun_ms());
+    let request = Request::Hook { event: event.to_owned(), input, id, begun_ms };
     let call = Call { protocol: PROTOCOL, caller, request };
     if event == "session-end" {
         // Without a daemon there is nothing to forget.
-        let _ = ipc_door::call(&places, &call, patience(event));
+        let _ = ipc_door::call(&places, &call, Patience::of(longest_wait(event)));
         return 0;
     }
-    let reply = match door::through_daemon(&places, &call, patience(event)) {
+    let may_have_loop = || may_have_loop(&places, &call);
+    let is_alive = || ipc_door::is_alive(&places);
+    let doubt: Option<(u64, &dyn Fn() -> bool)> = match event {
+        "stop" => Some((HOOK_STOP_DOUBT_MS, &may_have_loop)),
+        "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_DOUBT_MS, &is_alive)),
+        _ => None,
+    };
+    let doubt = doubt.map(|(quiet_ms, asked)| (Duration::from_millis(quiet_ms), asked));
+    let patience = Patience { most: longest_wait(event), doubt };
+    let reply = match door::through_daemon(&places, &call, patience) {
         Ok(reply) => reply,
         Err(error) => {
             log(&places, event, &error.to_string());
+            if matches!(error, NoAnswer::NotAwaited(_)) {
+                return 0;
+            }
             if matches!(error, NoAnswer::TimedOut(_) | NoAnswer::Ended) {
                 // The daemon has the request and goes on; a second run here would act twice.
                 if event == "stop" {
@@ -71,7 +86,18 @@ pub(super) fn run(event: &str) -> u8 {
     0
 }
 
-fn patience(event: &str) -> Duration {
+/// Whether a loop may run for the session of a Stop, found out without the daemon.
+fn may_have_loop(places: &Places, call: &Call) -> bool {
+    let Request::Hook { input, .. } = &call.request else { return false };
+    let input = HookInput::parse(input).unwrap_or_default();
+    let named = call.caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let folders = [named, Some(input.cwd), Some(call.caller.cwd.clone())].into_iter().flatten();
+    let folders: Vec<PathBuf> =
+        folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
+    peek::may_hold_session(&places.state, &input.session_id, &folders)
+}
+
+fn longest_wait(event: &str) -> Duration {
     Duration::from_millis(match event {
         "stop" => HOOK_STOP_MS_MAX,
         "post-tool-use" | "post-tool-batch" => HOOK_EDIT_MS_MAX,
@@ -96,7 +122,7 @@ fn read_input() -> Result<String, String> {
 
 /// Whether a session start carries on a session that may own a loop.
 fn is_continued(input: &str) -> bool {
-    crate::wire::hook::HookInput::parse(input)
+    HookInput::parse(input)
         .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "compact" | "fork"))
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{Config, Refusal, bounded, checks, set};
 use crate::base::limits::{
     CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, COOLDOWN_MS_MAX, LOOP_ITERATIONS_MAX,
+    STOP_TIMEOUT_SECS_MAX, STOP_TIMEOUT_SECS_MIN,
 };
 use crate::looping::options::BaselineMode;
 
@@ -15,6 +16,7 @@ use crate::looping::options::BaselineMode;
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Layer {
     max_iterations: Option<u64>,
+    stop_timeout: Option<u64>,
     stop_budget_ms: Option<u64>,
     check_timeout_secs: Option<u64>,
     success_criteria: Option<Vec<String>>,
@@ -42,6 +44,8 @@ impl Config {
         let most = u64::from(LOOP_ITERATIONS_MAX);
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
         bounded(&mut self.max_iterations, "loop.max_iterations", max_iterations, 1..=most, count)?;
+        let range = STOP_TIMEOUT_SECS_MIN..=STOP_TIMEOUT_SECS_MAX;
+        bounded(&mut self.stop_timeout, "loop.stop_timeout", layer.stop_timeout, range, secs)?;
         let range = 1_000..=150_000;
         bounded(&mut self.stop_budget, "loop.stop_budget_ms", stop_budget_ms, range, millis)?;
         let range = 1..=400;

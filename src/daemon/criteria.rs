@@ -13,7 +13,7 @@ use super::rubrics;
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
-use crate::base::limits::{CHECKS_MS_MAX, PROPOSAL_FOLDERS_MAX};
+use crate::base::limits::PROPOSAL_FOLDERS_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{self, Command, End, Run};
@@ -27,6 +27,9 @@ use crate::looping::exam::{Exam, Role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
 use crate::wire::control::Caller;
+
+/// What helps when the time of a Stop does not suffice for its checks.
+const MORE_TIME: &str = "raise loop.stop_timeout";
 
 /// What the commands said.
 #[derive(Debug, Default)]
@@ -56,12 +59,13 @@ pub(super) fn plan(project: &Project) -> Plan {
     plan
 }
 
-/// Runs what the loop has frozen, or without a loop or an exam what the project has now.
+/// Runs what the loop has frozen, or without a loop or an exam what the project has now. What does
+/// not run by `end` is not measured.
 pub(super) async fn measure(
     engine: &Engine,
     project: &Project,
     caller: &Caller,
-    state: Option<&LoopState>,
+    (state, end): (Option<&LoopState>, Instant),
 ) -> Measured {
     let (exam, plan) = match planned(engine, project, state).await {
         Ok(found) => found,
@@ -71,8 +75,7 @@ pub(super) async fn measure(
             return Measured { readings, ..Measured::default() };
         }
     };
-    let deadline = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
-    let mut runs = Runs { project, caller, deadline, measured: Measured::default() };
+    let mut runs = Runs { project, caller, deadline: end, measured: Measured::default() };
     runs.autochecks(engine, exam.as_ref(), state).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
@@ -256,12 +259,20 @@ impl Runs<'_> {
     ) -> Run {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let detail = format!("the checks before it took all of {CHECKS_MS_MAX} ms");
-            let end = End::Unmeasured(Gap::new(Cause::TimedOut, detail));
+            let gap = Gap::new(Cause::TimedOut, "the checks before it took all of the time");
+            let end = End::Unmeasured(gap.with_remedy(MORE_TIME));
             return Run { end, output: String::new(), elapsed: Duration::ZERO };
         }
-        let timeout = limit.unwrap_or(command.timeout).min(left);
-        checks::run_watched(Command { timeout, ..command }, watch).await
+        let wanted = limit.unwrap_or(command.timeout);
+        let timeout = wanted.min(left);
+        let mut run = checks::run_watched(Command { timeout, ..command }, watch).await;
+        if left < wanted
+            && let End::Unmeasured(gap) = &mut run.end
+            && gap.cause == Cause::TimedOut
+        {
+            *gap = gap.clone().with_remedy(MORE_TIME);
+        }
+        run
     }
 }
 

@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use tokio::task::JoinSet;
+
 use super::changes;
 use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
 use super::merge_place;
 use super::progress::Progress;
+use super::stop_registry::StopRegistry;
 use crate::base::verdict::Gap;
 use crate::config::Config;
 use crate::ipc::Places;
@@ -28,6 +31,8 @@ pub struct Engine {
     pub(super) started: Instant,
     /// How far the work of the one request of a front door is.
     pub(super) progress: Progress,
+    /// The Stops that are being decided.
+    pub(super) stops: StopRegistry,
     ledger: Mutex<Ledger>,
     jobs: AtomicUsize,
 }
@@ -66,18 +71,22 @@ impl Engine {
             lsp_gap,
             started: Instant::now(),
             progress: Progress::default(),
+            stops: StopRegistry::default(),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
         })
     }
 
-    /// Answers one request; a panic inside becomes an error reply.
+    /// Answers one request; a panic inside becomes an error reply. The work ends when this is
+    /// dropped, except what must not be left half done.
     pub async fn handle(self: &Arc<Self>, caller: Caller, request: Request) -> Outcome {
         let is_hook = matches!(request, Request::Hook { .. });
         let engine = Arc::clone(self);
         let _job = self.job();
-        let task = tokio::spawn(async move { handlers::handle(&engine, caller, request).await });
-        task.await.unwrap_or_else(|error| {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move { Box::pin(handlers::handle(&engine, caller, request)).await });
+        let ended = tasks.join_next().await.unwrap_or_else(|| Ok(Outcome::default()));
+        ended.unwrap_or_else(|error| {
             tracing::error!(%error, "a handler panicked");
             // A hook never fails the agent.
             if is_hook {
@@ -135,6 +144,14 @@ impl Drop for Job {
 pub(super) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Runs work that must not be left half done: it goes on when whoever waits for it is dropped.
+/// `None` when it panicked.
+pub(super) async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    tokio::spawn(work).await.ok()
 }
 
 /// Runs blocking work off the event loop; `None` when it panicked.

@@ -54,6 +54,7 @@ use super::project::Project;
 use crate::base::hash::ContentHash;
 use crate::looping::control;
 use crate::looping::state::LoopState;
+use crate::looping::stop_table::StopDelivery;
 use crate::report::answers::{Asked, No, no_json, no_text};
 use crate::report::tools;
 use crate::store::StoreError;
@@ -70,8 +71,9 @@ const UNMEASURED: u8 = 4;
 /// Answers one request.
 pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Request) -> Outcome {
     match request {
-        Request::Hook { event, input, id } => {
-            hook::handle(engine, caller, (&event, id), &input).await
+        Request::Hook { event, input, id, begun_ms } => {
+            let delivery = StopDelivery { call: id, content: content_of(&input), begun_ms };
+            hook::handle(engine, caller, (&event, delivery), &input).await
         }
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),
@@ -127,6 +129,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         // Stopping is the lifecycle's own business; an engine without a daemon has nothing to stop.
         Request::DaemonStop => Reply::done("no daemon is running\n".to_owned()).into(),
     }
+}
+
+/// What tells hook inputs apart.
+fn content_of(input: &str) -> String {
+    ContentHash::of(input.trim().as_bytes()).to_string()
 }
 
 /// The caller's project; the error is the reply that names file, line and key.

@@ -22,6 +22,7 @@ use crate::ipc::listen::{Listening, gone, read_call, write_answer};
 use crate::ipc::{Places, environment};
 use crate::lsp::registry::Catalogue;
 use crate::wire::control::{Answer, PROTOCOL, Reply, Request};
+use crate::wire::hook::Event;
 
 /// How a daemon's start went.
 #[derive(Debug, PartialEq, Eq)]
@@ -144,8 +145,16 @@ impl Daemon {
         }
         let begun = Instant::now();
         let name = name(&call.request);
-        // The work goes on when the front door goes away: its verdicts are kept for the next one.
-        let outcome = self.engine.handle(call.caller, call.request).await;
+        let is_stop = is_stop(&call.request);
+        let outcome = tokio::select! {
+            outcome = self.engine.handle(call.caller, call.request) => outcome,
+            // The host ends the hook when the user breaks the turn off. Other work goes on: its
+            // verdicts are kept for the next front door.
+            () = gone(&mut stream), if is_stop => {
+                tracing::info!(request = name, "dropped, because its hook is gone");
+                return;
+            }
+        };
         let elapsed_ms = begun.elapsed().as_millis();
         tracing::info!(request = name, elapsed_ms, code = outcome.reply.code, "answered");
         let reply = outcome.reply.clone();
@@ -180,6 +189,10 @@ impl Daemon {
 
 fn answer(reply: Reply, stale: bool) -> Answer {
     Answer { protocol: PROTOCOL, pid: std::process::id(), stale, reply }
+}
+
+fn is_stop(request: &Request) -> bool {
+    matches!(request, Request::Hook { event, .. } if Event::from_name(event) == Some(Event::Stop))
 }
 
 /// For the log: never the content.

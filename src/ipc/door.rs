@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::{Places, try_lock};
 use crate::base::limits::{
-    CONTROL_LINE_BYTES_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS, DAEMON_START_MS_MAX,
+    CONTROL_LINE_BYTES_MAX, DAEMON_ALIVE_MS_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS,
+    DAEMON_START_MS_MAX,
 };
-use crate::wire::control::{Answer, Call};
+use crate::wire::control::{Answer, Call, Caller, PROTOCOL, Request};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,26 @@ pub enum NoAnswer {
     /// It has the call and did not answer in time.
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
+    /// It has the call, said nothing for a while, and its answer is not worth waiting for.
+    #[error("the daemon said nothing for {} ms and is not waited for", .0.as_millis())]
+    NotAwaited(Duration),
+}
+
+/// How long a front door waits for its answer.
+#[derive(Clone, Copy)]
+pub struct Patience<'a> {
+    /// The longest time, over all daemons that are asked.
+    pub most: Duration,
+    /// What is asked once after a silence: whether the answer is still worth waiting for.
+    pub doubt: Option<(Duration, &'a dyn Fn() -> bool)>,
+}
+
+impl Patience<'_> {
+    /// Without a doubt.
+    #[must_use]
+    pub fn of(most: Duration) -> Self {
+        Self { most, doubt: None }
+    }
 }
 
 fn unusable(error: impl std::fmt::Display) -> NoAnswer {
@@ -36,29 +57,71 @@ fn unusable(error: impl std::fmt::Display) -> NoAnswer {
 }
 
 /// One call to a running daemon.
-pub fn call(places: &Places, call: &Call, patience: Duration) -> Result<Answer, NoAnswer> {
-    let failed = |error: std::io::Error| match error.kind() {
+pub fn call(places: &Places, call: &Call, patience: Patience<'_>) -> Result<Answer, NoAnswer> {
+    let mut line = serde_json::to_vec(call).map_err(unusable)?;
+    line.push(b'\n');
+    let stream = UnixStream::connect(places.socket()).map_err(failed)?;
+    let mut wait = Wait { stream: &stream, patience, began: Instant::now() };
+    wait.set_bound(patience.doubt.map_or(patience.most, |(quiet, _)| quiet.min(patience.most)))?;
+    let mut rest = line.as_slice();
+    while !rest.is_empty() {
+        match (&stream).write(rest) {
+            Ok(0) => return Err(NoAnswer::NoDaemon),
+            Ok(count) => rest = &rest[count..],
+            Err(error) => wait.go_on_after(error)?,
+        }
+    }
+    let mut answer = Vec::new();
+    let mut reader = BufReader::new((&stream).take(CONTROL_LINE_BYTES_MAX));
+    // What was read before an error is kept.
+    while let Err(error) = reader.read_until(b'\n', &mut answer) {
+        wait.go_on_after(error)?;
+    }
+    if answer.is_empty() {
+        return Err(NoAnswer::Ended);
+    }
+    serde_json::from_slice(&answer).map_err(unusable)
+}
+
+/// Waiting for the other end of a call.
+struct Wait<'a> {
+    stream: &'a UnixStream,
+    patience: Patience<'a>,
+    began: Instant,
+}
+
+impl Wait<'_> {
+    fn set_bound(&self, bound: Duration) -> Result<(), NoAnswer> {
+        let bound = Some(bound.max(Duration::from_millis(1)));
+        self.stream.set_write_timeout(bound).map_err(unusable)?;
+        self.stream.set_read_timeout(bound).map_err(unusable)
+    }
+
+    /// Whether to go on after an error: only after the first silence, and only if the answer is
+    /// still worth waiting for.
+    fn go_on_after(&mut self, error: std::io::Error) -> Result<(), NoAnswer> {
+        if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+            return Err(failed(error));
+        }
+        let Some((_, is_awaited)) = self.patience.doubt.take() else {
+            return Err(NoAnswer::TimedOut(self.patience.most));
+        };
+        if !is_awaited() {
+            return Err(NoAnswer::NotAwaited(self.began.elapsed()));
+        }
+        self.set_bound(self.patience.most.saturating_sub(self.began.elapsed()))
+    }
+}
+
+fn failed(error: std::io::Error) -> NoAnswer {
+    match error.kind() {
         // A daemon that ends resets the connections it has not accepted.
         ErrorKind::NotFound
         | ErrorKind::ConnectionRefused
         | ErrorKind::ConnectionReset
         | ErrorKind::BrokenPipe => NoAnswer::NoDaemon,
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => NoAnswer::TimedOut(patience),
         _ => unusable(error),
-    };
-    let mut line = serde_json::to_vec(call).map_err(unusable)?;
-    line.push(b'\n');
-    let mut stream = UnixStream::connect(places.socket()).map_err(failed)?;
-    stream.set_write_timeout(Some(patience)).map_err(failed)?;
-    stream.set_read_timeout(Some(patience)).map_err(failed)?;
-    stream.write_all(&line).map_err(failed)?;
-    let mut answer = String::new();
-    let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
-    reader.read_line(&mut answer).map_err(failed)?;
-    if answer.is_empty() {
-        return Err(NoAnswer::Ended);
     }
-    serde_json::from_str(&answer).map_err(unusable)
 }
 
 /// The call, after starting a daemon when none listens or the one that does is stale. `program`
@@ -67,17 +130,26 @@ pub fn call_or_start(
     places: &Places,
     program: &Path,
     request: &Call,
-    patience: Duration,
+    patience: Patience<'_>,
 ) -> Result<Answer, NoAnswer> {
-    let deadline = Instant::now() + patience.min(Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX));
+    let began = Instant::now();
+    let drain = Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    let mut deadline = began + patience.most.min(drain);
     let mut has_ended = false;
     loop {
-        match call(places, request, patience) {
+        let most = patience.most.saturating_sub(began.elapsed());
+        if most.is_zero() {
+            return Err(NoAnswer::TimedOut(patience.most));
+        }
+        match call(places, request, Patience { most, ..patience }) {
             Ok(answer) if !answer.stale => return Ok(answer),
             Ok(_) | Err(NoAnswer::NoDaemon) => {}
             // It was killed, or drained before it took the call; work that kills it every time is
-            // not begun a third time.
-            Err(NoAnswer::Ended) if !has_ended => has_ended = true,
+            // not begun a third time. The next one may start however long this one has worked.
+            Err(NoAnswer::Ended) if !has_ended => {
+                has_ended = true;
+                deadline = Instant::now() + drain;
+            }
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {
@@ -124,6 +196,14 @@ fn start(places: &Places, program: &Path, deadline: Instant) -> Result<(), NoAns
         Ok(line) => Err(unusable(line.trim())),
         Err(_) => Err(unusable("it does not start")),
     }
+}
+
+/// Whether the daemon that listens answers anything at all.
+#[must_use]
+pub fn is_alive(places: &Places) -> bool {
+    let request = Request::DaemonStatus { json: true };
+    let question = Call { protocol: PROTOCOL, caller: Caller::default(), request };
+    call(places, &question, Patience::of(Duration::from_millis(DAEMON_ALIVE_MS_MAX))).is_ok()
 }
 
 /// Starts a daemon where none listens, and waits for nothing: true when it had to. Two at once are

@@ -161,10 +161,14 @@ pub struct LoopState {
 
 /// The answer to a Stop, kept with what was decided: when it is lost on its way, it is given again
 /// instead of deciding the same Stop twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The call that asked.
     pub call: String,
+    /// Hash of what the host said with it; empty when it was not the host that asked.
+    pub content: String,
+    /// When it was saved, in milliseconds since the epoch.
+    pub at_ms: u64,
     /// What was said.
     pub text: String,
     /// Whether it held the turn; else it was for the user.

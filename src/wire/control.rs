@@ -51,6 +51,10 @@ pub enum Request {
         /// No other call has it. A call that is made again, because the daemon ended while it
         /// worked on it, keeps it.
         id: String,
+        /// When the hook process began, in milliseconds since the epoch and rather too late than
+        /// too early; `None` where the system does not tell.
+        #[serde(default)]
+        begun_ms: Option<u64>,
     },
     /// `check`.
     Check(Check),

@@ -5,6 +5,8 @@ mod branches;
 mod budgets;
 mod commands;
 mod crashes;
+mod deadlines;
+mod deliveries;
 mod ends;
 mod escapes;
 mod gitless;

@@ -351,9 +351,14 @@ fn a_stop_that_another_one_overtook_is_decided_as_well() {
     sandbox.write("app.py", DIRTY);
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
     assert_eq!(sandbox.run(&start).code, 0);
-    let input = sandbox.payload("Stop");
+    let inputs = ["one", "two", "three"].map(|words| {
+        let mut input = sandbox.payload("Stop");
+        input["last_assistant_message"] = words.into();
+        input
+    });
     let answers: Vec<_> = std::thread::scope(|scope| {
-        let stops: Vec<_> = (0..3).map(|_| scope.spawn(|| sandbox.hook("stop", &input))).collect();
+        let stops = inputs.iter().map(|input| scope.spawn(|| sandbox.hook("stop", input)));
+        let stops: Vec<_> = stops.collect();
         stops.into_iter().map(|stop| stop.join().expect("the hook ends")).collect()
     });
     for answer in answers {

@@ -13,6 +13,7 @@ use crate::daemon::engine::{Engine, Outcome};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
 use crate::files;
+use crate::looping::stop_table::StopDelivery;
 use crate::report::{agent, notice as words};
 use crate::wire::control::{Caller, Reply};
 use crate::wire::hook::{Event, HookInput, HookOutput};
@@ -23,8 +24,8 @@ pub(super) struct HookCall<'e> {
     pub(super) caller: Caller,
     pub(super) project: Project,
     pub(super) input: HookInput,
-    /// What tells it apart from every call but itself, made again.
-    pub(super) id: String,
+    /// What tells this call apart from others.
+    pub(super) delivery: StopDelivery,
 }
 
 impl HookCall<'_> {
@@ -38,7 +39,7 @@ impl HookCall<'_> {
 pub(super) async fn handle(
     engine: &Arc<Engine>,
     mut caller: Caller,
-    (name, id): (&str, String),
+    (name, delivery): (&str, StopDelivery),
     input: &str,
 ) -> Outcome {
     let Some(event) = Event::from_name(name) else {
@@ -75,7 +76,7 @@ pub(super) async fn handle(
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
     let stopped = (event == Event::Stop).then(|| (Arc::clone(engine), project.key.clone()));
-    let call = HookCall { engine, caller, project, input, id };
+    let call = HookCall { engine, caller, project, input, delivery };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
         Event::UserPromptSubmit => user_prompt_submit::handle(call).await,

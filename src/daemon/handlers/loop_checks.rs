@@ -1,8 +1,11 @@
 //! `loop checks`: the commands of the project that a Stop runs, run now or listed.
 
+use std::time::{Duration, Instant};
+
 use super::loop_replies::which;
 use super::{REFUSED, UNMEASURED, load};
 use crate::base::evidence::Evidence;
+use crate::base::limits::CHECKS_MS_MAX;
 use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;
@@ -52,8 +55,9 @@ async fn run(
     caller: &Caller,
     state: Option<&LoopState>,
 ) -> Evidence {
+    let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
     let criteria::Measured { readings, findings } =
-        criteria::measure(engine, project, caller, state).await;
+        criteria::measure(engine, project, caller, (state, end)).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(state) = state {

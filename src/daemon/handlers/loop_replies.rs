@@ -6,7 +6,7 @@ use std::fmt::Display;
 use super::{INVALID, REFUSED};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
-use crate::looping::state::LoopState;
+use crate::looping::state::{LoopState, Status};
 use crate::report::{json, loops, tools};
 use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
@@ -68,7 +68,8 @@ pub(super) enum NotChanged {
 }
 
 /// Changes a loop; `None` when there is none. A Stop that is decided at the same moment comes
-/// first, and what it made of the loop is changed.
+/// first, and what it made of the loop is changed. One that is still measured hears of it at once
+/// when the loop does not run any more.
 pub(super) async fn change<E: ToString>(
     engine: &Engine,
     project: &Project,
@@ -83,7 +84,12 @@ pub(super) async fn change<E: ToString>(
             return Ok(Some(state));
         }
         match engine.store.advance_loop(&project.key, &state, next.clone()).await {
-            Ok(Saved::Yes) => return Ok(Some(next)),
+            Ok(Saved::Yes) => {
+                if next.status != Status::Running {
+                    engine.stops.interrupt(&next.id);
+                }
+                return Ok(Some(next));
+            }
             Ok(Saved::Overtaken) => {}
             Err(StoreError::Conflict(_)) => {
                 let reason = "its session has another active loop: cancel that one first";

@@ -141,7 +141,7 @@ pub(super) async fn begin(
     if state.options.workers > 0 {
         return with_workers(engine, project, state).await.map(Begun::Workers);
     }
-    let answer = Answer { call: call.to_owned(), text: String::new(), is_held: false };
+    let answer = Answer { call: call.to_owned(), ..Answer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());
     let branch = own_branch(engine, project, &mut state).await?;
     let stored = exam::begin(engine, project, &state).await;

@@ -8,15 +8,22 @@ mod scope;
 mod sensing;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::hook::HookCall;
 use super::{held_by, last_loop_of_session};
 use crate::base::limits::{
-    HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_TRIES_MAX,
+    HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_REPLY_SHARE, STOP_SENSORS_SHARE,
+    STOP_TRIES_MAX,
 };
+use crate::config::Config;
+use crate::daemon::engine::{Engine, now_ms, to_its_end};
 use crate::daemon::loop_files::{self, Decided};
+use crate::daemon::project::Project;
+use crate::daemon::stop_registry::{StopLead, StopTurn};
 use crate::daemon::{judging, spending};
+use crate::judge::judged::Judged;
 use crate::looping::facts::JudgeOutcome;
 use crate::looping::state::{LoopState, Status};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
@@ -32,25 +39,32 @@ pub(super) use sensing::measured;
 /// The host's variable for its cap of continuations.
 const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
-/// When a Stop began, and by when it must be answered.
-#[derive(Clone, Copy)]
+/// When a Stop began, and by when its parts must be done.
+#[derive(Clone, Copy, Debug)]
 struct Times {
     began: Instant,
+    /// The end of the project's own checks, so that time is left for everything else.
+    checks_end: Instant,
+    /// The end of everything but saving and the reply.
     deadline: Instant,
 }
 
 impl Times {
-    fn from_now() -> Self {
-        let began = Instant::now();
-        let deadline = began + Duration::from_millis(HOOK_STOP_MS_MAX - STOP_REPLY_MS);
-        Self { began, deadline }
+    /// The time of a Stop whose hook process began `passed` ago.
+    fn of(began: Instant, passed: Duration, config: &Config) -> Self {
+        let most = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
+        let kept_back = Duration::from_millis(STOP_REPLY_MS).min(most / STOP_REPLY_SHARE);
+        let left = most.saturating_sub(kept_back).saturating_sub(passed);
+        let after_checks = config.stop_budget.min(left / STOP_SENSORS_SHARE);
+        let checks_end = began + left.saturating_sub(after_checks);
+        Self { began, checks_end, deadline: began + left }
     }
 }
 
 pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
-    let times = Times::from_now();
+    let began = Instant::now();
     let found = held_by_loop(&mut call).await;
-    let (engine, project, input) = (call.engine, &call.project, &call.input);
+    let (engine, input) = (call.engine, &call.input);
     let state = match found {
         Ok(state) => state,
         Err(error) => {
@@ -62,19 +76,95 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
-    let stop = stop_input(&call);
-    if let Some((state, output)) = answers::given(&call.id, state.as_ref()) {
-        // Nobody knows whether they were kept, and what is there is not added twice.
-        let notices = loop_files::after_step(engine, project, &decided(&state)).await;
-        let output = cooling::cooled(&call, &stop, &state, output, times).await;
-        return with_news(&call, output, &notices);
-    }
-    let state = match (admit(state.as_ref(), &stop), state) {
-        (Admission::Measure, Some(state)) => state,
-        (Admission::AllowPaused, Some(state)) => return HookOutput::Notice(loops::ended(&state)),
-        _ => return HookOutput::Silent,
+    let waited = call.delivery.begun_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
+    let times = Times::of(began, Duration::from_millis(waited), &call.project.config);
+    let mut stop = stop_input(&call);
+    let state = match look_at(&call, &stop, state, times).await {
+        Ok(state) => state,
+        Err(output) => return output,
     };
-    decide(&call, &stop, state, times).await
+    loop {
+        let id = state.id.clone();
+        let lead = match engine.stops.enter(&id, &call.delivery.content) {
+            StopTurn::Decide(lead) => lead,
+            StopTurn::Wait(running) => match running.over().await {
+                Some(output) => return output,
+                None => continue,
+            },
+        };
+        // Another Stop may have been decided since the loop was looked up.
+        let output = match look_again(&call, &stop, &id, times).await {
+            Ok(state) => {
+                // Read once a Stop: whoever only waits must not take it away.
+                stop.has_acted = engine.ledger().take_acted(&input.session_id);
+                decide_unless_interrupted(&call, &stop, state, times, &lead).await
+            }
+            Err(output) => output,
+        };
+        lead.answer(&output);
+        return output;
+    }
+}
+
+/// What needs no evidence: the loop that must be measured, or the answer. `state` is the session's
+/// last loop.
+async fn look_at(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    state: Option<LoopState>,
+    times: Times,
+) -> Result<LoopState, HookOutput> {
+    if let Some((state, output)) = answers::given(&call.delivery, state.as_ref()) {
+        // Nobody knows whether they were kept, and what is there is not added twice.
+        let notices = loop_files::after_step(call.engine, &call.project, &decided(&state)).await;
+        let output = cooling::cooled(call, stop, &state, output, times).await;
+        return Err(with_news(call, output, &notices));
+    }
+    match (admit(state.as_ref(), stop), state) {
+        (Admission::Measure, Some(state)) => Ok(state),
+        (Admission::AllowPaused, Some(state)) => Err(HookOutput::Notice(loops::ended(&state))),
+        _ => Err(HookOutput::Silent),
+    }
+}
+
+/// The same for a loop that somebody may have changed meanwhile.
+async fn look_again(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    id: &str,
+    times: Times,
+) -> Result<LoopState, HookOutput> {
+    let (engine, project) = (call.engine, &call.project);
+    let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id.to_owned()));
+    match found.await {
+        Ok(state) => look_at(call, stop, state, times).await,
+        Err(error) => {
+            tracing::warn!(%error, id, "the loop could not be looked at again");
+            Err(HookOutput::Notice(notice::no_store(&error.to_string())))
+        }
+    }
+}
+
+/// Decides a Stop. When a person pauses or ends the loop meanwhile, whatever runs for the Stop is
+/// ended with it, and the loop is looked at again.
+async fn decide_unless_interrupted(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    mut state: LoopState,
+    times: Times,
+    lead: &StopLead,
+) -> HookOutput {
+    loop {
+        let id = state.id.clone();
+        tokio::select! {
+            output = decide(call, stop, state, times) => return output,
+            () = lead.interrupted() => {}
+        }
+        state = match look_again(call, stop, &id, times).await {
+            Ok(state) => state,
+            Err(output) => return output,
+        };
+    }
 }
 
 /// The session's active loop, else its last one. An active one that its root does not lead to takes
@@ -93,7 +183,6 @@ async fn held_by_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, Stor
     }))
 }
 
-/// Asked first, because looking takes the note that the agent acted.
 fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
     let input = &call.input;
     StopInput {
@@ -102,7 +191,7 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
         // A subagent that stops does not end the turn.
         is_let_go: input.is_waiting() || input.must_end() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
-        has_acted: call.engine.ledger().take_acted(&input.session_id),
+        has_acted: false,
         continuations_max: continuations_max(&call.caller.env),
     }
 }
@@ -143,49 +232,81 @@ async fn decide_once(
     state: &LoopState,
     times: Times,
 ) -> Option<HookOutput> {
-    let seen = sensing::look(call, state).await;
-    let found = asking::ask(call, stop, state, &seen, times.deadline).await;
+    let seen = sensing::look(call, state, times).await;
+    let found = asking::ask(call, stop, state, &seen, times).await;
     let (mut next, decision) = step(state, stop, &seen.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
     let output = said(&next, &decision, (&seen, &found));
-    next.answer = answers::of(call, &output);
-    match call.engine.store.advance_loop(&call.project.key, state, next.clone()).await {
-        Ok(Saved::Yes) => {}
-        Ok(Saved::Overtaken) => return None,
-        Err(error) => {
-            tracing::error!(%error, id = next.id, "the loop could not be saved");
-            return Some(HookOutput::Notice(notice::not_saved(&next.id, &error.to_string())));
+    next.answer = answers::of(&call.delivery, &output);
+    let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
+    let rejections = state.counts.consecutive_rejections + u32::from(is_rejected);
+    let decided = DecidedStop {
+        engine: Arc::clone(call.engine),
+        project: call.project.clone(),
+        session: call.input.session_id.clone(),
+        before: state.clone(),
+        next: next.clone(),
+        judged: found.judged.map(|judged| (judged, rejections)),
+    };
+    // From here on the Stop counts, whoever is there to hear of it.
+    let kept = match to_its_end(decided.save()).await {
+        Some(Ok(kept)) => kept,
+        Some(Err(NotSaved::Overtaken)) => return None,
+        Some(Err(NotSaved::Failed(error))) => {
+            return Some(HookOutput::Notice(notice::not_saved(&next.id, &error)));
         }
-    }
-    // The evidence is newer than anything still waiting to be told.
-    call.engine.ledger().drop_late(&call.input.session_id);
-    let kept = keep_notes(call, state, &next, &found).await;
+        None => return Some(HookOutput::Notice(notice::not_saved(&next.id, "internal error"))),
+    };
     let notices: Vec<String> = [seen.notes.notices, found.notices, kept].concat();
     let output = cooling::cooled(call, stop, &next, output, times).await;
     Some(with_news(call, output, &notices))
 }
 
-/// What a decided Stop leaves in the tree, once nobody can overtake it any more. Returns what the
-/// user must know about it.
-async fn keep_notes(
-    call: &HookCall<'_>,
-    before: &LoopState,
-    next: &LoopState,
-    found: &Found,
-) -> Vec<String> {
-    let (engine, project) = (call.engine, &call.project);
-    let mut notices = Vec::new();
-    if let Some(judged) = &found.judged {
-        let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
-        let rejections = before.counts.consecutive_rejections + u32::from(is_rejected);
-        let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
-        notices = judging::record(project, judged, Moment { iteration, rejections, at_ms }).await;
+/// A decided Stop with all that it leaves behind.
+struct DecidedStop {
+    engine: Arc<Engine>,
+    project: Project,
+    session: String,
+    before: LoopState,
+    next: LoopState,
+    /// What the judges said, and how often in a row they have rejected.
+    judged: Option<(Judged, u32)>,
+}
+
+/// Why a decision was not saved.
+enum NotSaved {
+    /// Somebody else changed the loop while it was measured.
+    Overtaken,
+    Failed(String),
+}
+
+impl DecidedStop {
+    /// Saves the decision, then what it leaves in the tree, once nobody can overtake it any more.
+    /// Returns what the user must know about it.
+    async fn save(self) -> Result<Vec<String>, NotSaved> {
+        let Self { engine, project, session, before, next, judged } = self;
+        match engine.store.advance_loop(&project.key, &before, next.clone()).await {
+            Ok(Saved::Yes) => {}
+            Ok(Saved::Overtaken) => return Err(NotSaved::Overtaken),
+            Err(error) => {
+                tracing::error!(%error, id = next.id, "the loop could not be saved");
+                return Err(NotSaved::Failed(error.to_string()));
+            }
+        }
+        // The evidence is newer than anything still waiting to be told.
+        engine.ledger().drop_late(&session);
+        let mut notices = Vec::new();
+        if let Some((judged, rejections)) = &judged {
+            let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
+            let moment = Moment { iteration, rejections: *rejections, at_ms };
+            notices = judging::record(&project, judged, moment).await;
+        }
+        notices.extend(loop_files::after_step(&engine, &project, &decided(&next)).await);
+        Ok(notices)
     }
-    notices.extend(loop_files::after_step(engine, project, &decided(next)).await);
-    notices
 }
 
 fn decided(state: &LoopState) -> Decided {

@@ -68,7 +68,9 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
         Ok(wish) => wish,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
-    match loop_start::begin(call.engine, &call.project, wish, Some(session), &call.id).await {
+    match loop_start::begin(call.engine, &call.project, wish, Some(session), &call.delivery.call)
+        .await
+    {
         Ok(Begun::Workers(begun)) => HookOutput::Context(format!(
             "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
             workers::started(&begun)

@@ -100,9 +100,12 @@ struct StoredBasis {
     noticed: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct StoredAnswer {
     call: String,
+    content: String,
+    at_ms: u64,
     text: String,
     is_held: bool,
 }
@@ -291,7 +294,7 @@ twins!(
     told_oscillation
 );
 twins!(Sensed, StoredSensed, sensor, verdict, files);
-twins!(Answer, StoredAnswer, call, text, is_held);
+twins!(Answer, StoredAnswer, call, content, at_ms, text, is_held);
 
 impl From<Basis> for StoredBasis {
     fn from(it: Basis) -> Self {

@@ -124,7 +124,13 @@ fn everything_set() -> LoopState {
         base: Some("b".into()),
         branch: Some("auto".into()),
         note: Some("n".into()),
-        answer: Some(Answer { call: "c".into(), text: "a".into(), is_held: true }),
+        answer: Some(Answer {
+            call: "c".into(),
+            content: "h".into(),
+            at_ms: 7,
+            text: "a".into(),
+            is_held: true,
+        }),
         clock_ms: 3,
         history,
         ..measured

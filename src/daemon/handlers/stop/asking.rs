@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use super::HookCall;
-use super::sensing::{self, Seen};
+use super::sensing::{self, Seen, in_time};
+use super::{HookCall, Times};
 use crate::base::evidence::SensorKind;
 use crate::base::verdict::{Cause, Gap, Verdict};
 use crate::config::prices::Prices;
@@ -40,9 +40,10 @@ pub(super) async fn ask(
     stop: &StopInput<'_>,
     state: &LoopState,
     seen: &Seen,
-    deadline: Instant,
+    times: Times,
 ) -> Found {
-    let spent = spent(call, state).await;
+    let deadline = times.deadline;
+    let spent = in_time(deadline, spent(call, state)).await.unwrap_or_default();
     let contradictions = claims::contradictions(stop.last_message, &seen.evidence);
     let mut facts = Facts {
         research_missing: match &seen.notes.research {
@@ -63,13 +64,13 @@ pub(super) async fn ask(
         facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
         facts.noticed = judged.as_ref().map(report::judging::noticed).unwrap_or_default();
     }
-    facts.merge = merge(call, state, seen, (&outlook, facts.judge.as_ref()), deadline).await;
+    facts.merge = merge(call, state, seen, (&outlook, facts.judge.as_ref()), times).await;
     let mut notices = Vec::new();
     match context(call, spent.as_ref()) {
         Ok(context) => facts.context = context,
         Err(gap) => notices.push(report::spending::context_unmeasured(&gap)),
     }
-    match keep(call, state, seen).await {
+    match in_time(deadline, keep(call, state, seen)).await.and_then(|kept| kept) {
         Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
@@ -168,7 +169,7 @@ async fn merge(
     state: &LoopState,
     seen: &Seen,
     (outlook, judge): (&Outlook, Option<&JudgeOutcome>),
-    deadline: Instant,
+    times: Times,
 ) -> Option<MergeOutcome> {
     let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
     if !wants_merge(state, outlook, judge) {
@@ -176,14 +177,14 @@ async fn merge(
     }
     let branch = Branch { name, base, since_ms: state.created_ms };
     let again = || async move {
-        match sensing::again(call, state).await {
+        match sensing::again(call, state, times).await {
             (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
             (evidence, _) => Err(report::loops::to_mend(&evidence)),
         }
     };
     let measured = Measured { head: seen.head.clone(), tree: seen.tree.clone() };
-    let times = (&branch, deadline);
-    let landing = merging::land(call.engine, &call.project, times, measured, again);
+    let branch = (&branch, times.deadline);
+    let landing = merging::land(call.engine, &call.project, branch, measured, again);
     Some(match landing.await {
         Landing::Merged => MergeOutcome::Merged,
         Landing::Task(task) => MergeOutcome::Conflict(task),

@@ -18,7 +18,7 @@ pub(super) async fn cooled(
     times: Times,
 ) -> HookOutput {
     let (engine, project) = (call.engine, &call.project);
-    let Times { began, deadline } = times;
+    let Times { began, deadline, .. } = times;
     let rest = cooldown::rest(began, std::time::Instant::now(), project.config.cooldown, deadline);
     if rest.is_zero() || !matches!(output, HookOutput::Block(_)) {
         return output;

@@ -4,14 +4,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::HookCall;
 use super::scope::{Scope, files_of_stop};
+use super::{HookCall, Times};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, fingerprint};
+use crate::base::limits::STOP_REPLY_SHARE;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::checkpoints::{self, Look};
 use crate::daemon::engine::blocking;
 use crate::daemon::gather::{Asked, gather};
+use crate::daemon::git_program::out_of_time;
 use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
 use crate::daemon::merging::Measured;
@@ -19,6 +21,7 @@ use crate::daemon::{criteria, exam, loop_files, merge_place};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::exam::READING;
 use crate::looping::state::{LoopState, Until};
 
 /// What the reading is called that says that there is none.
@@ -38,14 +41,14 @@ pub(super) struct Seen {
 }
 
 /// Looks at everything. The project's commands come first, because they may write files.
-pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
+pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -> Seen {
     merge_place::tidy(call.engine, &call.project).await;
     let head = head(call).await;
-    let checks = checks(call, state).await;
+    let checks = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
     let (mut evidence, tree, notes) = tokio::join!(
-        afresh(call, state, base.as_deref()),
-        checkpoints::look(call.engine, &call.project),
+        afresh(call, state, base.as_deref(), times.deadline),
+        tree(call, times.deadline),
         loop_files::before_step(&call.project),
     );
     add(&mut evidence, checks);
@@ -55,18 +58,38 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState) -> Seen {
 }
 
 /// The evidence alone and what it is about, once the branch of the loop was moved.
-pub(super) async fn again(call: &HookCall<'_>, state: &LoopState) -> (Evidence, Measured) {
+pub(super) async fn again(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    times: Times,
+) -> (Evidence, Measured) {
     let head = head(call).await;
-    let checks = checks(call, state).await;
+    let checks = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
     let (mut evidence, tree) = tokio::join!(
-        afresh(call, state, base.as_deref()),
-        checkpoints::look(call.engine, &call.project),
+        afresh(call, state, base.as_deref(), times.deadline),
+        tree(call, times.deadline),
     );
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
     (evidence, Measured { head, tree })
+}
+
+/// What `work` comes to, if it is done by the deadline of the Stop.
+pub(super) async fn in_time<T>(deadline: Instant, work: impl Future<Output = T>) -> Result<T, Gap> {
+    tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| out_of_time())
+}
+
+/// The work tree as it is.
+async fn tree(call: &HookCall<'_>, deadline: Instant) -> Result<Look, Gap> {
+    in_time(deadline, checkpoints::look(call.engine, &call.project)).await?
+}
+
+/// Evidence of one sensor that was not done in time.
+fn late(sensor: &str, kind: SensorKind, gap: Gap) -> Evidence {
+    let readings = vec![Reading { gap: Some(gap), ..Reading::clean(sensor, kind, 0) }];
+    Evidence { readings, ..Evidence::default() }
 }
 
 async fn head(call: &HookCall<'_>) -> Option<String> {
@@ -98,9 +121,9 @@ pub(in crate::daemon::handlers) async fn measured(
 /// Readings and the findings that belong to them.
 type Sensed = (Vec<Reading>, Vec<Finding>);
 
-async fn checks(call: &HookCall<'_>, state: &LoopState) -> Sensed {
+async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> Sensed {
     let (engine, project) = (call.engine, &call.project);
-    let measured = criteria::measure(engine, project, &call.caller, Some(state)).await;
+    let measured = criteria::measure(engine, project, &call.caller, (Some(state), end)).await;
     let criteria::Measured { mut readings, findings } = measured;
     if state.until == Until::Checks && readings.is_empty() {
         readings.push(missing_checks());
@@ -109,7 +132,12 @@ async fn checks(call: &HookCall<'_>, state: &LoopState) -> Sensed {
 }
 
 /// Servers, scan, guard and exam, at the same time.
-async fn afresh(call: &HookCall<'_>, state: &LoopState, base: Option<&str>) -> Evidence {
+async fn afresh(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    base: Option<&str>,
+    deadline: Instant,
+) -> Evidence {
     let (engine, project) = (call.engine, &call.project);
     let wanted = Wanted {
         base: base.map(str::to_owned),
@@ -118,15 +146,23 @@ async fn afresh(call: &HookCall<'_>, state: &LoopState, base: Option<&str>) -> E
         threshold: Severity::Error,
         loop_id: Some(state.id.clone()),
     };
-    let (mut evidence, guarded, exam) = tokio::join!(
-        measured(call, base, project.config.stop_budget),
-        guard(engine, project, wanted),
-        exam::differences(engine, project, state),
+    let left = deadline.saturating_duration_since(Instant::now());
+    // Servers name their own gaps, which takes a moment.
+    let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
+    let (evidence, guarded, exam) = tokio::join!(
+        in_time(deadline, measured(call, base, budget)),
+        in_time(deadline, guard(engine, project, wanted)),
+        in_time(deadline, exam::differences(engine, project, state)),
     );
-    let guarded = guarded.unwrap_or_else(|error| {
-        let gap = Some(Gap::new(Cause::ProjectFault, error));
-        let readings = vec![Reading { gap, ..Reading::clean(SENSOR, SensorKind::Guard, 0) }];
-        Guarded { evidence: Evidence { readings, ..Evidence::default() }, ..Guarded::default() }
+    let mut evidence = evidence.unwrap_or_else(|gap| late(SILENCE, SensorKind::Scan, gap));
+    let guarded =
+        guarded.and_then(|guarded| guarded.map_err(|error| Gap::new(Cause::ProjectFault, error)));
+    let guarded = guarded.unwrap_or_else(|gap| Guarded {
+        evidence: late(SENSOR, SensorKind::Guard, gap),
+        ..Guarded::default()
+    });
+    let exam = exam.unwrap_or_else(|gap| {
+        (Reading { gap: Some(gap), ..Reading::clean(READING, SensorKind::Guard, 0) }, Vec::new())
     });
     let Evidence { skipped, readings, findings, .. } = guarded.evidence;
     let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);

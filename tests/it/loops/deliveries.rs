@@ -1,0 +1,178 @@
+//! Each Stop counts once: delivered twice it is decided once, and one whose hook is gone is dropped
+//! together with its checks.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use super::crashes::stop_beside;
+use super::{autochecks, blocked, iteration, notice, project, start, status, stop};
+use crate::support::{Output, PATIENCE, Sandbox, eventually};
+
+/// Time after which a cancelled Stop must be over: a second, and some for a machine under load.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// A loop whose check notes its process, waits for the file `release` and then fails. It also notes
+/// whether another one runs at the same time.
+fn with_slow_check() -> Sandbox {
+    let sandbox = project();
+    let base = sandbox.base();
+    let body = format!(
+        "cd '{}'\nmkdir running || echo both >>overlaps\necho $$ >>runs\n\
+         for _ in $(seq 600); do\n  [ -e release ] && break\n  sleep 0.1\ndone\n\
+         rmdir running\necho 'not yet'\nexit 1",
+        base.display()
+    );
+    autochecks(&sandbox, &body);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", super::FIXED);
+    sandbox
+}
+
+/// Processes of the check, in the order they were started.
+fn runs(sandbox: &Sandbox) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.base().join("runs")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn wait_for_run(sandbox: &Sandbox, count: usize) -> String {
+    let begun = || runs(sandbox).get(count - 1).cloned();
+    eventually(PATIENCE, begun).expect("the check begins")
+}
+
+fn release(sandbox: &Sandbox) {
+    fs::write(sandbox.base().join("release"), "").expect("the sandbox is writable");
+}
+
+fn wait_until_gone(process: &str) {
+    let folder = PathBuf::from("/proc").join(process);
+    let is_gone = || {
+        let state = fs::read_to_string(folder.join("stat")).unwrap_or_default();
+        (state.is_empty() || state.contains(") Z ")).then_some(())
+    };
+    eventually(PATIENCE, is_gone).expect("the check is ended");
+}
+
+/// The hook process of a Stop, which has not been told anything yet.
+fn hook_process(sandbox: &Sandbox) -> Child {
+    let mut command = sandbox.program();
+    command.args(["hook", "stop"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+fn tell(sandbox: &Sandbox, process: &mut Child) {
+    let mut stdin = process.stdin.take().expect("stdin is piped");
+    let input = sandbox.payload("Stop").to_string();
+    stdin.write_all(input.as_bytes()).expect("the hook reads");
+}
+
+fn answer(process: Child) -> Output {
+    let output = process.wait_with_output().expect("the child is ours");
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn delivered_twice_at_the_same_time_a_stop_counts_once_and_both_hear_the_same() {
+    let sandbox = with_slow_check();
+    let both = [stop_beside(&sandbox), stop_beside(&sandbox)];
+    wait_for_run(&sandbox, 1);
+    release(&sandbox);
+    let [one, other] = both.map(|stop| stop.join().expect("the hook ends"));
+    assert!(blocked(&one).is_some_and(|reason| reason.contains("not yet")), "{one:#?}");
+    assert_eq!(one.stdout, other.stdout);
+    assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (1, 1));
+}
+
+#[test]
+fn delivered_again_behind_its_answer_a_stop_counts_once_and_the_next_one_counts() {
+    let sandbox = with_slow_check();
+    release(&sandbox);
+    let mut late = hook_process(&sandbox);
+    let first = sandbox.hook("stop", &sandbox.payload("Stop"));
+    tell(&sandbox, &mut late);
+    let second = answer(late);
+    assert!(blocked(&first).is_some(), "{first:#?}");
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (1, 1));
+    let next = sandbox.hook("stop", &sandbox.payload("Stop"));
+    assert!(blocked(&next).is_some(), "{next:#?}");
+    assert_eq!(iteration(&status(&sandbox)), 2);
+}
+
+#[test]
+fn two_stops_of_one_loop_are_decided_one_after_the_other() {
+    let sandbox = with_slow_check();
+    let one = stop_beside(&sandbox);
+    wait_for_run(&sandbox, 1);
+    let mut input = sandbox.payload("Stop");
+    input["last_assistant_message"] = "something else".into();
+    let other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| sandbox.hook("stop", &input));
+        release(&sandbox);
+        other.join().expect("the hook ends")
+    });
+    assert!(blocked(&one.join().expect("the hook ends")).is_some());
+    assert!(blocked(&other).is_some());
+    assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (2, 2));
+    assert!(!sandbox.base().join("overlaps").exists());
+}
+
+#[test]
+fn a_stop_whose_hook_is_gone_ends_with_its_checks_and_does_not_count() {
+    let sandbox = with_slow_check();
+    let mut hook = hook_process(&sandbox);
+    tell(&sandbox, &mut hook);
+    let check = wait_for_run(&sandbox, 1);
+    hook.kill().expect("it is ours");
+    hook.wait().expect("it is ours");
+    wait_until_gone(&check);
+    assert_eq!(iteration(&status(&sandbox)), 0);
+    fs::remove_dir(sandbox.base().join("running")).expect("the check was ended");
+    release(&sandbox);
+    assert!(stop(&sandbox, "finished").is_some());
+    assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (1, 2));
+    assert!(!sandbox.base().join("overlaps").exists());
+}
+
+#[test]
+fn the_second_delivery_takes_over_when_the_first_hook_is_gone() {
+    let sandbox = with_slow_check();
+    let mut first = hook_process(&sandbox);
+    tell(&sandbox, &mut first);
+    wait_for_run(&sandbox, 1);
+    let second = stop_beside(&sandbox);
+    first.kill().expect("it is ours");
+    first.wait().expect("it is ours");
+    wait_for_run(&sandbox, 2);
+    release(&sandbox);
+    assert!(blocked(&second.join().expect("the hook ends")).is_some());
+    assert_eq!(iteration(&status(&sandbox)), 1);
+}
+
+#[test]
+fn cancelling_or_pausing_ends_a_running_stop_and_its_checks_at_once() {
+    for act in ["cancel", "pause"] {
+        let sandbox = with_slow_check();
+        let stopping = stop_beside(&sandbox);
+        let check = wait_for_run(&sandbox, 1);
+        let output = sandbox.run(&["loop", act]);
+        assert_eq!(output.code, 0, "{output:#?}");
+        let acted = Instant::now();
+        let output = stopping.join().expect("the hook ends");
+        assert!(acted.elapsed() < AT_ONCE, "{act}: {:?}", acted.elapsed());
+        assert_eq!(blocked(&output), None, "{act}");
+        if act == "pause" {
+            assert!(notice(&output).contains("paused"), "{output:#?}");
+        }
+        wait_until_gone(&check);
+        assert_eq!(iteration(&status(&sandbox)), 0, "{act}");
+    }
+}
