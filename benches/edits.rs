@@ -1,11 +1,15 @@
 //! The program's word after random edits of real packages, beside batch truth, per real language
-//! server: `cargo bench --bench edits [-- LANGUAGE|SERVER…]`.
+//! server: `cargo bench --bench edits [-- LANGUAGE|SERVER|PROJECT…]`. Projects with old findings
+//! get honest and breaking edits: `past` names all of them.
 //!
-//! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play. Ends with 1 when a budget
-//! is exceeded, with 4 when something could not be measured, because then nobody knows.
+//! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play, `MOAI_RALPH_EDITS_TRIALS`
+//! the number of honest and of breaking edits. Ends with 1 when a budget is exceeded, with 4 when
+//! something could not be measured, because then nobody knows.
 
 #[path = "edits/download.rs"]
 mod download;
+#[path = "edits/past/past.rs"]
+mod past;
 #[path = "edits/play.rs"]
 mod play;
 #[path = "hook_round_trip/raw_client.rs"]
@@ -23,6 +27,9 @@ mod timing;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use past::projects::{HECK_PAST, PastProject, REQUESTS_PAST, RXJS_PAST};
+use past::tally::{EditTally, PastTable};
+use past::trial::{TrialPlan, run_trial};
 use play::servers::{SERVERS, Server};
 use play::stage::Stage;
 use support::{Sandbox, test_cache};
@@ -30,6 +37,10 @@ use table::Table;
 
 /// Steps of a play.
 const STEPS: usize = 40;
+/// Projects with a past.
+const PROJECTS: [&PastProject; 3] = [&REQUESTS_PAST, &RXJS_PAST, &HECK_PAST];
+/// Honest edits of each project with a past, and as many breaking ones.
+const TRIAL_EDITS: usize = 20;
 /// The seed.
 const SEED: u64 = 1;
 
@@ -50,9 +61,41 @@ fn main() -> ExitCode {
         complaints.extend(one(&sandbox, server, steps, seed, &mut table));
     }
     engine(&sandbox, &mut table);
+    let plan = TrialPlan {
+        honest: number("TRIALS", TRIAL_EDITS),
+        breaking: number("TRIALS", TRIAL_EDITS),
+        seed: u64::try_from(seed).unwrap_or(SEED),
+    };
+    let is_tried = |project: &&&PastProject| {
+        wanted.is_empty() || wanted.iter().any(|name| name == "past" || name == project.name)
+    };
+    let mut trials = PastTable::default();
+    for project in PROJECTS.iter().filter(is_tried) {
+        trials.0.extend(trial(&sandbox, project, plan, &mut table));
+    }
+    complaints.extend(trials.0.iter().flat_map(EditTally::complaints));
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "seed {seed}\n{table}{}", complaints.join("\n"));
-    ExitCode::from(table.exit_code())
+    let _ = writeln!(out, "seed {seed}\n{table}{trials}{}", complaints.join("\n"));
+    let is_good = trials.0.iter().all(|tally| tally.complaints().is_empty());
+    ExitCode::from(if is_good { table.exit_code() } else { table::EXCEEDED })
+}
+
+/// Tries one project with a past; none when its server is not there, which the table says.
+fn trial(
+    sandbox: &Sandbox,
+    project: &'static PastProject,
+    plan: TrialPlan,
+    table: &mut Table,
+) -> Option<EditTally> {
+    let server = SERVERS.iter().find(|server| server.name == project.server);
+    let server = server.expect("a project with a past names a row");
+    if let Err(reason) = server.install(sandbox) {
+        table.unmeasured(project.name, &reason);
+        return None;
+    }
+    let _ = writeln!(std::io::stderr(), "trying {}", project.name);
+    let stage = Stage::new(sandbox, project.name);
+    Some(run_trial(&stage, server, project, plan))
 }
 
 fn number(name: &str, default: usize) -> usize {

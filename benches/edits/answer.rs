@@ -88,13 +88,13 @@ impl Answer {
         } else if trimmed.starts_with('…') {
             self.is_cut = true;
         } else if let Some(finding) = trimmed.strip_prefix("error ").filter(|_| trimmed != line) {
-            self.errors.extend(told(finding, sensor));
+            self.errors.extend(finding_of(finding, sensor));
         }
     }
 }
 
 /// `path:line:column sensor(code): message`.
-fn told(finding: &str, sensor: &str) -> Option<Told> {
+pub(crate) fn finding_of(finding: &str, sensor: &str) -> Option<Told> {
     let (place, words) = finding.split_once(&format!(" {sensor}"))?;
     let mut parts = place.rsplitn(3, ':');
     let (_, line, path) = (parts.next()?, parts.next()?, parts.next()?);

@@ -5,21 +5,21 @@
 //! call. After a change of an export, after a rename and at every few steps there is a Stop and a
 //! check, and both are held against what a batch tool says about the same bytes from scratch.
 
-mod answer;
+pub(crate) mod answer;
 mod c;
-mod dice;
+pub(crate) mod dice;
 mod go;
 mod java;
 mod moves;
-mod package;
+pub(crate) mod package;
 mod php;
-mod python;
-mod rust;
+pub(crate) mod python;
+pub(crate) mod rust;
 pub(crate) mod score;
 pub(crate) mod servers;
 pub(crate) mod stage;
 mod truth;
-mod typescript;
+pub(crate) mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -63,7 +63,7 @@ struct Play<'s> {
 
 /// Plays so many steps of this seed with one server on a stage that is laid.
 pub(crate) fn play(stage: &Stage<'_>, server: &'static Server, steps: usize, seed: u64) -> Score {
-    let texts = sources(stage, server);
+    let texts = sources(stage, server.package.folders, server.package.endings);
     let mut play = Play {
         stage,
         server,
@@ -92,18 +92,21 @@ pub(crate) fn play(stage: &Stage<'_>, server: &'static Server, steps: usize, see
     play.score
 }
 
-/// The files that the play watches over.
-fn sources(stage: &Stage<'_>, server: &Server) -> BTreeMap<String, String> {
+/// The files below these folders that end like this.
+pub(crate) fn sources(
+    stage: &Stage<'_>,
+    folders: &[&str],
+    endings: &[&str],
+) -> BTreeMap<String, String> {
     let mut texts = BTreeMap::new();
-    let mut folders: Vec<_> =
-        server.package.folders.iter().map(|folder| stage.path(folder)).collect();
+    let mut folders: Vec<_> = folders.iter().map(|folder| stage.path(folder)).collect();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("the stage is laid").flatten() {
             let path = entry.path();
             let name = path.to_string_lossy().into_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if server.package.endings.iter().any(|ending| name.ends_with(ending)) {
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
                 let relative = stage.relative(&name).expect("it lies below the stage");
                 texts.insert(relative.clone(), stage.read(&relative));
             }
@@ -408,7 +411,7 @@ pub(crate) fn sample(server: &Server, text: &str, number: usize) -> String {
 }
 
 /// Enough of a text to know it by.
-fn brief(text: &str) -> String {
+pub(crate) fn brief(text: &str) -> String {
     const CHARS: usize = 700;
     text.chars().take(CHARS).map(|it| if it == '\n' { '|' } else { it }).collect()
 }

@@ -9,6 +9,7 @@ use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
 use crate::download::PACKAGING;
+use crate::past::problems::{CodeProblem, ProblemSet};
 
 /// Two modules have older errors, more than a Stop names, so the configuration leaves them out.
 const CONFIGURATION: &str = "{\"include\": [\"packaging\"], \"typeCheckingMode\": \"standard\",\n \
@@ -81,18 +82,25 @@ fn lay(stage: &Stage<'_>) {
 
 /// The command line program beside the language server.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
+    Truth::of_errors(problems(stage, server))
+}
+
+/// The same with its warnings.
+pub(crate) fn problems(stage: &Stage<'_>, server: &Server) -> ProblemSet {
     let name = server.command.trim_end_matches("-langserver");
     let mut command: Command = stage.command(server.beside(name));
     let (stdout, _) = output_of(command.args(["--outputjson", "-p", "."]));
     let report: Value = serde_json::from_str(&stdout)
         .unwrap_or_else(|error| panic!("{name} --outputjson: {error}: {stdout}"));
-    let mut truth = Truth::default();
+    let mut problems = ProblemSet::new();
     for found in report["generalDiagnostics"].as_array().into_iter().flatten() {
         let path = found["file"].as_str().and_then(|path| stage.relative(path));
-        if let (Some(path), "error") = (path, found["severity"].as_str().unwrap_or_default()) {
+        let severity = found["severity"].as_str().unwrap_or_default();
+        if let (Some(path), "error" | "warning") = (path, severity) {
             let line = line_in(&found["range"]["start"]["line"]);
-            truth.add(&path, line, found["rule"].as_str().unwrap_or_default());
+            let code = found["rule"].as_str().unwrap_or_default().to_owned();
+            problems.insert(CodeProblem { path, line, code, is_error: severity == "error" });
         }
     }
-    truth
+    problems
 }

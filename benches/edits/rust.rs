@@ -10,6 +10,7 @@ use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, line_in, output_of};
 use crate::download::{cargo, crate_folder, host_platform, run};
+use crate::past::problems::{CodeProblem, ProblemSet};
 use crate::raw_client::{RawClient, Start};
 
 const MANIFEST: &str = "[package]\nname = \"heck\"\nversion = \"0.5.0\"\nedition = \"2021\"\n";
@@ -55,7 +56,7 @@ pub(crate) const PACKAGE: Package = Package {
     errors: &["    let _bench_#_: [u8; #] = ();", "    let _bench_#_ = nowhere_#;"],
 };
 
-fn lay(stage: &Stage<'_>) {
+pub(crate) fn lay(stage: &Stage<'_>) {
     fetch_crates_of_std();
     copy(&crate_folder("heck").join("src"), stage, "src", "rs");
     stage.write("Cargo.toml", MANIFEST);
@@ -79,26 +80,34 @@ fn fetch_crates_of_std() {
 }
 
 /// The compiler, with the tests' code as well, as the language server runs it.
-pub(crate) fn truth(stage: &Stage<'_>, _: &Server) -> Truth {
+pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
+    Truth::of_errors(problems(stage, server))
+}
+
+/// The same with its warnings.
+pub(crate) fn problems(stage: &Stage<'_>, _: &Server) -> ProblemSet {
     let folder = outside_path(stage, "target");
     let mut command = stage.command("cargo");
     command.args(["check", "--offline", "--all-targets", "--message-format", "json"]);
     let (stdout, _) = output_of(command.arg("--target-dir").arg(folder));
-    let mut truth = Truth::default();
+    let mut problems = ProblemSet::new();
     for line in stdout.lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let message = &message["message"];
-        if message["level"] != "error" {
+        let level = message["level"].as_str().unwrap_or_default();
+        if !matches!(level, "error" | "warning") {
             continue;
         }
         let code = message["code"]["code"].as_str().unwrap_or_default();
         for span in message["spans"].as_array().into_iter().flatten() {
             if let (true, Some(path)) = (span["is_primary"] == true, span["file_name"].as_str()) {
-                truth.add(path, line_in(&span["line_start"]).saturating_sub(1), code);
+                let line = line_in(&span["line_start"]).saturating_sub(1);
+                let (path, code) = (path.to_owned(), code.to_owned());
+                problems.insert(CodeProblem { path, line, code, is_error: level == "error" });
             }
         }
     }
-    truth
+    problems
 }
 
 /// The language server's own word about one file, from a process that knows no earlier text. The

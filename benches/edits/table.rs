@@ -6,7 +6,7 @@ use crate::play::score::{DEPENDENTS_PERCENT_MIN, Score};
 use crate::timing::Timing;
 
 /// Exit code when a budget is exceeded.
-const EXCEEDED: u8 = 1;
+pub(crate) const EXCEEDED: u8 = 1;
 /// Exit code when something could not be measured.
 const UNMEASURED: u8 = 4;
 

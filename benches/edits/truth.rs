@@ -6,12 +6,23 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::past::problems::ProblemSet;
+
 /// 0-based line and code of each error, by file; a code is empty where the tool names none that
 /// the language server would name as well.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Truth(BTreeMap<String, BTreeSet<(u32, String)>>);
 
 impl Truth {
+    /// The errors among the findings of a batch tool.
+    pub(crate) fn of_errors(problems: ProblemSet) -> Self {
+        let mut truth = Self::default();
+        for problem in problems.into_iter().filter(|problem| problem.is_error) {
+            truth.add(&problem.path, problem.line, &problem.code);
+        }
+        truth
+    }
+
     pub(crate) fn add(&mut self, path: &str, line: u32, code: &str) {
         self.0.entry(path.to_owned()).or_default().insert((line, code.to_owned()));
     }

@@ -5,6 +5,7 @@ use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
 use crate::download::RXJS;
+use crate::past::problems::{CodeProblem, ProblemSet};
 
 const CONFIGURATION: &str = "{\"compilerOptions\": {\"strict\": true, \"noEmit\": true, \
      \"target\": \"es2020\", \"lib\": [\"es2020\", \"dom\"],\n \"module\": \"esnext\", \
@@ -72,15 +73,20 @@ fn lay(stage: &Stage<'_>) {
 
 /// The compiler beside the language server.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
+    Truth::of_errors(problems(stage, server))
+}
+
+/// What it finds; it has no warnings.
+pub(crate) fn problems(stage: &Stage<'_>, server: &Server) -> ProblemSet {
     let mut command = stage.command(server.beside("tsc"));
     let (stdout, _) = output_of(command.args(["--noEmit", "--pretty", "false", "-p", "."]));
-    let mut truth = Truth::default();
+    let mut problems = ProblemSet::new();
     for line in stdout.lines().filter(|line| !line.starts_with(' ')) {
         if let Some((path, at, rest)) = place(line) {
             let code = rest.split_once("error TS").map(|(_, code)| code);
-            let code = code.and_then(|code| code.split(':').next());
-            truth.add(path, at, code.unwrap_or_default());
+            let code = code.and_then(|code| code.split(':').next()).unwrap_or_default().to_owned();
+            problems.insert(CodeProblem { path: path.to_owned(), line: at, code, is_error: true });
         }
     }
-    truth
+    problems
 }

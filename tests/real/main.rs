@@ -16,6 +16,9 @@ mod java;
 #[path = "../it/mcp_client.rs"]
 #[expect(dead_code, reason = "shared with the other test target, which uses the rest")]
 mod mcp_client;
+#[path = "../../benches/edits/past/past.rs"]
+#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
+mod past;
 mod php;
 #[path = "../../benches/edits/play.rs"]
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]

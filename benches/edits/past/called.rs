@@ -1,0 +1,97 @@
+//! The findings that a hook names, and what it calls them. It must not know what is true.
+
+use super::problems::CodeProblem;
+use crate::play::answer::finding_of;
+use crate::support::Output;
+
+/// What a text calls a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CalledAge {
+    /// Introduced, or holding a Stop.
+    Introduced,
+    /// Of unknown age, or older.
+    Older,
+}
+
+/// A finding that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CalledFinding {
+    pub(crate) path: String,
+    /// 0-based.
+    pub(crate) line: u32,
+    pub(crate) code: String,
+    pub(crate) age: CalledAge,
+}
+
+impl CalledFinding {
+    /// Whether this is what a batch tool found; an unknown code agrees with all.
+    pub(crate) fn is(&self, problem: &CodeProblem) -> bool {
+        let is_code = problem.code.is_empty() || self.code.is_empty() || problem.code == self.code;
+        problem.path == self.path && problem.line == self.line && is_code
+    }
+}
+
+/// What a hook said, to the agent and to the user.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HookWords {
+    /// For the agent: context or the reason of a held Stop.
+    pub(crate) told: String,
+    pub(crate) is_held: bool,
+    /// For the user.
+    pub(crate) message: String,
+}
+
+impl HookWords {
+    pub(crate) fn of(output: &Output) -> Self {
+        if output.stdout.trim().is_empty() {
+            return Self::default();
+        }
+        let json = output.json();
+        let is_held = json["decision"] == "block";
+        let told = if is_held {
+            &json["reason"]
+        } else {
+            &json["hookSpecificOutput"]["additionalContext"]
+        };
+        Self {
+            told: told.as_str().unwrap_or_default().to_owned(),
+            is_held,
+            message: json["systemMessage"].as_str().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The findings of one server in the agent's text.
+    pub(crate) fn findings(&self, sensor: &str) -> Vec<CalledFinding> {
+        let mut age = CalledAge::Introduced;
+        let mut findings = Vec::new();
+        for line in self.told.lines() {
+            let trimmed = line.trim_start();
+            let finding =
+                ["error ", "warning "].iter().find_map(|severity| trimmed.strip_prefix(severity));
+            let finding = finding.and_then(|finding| finding_of(finding, sensor));
+            if let Some(told) = finding {
+                let age = if line.contains("[broken by") { CalledAge::Introduced } else { age };
+                findings.push(CalledFinding {
+                    path: told.path,
+                    line: told.line,
+                    code: told.code,
+                    age,
+                });
+            } else if trimmed == line {
+                // A line without an indent is the head of what follows.
+                let is_older = ["not known", "may be older", "older:"]
+                    .iter()
+                    .any(|words| line.contains(words));
+                let is_mixed = is_older && line.contains("introduced");
+                let is_introduced = !is_older || is_mixed;
+                age = if is_introduced { CalledAge::Introduced } else { CalledAge::Older };
+            }
+        }
+        findings
+    }
+
+    /// Whether the text says that something was not measured.
+    pub(crate) fn has_gap(&self) -> bool {
+        self.told.contains("ot measured: ") || self.message.contains("ot measured: ")
+    }
+}
