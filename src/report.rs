@@ -26,6 +26,7 @@ pub mod search;
 pub mod servers;
 pub mod spending;
 pub mod tools;
+mod wording;
 pub mod workers;
 
 use crate::base::finding::{Finding, Severity};

@@ -14,6 +14,8 @@ pub struct Delta {
     pub now: Vec<Finding>,
     /// How many of the earlier set are gone; hints are taste and do not count.
     pub fixed: usize,
+    /// How many of those were errors.
+    pub fixed_errors: usize,
 }
 
 impl Delta {
@@ -26,7 +28,7 @@ impl Delta {
             for finding in &mut now {
                 finding.state = State::Unknown;
             }
-            return Self { now, fixed: 0 };
+            return Self { now, ..Self::default() };
         };
         let mut pairs = Pairs::new(before, now);
         let id = |finding: &Finding| Some(finding.id.clone());
@@ -148,7 +150,8 @@ impl<'f> Pairs<'f> {
 
     fn delta(self) -> Delta {
         let fixed = self.open.iter().filter(|one| one.severity > Severity::Hint).count();
-        Delta { now: self.now, fixed }
+        let fixed_errors = self.open.iter().filter(|one| one.severity == Severity::Error).count();
+        Delta { now: self.now, fixed, fixed_errors }
     }
 }
 

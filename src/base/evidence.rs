@@ -52,6 +52,25 @@ pub struct Reading {
     pub elapsed_ms: u64,
     /// For checks: the kept head and tail of the output of a failed run.
     pub output: Option<String>,
+    /// For checks: the tests that it says it ran.
+    pub tests: Option<TestTotals>,
+}
+
+/// How many tests a check says it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestTotals {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed or broke.
+    pub failed: u64,
+}
+
+impl TestTotals {
+    /// Tests that were run.
+    #[must_use]
+    pub fn run(&self) -> u64 {
+        self.passed.saturating_add(self.failed)
+    }
 }
 
 impl Reading {
@@ -67,6 +86,7 @@ impl Reading {
             files,
             elapsed_ms: 0,
             output: None,
+            tests: None,
         }
     }
 

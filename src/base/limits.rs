@@ -37,9 +37,21 @@ pub const GAP_CHARS_MAX: usize = 300;
 pub const LINE_CHARS_MAX: usize = 1_200;
 /// Files named one by one as not measured in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
-/// Longest list of what is wrong at a blocked Stop, in characters; with the task and the promise it
-/// stays below [`CONTEXT_CHARS_MAX`].
-pub const REASON_CHARS_MAX: usize = 6_000;
+/// Largest reason of a held Stop in bytes, beside the task, the promise and what keeps a branch from
+/// being merged. Hosts show it twice.
+pub const REASON_BYTES_MAX: usize = 1_024;
+/// Findings named one by one in it.
+pub const REASON_FINDINGS_MAX: usize = 3;
+/// Longest line of it about one finding, gap or reason, in characters.
+pub const REASON_LINE_CHARS_MAX: usize = 160;
+/// Lines of a failed check's output that are repeated in it.
+pub const FAILED_LINES_MAX: usize = 4;
+/// Longest of these lines, in characters.
+pub const FAILED_LINE_CHARS_MAX: usize = 110;
+/// Longest list of the checks that a loop runs, in characters.
+pub const CHECKS_NAMED_CHARS_MAX: usize = 300;
+/// Longest description of what keeps a branch from being merged, in characters.
+pub const MERGE_TASK_CHARS_MAX: usize = 6_000;
 /// Projects whose verified sets are kept in memory.
 pub const PROJECTS_MAX: usize = 32;
 /// Times a measurement that ended for a passing reason is asked again before its gap is told.
@@ -424,6 +436,8 @@ pub const WIKI_LOOPS_MAX: usize = 10_000;
 pub const QUESTIONS_NAMED_MAX: usize = 10;
 /// Longest instructions of an iteration, in characters; they come with every Stop that goes on.
 pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
+/// Largest reminder of them that is repeated at each Stop, in bytes.
+pub const REMINDER_BYTES_MAX: usize = 300;
 /// Longest line of a transcript that is read; longer ones hold contents of files and no counts that
 /// are not repeated.
 pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;

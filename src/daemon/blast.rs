@@ -250,7 +250,9 @@ impl Change {
         for Effect { sensor, hash, elsewhere, baseline } in effects {
             let (root, path) = (self.project.root.clone(), elsewhere.path.clone());
             let because = self.changed.clone();
-            if let Some(text) = agent::elsewhere(&self.label, &[elsewhere], Some(&sensor)) {
+            let language = self.engine.ledger().language(&self.reader.session).unwrap_or_default();
+            if let Some(text) = agent::elsewhere(&self.label, &[elsewhere], Some(&sensor), language)
+            {
                 let late = Late { root, path, sensor, hash, text, baseline, because };
                 self.engine.ledger().deliver_later(&self.reader, late);
             }

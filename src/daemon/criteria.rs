@@ -10,7 +10,7 @@ use super::engine::{Engine, blocking};
 use super::exam as files_of_exam;
 use super::project::{Project, read};
 use super::rubrics;
-use crate::base::evidence::{Reading, SensorKind};
+use crate::base::evidence::{Reading, SensorKind, TestTotals};
 use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::limits::PROPOSAL_FOLDERS_MAX;
@@ -38,13 +38,19 @@ pub(super) struct Measured {
     pub(super) readings: Vec<Reading>,
     /// What is odd about the tests they ran.
     pub(super) findings: Vec<Finding>,
+    /// Criteria that the project has commands for and that were not asked.
+    pub(super) not_asked: Vec<Criterion>,
+}
+
+/// The commands that the project's files suggest; looks at the disk.
+pub(super) fn proposals(project: &Project) -> Vec<CheckCommand> {
+    propose(&folders(&project.root))
 }
 
 /// Which commands a Stop would run as the project is now; looks at the disk.
 pub(super) fn plan(project: &Project) -> Plan {
     let config = &project.config;
-    let proposed =
-        if config.propose_checks { propose(&folders(&project.root)) } else { Vec::new() };
+    let proposed = if config.propose_checks { proposals(project) } else { Vec::new() };
     let rubric = rubrics::on_disk(&project.root);
     let mut plan = criteria::plan(&Sources {
         criteria: &config.success_criteria,
@@ -83,6 +89,7 @@ pub(super) async fn measure(
         let now = runs.command(command, before).await;
         counts.extend(now.map(|now| (command.name.clone(), next_base(before, &now))));
     }
+    let asked = plan.clone();
     for one in plan.unanswered {
         let clean = Reading::clean(&one.name, SensorKind::Check, 0);
         runs.measured.readings.push(Reading { gap: Some(one.gap), ..clean });
@@ -93,6 +100,9 @@ pub(super) async fn measure(
             tracing::warn!(%error, "the counts of tests were not kept");
         }
     }
+    let there = project.clone();
+    let proposed = blocking(move || proposals(&there)).await.unwrap_or_default();
+    runs.measured.not_asked = criteria::not_asked(&asked, &proposed);
     fingerprint(&mut runs.measured.findings);
     runs.measured
 }
@@ -150,6 +160,8 @@ impl Runs<'_> {
         let counts = counter.total();
         let passed = run.end == End::Passed;
         let mut reading = reading(&command.name, without_module(run));
+        reading.tests =
+            counts.as_ref().map(|it| TestTotals { passed: it.passed, failed: it.failed });
         if let Some(counts) = &counts {
             let is_empty = counts.run() == 0 && command.criterion == Criterion::TestPass;
             let doubt = match before {

@@ -52,7 +52,10 @@ use std::time::Instant;
 use super::engine::{Engine, Outcome, now_ms};
 use super::project::Project;
 use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
 use crate::looping::control;
+use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::exam::Role;
 use crate::looping::state::LoopState;
 use crate::looping::stop_table::StopDelivery;
 use crate::report::answers::{Asked, No, no_json, no_text};
@@ -205,10 +208,23 @@ async fn last_loop_of_session(
     };
     let claimed = control::claim(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
-        Saved::Yes => Ok((Some(claimed), true)),
+        Saved::Yes => {
+            engine.ledger().set_language(session, claimed.language());
+            Ok((Some(claimed), true))
+        }
         // Another session was quicker.
         Saved::Overtaken => Ok((None, false)),
     }
+}
+
+/// The commands that a Stop of this loop runs, by name, as they were frozen at its start.
+async fn checks_of_loop(engine: &Engine, project: &Project, state: &LoopState) -> Vec<String> {
+    let exam = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
+    let Ok(Some(exam)) = exam else { return Vec::new() };
+    let autochecks = RelPath::parse(AUTOCHECKS).filter(|path| exam.files.contains_key(path));
+    let autochecks = autochecks.map(|path| path.to_string());
+    let commands = exam.plan.commands.into_iter().map(|command| command.name);
+    autochecks.into_iter().chain(commands).collect()
 }
 
 /// A new loop id.

@@ -20,9 +20,11 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
 use crate::base::path::RelPath;
 use crate::files::{Snapshot, Stamp};
+use crate::looping::framework::Language;
 use crate::lsp::blast::Sought;
 use crate::lsp::latency::Latency;
 use crate::lsp::session::FileChange;
+use crate::report::agent::EditText;
 use crate::store::ProjectKey;
 use disk::Disk;
 use session::Session;
@@ -41,7 +43,7 @@ pub(super) struct Late {
     /// The bytes it speaks of; when the file differs, it is not told any more.
     pub(super) hash: ContentHash,
     /// The words.
-    pub(super) text: String,
+    pub(super) text: EditText,
     /// What the words compare with: a newer edit that comes before they are told compares with
     /// the same, so that nothing in between goes untold.
     pub(super) baseline: Option<Vec<Finding>>,
@@ -334,6 +336,16 @@ impl Ledger {
         for one in late.into_iter().rev() {
             queue.push_front((reader.agent.clone(), one));
         }
+    }
+
+    /// The language of the session's loop, English without one; `None` while nobody has looked.
+    pub(super) fn language(&mut self, session: &str) -> Option<Language> {
+        self.session(session).language
+    }
+
+    /// Remembers the language in which a session is spoken to.
+    pub(super) fn set_language(&mut self, session: &str, language: Language) {
+        self.session(session).language = Some(language);
     }
 
     /// Whether a gap is news for this session; from now on it is not.

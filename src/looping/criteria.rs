@@ -143,6 +143,20 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
     plan
 }
 
+/// Criteria that the project's files suggest a command for, and that nothing in the plan answers.
+#[must_use]
+pub fn not_asked(plan: &Plan, proposed: &[CheckCommand]) -> Vec<Criterion> {
+    let is_asked = |criterion: Criterion| {
+        let is_answered = plan.commands.iter().any(|command| command.criterion == criterion);
+        is_answered || plan.unanswered.iter().any(|one| one.name == criterion.as_str())
+    };
+    let mut missing: Vec<Criterion> = proposed.iter().map(|command| command.criterion).collect();
+    missing.sort();
+    missing.dedup();
+    missing.retain(|criterion| !is_asked(*criterion));
+    missing
+}
+
 fn unknown(criterion: Criterion) -> Unanswered {
     let name = criterion.as_str().to_owned();
     let gap = Gap::new(Cause::NoTool, format!("no command is known for {name}"))
@@ -215,6 +229,21 @@ pub(crate) mod tests {
         check(&Sources { proposed: &proposed, ..NOTHING }, &[], &[]);
         let gap = plan(&all).unanswered.remove(0).gap;
         assert_eq!(gap.cause, Cause::NoTool);
+    }
+
+    #[test]
+    fn what_the_project_could_be_asked_and_was_not_is_known() {
+        let proposed = [
+            command("npm test", Criterion::TestPass),
+            command("npm run build", Criterion::BuildSuccess),
+        ];
+        let own = [command("make check", Criterion::TestPass)];
+        let asked = plan(&Sources { own: &own, proposed: &proposed, ..NOTHING });
+        assert_eq!(not_asked(&asked, &proposed), [Criterion::BuildSuccess]);
+        let criteria = [Criterion::BuildSuccess];
+        let both =
+            plan(&Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING });
+        assert_eq!(not_asked(&both, &proposed), []);
     }
 
     #[test]

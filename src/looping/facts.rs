@@ -17,6 +17,8 @@ pub struct Facts {
     pub research_missing: Vec<String>,
     /// What the agent said and the measurements deny, one line each.
     pub contradictions: Vec<String>,
+    /// Criteria that the project has commands for and that were not asked, by their words.
+    pub not_asked: Vec<String>,
     /// Tests that failed, over all checks that count them; `None` when none does.
     pub tests_failed: Option<u64>,
     /// Hash of the work tree as it was measured; `None` when nobody knows.

@@ -5,9 +5,10 @@ use super::fences::Fences;
 use super::state::Mode;
 
 /// The language in which an agent is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// English.
+    #[default]
     English,
     /// Korean.
     Korean,

@@ -1,5 +1,6 @@
 //! What is known about one loop.
 
+use super::framework::{Language, language_of};
 use super::options::Options;
 use super::progress;
 use crate::base::words::words;
@@ -207,17 +208,23 @@ pub struct Basis {
     pub files: usize,
     /// What a person should look at although nothing objects, one line each.
     pub noticed: Vec<String>,
+    /// Criteria that the project has commands for and that were not asked, by their words.
+    pub not_asked: Vec<String>,
 }
 
 /// What one sensor said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sensed {
     /// Its name and, where it said one, its version.
     pub sensor: String,
+    /// Its kind, by its word.
+    pub kind: String,
     /// `clean`, `dirty` or `unmeasured`.
     pub verdict: String,
     /// Files it measured.
     pub files: usize,
+    /// The tests that passed, where it counted some.
+    pub tests_passed: Option<u64>,
 }
 
 /// What one Stop left to do.
@@ -274,6 +281,12 @@ impl LoopState {
     #[must_use]
     pub fn goal(&self) -> &str {
         self.prompt.trim_start().lines().next().unwrap_or_default().trim_end()
+    }
+
+    /// The language that its task is written in: all that is said in the loop is said in it.
+    #[must_use]
+    pub fn language(&self) -> Language {
+        language_of(&self.prompt)
     }
 
     /// Whether its time is used up.

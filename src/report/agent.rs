@@ -1,12 +1,14 @@
 //! What an agent reads after an edit. Short, neutral, one line per finding, never above the
 //! host's bound.
 
-use super::{count, counts, line, shown};
+use super::wording::{self, ERRORS, FILES, MORE_FILES, MORE_FINDINGS, counts};
+use super::{line, shown};
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::limits::{CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::Gap;
+use crate::looping::framework::Language;
 
 /// What is to be said about one edited file.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub struct EditFeedback {
     pub gaps: Vec<(String, Gap)>,
     /// Whether the gaps alone are worth a word; beside other words they are always named.
     pub gaps_are_news: bool,
+    /// Whether the session does not know yet how many findings are older ([`Self::counts_key`]).
+    pub counts_are_news: bool,
     /// The sensor whose late verdict this is.
     pub late: Option<String>,
     /// What the edit did to other files.
@@ -36,123 +40,204 @@ pub struct Elsewhere {
     pub fixed: usize,
 }
 
-fn fixed_elsewhere(elsewhere: &[Elsewhere]) -> impl Iterator<Item = String> {
+/// A text for the agent, and a line for the user where the user should know, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditText {
+    /// For the agent.
+    pub text: String,
+    /// For the user.
+    pub notice: Option<String>,
+}
+
+impl EditText {
+    /// A text that is for the agent alone.
+    #[must_use]
+    pub fn of_agent(text: String) -> Self {
+        Self { text, notice: None }
+    }
+}
+
+impl EditFeedback {
+    /// The findings in one state that are worth a word. Hints are taste; an agent that acts on them
+    /// churns.
+    fn told(&self, state: State) -> impl Iterator<Item = &Finding> {
+        self.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
+    }
+
+    fn broken(&self) -> impl Iterator<Item = &Finding> {
+        self.elsewhere.iter().flat_map(|of_file| &of_file.broken)
+    }
+
+    fn has_effect(&self) -> bool {
+        let has_broken = self.told(State::Introduced).chain(self.broken()).next().is_some();
+        let has_fixed_there = self.elsewhere.iter().any(|of_file| of_file.fixed > 0);
+        has_broken || self.delta.fixed > 0 || has_fixed_there
+    }
+
+    /// What stands for the counts of older findings: a session is told them once, and again when
+    /// they change. `None` where they would not be said in any case.
+    #[must_use]
+    pub fn counts_key(&self) -> Option<String> {
+        let older = self.told(State::Existing).count();
+        let unknown = self.told(State::Unknown).count();
+        let is_said = unknown > 0 || older > 0 && self.has_effect();
+        let sensor = self.late.as_deref().unwrap_or_default();
+        is_said.then(|| format!("{} {sensor}: {older} older, {unknown} unknown", self.path))
+    }
+
+    /// The header's parts about this file.
+    fn header(&self, language: Language) -> Vec<String> {
+        let introduced = counts(language, self.told(State::Introduced).chain(self.broken()));
+        let older = self.told(State::Existing).count();
+        let unknown = self.told(State::Unknown).count();
+        let mut parts = Vec::new();
+        if !introduced.is_empty() {
+            parts.push(wording::INTRODUCED.with(language, &[&introduced]));
+        }
+        if parts.is_empty() && older == 0 && unknown == 0 && self.gaps.is_empty() {
+            parts.push(wording::CLEAN.say(language).to_owned());
+        }
+        if self.delta.fixed > 0 {
+            parts.push(wording::FIXED.with(language, &[&self.delta.fixed.to_string()]));
+        }
+        if unknown > 0 && self.counts_are_news {
+            let phrase = if introduced.is_empty() {
+                wording::MAY_BE_OLDER
+            } else {
+                wording::MORE_MAY_BE_OLDER
+            };
+            parts.push(phrase.with(language, &[&unknown.to_string()]));
+        }
+        if older > 0 && self.counts_are_news {
+            parts.push(wording::OLDER_REMAIN.with(language, &[&older.to_string()]));
+        }
+        parts
+    }
+}
+
+fn fixed_elsewhere(elsewhere: &[Elsewhere], language: Language) -> impl Iterator<Item = String> {
     let fixed = elsewhere.iter().filter(|of_file| of_file.fixed > 0);
-    fixed.map(|of_file| format!("fixed {} in {}", of_file.fixed, shown(of_file.path.as_str())))
+    fixed.map(move |of_file| {
+        let path = shown(of_file.path.as_str());
+        wording::FIXED_IN.with(language, &[&of_file.fixed.to_string(), &path])
+    })
+}
+
+fn late_mark(late: Option<&str>, language: Language) -> String {
+    late.map(|sensor| wording::LATE.with(language, &[sensor])).unwrap_or_default()
 }
 
 /// What a change did to other files alone: `changed` names it. `None` when it did nothing.
 #[must_use]
-pub fn elsewhere(changed: &str, elsewhere: &[Elsewhere], late: Option<&str>) -> Option<String> {
+pub fn elsewhere(
+    changed: &str,
+    elsewhere: &[Elsewhere],
+    late: Option<&str>,
+    language: Language,
+) -> Option<EditText> {
     let broken: Vec<&Finding> = elsewhere.iter().flat_map(|of_file| &of_file.broken).collect();
-    let introduced = counts(broken.iter().copied());
-    let introduced = (!introduced.is_empty()).then(|| format!("introduced {introduced}"));
-    let parts: Vec<String> = introduced.into_iter().chain(fixed_elsewhere(elsewhere)).collect();
+    let introduced = counts(language, broken.iter().copied());
+    let introduced =
+        (!introduced.is_empty()).then(|| wording::INTRODUCED.with(language, &[&introduced]));
+    let parts: Vec<String> =
+        introduced.into_iter().chain(fixed_elsewhere(elsewhere, language)).collect();
     if parts.is_empty() {
         return None;
     }
-    let late = late.map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
+    let late = late_mark(late, language);
     let mut text = format!("[moai-ralph] {}{late}: {}", shown(changed), parts.join("; "));
+    let notice = notice_of(changed, broken.iter().copied(), 0, language);
     let mut lines: Vec<(&Finding, bool)> = broken.into_iter().map(|it| (it, true)).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
-    push_findings(&mut text, &lines, "");
-    Some(text)
+    push_findings(&mut text, &lines, "", language);
+    Some(EditText { text, notice })
 }
 
 /// Changes by others that are too many to be measured while a hook waits.
 #[must_use]
-pub fn many_changed(file_count: usize, is_rest: bool) -> String {
-    let files = count(file_count, if is_rest { "more file" } else { "file" });
-    format!("[moai-ralph] {files} changed on disk; measured when asked or at the Stop")
+pub fn many_changed(file_count: usize, is_rest: bool, language: Language) -> String {
+    let files = if is_rest { MORE_FILES } else { FILES }.count(language, file_count);
+    format!("[moai-ralph] {}", wording::CHANGED_ON_DISK.with(language, &[&files]))
 }
 
 /// A move of HEAD that changed many files.
 #[must_use]
-pub fn head_moved(commit: &str, file_count: usize) -> String {
-    let (commit, files) = (commit.get(..12).unwrap_or(commit), count(file_count, "file"));
-    format!(
-        "[moai-ralph] HEAD moved to {commit}: {files} changed on disk; measured when asked or at the Stop"
-    )
+pub fn head_moved(commit: &str, file_count: usize, language: Language) -> String {
+    let (commit, files) = (commit.get(..12).unwrap_or(commit), FILES.count(language, file_count));
+    format!("[moai-ralph] {}", wording::HEAD_MOVED.with(language, &[commit, &files]))
 }
 
 /// The feedback of an edit; `None` when there is nothing worth a word. A clean edit says nothing
 /// unless it fixed something.
 #[must_use]
-pub fn edit(feedback: &EditFeedback) -> Option<String> {
-    // Hints are taste; an agent that acts on them churns.
-    let told = |state: State| {
-        feedback.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
-    };
-    let fixed = feedback.delta.fixed;
-    let broken = || feedback.elsewhere.iter().flat_map(|of_file| &of_file.broken);
-    let introduced = counts(told(State::Introduced).chain(broken()));
-    let unknown = counts(told(State::Unknown));
-    let older = told(State::Existing).count();
-    let fixed_there: Vec<String> = fixed_elsewhere(&feedback.elsewhere).collect();
-    let is_fixing = fixed > 0 || !fixed_there.is_empty();
-    let has_news = !introduced.is_empty() || !unknown.is_empty() || is_fixing;
+pub fn edit(feedback: &EditFeedback, language: Language) -> Option<EditText> {
+    let has_unknown = feedback.told(State::Unknown).next().is_some();
+    let has_news = feedback.has_effect() || has_unknown && feedback.counts_are_news;
     if !has_news && (feedback.gaps.is_empty() || !feedback.gaps_are_news) {
         return None;
     }
-    let mut parts = Vec::new();
-    if !introduced.is_empty() {
-        parts.push(format!("introduced {introduced}"));
-    }
-    if !unknown.is_empty() {
-        parts.push(format!("{unknown} (whether new is not known)"));
-    }
-    let is_clean = parts.is_empty() && older == 0 && feedback.gaps.is_empty();
-    if is_clean {
-        parts.push("clean".to_owned());
-    }
-    if fixed > 0 {
-        parts.push(format!("fixed {fixed}"));
-    }
-    if older > 0 {
-        parts.push(format!("{older} older remain"));
-    }
-    parts.extend(fixed_there);
-    let late =
-        feedback.late.as_ref().map(|sensor| format!(" ({sensor}, late)")).unwrap_or_default();
-    let mut text = format!("[moai-ralph] {}{late}", shown(&feedback.path.to_string()));
+    let mut parts = feedback.header(language);
+    parts.extend(fixed_elsewhere(&feedback.elsewhere, language));
     if parts.is_empty() {
-        text.push_str(": nothing wrong found so far");
-    } else {
-        text.push_str(": ");
-        text.push_str(&parts.join("; "));
+        parts.push(wording::NOTHING_SO_FAR.say(language).to_owned());
     }
-    let own = told(State::Introduced).chain(told(State::Unknown)).map(|finding| (finding, false));
-    let mut lines: Vec<_> = own.chain(broken().map(|finding| (finding, true))).collect();
+    let (path, late) =
+        (shown(feedback.path.as_str()), late_mark(feedback.late.as_deref(), language));
+    let mut text = format!("[moai-ralph] {path}{late}: {}", parts.join("; "));
+    let own = feedback.told(State::Introduced).map(|finding| (finding, false));
+    let mut lines: Vec<_> = own.chain(feedback.broken().map(|finding| (finding, true))).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
-    push_findings(&mut text, &lines, feedback.path.as_str());
+    push_findings(&mut text, &lines, feedback.path.as_str(), language);
     for (sensor, gap) in &feedback.gaps {
-        push_line(&mut text, &format!("  not measured: {sensor} ({gap})"));
+        let gap = gap.to_string();
+        push_line(&mut text, &wording::NOT_MEASURED_LINE.with(language, &[sensor, &gap]));
     }
-    Some(text)
+    let introduced = feedback.told(State::Introduced).chain(feedback.broken());
+    let notice =
+        notice_of(feedback.path.as_str(), introduced, feedback.delta.fixed_errors, language);
+    Some(EditText { text, notice })
+}
+
+/// One line for the user about errors that came and went; `None` where there were none.
+fn notice_of<'f>(
+    changed: &str,
+    introduced: impl Iterator<Item = &'f Finding>,
+    fixed_errors: usize,
+    language: Language,
+) -> Option<String> {
+    let introduced = introduced.filter(|finding| finding.severity == Severity::Error).count();
+    let mut parts = Vec::new();
+    if introduced > 0 {
+        let errors = ERRORS.count(language, introduced);
+        parts.push(wording::NOTICE_INTRODUCED.with(language, &[&errors]));
+    }
+    if fixed_errors > 0 {
+        let errors = ERRORS.count(language, fixed_errors);
+        parts.push(wording::NOTICE_FIXED.with(language, &[&errors]));
+    }
+    (!parts.is_empty()).then(|| format!("[moai-ralph] {}: {}", shown(changed), parts.join(", ")))
 }
 
 /// The late verdict of an edit that introduced nothing.
 #[must_use]
-pub fn nothing_new(feedback: &EditFeedback) -> String {
-    let older = feedback.delta.in_state(State::Existing);
-    let older = older.filter(|finding| finding.severity > Severity::Hint).count();
-    let sensor = feedback.late.as_deref().unwrap_or_default();
-    let path = shown(&feedback.path.to_string());
-    match older {
-        0 => format!("[moai-ralph] {path} ({sensor}, late): clean"),
-        _ => format!("[moai-ralph] {path} ({sensor}, late): nothing new; {older} older remain"),
-    }
+pub fn nothing_new(feedback: &EditFeedback, language: Language) -> String {
+    let older = feedback.told(State::Existing).count();
+    let is_clean = older == 0 && feedback.told(State::Unknown).next().is_none();
+    let phrase = if is_clean { wording::CLEAN } else { wording::NOTHING_NEW };
+    let late = late_mark(feedback.late.as_deref(), language);
+    format!("[moai-ralph] {}{late}: {}", shown(feedback.path.as_str()), phrase.say(language))
 }
 
 /// One line each; those of other files are marked. `path` is what a check would show all of.
-fn push_findings(text: &mut String, findings: &[(&Finding, bool)], path: &str) {
+fn push_findings(text: &mut String, findings: &[(&Finding, bool)], path: &str, language: Language) {
     for (finding, is_elsewhere) in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
-        let mark = if *is_elsewhere { " [broken by this edit]" } else { "" };
+        let mark = if *is_elsewhere { wording::BROKEN_HERE.say(language) } else { "" };
         push_line(text, &format!("  {}{mark}", line(finding)));
     }
     if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
-        let more = count(more, "more finding");
-        push_line(text, format!("  … and {more}: moai-ralph check {}", shown(path)).trim_end());
+        let more = MORE_FINDINGS.count(language, more);
+        let line = wording::MORE_BY_CHECK.with(language, &[&more, &shown(path)]);
+        push_line(text, line.trim_end());
     }
 }
 
@@ -202,14 +287,23 @@ mod tests {
         let delta = Delta::between(before.as_deref(), set(now));
         let path = finding("src/a.py", 0, "x").path;
         let gaps = gap.into_iter().map(|gap| ("ruff".to_owned(), gap)).collect();
-        edit(&EditFeedback {
+        english(&EditFeedback { gaps, gaps_are_news: true, delta, ..feedback(path) })
+    }
+
+    fn feedback(path: RelPath) -> EditFeedback {
+        EditFeedback {
             path,
-            delta,
-            gaps,
-            gaps_are_news: true,
+            delta: Delta::default(),
+            gaps: Vec::new(),
+            gaps_are_news: false,
+            counts_are_news: true,
             late: None,
             elsewhere: Vec::new(),
-        })
+        }
+    }
+
+    fn english(feedback: &EditFeedback) -> Option<String> {
+        edit(feedback, Language::English).map(|words| words.text)
     }
 
     #[test]
@@ -243,17 +337,10 @@ mod tests {
     fn a_known_gap_is_silent_alone_and_named_beside_other_words() {
         let path = finding("a.py", 0, "x").path;
         let gaps = vec![("ruff".to_owned(), Gap::new(Cause::NotInstalled, "not installed"))];
-        let feedback = EditFeedback {
-            path,
-            delta: Delta::default(),
-            gaps,
-            gaps_are_news: false,
-            late: None,
-            elsewhere: Vec::new(),
-        };
-        assert_eq!(edit(&feedback), None);
+        let feedback = EditFeedback { gaps, ..feedback(path) };
+        assert_eq!(english(&feedback), None);
         let delta = Delta { fixed: 1, ..Delta::default() };
-        let text = edit(&EditFeedback { delta, ..feedback }).expect("something to say");
+        let text = english(&EditFeedback { delta, ..feedback }).expect("something to say");
         assert!(text.contains("not measured: ruff") && !text.contains("clean"), "{text}");
     }
 
@@ -267,36 +354,75 @@ mod tests {
         let elsewhere = vec![of("src/cart.py", &[43], 0), of("src/b.py", &[], 2)];
         let path = finding("src/a.py", 0, "x").path;
         let delta = Delta::between(Some(&[]), vec![finding("src/a.py", 9, "new")]);
-        let gaps = Vec::new();
-        let feedback =
-            EditFeedback { path, delta, gaps, gaps_are_news: false, late: None, elsewhere };
-        insta::assert_snapshot!(edit(&feedback).expect("something to say"), @r"
+        let feedback = EditFeedback { delta, elsewhere, ..feedback(path) };
+        insta::assert_snapshot!(english(&feedback).expect("something to say"), @r"
         [moai-ralph] src/a.py: introduced 2 errors; fixed 2 in src/b.py
           error src/a.py:10:1 pyright(new): new is wrong
           error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
         ");
-        let alone = super::elsewhere("src/a.py", &feedback.elsewhere, Some("pyright"));
-        insta::assert_snapshot!(alone.expect("something to say"), @r"
+        let of = |path: &str, fixed| of(path, &[], fixed);
+        let alone = |files: &[Elsewhere]| {
+            super::elsewhere("src/a.py", files, Some("pyright"), Language::English)
+        };
+        let told = alone(&feedback.elsewhere).expect("something to say");
+        assert_eq!(told.notice.as_deref(), Some("[moai-ralph] src/a.py: 1 error introduced"));
+        insta::assert_snapshot!(told.text, @r"
         [moai-ralph] src/a.py (pyright, late): introduced 1 error; fixed 2 in src/b.py
           error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
         ");
-        assert_eq!(super::elsewhere("src/a.py", &[of("src/b.py", &[], 0)], None), None);
+        assert_eq!(alone(&[of("src/b.py", 0)]), None);
     }
 
     #[test]
     fn many_changes_by_others_are_one_line() {
-        let words = head_moved("0123456789abcdef", 312);
+        let words = head_moved("0123456789abcdef", 312, Language::English);
         assert!(words.contains("HEAD moved to 0123456789ab: 312 files changed"), "{words}");
-        assert!(many_changed(1, true).contains("1 more file changed on disk"));
+        let words = many_changed(1, true, Language::English);
+        assert!(words.contains("1 more file changed on disk"));
     }
 
     #[test]
-    fn a_first_look_does_not_blame_the_edit() {
-        let text = say(None, &[(1, "x")], None).expect("something to say");
-        assert!(
-            text.contains("1 error (whether new is not known)") && !text.contains("introduced"),
-            "{text}"
+    fn a_first_look_does_not_blame_the_edit_and_lists_nothing() {
+        let text = say(None, &[(1, "x"), (2, "y")], None).expect("something to say");
+        assert_eq!(text, "[moai-ralph] src/a.py: 2 may be older");
+    }
+
+    #[test]
+    fn counts_of_older_findings_are_left_out_once_the_session_knows_them() {
+        let mut now = vec![finding("src/a.py", 1, "old"), finding("src/a.py", 9, "new")];
+        fingerprint(&mut now);
+        let before = now[..1].to_vec();
+        let delta = Delta::between(Some(&before), now);
+        let told = EditFeedback { delta, ..feedback(finding("src/a.py", 0, "x").path) };
+        let said = |feedback: &EditFeedback| english(feedback).expect("something to say");
+        assert!(told.counts_key().is_some() && said(&told).contains("; 1 older remain\n"));
+        let again = EditFeedback { counts_are_news: false, ..told };
+        assert!(said(&again).starts_with("[moai-ralph] src/a.py: introduced 1 error\n"));
+        let quiet = Delta::between(Some(&before), before.clone());
+        assert_eq!(EditFeedback { delta: quiet, ..again }.counts_key(), None);
+    }
+
+    #[test]
+    fn the_frame_is_in_the_language_of_the_loop_and_the_user_hears_of_errors() {
+        let mut now = vec![finding("src/a.py", 9, "new")];
+        fingerprint(&mut now);
+        let delta = Delta { fixed: 3, fixed_errors: 2, ..Delta::between(Some(&[]), now) };
+        let gap = Gap::new(Cause::NotInstalled, "not installed");
+        let gaps = vec![("ruff".to_owned(), gap)];
+        let feedback = EditFeedback { delta, gaps, ..feedback(finding("src/a.py", 0, "x").path) };
+        let told = edit(&feedback, Language::Korean).expect("something to say");
+        insta::assert_snapshot!(told.text, @r"
+        [moai-ralph] src/a.py: 새로 생긴 오류 1개; 3개 해결
+          error src/a.py:10:1 pyright(new): new is wrong
+          측정 안 됨: ruff (not installed)
+        ");
+        assert_eq!(
+            told.notice.as_deref(),
+            Some("[moai-ralph] src/a.py: 오류 1개 생김, 오류 2개 해결")
         );
+        let told = edit(&feedback, Language::English).expect("something to say");
+        let expected = "[moai-ralph] src/a.py: 1 error introduced, 2 errors fixed";
+        assert_eq!(told.notice.as_deref(), Some(expected));
     }
 
     #[test]

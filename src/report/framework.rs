@@ -52,6 +52,10 @@ struct Words {
     research: &'static str,
     memory_research: &'static str,
     research_end: &'static str,
+    remind_work: &'static str,
+    remind_feedback: &'static str,
+    remind_always: &'static str,
+    remind_research: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -80,6 +84,12 @@ const ENGLISH: Words = Words {
     research_end: "Then end your turn. APPROACH needs at least 50 characters, \
                    APPROACHES_CONSIDERED at least one entry, CONFIDENCE at least 30; the work \
                    begins in the next iteration.",
+    remind_work: "Work as told at the start: one step from REMAINING_GAP, finished and tested; then \
+                  commit and bring progress.txt up to date.",
+    remind_feedback: " Answer each point of JUDGE_FEEDBACK.md.",
+    remind_always: " Never weaken a test.",
+    remind_research: "The research goes on: change no source file, complete progress.txt, then end \
+                      your turn.",
 };
 
 const KOREAN: Words = Words {
@@ -107,6 +117,11 @@ const KOREAN: Words = Words {
                       시작하세요.\n",
     research_end: "그런 다음 턴을 끝내세요. APPROACH는 50자 이상, APPROACHES_CONSIDERED는 한 항목 \
                    이상, CONFIDENCE는 30 이상이어야 합니다. 구현은 다음 반복에서 시작합니다.",
+    remind_work: "처음에 알린 대로: REMAINING_GAP에서 하나만 끝내고 테스트한 뒤, 커밋하고 \
+                  progress.txt를 갱신하세요.",
+    remind_feedback: " JUDGE_FEEDBACK.md에 하나씩 답하세요.",
+    remind_always: " 테스트를 약하게 만들지 마세요.",
+    remind_research: "조사를 계속하세요. 소스 파일은 고치지 말고 progress.txt를 완성한 다음 턴을 끝내세요.",
 };
 
 fn words(language: Language) -> &'static Words {
@@ -145,6 +160,18 @@ pub fn instructions(framework: Framework) -> String {
         }
     }
     text
+}
+
+/// The same in a sentence, for an agent that has read it: what is repeated at each Stop.
+#[must_use]
+pub fn reminder(framework: Framework) -> String {
+    let words = words(framework.language);
+    if framework.phase == Phase::Research {
+        return words.remind_research.to_owned();
+    }
+    let is_judged = framework.mode != Mode::Basic;
+    let feedback = if is_judged { words.remind_feedback } else { "" };
+    format!("{}{feedback}{}", words.remind_work, words.remind_always)
 }
 
 /// What the agent itself left to do, at the head of an iteration; empty for nothing.
@@ -212,7 +239,9 @@ fn list(head: &str, lines: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::limits::{APPROACH_CHARS_MIN, CONFIDENCE_MIN, FRAMEWORK_CHARS_MAX};
+    use crate::base::limits::{
+        APPROACH_CHARS_MIN, CONFIDENCE_MIN, FRAMEWORK_CHARS_MAX, REMINDER_BYTES_MAX,
+    };
     use crate::looping::handoff;
     use crate::looping::research::{ResearchGate, research_gate};
 
@@ -232,6 +261,21 @@ mod tests {
                     assert!((300..=FRAMEWORK_CHARS_MAX).contains(&count), "{count}: {text}");
                     assert_eq!(text.contains("하세요"), prompt == "고쳐줘", "{text}");
                     assert_eq!(text.contains(".claude/memory/"), has_memory, "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_at_each_stop_is_a_sentence_or_two() {
+        for prompt in ["fix it", "고쳐줘"] {
+            for mode in MODES {
+                for is_research in [true, false] {
+                    let text = reminder(Framework::choose(prompt, mode, is_research, true));
+                    assert!(text.len() <= REMINDER_BYTES_MAX, "{}: {text}", text.len());
+                    assert_eq!(text.contains("progress.txt"), true, "{text}");
+                    let is_korean = text.contains("하세요") || text.contains("마세요");
+                    assert_eq!(is_korean, prompt == "고쳐줘", "{text}");
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::agent::bounded;
 use super::{count, shown};
-use crate::base::limits::{MERGE_FILES_NAMED_MAX, REASON_CHARS_MAX};
+use crate::base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
 
 /// Why a loop gets no branch of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
             let _ = writeln!(text, "Git or one of the project's hooks refused it:\n{said}");
         }
     }
-    bounded(text.trim_end(), REASON_CHARS_MAX, "git status says more")
+    bounded(text.trim_end(), MERGE_TASK_CHARS_MAX, "git status says more")
 }
 
 fn push_files(text: &mut String, files: &[String]) {

@@ -278,7 +278,7 @@ mod tests {
         let mut old = finding("a.py", 0, "y");
         old.state = State::Existing;
         let gaps = vec![("ruff".to_owned(), Gap::new(Cause::TimedOut, "no answer"))];
-        let delta = Delta { now: vec![new, old], fixed: 1 };
+        let delta = Delta { now: vec![new, old], fixed: 1, ..Delta::default() };
         let (asked, renamed) = renamed(Some(Outcome { delta, gaps, skipped: Vec::new() }));
         insta::assert_snapshot!(text(&asked, &renamed), @r"
         edit   a.py
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn of_a_file_that_nobody_looked_at_nothing_is_known() {
-        let delta = Delta { now: Vec::new(), fixed: 0 };
+        let delta = Delta::default();
         let (path, reason) = ("big.py".to_owned(), "larger than 1 MiB".to_owned());
         let outcome = Outcome { delta, gaps: Vec::new(), skipped: vec![Skipped { path, reason }] };
         let (asked, renamed) = renamed(Some(outcome));
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_before_is_not_blamed_on_the_rename() {
-        let delta = Delta { now: vec![finding("a.py", 2, "x")], fixed: 0 };
+        let delta = Delta { now: vec![finding("a.py", 2, "x")], ..Delta::default() };
         let (asked, renamed) =
             renamed(Some(Outcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
         let text = text(&asked, &renamed);

@@ -131,7 +131,7 @@ mod tests {
     fn what_was_written_and_what_it_introduced() {
         let mut new = finding("a.py", 2, "x");
         new.state = State::Introduced;
-        let delta = Delta { now: vec![new], fixed: 0 };
+        let delta = Delta { now: vec![new], ..Delta::default() };
         let (asked, rewritten) =
             rewritten(Some(Outcome { delta, gaps: Vec::new(), skipped: Vec::new() }));
         insta::assert_snapshot!(text(&asked, &rewritten), @r"

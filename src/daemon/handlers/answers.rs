@@ -67,6 +67,7 @@ pub(super) async fn answered(
             Ok(of_sensor) => {
                 delta.now.extend(of_sensor.now);
                 delta.fixed += of_sensor.fixed;
+                delta.fixed_errors += of_sensor.fixed_errors;
             }
             Err(unmeasured) => {
                 gaps_are_news |= unmeasured.is_news;
@@ -76,7 +77,8 @@ pub(super) async fn answered(
     }
     delta.now.sort_by_key(|finding| finding.range);
     let (path, elsewhere) = (snapshot.path.clone(), Vec::new());
-    EditFeedback { path, delta, gaps, gaps_are_news, late: None, elsewhere }
+    let (counts_are_news, late) = (false, None);
+    EditFeedback { path, delta, gaps, gaps_are_news, counts_are_news, late, elsewhere }
 }
 
 /// What the edit did to the scan's findings. The host hands over the text before the edit, so the
@@ -342,6 +344,7 @@ pub(super) fn delta_of(
     let mut delta = compared(engine, earlier.as_deref(), word.found, text);
     if is_partial && delta.now.is_empty() {
         delta.fixed = 0;
+        delta.fixed_errors = 0;
     }
     match (earlier, baseline.origin) {
         (Some(set), Some(origin)) if !is_partial => {

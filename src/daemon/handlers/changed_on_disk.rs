@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::OnceCell;
 
 use super::answers::{SharedLook, answered, ask_all};
-use super::hook::HookCall;
+use super::hook::{HookCall, edit_text, language};
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use crate::base::path::RelPath;
 use crate::daemon::blast::{Blast, Change};
@@ -17,20 +17,22 @@ use crate::daemon::look::{self, Look, Unseen};
 use crate::files::Snapshot;
 use crate::git;
 use crate::lsp::blast::Sought;
-use crate::report::agent;
+use crate::report::agent::{self, EditText};
 use crate::wire::hook::Before;
 
 /// What there is to say about changes that no hook has spoken of yet.
-pub(super) async fn texts(call: &HookCall<'_>) -> Vec<String> {
+pub(super) async fn texts(call: &HookCall<'_>) -> Vec<EditText> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     if !project.config.lsp_enabled && !project.config.scan_enabled {
         return Vec::new();
     }
     let begun = Instant::now();
+    let language = language(engine, session);
     let unseen = look::unseen(engine, project, session, begun_ns(call)).await;
     let is_many = unseen.changed.len() + unseen.gone.len() > CHANGED_INLINE_FILES_MAX;
     if let Some(commit) = unseen.head.as_ref().filter(|_| is_many) {
-        return vec![agent::head_moved(commit, unseen.changed.len() + unseen.gone.len())];
+        let count = unseen.changed.len() + unseen.gone.len();
+        return vec![EditText::of_agent(agent::head_moved(commit, count, language))];
     }
     for path in &unseen.changed {
         engine.ledger().wrote(session, &project.root, path);
@@ -38,7 +40,8 @@ pub(super) async fn texts(call: &HookCall<'_>) -> Vec<String> {
     let mut texts = measured(call, &unseen, begun).await;
     let rest = unseen.changed.len() - unseen.fresh.len();
     if rest > 0 {
-        texts.push(agent::many_changed(rest, !unseen.fresh.is_empty()));
+        let text = agent::many_changed(rest, !unseen.fresh.is_empty(), language);
+        texts.push(EditText::of_agent(text));
     }
     texts
 }
@@ -52,10 +55,11 @@ fn begun_ns(call: &HookCall<'_>) -> Option<i128> {
 }
 
 /// The changed files in the form of an edit, then what the changes did to other files.
-async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<String> {
+async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<EditText> {
     if unseen.fresh.is_empty() && unseen.gone.is_empty() {
         return Vec::new();
     }
+    let session = &call.input.session_id;
     let change = change(call, unseen).await;
     let befores: Vec<Before> = unseen.fresh.iter().map(|it| before(call, unseen, it)).collect();
     // The look is behind us, and what it found was announced.
@@ -67,11 +71,12 @@ async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<S
     let mut texts = Vec::new();
     for ((snapshot, before), asked) in unseen.fresh.iter().zip(befores).zip(asked) {
         let told = answered(call, snapshot, before, asked, begun).await;
-        texts.extend(agent::edit(&told));
+        texts.extend(edit_text(call.engine, session, &told));
     }
     if let Some(blast) = blast {
         let effects = blast.effects(begun + call.project.config.inline_budget).await;
-        texts.extend(agent::elsewhere(&change.label, &effects, None));
+        let language = language(call.engine, session);
+        texts.extend(agent::elsewhere(&change.label, &effects, None, language));
     }
     texts
 }

@@ -13,8 +13,11 @@ use crate::daemon::engine::{Engine, Outcome};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
 use crate::files;
+use crate::looping::framework::Language;
 use crate::looping::stop_table::StopDelivery;
+use crate::report::agent::{EditFeedback, EditText};
 use crate::report::{agent, notice as words};
+use crate::store::loops::Which;
 use crate::wire::control::{Caller, Reply};
 use crate::wire::hook::{Event, HookInput, HookOutput};
 
@@ -75,6 +78,9 @@ pub(super) async fn handle(
         project = project.served(engine);
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
+    if matches!(event, Event::PostToolUse | Event::PostToolBatch) {
+        learn_language(engine, &project, &input.session_id).await;
+    }
     let stopped = (event == Event::Stop).then(|| (Arc::clone(engine), project.key.clone()));
     let call = HookCall { engine, caller, project, input, delivery };
     let (output, told) = match event {
@@ -128,16 +134,49 @@ fn project_folder(caller: &Caller, input: &HookInput) -> Option<std::path::PathB
 pub(super) type Told = (HookOutput, Option<(Reader, Vec<Late>)>);
 
 /// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
-pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<String>) -> Told {
+pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told {
     let reader = call.reader();
     let late = call.engine.ledger().take_late(&reader);
     let fresh = still_fresh(late).await;
-    let all: Vec<String> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
+    let all: Vec<EditText> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
     if all.is_empty() {
         return (HookOutput::Silent, None);
     }
+    let notices: Vec<String> = all.iter().filter_map(|one| one.notice.clone()).collect();
+    let texts: Vec<String> = all.into_iter().map(|one| one.text).collect();
+    let notice = Some(notices.join("\n")).filter(|text| !text.is_empty());
     let told = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(agent::join(&all)), told)
+    (HookOutput::Context(agent::join(&texts)).with_notice(notice), told)
+}
+
+/// The language in which a session is spoken to.
+pub(super) fn language(engine: &Engine, session: &str) -> Language {
+    engine.ledger().language(session).unwrap_or_default()
+}
+
+/// What is said about an edited file; counts of older findings only where the session does not know
+/// them yet.
+pub(super) fn edit_text(
+    engine: &Engine,
+    session: &str,
+    feedback: &EditFeedback,
+) -> Option<EditText> {
+    let is_news = |key: String| engine.ledger().is_news(session, &key);
+    let counts_are_news = feedback.counts_key().is_some_and(is_news);
+    let feedback = EditFeedback { counts_are_news, ..feedback.clone() };
+    agent::edit(&feedback, language(engine, session))
+}
+
+/// Looks up the language of a session's loop, once for each life of the daemon; whoever starts or
+/// ends a loop of the session sets it anew.
+async fn learn_language(engine: &Engine, project: &Project, session: &str) {
+    if session.is_empty() || engine.ledger().language(session).is_some() {
+        return;
+    }
+    let which = Which::ActiveOf(session.to_owned());
+    let found = engine.store.find_loop(&project.key, &project.root, which).await.ok().flatten();
+    let language = found.map_or(Language::English, |state| state.language());
+    engine.ledger().set_language(session, language);
 }
 
 /// Most hooks have none to look at, and these wait for no other thread.

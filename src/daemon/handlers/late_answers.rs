@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::answers::{delta_of, is_partial};
+use super::hook::{edit_text, language};
 use crate::base::delta::Delta;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -15,7 +16,7 @@ use crate::daemon::gather::{self, Word};
 use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::untold::Topic;
 use crate::files::Snapshot;
-use crate::report::agent::{self, EditFeedback};
+use crate::report::agent::{self, EditFeedback, EditText};
 
 /// What is needed to word a late verdict.
 pub(super) struct Pending {
@@ -78,10 +79,20 @@ impl Pending {
         let gaps = gap.map(|gap| (sensor.clone(), gap)).into_iter().collect();
         let (about, late) = (path.clone(), Some(sensor.clone()));
         let elsewhere = Vec::new();
-        let feedback =
-            EditFeedback { path: about, delta, gaps, gaps_are_news: true, late, elsewhere };
+        let feedback = EditFeedback {
+            path: about,
+            delta,
+            gaps,
+            gaps_are_news: true,
+            counts_are_news: false,
+            late,
+            elsewhere,
+        };
+        let session = &self.reader.session;
+        let language = language(&self.engine, session);
         // The hook has said that an answer follows, so even a clean one does.
-        let text = agent::edit(&feedback).unwrap_or_else(|| agent::nothing_new(&feedback));
+        let text = edit_text(&self.engine, session, &feedback)
+            .unwrap_or_else(|| EditText::of_agent(agent::nothing_new(&feedback, language)));
         let because = Vec::new();
         let late = Late { root, path, sensor, hash, text, baseline, because };
         self.engine.ledger().deliver_later(&self.reader, late);

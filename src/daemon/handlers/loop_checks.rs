@@ -56,7 +56,7 @@ async fn run(
     state: Option<&LoopState>,
 ) -> Evidence {
     let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
-    let criteria::Measured { readings, findings } =
+    let criteria::Measured { readings, findings, .. } =
         criteria::measure(engine, project, caller, (state, end)).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.

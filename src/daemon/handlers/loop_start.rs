@@ -151,6 +151,9 @@ pub(super) async fn begin(
         }
         return Err(text(error));
     }
+    if let Some(session) = session {
+        engine.ledger().set_language(session, state.language());
+    }
     remember(engine, project, &state).await;
     Ok(Begun::Loop(Box::new(state)))
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::answers::{SharedLook, answered, ask_all};
 use super::changed_on_disk;
-use super::hook::{HookCall, Told, with_late};
+use super::hook::{HookCall, Told, edit_text, with_late};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
 use crate::base::hash::ContentHash;
@@ -21,7 +21,7 @@ use crate::daemon::{gather, look};
 use crate::files::{self, Snapshot};
 use crate::git;
 use crate::lsp::blast::Sought;
-use crate::report::agent::{self, EditFeedback};
+use crate::report::agent::{EditFeedback, EditText};
 use crate::wire::hook::Before;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
@@ -33,7 +33,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
 }
 
 /// The feedback about one written file.
-async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
+async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     let (engine, project) = (call.engine, &call.project);
     let begun = Instant::now();
     // Remembered before it is read: what cannot be read now is not measured at the Stop either, and
@@ -61,7 +61,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<String> {
     if let Some(blast) = blast {
         told.elsewhere = blast.effects(begun + project.config.inline_budget).await;
     }
-    agent::edit(&told)
+    edit_text(engine, &call.input.session_id, &told)
 }
 
 fn shared_look(
@@ -137,7 +137,7 @@ pub(super) async fn read(project: &Project, file: &Path) -> Option<Result<Snapsh
 
 /// A file that cannot be read as source is worth a word only when a sensor would have looked at
 /// it, it lies in the project and still exists.
-fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<String> {
+fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<EditText> {
     let path = RelPath::below(&call.project.root, file)?;
     if !call.project.is_wanted(&path) || !file.exists() {
         return None;
@@ -148,6 +148,14 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<S
     }
     let gaps = vec![("all sensors".to_owned(), gap)];
     let delta = Delta::default();
-    let elsewhere = Vec::new();
-    agent::edit(&EditFeedback { path, delta, gaps, gaps_are_news: true, late: None, elsewhere })
+    let feedback = EditFeedback {
+        path,
+        delta,
+        gaps,
+        gaps_are_news: true,
+        counts_are_news: false,
+        late: None,
+        elsewhere: Vec::new(),
+    };
+    edit_text(call.engine, &call.input.session_id, &feedback)
 }

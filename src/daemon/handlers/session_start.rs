@@ -1,6 +1,7 @@
 //! A session starts, resumes or goes on after compaction: the active loop's instructions are given
 //! again.
 
+use super::checks_of_loop;
 use super::hook::HookCall;
 use crate::report::loops;
 use crate::store::loops::Which;
@@ -13,7 +14,10 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     }
     let which = Which::ActiveOf(session.clone());
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
-        Ok(Some(state)) => HookOutput::Context(loops::again(&state)),
+        Ok(Some(state)) => {
+            let checks = checks_of_loop(call.engine, project, &state).await;
+            HookOutput::Context(loops::again(&state, &checks))
+        }
         Ok(None) => HookOutput::Silent,
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");

@@ -25,6 +25,7 @@ use crate::daemon::stop_registry::{StopLead, StopTurn};
 use crate::daemon::{judging, spending};
 use crate::judge::judged::Judged;
 use crate::looping::facts::JudgeOutcome;
+use crate::looping::framework::Language;
 use crate::looping::state::{LoopState, Status};
 use crate::looping::step::{Admission, Decision, StopInput, admit, step};
 use crate::report::judging::Moment;
@@ -76,6 +77,9 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
+    let language = state.as_ref().filter(|state| state.status.is_active());
+    let language = language.map_or(Language::English, LoopState::language);
+    engine.ledger().set_language(&input.session_id, language);
     let waited = call.delivery.begun_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
     let times = Times::of(began, Duration::from_millis(waited), &call.project.config);
     let mut stop = stop_input(&call);
@@ -239,7 +243,7 @@ async fn decide_once(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
-    let output = said(&next, &decision, (&seen, &found));
+    let output = said(state, &next, &decision, (&seen, &found));
     next.answer = answers::of(&call.delivery, &output);
     let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
     let rejections = state.counts.consecutive_rejections + u32::from(is_rejected);
@@ -320,7 +324,12 @@ fn decided(state: &LoopState) -> Decided {
 }
 
 /// The words of a decision.
-fn said(next: &LoopState, decision: &Decision, (seen, found): (&Seen, &Found)) -> HookOutput {
+fn said(
+    before: &LoopState,
+    next: &LoopState,
+    decision: &Decision,
+    (seen, found): (&Seen, &Found),
+) -> HookOutput {
     let evidence = &seen.evidence;
     let notes = loops::Notes {
         remaining: &seen.notes.remaining,
@@ -328,7 +337,7 @@ fn said(next: &LoopState, decision: &Decision, (seen, found): (&Seen, &Found)) -
     };
     let mut text = match decision {
         Decision::Continue(reasons) => {
-            return HookOutput::Block(loops::goes_on(next, evidence, reasons, notes));
+            return HookOutput::Block(loops::goes_on(before, next, evidence, reasons, notes));
         }
         Decision::Yield(reasons) => loops::yields(next, evidence, reasons),
         Decision::End => loops::ended(next),

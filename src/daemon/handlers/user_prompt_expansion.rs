@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::hook::HookCall;
 use super::loop_start::Begun;
-use super::{loop_cancel, loop_resume, loop_start, stop};
+use super::{checks_of_loop, loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::daemon::loop_files;
 use crate::looping::arguments;
@@ -76,12 +76,15 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             workers::started(&begun)
         )),
         Ok(Begun::Loop(state)) => {
-            let mut texts = vec![loops::started(&state)];
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            let mut texts = vec![loops::started(&state, &checks)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
-                texts.push(loops::to_mend(&stop::measured(call, None, budget).await));
+                let evidence = stop::measured(call, None, budget).await;
+                texts.push(loops::to_mend(&evidence, state.language()));
             }
-            HookOutput::Context(agent::join(&texts))
+            let notice = Some(loops::started_notice(&state, &checks));
+            HookOutput::Context(agent::join(&texts)).with_notice(notice)
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }
@@ -108,7 +111,10 @@ async fn resume(call: &HookCall<'_>) -> HookOutput {
     };
     let which = Which::LatestOf(call.input.session_id.clone());
     match loop_resume::resume(call.engine, &call.project, which, raise).await {
-        Ok(Some(state)) => HookOutput::Context(loops::again(&state)),
+        Ok(Some(state)) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(loops::again(&state, &checks))
+        }
         Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
         Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
     }

@@ -4,15 +4,20 @@
 use std::sync::Arc;
 
 use super::hook::{HookCall, Told, with_late};
-use super::loop_of_session;
+use super::{checks_of_loop, loop_of_session};
 use crate::daemon::look;
+use crate::report::agent::EditText;
 use crate::report::loops;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
     look_in_background(&call);
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
     let texts = match claimed {
-        Ok((Some(state), true)) => vec![loops::started(&state)],
+        Ok((Some(state), true)) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            let notice = Some(loops::started_notice(&state, &checks));
+            vec![EditText { text: loops::started(&state, &checks), notice }]
+        }
         Ok(_) => Vec::new(),
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");

@@ -10,6 +10,7 @@ use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_M
 use crate::base::path::RelPath;
 use crate::daemon::spending::Spending;
 use crate::daemon::untold::Untold;
+use crate::looping::framework::Language;
 use crate::lsp::blast::Sought;
 
 /// See the module.
@@ -17,6 +18,8 @@ use crate::lsp::blast::Sought;
 pub(super) struct Session {
     pub(super) late: VecDeque<(Option<String>, Late)>,
     pub(super) told_gaps: HashSet<String>,
+    /// The language of its loop.
+    pub(super) language: Option<Language>,
     pub(super) untold: Untold,
     pub(super) last_use: u64,
     /// Whether a tool call was seen since the last Stop.

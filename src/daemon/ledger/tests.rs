@@ -4,10 +4,11 @@ use super::*;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX};
 
 fn late(text: &str) -> Late {
+    let text = EditText::of_agent(text.to_owned());
     let root = PathBuf::from("/r");
     let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
     let sensor = "s".to_owned();
-    let (hash, text) = (ContentHash::of(b""), text.into());
+    let hash = ContentHash::of(b"");
     Late { root, path, sensor, hash, text, baseline: None, because: Vec::new() }
 }
 
@@ -16,7 +17,7 @@ fn reader(session: &str, agent: Option<&str>) -> Reader {
 }
 
 fn texts(late: &[Late]) -> Vec<&str> {
-    late.iter().map(|one| one.text.as_str()).collect()
+    late.iter().map(|one| one.text.text.as_str()).collect()
 }
 
 #[test]

@@ -35,6 +35,7 @@ pub(super) fn measured(
         contradictions: facts.contradictions.clone(),
         files: evidence.files.len(),
         noticed: facts.noticed.clone(),
+        not_asked: facts.not_asked.clone(),
     };
     next
 }
@@ -100,8 +101,10 @@ fn sensed(reading: &Reading) -> Sensed {
     let version = reading.version.as_ref().map(|version| format!(" {version}"));
     Sensed {
         sensor: format!("{}{}", reading.sensor, version.unwrap_or_default()),
+        kind: reading.kind.as_str().to_owned(),
         verdict: word(&reading.verdict()).to_owned(),
         files: reading.files,
+        tests_passed: reading.tests.map(|tests| tests.passed),
     }
 }
 
@@ -113,8 +116,9 @@ fn judge(facts: &Facts) -> Option<Sensed> {
         (JudgeOutcome::Rejected { .. }, _) => "dirty",
         (JudgeOutcome::Unmeasured(_), _) => "unmeasured",
     };
-    let (sensor, files) = ("judge".to_owned(), facts.judge_files.unwrap_or_default());
-    Some(Sensed { sensor, verdict: verdict.to_owned(), files })
+    let files = facts.judge_files.unwrap_or_default();
+    let (sensor, kind) = ("judge".to_owned(), SensorKind::Judge.as_str().to_owned());
+    Some(Sensed { sensor, kind, verdict: verdict.to_owned(), files, tests_passed: None })
 }
 
 /// All gaps in one text, each with its sensor.

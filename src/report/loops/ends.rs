@@ -6,91 +6,158 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::older;
+use crate::base::evidence::SensorKind;
+use crate::looping::criteria::Criterion;
+use crate::looping::framework::Language;
 use crate::looping::progress;
 use crate::looping::state::{Iteration, LoopState, PauseReason, Status};
 use crate::report::count;
+use crate::report::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 
 /// One message for the user when a loop has ended or paused.
 #[must_use]
 pub fn ended(state: &LoopState) -> String {
-    let after = count(state.iteration as usize, "iteration");
+    let language = state.language();
+    let after = ITERATIONS.count(language, state.iteration as usize);
     let id = &state.id;
-    let note = state.note.as_deref();
     match state.status {
         Status::Completed => {
-            let left = older(state.remaining.older).map(|older| format!("; {older} remain"));
+            let left = older(state.remaining.older, language);
+            let left = left.map(|older| wording::REMAIN.with(language, &[&older]));
             format!(
-                "[moai-ralph] loop {id} completed after {after}: everything asked for was measured \
-                 and is clean{}{}{}",
+                "{}{}{}{}",
+                wording::COMPLETED.with(language, &[id, &after, &rests_on(state)]),
                 merged(state).unwrap_or_default(),
                 left.unwrap_or_default(),
                 noticed(state).unwrap_or_default()
             )
         }
-        Status::CompletedUnverified => format!(
-            "[moai-ralph] loop {id} ended after {after}; nothing wrong was found, but this was not \
-             measured: {}",
-            note.unwrap_or("unknown")
-        ),
-        Status::Paused => format!(
-            "[moai-ralph] loop {id} is paused after {after}: {} (moai-ralph loop resume, or \
-             /moai-resume, goes on; moai-ralph loop cancel ends it)",
-            paused(state)
-        ),
-        Status::Cancelled => format!("[moai-ralph] loop {id} was cancelled after {after}"),
-        Status::Running => format!("[moai-ralph] loop {id} is running"),
+        Status::CompletedUnverified => unverified(state, &after),
+        Status::Paused => wording::PAUSED.with(language, &[id, &after, &paused(state)]),
+        Status::Cancelled => wording::CANCELLED.with(language, &[id, &after]),
+        Status::Running => wording::RUNNING.with(language, &[id]),
         _ => failed(state, &after),
     }
+}
+
+/// Nothing wrong was found, and yet it is no success: what is missing, and what was measured.
+fn unverified(state: &LoopState, after: &str) -> String {
+    let language = state.language();
+    let unknown = wording::UNKNOWN.say(language);
+    let missing = state.note.as_deref().unwrap_or(unknown);
+    let text = wording::UNVERIFIED.with(language, &[&state.id, after, missing]);
+    if !state.basis.sensors.iter().any(|sensor| sensor.verdict == "clean") {
+        return text;
+    }
+    format!("{text}{}", wording::RESTS_ON.with(language, &[&rests_on(state)]))
+}
+
+/// What an end rests on, in one line: `24 tests passed (pytest), pyright on 3 files, scan, guard;
+/// not asked: build`.
+fn rests_on(state: &LoopState) -> String {
+    let language = state.language();
+    let mut parts: Vec<String> = Vec::new();
+    for kind in
+        [SensorKind::Check, SensorKind::Lsp, SensorKind::Scan, SensorKind::Guard, SensorKind::Judge]
+    {
+        let clean = state.basis.sensors.iter();
+        let clean = clean.filter(|one| one.kind == kind.as_str() && one.verdict == "clean");
+        for sensor in clean {
+            let name = sensor.sensor.as_str();
+            let said = match kind {
+                SensorKind::Check => match sensor.tests_passed {
+                    Some(passed) => {
+                        let passed = usize::try_from(passed).unwrap_or(usize::MAX);
+                        let tests = TESTS.count(language, passed);
+                        wording::TESTS_PASSED.with(language, &[&tests, name])
+                    }
+                    None => wording::CHECK_PASSED.with(language, &[name]),
+                },
+                SensorKind::Lsp => {
+                    let server = name.split(' ').next().unwrap_or(name);
+                    let files = FILES.count(language, sensor.files);
+                    wording::SERVER_ON.with(language, &[server, &files])
+                }
+                SensorKind::Scan => wording::SCAN.say(language).to_owned(),
+                SensorKind::Guard => wording::GUARD.say(language).to_owned(),
+                SensorKind::Judge => wording::JUDGE_APPROVED.say(language).to_owned(),
+            };
+            if !parts.contains(&said) {
+                parts.push(said);
+            }
+        }
+    }
+    let mut text = parts.join(", ");
+    if text.is_empty() {
+        wording::NO_SENSOR.say(language).clone_into(&mut text);
+    }
+    let words = state.basis.not_asked.iter().filter_map(|word| not_asked(word, language));
+    let words: Vec<&str> = words.collect();
+    if !words.is_empty() {
+        text.push_str(&wording::NOT_ASKED.with(language, &[&words.join(", ")]));
+    }
+    text
+}
+
+/// What a criterion asks for, in a word.
+fn not_asked(word: &str, language: Language) -> Option<&'static str> {
+    let phrase = match Criterion::from_word(word)? {
+        Criterion::TestPass => wording::ASKED_TESTS,
+        Criterion::BuildSuccess => wording::ASKED_BUILD,
+        Criterion::LintClean => wording::ASKED_LINT,
+        Criterion::TypeCheck => wording::ASKED_TYPES,
+        Criterion::Custom | Criterion::Marker => return None,
+    };
+    Some(phrase.say(language))
 }
 
 /// Where the work of a finished loop is, when it had a branch.
 fn merged(state: &LoopState) -> Option<String> {
     let base = state.options.base_branch.as_ref().filter(|_| state.branch.is_some())?;
-    Some(format!("; merged into {base}"))
+    Some(wording::MERGED.with(state.language(), &[base]))
 }
 
 /// What a person should look at although nothing objects.
 fn noticed(state: &LoopState) -> Option<String> {
     let noticed = &state.basis.noticed;
-    (!noticed.is_empty()).then(|| format!("; to be looked at: {}", noticed.join(", ")))
+    let text = || wording::NOTICED.with(state.language(), &[&noticed.join(", ")]);
+    (!noticed.is_empty()).then(text)
 }
 
 fn paused(state: &LoopState) -> String {
-    let note = state.note.as_deref();
+    let (language, note) = (state.language(), state.note.as_deref());
+    let or = |phrase: &'static wording::Phrase| note.unwrap_or(phrase.say(language));
     match state.pause_reason {
-        Some(PauseReason::Milestone) => format!("the milestone is reached; {}", left(state)),
-        Some(PauseReason::Hitl) => format!(
-            "the judge rejected {} in a row, so a person should look: {}",
-            count(state.counts.consecutive_rejections as usize, "time"),
-            note.unwrap_or("no reason given")
-        ),
+        Some(PauseReason::Milestone) => wording::AT_MILESTONE.with(language, &[&left(state)]),
+        Some(PauseReason::Hitl) => {
+            let times = TIMES.count(language, state.counts.consecutive_rejections as usize);
+            wording::REJECTED_IN_ROW.with(language, &[&times, or(&wording::NO_REASON)])
+        }
         Some(PauseReason::LspRequired) => {
-            format!("a required measurement is missing: {}", note.unwrap_or("unknown"))
+            wording::MISSING_MEASUREMENT.with(language, &[or(&wording::UNKNOWN)])
         }
         Some(PauseReason::ContextBudget) => {
-            format!("{}; make room with /compact first", note.unwrap_or("the context is too full"))
+            wording::COMPACT_FIRST.with(language, &[or(&wording::CONTEXT_FULL)])
         }
-        Some(PauseReason::User) | None => "by the user".to_owned(),
+        Some(PauseReason::User) | None => wording::BY_THE_USER.say(language).to_owned(),
     }
 }
 
 /// The ends that are no success.
 fn failed(state: &LoopState, after: &str) -> String {
-    let note = state.note.as_deref();
+    let (language, note) = (state.language(), state.note.as_deref());
     let how = match state.status {
-        Status::TimedOut => "at its limit of time",
-        Status::Budget => "at its limit of tokens",
-        Status::Stalled => "because nothing got better for too long",
-        Status::Oscillating => "because it went back and forth between the same states",
-        Status::Gaming => "because tests or checks were weakened again after it was told",
-        Status::Failed => "because its end could not be made",
-        _ => "at its limit",
+        Status::TimedOut => wording::AT_TIME_LIMIT,
+        Status::Budget => wording::AT_TOKEN_LIMIT,
+        Status::Stalled => wording::STALLED,
+        Status::Oscillating => wording::OSCILLATED,
+        Status::Gaming => wording::GAMED,
+        Status::Failed => wording::NOT_FINISHED,
+        _ => wording::AT_LIMIT,
     };
     let mut text = match state.status {
-        Status::MaxIterations => {
-            format!("[moai-ralph] loop {} ended at its limit of {after}, not completed: ", state.id)
-        }
-        _ => format!("[moai-ralph] loop {} ended {how} after {after}, not completed: ", state.id),
+        Status::MaxIterations => wording::AT_ITERATION_LIMIT.with(language, &[&state.id, after]),
+        _ => wording::FAILED.with(language, &[&state.id, how.say(language), after]),
     };
     text.push_str(&left(state));
     for reason in open(state) {
@@ -98,14 +165,12 @@ fn failed(state: &LoopState, after: &str) -> String {
     }
     match (state.status, note) {
         (Status::Gaming, Some(codes)) => {
-            let _ = write!(text, "; guard: {codes}");
+            text.push_str(&wording::GUARD_SAID.with(language, &[codes]));
         }
         (Status::Failed, Some(why)) => {
             let _ = write!(text, "; {why}");
         }
-        (_, Some(note)) => {
-            let _ = write!(text, "; not measured: {note}");
-        }
+        (_, Some(note)) => text.push_str(&wording::BUT_NOT_MEASURED.with(language, &[note])),
         (_, None) => {}
     }
     if let Some(best) = best(state) {
@@ -116,45 +181,45 @@ fn failed(state: &LoopState, after: &str) -> String {
 
 /// What stood in the way of completion beside errors and checks.
 fn open(state: &LoopState) -> impl Iterator<Item = String> {
+    let language = state.language();
     let mut sensors = state.basis.sensors.iter();
     let is_rejected = sensors.any(|one| one.sensor == "judge" && one.verdict == "dirty");
     let unclaimed = state.basis.is_claimed == Some(false);
     let unmerged = state.branch.as_ref().filter(|_| state.status != Status::Failed);
     [
-        unclaimed.then(|| "the promise was not given".to_owned()),
-        is_rejected.then(|| "the judge did not approve".to_owned()),
-        unmerged.map(|branch| format!("{branch} is not merged")),
+        unclaimed.then(|| wording::NO_PROMISE.say(language).to_owned()),
+        is_rejected.then(|| wording::NO_APPROVAL.say(language).to_owned()),
+        unmerged.map(|branch| wording::NOT_MERGED.with(language, &[branch])),
     ]
     .into_iter()
     .flatten()
 }
 
 fn left(state: &LoopState) -> String {
-    let left = &state.remaining;
-    let mut text =
-        format!("{}, {} left", count(left.errors, "error"), count(left.warnings, "warning"));
+    let (language, left) = (state.language(), &state.remaining);
+    let errors = ERRORS.count(language, left.errors);
+    let warnings = WARNINGS.count(language, left.warnings);
+    let mut text = wording::LEFT.with(language, &[&errors, &warnings]);
     if !left.checks_failed.is_empty() {
-        let _ = write!(text, "; failed: {}", left.checks_failed.join(", "));
+        text.push_str(&wording::LEFT_FAILED.with(language, &[&left.checks_failed.join(", ")]));
     }
     text
 }
 
 /// The best iteration, where it is not the last one.
 fn best(state: &LoopState) -> Option<String> {
+    let language = state.language();
     let best = progress::best(&state.history)?;
     let last = state.history.last()?;
-    (best.number != last.number).then(|| {
-        let how = match &best.checkpoint {
-            Some(_) => format!(" (moai-ralph loop restore {} --to best)", state.id),
-            None => String::new(),
-        };
-        format!("best was iteration {}: {}{how}", best.number, found(best))
-    })
+    let phrase = if best.checkpoint.is_some() { wording::BEST_KEPT } else { wording::BEST };
+    let (number, found) = (best.number.to_string(), found(best, language));
+    (best.number != last.number).then(|| phrase.with(language, &[&number, &found, &state.id]))
 }
 
-fn found(one: &Iteration) -> String {
-    let checks = format!("checks {}", one.checks);
-    format!("{}, {}, {checks}", count(one.errors, "error"), count(one.warnings, "warning"))
+fn found(one: &Iteration, language: Language) -> String {
+    let errors = ERRORS.count(language, one.errors);
+    let warnings = WARNINGS.count(language, one.warnings);
+    wording::FOUND.with(language, &[&errors, &warnings, &one.checks])
 }
 
 /// The five parts, one line each.
@@ -215,9 +280,9 @@ fn branch(state: &LoopState) -> Option<String> {
 fn before(state: &LoopState) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(first) = state.history.first() {
-        lines.push(format!("at the first Stop: {}", found(first)));
+        lines.push(format!("at the first Stop: {}", found(first, Language::English)));
     }
-    lines.extend(older(state.remaining.older));
+    lines.extend(older(state.remaining.older, Language::English));
     if lines.is_empty() {
         lines.push("nothing is known of the state before".to_owned());
     }

@@ -1,8 +1,9 @@
 //! The words of a loop.
 
 use super::*;
-use crate::base::evidence::Reading;
+use crate::base::evidence::{Reading, SensorKind, TestTotals};
 use crate::base::finding::tests::finding;
+use crate::base::limits::{FAILED_LINES_MAX, REASON_BYTES_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::options::Options;
 use crate::looping::progress::Signals;
@@ -26,23 +27,23 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     };
     let reasons = Reasons { is_dirty: true, ..Reasons::default() };
     let plain = LoopState { iteration: 1, promise: None, ..state() };
-    let text = goes_on(&plain, &evidence, &reasons, Notes::default());
+    let text = goes_on(&plain, &plain, &evidence, &reasons, Notes::default());
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
-    Still wrong: 1 error
-      error a.py:3:1 pyright(x): x is wrong
-    Check failed: .claude/autochecks.sh. Its output:
+    Check failed: .claude/autochecks.sh
       | FAIL test_a
       | expected 1
       | (exit status 1)
+    Still wrong: 1 error
+      error a.py:3:1 pyright(x): x is wrong
     Not measured: pyright (it is still loading the project)
     Task:
     fix it
     The loop ends by itself when everything measured is clean.
     ");
-    let text = goes_on(&state(), &evidence, &reasons, Notes::default());
+    let text = goes_on(&state(), &state(), &evidence, &reasons, Notes::default());
     let (feedback, rest) = text.split_once("\nTask:\nfix it\n").expect("the task is repeated");
-    assert!(feedback.contains("a.py:3:1") && rest.contains("Take one step from REMAINING_GAP"));
+    assert!(feedback.contains("a.py:3:1") && rest.contains("one step from REMAINING_GAP"));
     assert!(text.ends_with("this line alone:\n<promise>DONE</promise>"), "{text}");
 }
 
@@ -85,7 +86,7 @@ fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
 
 #[test]
 fn a_report_has_five_parts_and_hides_no_gap() {
-    let sensed = Sensed { sensor: "pyright 1.1".into(), verdict: "unmeasured".into(), files: 2 };
+    let sensed = sensed("pyright 1.1", SensorKind::Lsp, "unmeasured", 2);
     let basis = Basis {
         last_words: "All 12 tests pass.".into(),
         is_claimed: Some(true),
@@ -93,7 +94,7 @@ fn a_report_has_five_parts_and_hides_no_gap() {
         gaps: vec!["pyright (no answer)".into(), "judge (not asked)".into()],
         contradictions: vec!["12 tests were claimed, 10 ran".into()],
         files: 2,
-        noticed: Vec::new(),
+        ..Basis::default()
     };
     let unverified = LoopState {
         mode: Mode::Judge,
@@ -156,35 +157,13 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     let remaining = ["a second test".to_owned()];
     let notes = Notes { remaining: &remaining, too_many_lines: Some(90) };
     let plain = LoopState { promise: None, ..state() };
-    insta::assert_snapshot!(goes_on(&plain, &evidence, &reasons, notes), @r"
+    let text = goes_on(&plain, &plain, &evidence, &reasons, notes);
+    insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
-    Still wrong: 1 error
-      error a.py:3:1 pyright(x): x is wrong
-    Not measured: the judge did not answer within 60 s
-    Stop again in a moment; what is missing is measured then.
-    The judge did not approve:
-      - the parser has no test
-    Said, but not what was measured:
-      - all tests pass: 2 failed
-    Rejected 5 times in a row: do not improve on this approach once more. Read all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, and take an approach that does not have it; put the old one down as rejected.
-    mend a.py
-    Before the work comes the research phase; this Stop is not counted.
-    The research is not finished yet. In progress.txt:
-      - APPROACH (50 characters at least)
-    Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
-    This is worse than iteration 1 was.
-    No file was changed for two iterations, so nothing can be different.
-    Comes back again and again: error a.py:3:1 pyright(x): x is wrong
-    You left to do (REMAINING_GAP in progress.txt):
-      - a second test
-    progress.txt has 90 lines: shorten it to what the next iteration needs; decisions are kept in decisions.md.
-    Task:
-    fix it
-    The loop ends by itself when everything measured is clean.
     ");
     let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
     let back = Reasons { signals: back, ..Reasons::default() };
-    let told = goes_on(&state(), &evidence, &back, Notes::default());
+    let told = goes_on(&state(), &state(), &evidence, &back, Notes::default());
     assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
     let told = yields(&LoopState { iteration: 9, ..state() }, &evidence, &back);
     assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
@@ -193,8 +172,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
 #[test]
 fn an_end_at_the_limit_says_what_stood_in_the_way() {
     let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
-    let sensor =
-        |verdict: &str| Sensed { sensor: "judge".into(), verdict: verdict.into(), files: 1 };
+    let sensor = |verdict: &str| sensed("judge", SensorKind::Judge, verdict, 1);
     let with = |is_claimed, verdict| {
         let sensors = vec![sensor(verdict)];
         let basis = Basis { is_claimed, sensors, ..Basis::default() };
@@ -213,7 +191,7 @@ fn a_branch_is_named_with_the_branch_it_belongs_to() {
     let of =
         |status| LoopState { status, options: options.clone(), branch: branch.clone(), ..state() };
     let done = of(Status::Completed);
-    assert!(ended(&done).ends_with("is clean; merged into main"), "{}", ended(&done));
+    assert!(ended(&done).ends_with("; merged into main"), "{}", ended(&done));
     assert!(report(&done).contains("gulf/auto-1 is merged into main"));
     let over = of(Status::MaxIterations);
     assert!(ended(&over).contains("; gulf/auto-1 is not merged"), "{}", ended(&over));
@@ -235,7 +213,7 @@ fn forced_iterations_are_not_said_to_end_by_themselves() {
     let options = Options { force_max: true, ..Options::of(Mode::Basic) };
     let forced = LoopState { options, promise: None, ..state() };
     let reasons = Reasons { is_acknowledged: true, ..Reasons::default() };
-    let text = goes_on(&forced, &Evidence::default(), &reasons, Notes::default());
+    let text = goes_on(&forced, &forced, &Evidence::default(), &reasons, Notes::default());
     assert!(!text.contains("ends by itself") && text.contains("its last iteration, 3"), "{text}");
 }
 
@@ -247,6 +225,154 @@ fn output_that_is_cut_names_the_command_that_shows_it() {
         ..Reading::clean("npm test", SensorKind::Check, 0)
     };
     let failed = Evidence { readings: vec![check], ..Evidence::default() };
-    let text = goes_on(&state(), &failed, &Reasons::default(), Notes::default());
+    let text = goes_on(&state(), &state(), &failed, &Reasons::default(), Notes::default());
+    assert!(text.contains("Check failed: npm test\n  | line\n"), "{text}");
+    let reasons = Reasons { rejected: vec!["why ".repeat(40); 9], ..Reasons::default() };
+    let text = goes_on(&state(), &state(), &failed, &reasons, Notes::default());
     assert!(text.contains("moai-ralph loop checks"), "{text}");
+}
+
+fn sensed(sensor: &str, kind: SensorKind, verdict: &str, files: usize) -> Sensed {
+    let kind = kind.as_str().to_owned();
+    let (sensor, verdict) = (sensor.to_owned(), verdict.to_owned());
+    Sensed { sensor, kind, verdict, files, tests_passed: None }
+}
+
+/// A loop that decided a Stop in which these were wrong.
+fn after_a_stop(errors: &[Finding]) -> LoopState {
+    let errors_seen = errors.iter().map(|one| one.id.clone()).collect();
+    let history = vec![Iteration { errors_seen, ..iteration(1, errors.len()) }];
+    LoopState { history, iteration: 2, promise: None, ..state() }
+}
+
+fn errors(count: u32) -> Vec<Finding> {
+    let mut errors: Vec<Finding> =
+        (0..count).map(|line| finding("a.py", line, &format!("code{line}"))).collect();
+    crate::base::finding::fingerprint(&mut errors);
+    errors
+}
+
+fn said(before: &LoopState, findings: Vec<Finding>) -> String {
+    let evidence = Evidence { findings, ..Evidence::default() };
+    let reasons = Reasons { is_dirty: true, ..Reasons::default() };
+    goes_on(before, before, &evidence, &reasons, Notes::default())
+}
+
+#[test]
+fn a_later_stop_lists_what_is_new_and_counts_the_rest() {
+    let all = errors(5);
+    let text = said(&after_a_stop(&all[..4]), all.clone());
+    assert!(text.contains("New since the last Stop: 1 error\n  error a.py:5:1 "), "{text}");
+    assert!(text.contains("Still wrong: 4 errors (moai-ralph check lists them)\n"), "{text}");
+    assert!(!text.contains("a.py:1:1"), "{text}");
+    // Nothing new: the agent is still told where to begin.
+    let text = said(&after_a_stop(&all), all.clone());
+    assert!(text.contains("Still wrong: 5 errors\n  error a.py:1:1 "), "{text}");
+    assert!(!text.contains("New since"), "{text}");
+}
+
+#[test]
+fn warnings_that_hold_nothing_are_not_called_wrong() {
+    let mut findings = errors(3);
+    for finding in &mut findings {
+        finding.severity = Severity::Warning;
+    }
+    let text = said(&LoopState { promise: None, ..state() }, findings);
+    assert!(text.contains("\nNot blocking: 3 warnings\n"), "{text}");
+    assert!(!text.contains("Still wrong"), "{text}");
+}
+
+#[test]
+fn a_reason_stays_below_its_bound_whatever_is_wrong() {
+    for prompt in ["fix it", "로그인을 고쳐줘"] {
+        for mode in [Mode::Basic, Mode::Judge, Mode::Autonomous] {
+            let mut before = after_a_stop(&errors(1));
+            before.prompt = prompt.to_owned();
+            before.promise = Some("DONE".to_owned());
+            before.mode = mode;
+            before.options = Options::of(mode);
+            let reading = |name: &str, kind| Reading {
+                dirty: true,
+                gap: Some(Gap::new(Cause::Crashed, "가".repeat(300))),
+                output: Some("FAILED tests/test_a.py::test_x - assert 1 == 2\n".repeat(90)),
+                tests: Some(TestTotals { passed: 20, failed: 4 }),
+                ..Reading::clean(name, kind, 1)
+            };
+            let evidence = Evidence {
+                findings: errors(500),
+                readings: vec![
+                    reading("pytest", SensorKind::Check),
+                    reading("npm test", SensorKind::Check),
+                    reading("pyright", SensorKind::Lsp),
+                ],
+                older: 7,
+                ..Evidence::default()
+            };
+            let signals =
+                Signals { oscillates: Some((1, 2)), is_no_op: true, ..Signals::default() };
+            let reasons = Reasons {
+                is_dirty: true,
+                rejected: vec!["because ".repeat(50); 30],
+                contradictions: vec!["all tests pass: 4 failed".to_owned(); 9],
+                needs_new_strategy: true,
+                signals,
+                ..Reasons::default()
+            };
+            let text = goes_on(&before, &before, &evidence, &reasons, Notes::default());
+            let own = text.len() - prompt.len() - "<promise>DONE</promise>".len();
+            assert!(own <= REASON_BYTES_MAX, "{own} bytes: {text}");
+            // Counts and the tests that failed survive the cut, in this order.
+            let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+            let (first, second) = (at("FAILED tests/test_a.py"), at("pytest"));
+            assert!(second < first && text.matches("FAILED").count() <= FAILED_LINES_MAX, "{text}");
+            at(if prompt == "fix it" {
+                "Still wrong: 1 error"
+            } else {
+                "남은 문제: 오류 1개"
+            });
+        }
+    }
+}
+
+#[test]
+fn an_end_names_what_it_rests_on_in_one_line() {
+    let pytest =
+        Sensed { tests_passed: Some(24), ..sensed("pytest", SensorKind::Check, "clean", 0) };
+    let sensors = vec![
+        sensed("pyright 1.1.400", SensorKind::Lsp, "clean", 3),
+        sensed("ruff", SensorKind::Lsp, "unmeasured", 3),
+        sensed("scan", SensorKind::Scan, "clean", 3),
+        sensed("exam", SensorKind::Guard, "clean", 0),
+        sensed("guard", SensorKind::Guard, "clean", 3),
+        pytest,
+    ];
+    let basis = Basis { sensors, not_asked: vec!["build_success".to_owned()], ..Basis::default() };
+    let done = LoopState { status: Status::Completed, iteration: 3, basis, ..state() };
+    insta::assert_snapshot!(ended(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not asked: build");
+    let korean = LoopState { prompt: "고쳐줘".to_owned(), ..done };
+    insta::assert_snapshot!(ended(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개 대상), 스캔, 가드; 요청하지 않은 것: 빌드");
+    let status = Status::CompletedUnverified;
+    let note = Some("ruff (not installed)".to_owned());
+    let missing = LoopState { status, note, prompt: "fix it".to_owned(), ..korean };
+    assert!(ended(&missing).ends_with("guard; not asked: build"), "{}", ended(&missing));
+}
+
+#[test]
+fn the_user_hears_at_the_start_what_ends_the_loop_and_what_it_is_held_to() {
+    let plain = LoopState { promise: None, ..state() };
+    let notice = started_notice(&plain, &["npm test".to_owned()]);
+    insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when everything measured is clean, after 3 iterations at most; checks: npm test");
+    let korean = LoopState { prompt: "로그인을 고쳐줘".to_owned(), ..state() };
+    insta::assert_snapshot!(started_notice(&korean, &[]), @"[moai-ralph] 루프 loop-1 시작: 측정한 것이 모두 깨끗하고 에이전트가 <promise>DONE</promise>를 쓰면 끝남, 최대 반복 3회; 검사: 없음");
+    let text = started(&korean, &["npm test".to_owned()]);
+    assert!(text.contains("검사 npm test") && !text.contains("Task"), "{text}");
+}
+
+#[test]
+fn a_loop_that_begins_with_research_is_told_the_work_as_well() {
+    let options = Options::of(Mode::Judge);
+    let judged = LoopState { mode: Mode::Judge, options, ..state() };
+    let text = started(&judged, &[]);
+    let (research, work) = text.split_once("From the next iteration on:").expect("both phases");
+    assert!(research.contains("change no source file") && work.contains("commit"), "{text}");
 }

@@ -98,6 +98,7 @@ struct StoredBasis {
     contradictions: Vec<String>,
     files: usize,
     noticed: Vec<String>,
+    not_asked: Vec<String>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -110,11 +111,14 @@ struct StoredAnswer {
     is_held: bool,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct StoredSensed {
     sensor: String,
+    kind: String,
     verdict: String,
     files: usize,
+    tests_passed: Option<u64>,
 }
 
 /// A state as JSON.
@@ -293,22 +297,35 @@ twins!(
     is_better,
     told_oscillation
 );
-twins!(Sensed, StoredSensed, sensor, verdict, files);
+twins!(Sensed, StoredSensed, sensor, kind, verdict, files, tests_passed);
 twins!(Answer, StoredAnswer, call, content, at_ms, text, is_held);
 
 impl From<Basis> for StoredBasis {
     fn from(it: Basis) -> Self {
-        let Basis { last_words, is_claimed, sensors, gaps, contradictions, files, noticed } = it;
-        let sensors = sensors.into_iter().map(Into::into).collect();
-        Self { last_words, is_claimed, sensors, gaps, contradictions, files, noticed }
+        Self {
+            last_words: it.last_words,
+            is_claimed: it.is_claimed,
+            sensors: it.sensors.into_iter().map(Into::into).collect(),
+            gaps: it.gaps,
+            contradictions: it.contradictions,
+            files: it.files,
+            noticed: it.noticed,
+            not_asked: it.not_asked,
+        }
     }
 }
 
 impl From<StoredBasis> for Basis {
     fn from(it: StoredBasis) -> Self {
-        let StoredBasis { last_words, is_claimed, sensors, gaps, contradictions, files, noticed } =
-            it;
-        let sensors = sensors.into_iter().map(Into::into).collect();
-        Self { last_words, is_claimed, sensors, gaps, contradictions, files, noticed }
+        Self {
+            last_words: it.last_words,
+            is_claimed: it.is_claimed,
+            sensors: it.sensors.into_iter().map(Into::into).collect(),
+            gaps: it.gaps,
+            contradictions: it.contradictions,
+            files: it.files,
+            noticed: it.noticed,
+            not_asked: it.not_asked,
+        }
     }
 }

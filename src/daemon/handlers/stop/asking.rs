@@ -51,6 +51,7 @@ pub(super) async fn ask(
             ResearchGate::Passed => Vec::new(),
         },
         contradictions: report::spending::contradicted(&contradictions),
+        not_asked: seen.not_asked.iter().map(|one| one.as_str().to_owned()).collect(),
         tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
         tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
         lsp_required: call.project.config.lsp_required,
@@ -179,7 +180,7 @@ async fn merge(
     let again = || async move {
         match sensing::again(call, state, times).await {
             (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
-            (evidence, _) => Err(report::loops::to_mend(&evidence)),
+            (evidence, _) => Err(report::loops::to_mend(&evidence, state.language())),
         }
     };
     let measured = Measured { head: seen.head.clone(), tree: seen.tree.clone() };

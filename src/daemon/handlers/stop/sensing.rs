@@ -20,7 +20,7 @@ use crate::daemon::merging::Measured;
 use crate::daemon::{criteria, exam, loop_files, merge_place};
 use crate::git;
 use crate::guard::SENSOR;
-use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::criteria::{AUTOCHECKS, Criterion};
 use crate::looping::exam::READING;
 use crate::looping::state::{LoopState, Until};
 
@@ -38,13 +38,15 @@ pub(super) struct Seen {
     pub(super) tree: Result<Look, Gap>,
     /// What the loop's notes say.
     pub(super) notes: loop_files::Facts,
+    /// Criteria that the project has commands for and that were not asked.
+    pub(super) not_asked: Vec<Criterion>,
 }
 
 /// Looks at everything. The project's commands come first, because they may write files.
 pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -> Seen {
     merge_place::tidy(call.engine, &call.project).await;
     let head = head(call).await;
-    let checks = checks(call, state, times.checks_end).await;
+    let (checks, not_asked) = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
     let (mut evidence, tree, notes) = tokio::join!(
         afresh(call, state, base.as_deref(), times.deadline),
@@ -54,7 +56,7 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
-    Seen { evidence, base, head, tree, notes }
+    Seen { evidence, base, head, tree, notes, not_asked }
 }
 
 /// The evidence alone and what it is about, once the branch of the loop was moved.
@@ -64,7 +66,7 @@ pub(super) async fn again(
     times: Times,
 ) -> (Evidence, Measured) {
     let head = head(call).await;
-    let checks = checks(call, state, times.checks_end).await;
+    let (checks, _) = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
     let (mut evidence, tree) = tokio::join!(
         afresh(call, state, base.as_deref(), times.deadline),
@@ -121,14 +123,18 @@ pub(in crate::daemon::handlers) async fn measured(
 /// Readings and the findings that belong to them.
 type Sensed = (Vec<Reading>, Vec<Finding>);
 
-async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> Sensed {
+async fn checks(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    end: Instant,
+) -> (Sensed, Vec<Criterion>) {
     let (engine, project) = (call.engine, &call.project);
     let measured = criteria::measure(engine, project, &call.caller, (Some(state), end)).await;
-    let criteria::Measured { mut readings, findings } = measured;
+    let criteria::Measured { mut readings, findings, not_asked } = measured;
     if state.until == Until::Checks && readings.is_empty() {
         readings.push(missing_checks());
     }
-    (readings, findings)
+    ((readings, findings), not_asked)
 }
 
 /// Servers, scan, guard and exam, at the same time.
