@@ -338,6 +338,16 @@ impl Ledger {
         }
     }
 
+    /// Keeps what a session is told at its next hook about a loop that a command started for it.
+    pub(super) fn tell_start(&mut self, session: &str, text: EditText) {
+        self.session(session).start = Some(text);
+    }
+
+    /// Takes it; it is told once.
+    pub(super) fn take_start(&mut self, session: &str) -> Option<EditText> {
+        self.sessions.get_mut(session).and_then(|session| session.start.take())
+    }
+
     /// The language of the session's loop, English without one; `None` while nobody has looked.
     pub(super) fn language(&mut self, session: &str) -> Option<Language> {
         self.session(session).language

@@ -256,10 +256,20 @@ pub fn join(texts: &[String]) -> String {
 /// A text of at most `chars_max` characters, cut at a line where possible; `where_all` says where
 /// all of it is.
 pub(super) fn bounded(text: &str, chars_max: usize, where_all: &str) -> String {
+    bounded_in(Language::English, text, chars_max, where_all)
+}
+
+/// The same, with the words about the cut in a language.
+pub(super) fn bounded_in(
+    language: Language,
+    text: &str,
+    chars_max: usize,
+    where_all: &str,
+) -> String {
     if text.chars().count() <= chars_max {
         return text.to_owned();
     }
-    let notice = format!("\n… cut: {where_all}");
+    let notice = format!("\n{}", wording::CUT.with(language, &[where_all]));
     let room = chars_max.saturating_sub(notice.chars().count());
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let cut = text[..end].rfind('\n').unwrap_or(end);

@@ -54,6 +54,7 @@ struct Words {
     research_end: &'static str,
     remind_work: &'static str,
     remind_feedback: &'static str,
+    remind_alone: &'static str,
     remind_always: &'static str,
     remind_research: &'static str,
 }
@@ -84,9 +85,10 @@ const ENGLISH: Words = Words {
     research_end: "Then end your turn. APPROACH needs at least 50 characters, \
                    APPROACHES_CONSIDERED at least one entry, CONFIDENCE at least 30; the work \
                    begins in the next iteration.",
-    remind_work: "Work as told at the start: one step from REMAINING_GAP, finished and tested; then \
-                  commit and bring progress.txt up to date.",
+    remind_work: "Take one step from REMAINING_GAP, finish and test it; then commit and bring \
+                  progress.txt up to date.",
     remind_feedback: " Answer each point of JUDGE_FEEDBACK.md.",
+    remind_alone: " Say in the message what you ruled out: nobody is watching.",
     remind_always: " Never weaken a test.",
     remind_research: "The research goes on: change no source file, complete progress.txt, then end \
                       your turn.",
@@ -117,9 +119,9 @@ const KOREAN: Words = Words {
                       시작하세요.\n",
     research_end: "그런 다음 턴을 끝내세요. APPROACH는 50자 이상, APPROACHES_CONSIDERED는 한 항목 \
                    이상, CONFIDENCE는 30 이상이어야 합니다. 구현은 다음 반복에서 시작합니다.",
-    remind_work: "처음에 알린 대로: REMAINING_GAP에서 하나만 끝내고 테스트한 뒤, 커밋하고 \
-                  progress.txt를 갱신하세요.",
+    remind_work: "REMAINING_GAP에서 하나만 끝내고 테스트한 뒤, 커밋하고 progress.txt를 갱신하세요.",
     remind_feedback: " JUDGE_FEEDBACK.md에 하나씩 답하세요.",
+    remind_alone: " 지켜보는 사람이 없으니 배제한 방법도 남기세요.",
     remind_always: " 테스트를 약하게 만들지 마세요.",
     remind_research: "조사를 계속하세요. 소스 파일은 고치지 말고 progress.txt를 완성한 다음 턴을 끝내세요.",
 };
@@ -171,7 +173,8 @@ pub fn reminder(framework: Framework) -> String {
     }
     let is_judged = framework.mode != Mode::Basic;
     let feedback = if is_judged { words.remind_feedback } else { "" };
-    format!("{}{feedback}{}", words.remind_work, words.remind_always)
+    let alone = if framework.mode == Mode::Autonomous { words.remind_alone } else { "" };
+    format!("{}{alone}{feedback}{}", words.remind_work, words.remind_always)
 }
 
 /// What the agent itself left to do, at the head of an iteration; empty for nothing.
@@ -273,7 +276,7 @@ mod tests {
                 for is_research in [true, false] {
                     let text = reminder(Framework::choose(prompt, mode, is_research, true));
                     assert!(text.len() <= REMINDER_BYTES_MAX, "{}: {text}", text.len());
-                    assert_eq!(text.contains("progress.txt"), true, "{text}");
+                    assert!(text.contains("progress.txt"), "{text}");
                     let is_korean = text.contains("하세요") || text.contains("마세요");
                     assert_eq!(is_korean, prompt == "고쳐줘", "{text}");
                 }

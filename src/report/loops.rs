@@ -8,7 +8,7 @@ mod standing;
 
 use std::fmt::Write as _;
 
-use super::agent::bounded;
+use super::agent::bounded_in;
 use super::wording::{self, ERRORS, ITERATIONS, WARNINGS, counts};
 use super::{framework, line};
 use crate::base::evidence::Evidence;
@@ -48,7 +48,9 @@ pub fn started_notice(state: &LoopState, checks: &[String]) -> String {
     let language = state.language();
     let until = match (&state.promise, state.until) {
         (Some(promise), _) => wording::UNTIL_PROMISE.with(language, &[promise]),
-        (None, Until::Checks) => wording::UNTIL_CHECKS.say(language).to_owned(),
+        (None, Until::Clean | Until::Checks) if !checks.is_empty() => {
+            wording::UNTIL_CHECKS.say(language).to_owned()
+        }
         (None, _) => wording::UNTIL_MEASURED.say(language).to_owned(),
     };
     let most = ITERATIONS.count(language, state.max_iterations as usize);
@@ -177,8 +179,8 @@ pub fn yields(state: &LoopState, evidence: &Evidence, reasons: &Reasons) -> Stri
 }
 
 fn task(state: &LoopState) -> String {
-    let whole = wording::WHOLE_TASK.say(state.language());
-    bounded(&state.prompt, TASK_CHARS_MAX, whole)
+    let language = state.language();
+    bounded_in(language, &state.prompt, TASK_CHARS_MAX, wording::WHOLE_TASK.say(language))
 }
 
 /// What was left out of a Stop because an edit did not cause it.

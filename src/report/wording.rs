@@ -232,8 +232,8 @@ phrases!(REASONS {
          find a third one. Going back and forth once more ends the loop.",
         "반복 {0}의 상태로 돌아왔습니다. 반복 {1}의 변경이 되돌려졌습니다. 두 방법 모두 실패했으니 다른 방법을 찾으세요. 한 번 더 오가면 루프가 끝납니다.";
     STALLS:
-        "Nothing got better for two iterations: take another approach, and question what you \
-         assume about the cause. One more like this ends the loop.",
+        "Nothing got better for two iterations. Take another approach: question what you assume \
+         about the cause. One more like this ends the loop.",
         "두 번 연속 나아진 것이 없습니다. 원인에 대한 가정을 의심하고 다른 방법을 쓰세요. 한 번 더 이러면 루프가 끝납니다.";
     DIVERGES:
         "As many errors come as go. Take smaller steps, and look at one error at a time.",

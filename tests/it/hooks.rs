@@ -88,7 +88,7 @@ fn the_scan_speaks_without_any_server() {
 #[test]
 fn a_late_verdict_is_told_exactly_once() {
     let sandbox = project(json!({"delay_ms": 4000}));
-    let mut told = vec![sandbox.tool_write("app.py", DIRTY).context()];
+    let mut told = vec![sandbox.tool_write("new.py", DIRTY).context()];
     let batch = sandbox.payload("PostToolBatch");
     let is_told = |texts: &[String]| texts.iter().any(|text| text.contains("bad word"));
     eventually(PATIENCE, || {

@@ -138,7 +138,10 @@ pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told
     let reader = call.reader();
     let late = call.engine.ledger().take_late(&reader);
     let fresh = still_fresh(late).await;
-    let all: Vec<EditText> = fresh.iter().map(|late| late.text.clone()).chain(texts).collect();
+    let is_main_agent = call.input.agent_id.is_none();
+    let start = is_main_agent.then(|| call.engine.ledger().take_start(&call.input.session_id));
+    let late = fresh.iter().map(|late| late.text.clone());
+    let all: Vec<EditText> = start.flatten().into_iter().chain(late).chain(texts).collect();
     if all.is_empty() {
         return (HookOutput::Silent, None);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::loop_replies::{own_session, shown, unknown_word};
-use super::{REFUSED, load, loop_id};
+use super::{REFUSED, checks_of_loop, load, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::engine::{Engine, blocking, now_ms};
 use crate::daemon::loop_branch::{
@@ -19,6 +19,7 @@ use crate::looping::criteria::{AUTOCHECKS, Criterion};
 use crate::looping::options::{BaselineMode, Options};
 use crate::looping::start::{Setting, Wish, start};
 use crate::looping::state::{Answer, LoopState, Mode, Until};
+use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::report::workers::{self, Worker};
 use crate::store::StoreError;
@@ -37,7 +38,15 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, request: LoopS
         Err(reply) => return reply,
     };
     match begin(engine, &project, wish, session.as_deref(), &call).await {
-        Ok(Begun::Loop(state)) => shown(&state, caller, json, loops::status(&state)),
+        Ok(Begun::Loop(state)) => {
+            if let Some(session) = &state.session_id {
+                let checks = checks_of_loop(engine, &project, &state).await;
+                let notice = Some(loops::started_notice(&state, &checks));
+                let start = EditText { text: loops::started(&state, &checks), notice };
+                engine.ledger().tell_start(session, start);
+            }
+            shown(&state, caller, json, loops::status(&state))
+        }
         Ok(Begun::Workers(begun)) if json => {
             Reply::done(format!("{:#}\n", workers::document(&begun)))
         }

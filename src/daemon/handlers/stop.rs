@@ -300,6 +300,9 @@ impl DecidedStop {
                 return Err(NotSaved::Failed(error.to_string()));
             }
         }
+        if !next.status.is_active() {
+            engine.ledger().set_language(&session, Language::English);
+        }
         // The evidence is newer than anything still waiting to be told.
         engine.ledger().drop_late(&session);
         let mut notices = Vec::new();

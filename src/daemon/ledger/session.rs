@@ -12,12 +12,15 @@ use crate::daemon::spending::Spending;
 use crate::daemon::untold::Untold;
 use crate::looping::framework::Language;
 use crate::lsp::blast::Sought;
+use crate::report::agent::EditText;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) late: VecDeque<(Option<String>, Late)>,
     pub(super) told_gaps: HashSet<String>,
+    /// What it is to be told at its next hook about a loop that a command started.
+    pub(super) start: Option<EditText>,
     /// The language of its loop.
     pub(super) language: Option<Language>,
     pub(super) untold: Untold,

@@ -160,6 +160,24 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     let text = goes_on(&plain, &plain, &evidence, &reasons, notes);
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
+    Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
+    This is worse than iteration 1 was.
+    No file was changed for two iterations, so nothing can be different.
+    Comes back again and again: error a.py:3:1 pyright(x): x is wrong
+    Still wrong: 1 error
+      error a.py:3:1 pyright(x): x is wrong
+    Not measured: the judge did not answer within 60 s
+    Stop again in a moment; what is missing is measured then.
+    Rejected 5 times in a row: do not improve on this approach once more. Read all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, and take an approach that does not have it; put the old one down as rejected.
+    The judge did not approve:
+      - the parser has no test
+    Said, but not what was measured:
+      - all tests pass: 2 failed
+    … cut: moai-ralph check shows all
+    mend a.py
+    Task:
+    fix it
+    The loop ends by itself when everything measured is clean.
     ");
     let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
     let back = Reasons { signals: back, ..Reasons::default() };
@@ -360,8 +378,9 @@ fn an_end_names_what_it_rests_on_in_one_line() {
 #[test]
 fn the_user_hears_at_the_start_what_ends_the_loop_and_what_it_is_held_to() {
     let plain = LoopState { promise: None, ..state() };
+    let plain = LoopState { until: Until::Clean, ..plain };
     let notice = started_notice(&plain, &["npm test".to_owned()]);
-    insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when everything measured is clean, after 3 iterations at most; checks: npm test");
+    insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when diagnostics are clean and the checks pass, after 3 iterations at most; checks: npm test");
     let korean = LoopState { prompt: "로그인을 고쳐줘".to_owned(), ..state() };
     insta::assert_snapshot!(started_notice(&korean, &[]), @"[moai-ralph] 루프 loop-1 시작: 측정한 것이 모두 깨끗하고 에이전트가 <promise>DONE</promise>를 쓰면 끝남, 최대 반복 3회; 검사: 없음");
     let text = started(&korean, &["npm test".to_owned()]);

@@ -7,7 +7,7 @@ use crate::mcp_client::Client;
 use crate::support::{SESSION, Sandbox};
 
 /// A slash command of this session.
-fn expand(sandbox: &Sandbox, name: &str, typed: &str) -> crate::support::Output {
+pub(super) fn expand(sandbox: &Sandbox, name: &str, typed: &str) -> crate::support::Output {
     let mut input = sandbox.payload("UserPromptExpansion");
     input["command_name"] = format!("moai-ralph:{name}").into();
     input["command_args"] = typed.into();

@@ -25,8 +25,12 @@ fn research_comes_first_and_its_stop_is_not_counted() {
     sandbox.write("app.py", DIRTY);
     let reason = stop(&sandbox, "finished").expect("there is no research");
     assert!(reason.contains("progress.txt is not there"), "{reason}");
-    assert!(reason.contains("change no source file yet"), "{reason}");
+    assert!(reason.contains("change no source file"), "{reason}");
     assert_eq!(status(&sandbox)["iteration"], 0);
+    // The whole of both phases is told once, before anything is written.
+    let told = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit")).context();
+    assert!(told.contains("change no source file yet"), "{told}");
+    assert!(told.contains("Take one step from REMAINING_GAP and finish it"), "{told}");
     sandbox.write("progress.txt", RESEARCH);
     let reason = stop(&sandbox, "finished").expect("it is dirty");
     assert!(reason.contains("bad word") && !reason.contains("research phase"), "{reason}");
@@ -42,7 +46,7 @@ fn a_task_in_korean_is_answered_in_korean_and_the_agents_own_list_comes_back() {
     sandbox.write("progress.txt", PROGRESS);
     let reason = stop(&sandbox, "finished").expect("it is dirty");
     assert!(reason.contains("남겨 둔 일") && reason.contains("hash the word"), "{reason}");
-    assert!(reason.contains("먼저 짧게 파악하세요"), "{reason}");
+    assert!(reason.contains("REMAINING_GAP에서 하나만"), "{reason}");
     assert!(reason.chars().count() <= 9_500, "{}", reason.chars().count());
 }
 
@@ -55,8 +59,11 @@ fn everything_a_stop_may_say_stays_below_what_the_host_shows() {
     sandbox.write("app.py", &many.concat());
     sandbox.write("progress.txt", &PROGRESS.replace("hash the word", &"x".repeat(5_000)));
     let reason = stop(&sandbox, "finished").expect("it is dirty");
-    assert!(reason.chars().count() <= 9_500, "{}", reason.chars().count());
-    assert!(reason.contains("bad word") && reason.contains(".claude/memory/"), "{reason}");
+    let (own, task) = reason.split_once("작업:\n").expect("the task is repeated");
+    let (task, rest) = task.split_once("--json\n").expect("and cut");
+    assert!(task.chars().count() <= 3_000, "{}", task.chars().count());
+    assert!(own.len() + rest.len() <= 1_024, "{} {}", own.len(), rest.len());
+    assert!(own.contains("bad word") && rest.contains("JUDGE_FEEDBACK.md"), "{reason}");
 }
 
 #[test]
