@@ -253,6 +253,12 @@ pub const CONTEXT_TOKENS_MIN: u64 = 1_000;
 pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
 /// Files and folders that a loop may be narrowed to.
 pub const LOOP_PATHS_MAX: usize = 200;
+/// Letters by which an option may differ from the one that was meant.
+pub const OPTION_TYPOS_MAX: usize = 2;
+/// Shortest part of an option's name that stands for it in a hint, in characters.
+pub const OPTION_PART_CHARS_MIN: usize = 4;
+/// Longest extension by which a word is taken for a file, in characters.
+pub const PATH_EXTENSION_CHARS_MAX: usize = 5;
 /// Worktrees a loop may ask for.
 pub const LOOP_WORKERS_MAX: u32 = 8;
 /// Iterations in a row without a better one, after which a loop has stalled.

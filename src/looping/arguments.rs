@@ -5,18 +5,27 @@ use super::control::Raise;
 use super::options::BaselineMode;
 use super::start::Wish;
 use super::state::{Mode, Until};
-use crate::base::limits::OPTION_CHARS_MAX;
+use crate::base::limits::{
+    OPTION_CHARS_MAX, OPTION_PART_CHARS_MIN, OPTION_TYPOS_MAX, PATH_EXTENSION_CHARS_MAX,
+};
 use crate::base::text::one_line;
 
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadOption {
-    /// No such option.
+    /// No such option, and the known one of nearly this name.
     #[error(
-        "unknown option {0}; write -- before the task to keep it as words; known: {known}",
+        "unknown option {0}{hint}; write -- before the task to keep it as words; known: {known}",
+        hint = .1.map(|name| format!(": did you mean {name}?")).unwrap_or_default(),
         known = known()
     )]
-    Unknown(String),
+    Unknown(String, Option<&'static str>),
+    /// A path that leads nowhere.
+    #[error(
+        "{0} is no file or folder of this project, so nothing can be fixed there: name one that \
+         is there, or write -- before the task to keep it as words"
+    )]
+    NoPath(String),
     /// Its value is missing or no good.
     #[error("{0} {1}; to use the words as the task, write -- before the task")]
     Value(&'static str, &'static str),
@@ -54,13 +63,66 @@ fn known() -> String {
 /// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
 /// only when nothing but options follow it. Everything behind a lone `--` is task.
 pub fn parse(typed: &str) -> Result<Wish, BadOption> {
+    read(typed).map(|read| read.wish)
+}
+
+/// Reads the arguments of a loop that fixes what is there: paths before the task narrow it, behind
+/// an `only` as well. `find_path` finds what a word names, relative to the root.
+pub fn parse_fix(
+    typed: &str,
+    find_path: &dyn Fn(&str) -> Option<String>,
+) -> Result<Wish, BadOption> {
+    let ArgumentsRead { mut wish, is_verbatim } = read(typed)?;
+    if is_verbatim {
+        return Ok(wish);
+    }
+    let mut rest = wish.prompt.as_str();
+    if let Some(("only", behind)) = rest.split_once(char::is_whitespace) {
+        rest = behind.trim_start();
+    }
+    let mut paths = Vec::new();
+    while let Some((word, behind)) = take_value(rest) {
+        match find_path(word) {
+            Some(path) => paths.push(path),
+            None if is_like_path(word) => {
+                return Err(BadOption::NoPath(one_line(word, OPTION_CHARS_MAX)));
+            }
+            None => break,
+        }
+        rest = behind.trim_start();
+    }
+    if !paths.is_empty() && rest.is_empty() {
+        wish.prompt = String::new();
+    }
+    wish.paths = paths;
+    Ok(wish)
+}
+
+/// Whether a word can only be meant as a path: it has a folder or an extension.
+fn is_like_path(word: &str) -> bool {
+    let extension = word.rsplit_once('.').map(|(stem, extension)| (!stem.is_empty(), extension));
+    let has_extension = extension.is_some_and(|(has_stem, extension)| {
+        let is_short = (1..=PATH_EXTENSION_CHARS_MAX).contains(&extension.len());
+        has_stem && is_short && extension.chars().all(|it| it.is_ascii_alphanumeric())
+    });
+    let has_folder = word.contains('/') && !word.contains("://");
+    word.is_ascii() && (has_folder || has_extension)
+}
+
+/// Arguments, and whether the task stood behind a lone `--`.
+struct ArgumentsRead {
+    wish: Wish,
+    is_verbatim: bool,
+}
+
+fn read(typed: &str) -> Result<ArgumentsRead, BadOption> {
     let mut wish = Wish::default();
     let mut rest = typed.trim_start();
     while rest.starts_with("--") && !rest.starts_with("---") {
         let behind = &rest[2..];
         if behind.is_empty() || behind.starts_with(char::is_whitespace) {
             behind.trim_start().clone_into(&mut wish.prompt);
-            return Ok(wish);
+            return Ok(ArgumentsRead { wish, is_verbatim: true });
         }
         rest = take_option(rest, &mut wish)?.trim_start();
     }
@@ -69,8 +131,69 @@ pub fn parse(typed: &str) -> Result<Wish, BadOption> {
     while !options.is_empty() {
         options = take_option(options, &mut wish)?.trim_start();
     }
+    if let Some(unknown) = unknown_in(task) {
+        return Err(unknown);
+    }
     task.trim_end().clone_into(&mut wish.prompt);
-    Ok(wish)
+    Ok(ArgumentsRead { wish, is_verbatim: false })
+}
+
+/// A word of the task that was meant as an option: one whose name is nearly that of a known option,
+/// and any at the end of the task. Code between backticks is only spoken of.
+fn unknown_in(task: &str) -> Option<BadOption> {
+    let words: Vec<&str> = task.split_whitespace().collect();
+    for (at, word) in words.iter().enumerate() {
+        let Some(name) = option_name(word) else { continue };
+        if OPTIONS.iter().any(|(known, ..)| *known == name) {
+            continue;
+        }
+        let near = nearest(name);
+        let behind = &words[at + 1..];
+        let is_value = |word: &&str| word.bytes().all(|it| it.is_ascii_digit());
+        let is_last = behind.is_empty() || behind.len() == 1 && behind.iter().all(is_value);
+        if near.is_some() || is_last {
+            return Some(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX), near));
+        }
+    }
+    None
+}
+
+/// The name of a word that has the shape of an option: `--max-iteration=3`.
+fn option_name(word: &str) -> Option<&str> {
+    let name = word.split('=').next().unwrap_or(word);
+    let letters = name.strip_prefix("--")?;
+    let is_name = letters.starts_with(|it: char| it.is_ascii_lowercase())
+        && letters.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
+    is_name.then_some(name)
+}
+
+/// The known option that differs in a letter or two, or of whose name this is a part.
+fn nearest(name: &str) -> Option<&'static str> {
+    let letters = name.trim_start_matches('-');
+    let is_part = |known: &str| letters.len() >= OPTION_PART_CHARS_MIN && known.contains(letters);
+    let known = OPTIONS.iter().map(|(known, ..)| *known);
+    let distances = known.map(|known| (edit_distance(name, known), known));
+    let (distance, best) = distances.min_by_key(|(distance, _)| *distance)?;
+    if distance <= OPTION_TYPOS_MAX {
+        return Some(best);
+    }
+    OPTIONS.iter().map(|(known, ..)| *known).find(|known| is_part(known))
+}
+
+/// How many letters must be added, removed or replaced.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (at, known) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *known);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// Reads the arguments of a resumed loop: new bounds, and nothing else.
@@ -121,7 +244,8 @@ fn is_option(text: &str, name: &str) -> bool {
 fn take_option<'t>(text: &'t str, wish: &mut Wish) -> Result<&'t str, BadOption> {
     let Some((name, value, need)) = OPTIONS.iter().find(|(name, ..)| is_option(text, name)) else {
         let word = text.split_whitespace().next().unwrap_or_default();
-        return Err(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX)));
+        let near = option_name(word).and_then(nearest);
+        return Err(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX), near));
     };
     let bad = || BadOption::Value(name, need);
     let behind = &text[name.len()..];
@@ -204,7 +328,9 @@ mod tests {
     fn an_option_that_is_only_spoken_of_stays_text() {
         let task = "explain what --max-iterations 5 does in loops";
         check(task, task, None, None);
-        check("document --no-daemon", "document --no-daemon", None, None);
+        check("-- document --no-daemon", "document --no-daemon", None, None);
+        let task = "say what --verbose does in cargo";
+        check(task, task, None, None);
         let task = "why does --max-iterations not work";
         check(task, task, None, None);
         check("-- --max-iterations 5", "--max-iterations 5", None, None);
@@ -246,6 +372,46 @@ mod tests {
         assert_eq!(parse_raise(" "), Ok(Raise::default()));
         assert_eq!(parse_raise("go on"), Err(BadOption::NoRaise));
         assert_eq!(parse_raise("--mode judge"), Err(BadOption::NoRaise));
+    }
+
+    #[test]
+    fn an_unknown_option_is_never_part_of_the_task() {
+        let near = |typed: &str| match parse(typed) {
+            Err(BadOption::Unknown(_, near)) => near,
+            other => panic!("{typed}: {other:?}"),
+        };
+        assert_eq!(near("--max-iteration 3 fix it"), Some("--max-iterations"));
+        assert_eq!(near("fix it --max-iteration 3"), Some("--max-iterations"));
+        assert_eq!(near("fix it --max-iteration=3"), Some("--max-iterations"));
+        assert_eq!(near("fix --max-iteration 3 it"), Some("--max-iterations"));
+        assert_eq!(near("fix it --iterations 3"), Some("--max-iterations"));
+        assert_eq!(near("fix it --promise DONE"), Some("--completion-promise"));
+        assert_eq!(near("fix it --untill checks --mode judge"), Some("--until"));
+        assert_eq!(near("fix it --frobnicate"), None);
+        check("-- fix it --max-iteration 3", "fix it --max-iteration 3", None, None);
+        let task = "explain `--max-iteration` -- and ---, too";
+        check(task, task, None, None);
+    }
+
+    #[test]
+    fn paths_before_the_words_narrow_a_fix() {
+        let there =
+            |word: &str| ["src/api", "a.py", "only"].contains(&word).then(|| word.to_owned());
+        let fix = |typed: &str| parse_fix(typed, &there).map(|wish| (wish.paths, wish.prompt));
+        let read = |paths: &[&str], prompt: &str| {
+            Ok((paths.iter().map(|path| (*path).to_owned()).collect(), prompt.to_owned()))
+        };
+        assert_eq!(fix("src/api"), read(&["src/api"], ""));
+        assert_eq!(fix("only src/api"), read(&["src/api"], ""));
+        assert_eq!(fix("'a.py' src/api --max-iterations 3"), read(&["a.py", "src/api"], ""));
+        let words = "a.py the type errors alone";
+        assert_eq!(fix(words), read(&["a.py"], words));
+        let words = "only the type errors";
+        assert_eq!(fix(words), read(&[], words));
+        assert_eq!(fix("-- src/gone"), read(&[], "src/gone"));
+        assert_eq!(fix("src/gone"), Err(BadOption::NoPath("src/gone".into())));
+        assert_eq!(fix("b.py"), Err(BadOption::NoPath("b.py".into())));
+        assert_eq!(fix(""), read(&[], ""));
     }
 
     #[test]

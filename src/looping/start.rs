@@ -59,6 +59,8 @@ pub struct Setting<'a> {
     pub baseline_default: BaselineMode,
     /// Whether the project has checks of its own.
     pub has_checks: bool,
+    /// Whether `RUBRIC.md` names something to judge by.
+    pub has_rubric: bool,
     /// Whether the project's options ask for the promise, whatever else ends the loop.
     pub needs_promise: bool,
     /// The active loop that this one would collide with.
@@ -97,8 +99,11 @@ pub enum Refusal {
     #[error("loop.success_criteria asks for the marker: --completion-promise TEXT is needed")]
     NoMarker,
     /// There is nothing to pass.
-    #[error("--until checks needs checks: there is no .claude/autochecks.sh")]
+    #[error("--until checks needs checks, and the project has none")]
     NoChecks,
+    /// There is nothing to judge by.
+    #[error("--mode judge needs RUBRIC.md: without it there is nothing to judge by")]
+    NoRubric,
     /// A bound or threshold of nothing.
     #[error("{0} must be between 1 and {1}")]
     OutOfRange(&'static str, u64),
@@ -136,6 +141,9 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
     let max_iterations = bounded_iterations(max_iterations)?;
     let until = until(&wish, setting)?;
     let mode = wish.mode.unwrap_or_default();
+    if mode == Mode::Judge && !setting.has_rubric {
+        return Err(Refusal::NoRubric);
+    }
     let options = options(&wish, mode, setting.baseline_default)?;
     Ok(LoopState {
         id: setting.id.to_owned(),
@@ -283,6 +291,7 @@ mod tests {
             baseline_default: BaselineMode::Base,
             needs_promise: false,
             has_checks: false,
+            has_rubric: true,
             active: None,
             base: None,
             now_ms: 5,
@@ -308,6 +317,9 @@ mod tests {
         check(Wish { promise: Some(String::new()), ..wish() }, &Refusal::BadPromise);
         check(Wish { until: Some(Until::Promise), ..wish() }, &Refusal::NoPromise);
         check(Wish { until: Some(Until::Checks), ..wish() }, &Refusal::NoChecks);
+        let unjudged = Setting { has_rubric: false, ..setting() };
+        let judge = Wish { mode: Some(Mode::Judge), ..wish() };
+        assert_eq!(start(judge, &unjudged), Err(Refusal::NoRubric));
         let range = |option, most| Refusal::OutOfRange(option, most);
         check(Wish { milestone_every: Some(0), ..wish() }, &range("--milestone-every", 1_000));
         check(Wish { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));

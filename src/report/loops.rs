@@ -3,6 +3,7 @@
 
 mod ends;
 mod failures;
+mod proposals;
 mod reason;
 mod standing;
 
@@ -19,6 +20,7 @@ use crate::looping::framework::{Framework, Language, Phase};
 use crate::looping::state::{LoopState, Mode, Status, Until};
 use crate::looping::step::Reasons;
 pub use ends::{ended, report, report_json};
+pub use proposals::{no_checks, no_rubric};
 pub use reason::{Notes, goes_on};
 pub use standing::{history, history_json, list, list_json, none, several, status};
 

@@ -19,6 +19,7 @@ mod measured_merges;
 mod next_branches;
 mod notes;
 mod owners;
+mod refused;
 mod said;
 mod waived;
 mod workers;

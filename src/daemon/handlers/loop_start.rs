@@ -17,7 +17,7 @@ use crate::git::{self, branches};
 use crate::judge::rubric::Rubric;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
 use crate::looping::options::{BaselineMode, Options};
-use crate::looping::start::{Setting, Wish, start};
+use crate::looping::start::{Refusal, Setting, Wish, start};
 use crate::looping::state::{Answer, LoopState, Mode, Until};
 use crate::report::agent::EditText;
 use crate::report::loops;
@@ -133,13 +133,17 @@ pub(super) async fn begin(
         max_iterations_default: project.config.max_iterations,
         baseline_default: project.config.baseline,
         has_checks,
+        has_rubric: !rubric.is_empty(),
         needs_promise: needs_promise(project),
         active: active.as_ref(),
         base: head(project).await,
         now_ms: now_ms(),
     };
     let wish = held_to(wish, &rubric);
-    let mut state = start(wish, &setting).map_err(|refusal| refusal.to_string())?;
+    let mut state = match start(wish, &setting) {
+        Ok(state) => state,
+        Err(refusal) => return Err(with_proposal(project, &refusal).await),
+    };
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
     }
@@ -165,6 +169,19 @@ pub(super) async fn begin(
     }
     remember(engine, project, &state).await;
     Ok(Begun::Loop(Box::new(state)))
+}
+
+/// A refusal, and what would work in this project.
+async fn with_proposal(project: &Project, refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NoChecks => {
+            let project = project.clone();
+            let proposed = blocking(move || criteria::proposals(&project)).await;
+            loops::no_checks(&proposed.unwrap_or_default())
+        }
+        Refusal::NoRubric => loops::no_rubric(),
+        other => other.to_string(),
+    }
 }
 
 /// Whether a loop is what this call started: its answer was lost, and it is asked again.

@@ -1,14 +1,17 @@
 //! A slash command of ours: its arguments arrive as JSON, exactly as typed, and never pass a
 //! shell. A refusal stops the command and shows its reason to the user.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::hook::HookCall;
 use super::loop_start::Begun;
 use super::{checks_of_loop, loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
+use crate::base::path::RelPath;
 use crate::daemon::loop_files;
 use crate::looping::arguments;
+use crate::looping::options::BaselineMode;
 use crate::looping::start::Wish;
 use crate::looping::state::Until;
 use crate::report::{agent, loops, workers};
@@ -44,16 +47,33 @@ const FIX_PROMISE: &str = "FIXED";
 
 /// A fix ends when everything measured is clean, unless the user or the project said otherwise.
 fn fix(mut wish: Wish, needs_promise: bool) -> Wish {
+    // What is there already is the task.
+    wish.baseline.get_or_insert(BaselineMode::None);
     if needs_promise {
         wish.promise.get_or_insert_with(|| FIX_PROMISE.to_owned());
     }
     if wish.prompt.trim().is_empty() {
         FIX_ALL.clone_into(&mut wish.prompt);
+        if !wish.paths.is_empty() {
+            let _ = write!(wish.prompt, "\nOnly in: {}", wish.paths.join(", "));
+        }
     }
     if wish.promise.is_none() {
         wish.until.get_or_insert(Until::Diagnostics);
     }
     wish
+}
+
+/// What a word names below the root, seen from where the session is or from the root.
+fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
+    let root = &call.project.root;
+    let starts = [call.input.cwd.as_path(), root.as_path()];
+    let found = starts.into_iter().map(|start| start.join(word)).find(|path| path.exists())?;
+    if found.canonicalize().ok()? == root.canonicalize().ok()? {
+        return Some(".".to_owned());
+    }
+    let below = RelPath::below(root, &found)?;
+    Some(below.to_string())
 }
 
 async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
@@ -63,8 +83,13 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             "[moai-ralph] the host named no session, so no loop can own it".to_owned(),
         );
     }
-    let wish = match arguments::parse(&call.input.command_args) {
-        Ok(wish) if kind == Kind::Fix => fix(wish, loop_start::needs_promise(&call.project)),
+    let typed = &call.input.command_args;
+    let wish = match kind {
+        Kind::Loop => arguments::parse(typed),
+        Kind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
+            .map(|wish| fix(wish, loop_start::needs_promise(&call.project))),
+    };
+    let wish = match wish {
         Ok(wish) => wish,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
@@ -80,7 +105,7 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             let mut texts = vec![loops::started(&state, &checks)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
-                let evidence = stop::measured(call, None, budget).await;
+                let evidence = stop::measured(call, None, &state.options.paths, budget).await;
                 texts.push(loops::to_mend(&evidence, state.language()));
             }
             let notice = Some(loops::started_notice(&state, &checks));

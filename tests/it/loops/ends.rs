@@ -95,7 +95,11 @@ fn forced_iterations_acknowledge_what_is_done_and_go_on_to_the_last() {
 
 #[test]
 fn a_judged_loop_without_a_judge_is_never_called_completed() {
-    let sandbox = looping(&["--mode", "judge", "--no-research", "--max-iterations", "5"]);
+    let sandbox = project();
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
+    sandbox.commit();
+    let begun = start(&sandbox, &["--mode", "judge", "--no-research", "--max-iterations", "5"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
     sandbox.write("app.py", FIXED);
     let held: Vec<bool> = (0..4).map(|_| stop(&sandbox, "finished").is_some()).collect();
     let status = status(&sandbox);

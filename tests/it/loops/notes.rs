@@ -53,6 +53,7 @@ fn a_task_in_korean_is_answered_in_korean_and_the_agents_own_list_comes_back() {
 #[test]
 fn everything_a_stop_may_say_stays_below_what_the_host_shows() {
     let sandbox = project();
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
     let prompt = "고치기 ".repeat(3_000);
     begin(&sandbox, &prompt, &["--structured-memory", "--mode", "judge", "--no-research"]);
     let many: Vec<String> = (0..400).map(|number| format!("word_{number} = 'BAD'\n")).collect();

@@ -1,6 +1,7 @@
 //! Which files a Stop is about. It must not know how they are measured.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::HookCall;
 use crate::base::evidence::Skipped;
@@ -23,8 +24,15 @@ pub(super) struct Scope {
 /// What differs from HEAD, what was committed since `base`, what the session wrote and
 /// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
 /// may have been started to mend what is there.
-pub(super) async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Scope {
+pub(super) async fn files_of_stop(
+    call: &HookCall<'_>,
+    base: Option<&str>,
+    paths: &[String],
+) -> Scope {
     let project = call.project.clone();
+    if !paths.is_empty() {
+        return narrowed(project, paths.to_vec()).await;
+    }
     let base = base.map(str::to_owned);
     let session = &call.input.session_id;
     let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
@@ -53,11 +61,20 @@ pub(super) async fn files_of_stop(call: &HookCall<'_>, base: Option<&str>) -> Sc
         }
         found
     });
-    found.await.unwrap_or_else(|| {
-        let mut lost = Scope::default();
-        lost.skip("internal error; the daemon's log says more".to_owned());
-        lost
-    })
+    found.await.unwrap_or_else(Scope::lost)
+}
+
+/// A loop that is narrowed to paths is about all files there, changed or not, and about no other.
+async fn narrowed(project: Project, paths: Vec<String>) -> Scope {
+    let found = blocking(move || {
+        let is_wanted = |path: &RelPath| project.is_wanted(path);
+        let paths: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
+        let walk = files::walk(&project.root, &paths, &is_wanted);
+        let mut scope = Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() };
+        scope.bound();
+        scope
+    });
+    found.await.unwrap_or_else(Scope::lost)
 }
 
 fn changed_files(project: &Project, base: Option<&str>) -> Scope {
@@ -83,6 +100,12 @@ fn all_files(project: &Project) -> Scope {
 }
 
 impl Scope {
+    fn lost() -> Self {
+        let mut lost = Self::default();
+        lost.skip("internal error; the daemon's log says more".to_owned());
+        lost
+    }
+
     /// Changed files first: what is beyond the bound is skipped.
     fn bound(&mut self) {
         let reason = format!("more than {STOP_FILES_MAX} files");

@@ -104,10 +104,11 @@ async fn head(call: &HookCall<'_>) -> Option<String> {
 pub(in crate::daemon::handlers) async fn measured(
     call: &HookCall<'_>,
     base: Option<&str>,
+    paths: &[String],
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let Scope { files, skipped, merely } = files_of_stop(call, base).await;
+    let Scope { files, skipped, merely } = files_of_stop(call, base, paths).await;
     let asked = Asked {
         files,
         skipped,
@@ -156,7 +157,7 @@ async fn afresh(
     // Servers name their own gaps, which takes a moment.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
     let (evidence, guarded, exam) = tokio::join!(
-        in_time(deadline, measured(call, base, budget)),
+        in_time(deadline, measured(call, base, &state.options.paths, budget)),
         in_time(deadline, guard(engine, project, wanted)),
         in_time(deadline, exam::differences(engine, project, state)),
     );
