@@ -180,6 +180,7 @@ fn slash_commands_tell_the_status_and_refuse_what_they_do_not_know() {
     let sandbox = project();
     assert!(expand(&sandbox, "moai-status", "").context().contains("had no loop"));
     assert!(blocked(&expand(&sandbox, "moai-resume", "")).is_some());
+    sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
     let typed = "fix it --mode judge --hitl-threshold 2 --no-research --max-minutes 30";
     let begun = expand(&sandbox, "moai-loop", typed).context();
     assert!(begun.starts_with("[moai-ralph]"), "{begun}");
