@@ -85,9 +85,9 @@ pub(super) async fn handle(
     let call = HookCall { engine, caller, project, input, delivery };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
-        Event::UserPromptSubmit => user_prompt_submit::handle(call).await,
-        Event::UserPromptExpansion => (user_prompt_expansion::handle(call).await, None),
-        Event::PostToolUse => post_tool_use::handle(call).await,
+        Event::UserPromptSubmit => Box::pin(user_prompt_submit::handle(call)).await,
+        Event::UserPromptExpansion => (Box::pin(user_prompt_expansion::handle(call)).await, None),
+        Event::PostToolUse => Box::pin(post_tool_use::handle(call)).await,
         Event::PostToolBatch => post_tool_batch::handle(&call).await,
         Event::Stop => (Box::pin(stop::handle(call)).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),

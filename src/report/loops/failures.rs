@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn without_a_name_the_first_lines_are_kept_and_all_is_bounded() {
         check("\n-----\nexpected 3, got 4\n", &["expected 3, got 4"]);
-        let many: String = (0..50).map(|number| format!("FAILED test_{number}\n")).collect();
-        assert_eq!(failing_lines(&many).len(), FAILED_LINES_MAX);
+        let many: Vec<String> = (0..50).map(|number| format!("FAILED test_{number}")).collect();
+        assert_eq!(failing_lines(&many.join("\n")).len(), FAILED_LINES_MAX);
         let long = failing_lines(&"가".repeat(5_000));
         assert_eq!(long[0].chars().count(), FAILED_LINE_CHARS_MAX);
         check("", &[]);

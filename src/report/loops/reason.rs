@@ -38,11 +38,14 @@ pub fn goes_on(
 ) -> String {
     let held = HeldStop { before, next, evidence, reasons, language: next.language() };
     let language = held.language;
-    let (head, counted) = (held.head(), held.counted());
+    let (opening, counted) = (held.opening(), held.counted());
     let instructions = held.reminder();
     let task_head = wording::TASK.say(language);
-    let said_always =
-        head.len() + counted.len() + task_head.len() + instructions.len() + claim_words(next).len();
+    let said_always = opening.len()
+        + counted.len()
+        + task_head.len()
+        + instructions.len()
+        + claim_words(next).len();
     // Line breaks between the parts.
     let room = REASON_BYTES_MAX.saturating_sub(said_always + 8);
     let mut lists = String::new();
@@ -53,7 +56,7 @@ pub fn goes_on(
     held.push_gaps(&mut lists);
     push_notes(&mut lists, notes, language);
     let lists = held.within(&lists, room);
-    let mut text = format!("{head}\n{lists}{counted}");
+    let mut text = format!("{opening}\n{lists}{counted}");
     // What keeps the branch from being merged is the task of the next iteration.
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "{conflict}");
@@ -97,7 +100,7 @@ struct HeldStop<'a> {
 }
 
 impl HeldStop<'_> {
-    fn head(&self) -> String {
+    fn opening(&self) -> String {
         let phrase =
             if self.reasons.is_acknowledged { wording::GOES_ON_FORCED } else { wording::GOES_ON };
         let (now, most) = (self.next.iteration + 1, self.next.max_iterations);
@@ -131,23 +134,18 @@ impl HeldStop<'_> {
         let (new, known) = (self.holding(false), self.holding(true));
         if !new.is_empty() && !known.is_empty() {
             let known = counts(self.language, known.into_iter());
-            self.push(&mut text, &wording::STILL_WRONG_ALL.with(self.language, &[&known]));
+            push(&mut text, &wording::STILL_WRONG_ALL.with(self.language, &[&known]));
         }
         let warnings = self.evidence.count(Severity::Warning);
         if warnings > 0 {
             let warnings = WARNINGS.count(self.language, warnings);
-            self.push(&mut text, &wording::NOT_BLOCKING.with(self.language, &[&warnings]));
+            push(&mut text, &wording::NOT_BLOCKING.with(self.language, &[&warnings]));
         }
         let is_told = !self.is_first() && self.before.remaining.older == self.evidence.older;
         if let Some(older) = older(self.evidence.older, self.language).filter(|_| !is_told) {
-            self.push(&mut text, &wording::NOT_COUNTED.with(self.language, &[&older]));
+            push(&mut text, &wording::NOT_COUNTED.with(self.language, &[&older]));
         }
         text
-    }
-
-    fn push(&self, text: &mut String, line: &str) {
-        text.push_str(line);
-        text.push('\n');
     }
 
     fn push_checks(&self, text: &mut String) {
@@ -161,7 +159,7 @@ impl HeldStop<'_> {
                 }
                 None => wording::CHECK_FAILED.with(self.language, &[&check.sensor]),
             };
-            self.push(text, &head);
+            push(text, &head);
             for line in failing_lines(check.output.as_deref().unwrap_or_default()) {
                 let _ = writeln!(text, "  | {line}");
             }
@@ -183,14 +181,14 @@ impl HeldStop<'_> {
             (false, _) => (wording::NEW_WRONG, new),
         };
         let all = counts(self.language, told.iter().copied());
-        self.push(text, &phrase.with(self.language, &[&all]));
+        push(text, &phrase.with(self.language, &[&all]));
         for finding in told.iter().take(REASON_FINDINGS_MAX) {
             let _ = writeln!(text, "  {}", one_line(&line(finding), REASON_LINE_CHARS_MAX));
         }
         if let Some(more) = told.len().checked_sub(REASON_FINDINGS_MAX).filter(|more| *more > 0) {
             let more = MORE_FINDINGS.count(self.language, more);
             let more = wording::MORE_BY_CHECK.with(self.language, &[&more, ""]);
-            self.push(text, more.trim_end());
+            push(text, more.trim_end());
         }
     }
 
@@ -199,26 +197,26 @@ impl HeldStop<'_> {
         if reasons.lacks_promise {
             let has_gap = self.evidence.verdict().gap().is_some();
             let phrase = if has_gap { wording::LACKS_PROMISE_GAPS } else { wording::LACKS_PROMISE };
-            self.push(text, phrase.say(language));
+            push(text, phrase.say(language));
         }
         if let Some(gap) = &reasons.waits_for {
             let readings = &self.evidence.readings;
             if !readings.iter().any(|reading| reading.gap.as_ref() == Some(gap)) {
                 let gap = gap.to_string();
-                self.push(text, &wording::NOT_MEASURED_ALONE.with(language, &[&gap]));
+                push(text, &wording::NOT_MEASURED_ALONE.with(language, &[&gap]));
             }
             if gap.cause.is_passing() {
-                self.push(text, wording::STOP_AGAIN.say(language));
+                push(text, wording::STOP_AGAIN.say(language));
             }
         }
         if reasons.needs_new_strategy {
             let rejections = self.next.options.hitl_threshold;
-            self.push(text, &framework::strategy_reset(language, rejections));
+            push(text, &framework::strategy_reset(language, rejections));
         }
         push_list(text, wording::REJECTED.say(language), &reasons.rejected);
         push_list(text, wording::CONTRADICTED.say(language), &reasons.contradictions);
         if !reasons.research_missing.is_empty() {
-            self.push(text, wording::RESEARCH_FIRST.say(language));
+            push(text, wording::RESEARCH_FIRST.say(language));
             text.push_str(&framework::research_lacks(language, &reasons.research_missing));
         }
     }
@@ -235,7 +233,7 @@ impl HeldStop<'_> {
             }
             let gap = gap.to_string();
             let said = wording::NOT_MEASURED.with(self.language, &[&reading.sensor, &gap]);
-            self.push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
+            push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
         }
         let is_known = |path: &str, reason: &str| known.contains(&format!("{path} ({reason})"));
         let (told, new): (Vec<_>, Vec<_>) = self.evidence.skipped.iter().partition(|skipped| {
@@ -244,15 +242,15 @@ impl HeldStop<'_> {
         for skipped in new.iter().take(SKIPPED_NAMED_MAX) {
             let path = shown(&skipped.path);
             let said = wording::NOT_MEASURED.with(self.language, &[&path, &skipped.reason]);
-            self.push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
+            push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
         }
         if let Some(more) = new.len().checked_sub(SKIPPED_NAMED_MAX).filter(|more| *more > 0) {
             let more = MORE_FILES.count(self.language, more);
-            self.push(text, &wording::NOT_MEASURED_ALONE.with(self.language, &[&more]));
+            push(text, &wording::NOT_MEASURED_ALONE.with(self.language, &[&more]));
         }
         if known_count + told.len() > 0 {
             let known = (known_count + told.len()).to_string();
-            self.push(text, &wording::STILL_NOT_MEASURED.with(self.language, &[&known]));
+            push(text, &wording::STILL_NOT_MEASURED.with(self.language, &[&known]));
         }
     }
 
@@ -262,26 +260,26 @@ impl HeldStop<'_> {
         let (language, signals) = (self.language, &self.reasons.signals);
         if let Some((like, between)) = signals.oscillates {
             let parts = [like.to_string(), between.to_string()];
-            self.push(text, &wording::OSCILLATES.with(language, &[&parts[0], &parts[1]]));
+            push(text, &wording::OSCILLATES.with(language, &[&parts[0], &parts[1]]));
         } else if signals.stalled_for + 1 == STALL_ITERATIONS_MAX {
-            self.push(text, wording::STALLS.say(language));
+            push(text, wording::STALLS.say(language));
         } else if signals.is_diverging {
-            self.push(text, wording::DIVERGES.say(language));
+            push(text, wording::DIVERGES.say(language));
         }
         if let Some(best) = signals.worse_than {
             let kept = self.next.history.iter().find(|one| one.number == best);
             let is_kept = kept.is_some_and(|one| one.checkpoint.is_some());
             let phrase = if is_kept { wording::WORSE_KEPT } else { wording::WORSE };
-            self.push(text, &phrase.with(language, &[&best.to_string(), &self.next.id]));
+            push(text, &phrase.with(language, &[&best.to_string(), &self.next.id]));
         }
         if signals.is_no_op {
-            self.push(text, wording::NO_OP.say(language));
+            push(text, wording::NO_OP.say(language));
         }
         let findings = self.evidence.findings.iter();
         let flips = findings.filter(|finding| signals.flips.contains(&finding.id));
         for finding in flips.take(FLIPS_NAMED_MAX) {
             let said = wording::FLIPS.with(language, &[&line(finding)]);
-            self.push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
+            push(text, &one_line(&said, REASON_LINE_CHARS_MAX));
         }
     }
 
@@ -298,6 +296,11 @@ impl HeldStop<'_> {
         let end = lists[..end].rfind('\n').map_or(0, |at| at + 1);
         format!("{}{cut}\n", &lists[..end])
     }
+}
+
+fn push(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
 }
 
 /// What the agent itself wrote down.

@@ -32,7 +32,8 @@ fn start_with(sandbox: &Sandbox, prompt: &str, options: &[&str]) -> Output {
 }
 
 fn lines(word: &str, count: usize) -> String {
-    (0..count).map(|number| format!("w{number} = '{word}'\n")).collect()
+    let lines: Vec<String> = (0..count).map(|number| format!("w{number} = '{word}'\n")).collect();
+    lines.concat()
 }
 
 /// The Stop's whole output.

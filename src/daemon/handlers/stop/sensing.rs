@@ -124,11 +124,7 @@ pub(in crate::daemon::handlers) async fn measured(
 /// Readings and the findings that belong to them.
 type Sensed = (Vec<Reading>, Vec<Finding>);
 
-async fn checks(
-    call: &HookCall<'_>,
-    state: &LoopState,
-    end: Instant,
-) -> (Sensed, Vec<Criterion>) {
+async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> (Sensed, Vec<Criterion>) {
     let (engine, project) = (call.engine, &call.project);
     let measured = criteria::measure(engine, project, &call.caller, (Some(state), end)).await;
     let criteria::Measured { mut readings, findings, not_asked } = measured;
