@@ -1,11 +1,16 @@
 //! Where the rim and the core meet: one engine for all projects of the user, its lifecycle as a
 //! daemon, and one handler per request.
 
+mod attribution;
+mod base_preparation;
+mod base_results;
 mod baselines;
 mod blast;
 mod changes;
 mod checkpoints;
 mod criteria;
+mod dependents;
+mod earlier;
 mod edit_tree;
 pub mod engine;
 mod exam;
@@ -26,6 +31,7 @@ mod loop_branch;
 mod loop_files;
 mod merge_place;
 mod merging;
+mod overlay_gate;
 #[cfg(test)]
 mod place;
 mod progress;
@@ -41,4 +47,5 @@ mod stop_registry;
 mod sweep;
 mod untold;
 mod waivers;
+mod work_base;
 mod workers;

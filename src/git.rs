@@ -171,12 +171,18 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
     for delta in diff.deltas() {
         let file = work_tree.as_deref().zip(delta.new_file().path());
         let file = file.map(|(work_tree, path)| work_tree.join(path));
-        if let Some(file) = file.filter(|file| file.is_file()) {
-            changed.add(&root, &file);
+        match file {
+            Some(file) if file.is_file() => changed.add(&root, &file),
+            Some(file) if file.symlink_metadata().is_err() => {
+                changed.deleted.extend(RelPath::below(&root, &file));
+            }
+            _ => {}
         }
     }
-    changed.files.sort();
-    changed.files.dedup();
+    for paths in [&mut changed.files, &mut changed.deleted] {
+        paths.sort();
+        paths.dedup();
+    }
     Ok(Some(changed))
 }
 

@@ -89,6 +89,24 @@ impl Delta {
         self
     }
 
+    /// Judges by the texts alone, where nothing was measured before: what stands on a line that the
+    /// edit wrote, or names something it touched, counts as introduced; the rest may be older.
+    #[must_use]
+    pub fn by_lines(
+        before: &Lines,
+        after: &Lines,
+        mut now: Vec<Finding>,
+        is_meant: impl Fn(&Finding) -> bool,
+    ) -> Self {
+        let map = LineMap::between(before, after);
+        for finding in &mut now {
+            let is_kept = matches!(map.of_after(finding.range.start.line), Some(Fate::Kept(_)));
+            let is_own = !is_kept || is_meant(finding);
+            finding.state = if is_own { State::Introduced } else { State::Unknown };
+        }
+        Self { now, ..Self::default() }
+    }
+
     /// The findings in one state.
     pub fn in_state(&self, state: State) -> impl Iterator<Item = &Finding> {
         self.now.iter().filter(move |finding| finding.state == state)

@@ -333,6 +333,19 @@ pub const NAME_CHARS_MIN: usize = 3;
 pub const BLAST_COMMON_FILES_MAX: usize = 100;
 /// Time the search for files that an edit concerns may take.
 pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
+/// Earlier texts shown to one language server at the same time; together with a measured file below
+/// [`OPEN_DOCUMENTS_MAX`], or they would close each other.
+pub const OVERLAY_FILES_MAX: usize = 16;
+/// Base states of loops whose measurements are kept.
+pub const BASE_STATES_MAX: usize = 8;
+/// Files measured at the start of a loop, while the agent thinks, to know what is older.
+pub const BASE_FILES_MAX: usize = 300;
+/// Of these, files measured at the same time; an edit then waits for few others.
+pub const BASE_FILES_AT_ONCE_MAX: usize = 4;
+/// Time that an edit waits for the findings of the text before it, once it is measured itself.
+pub const EARLIER_INLINE_MS_MAX: u64 = 1_000;
+/// Time that a measurement of earlier texts in the background may take.
+pub const EARLIER_LATE_MS_MAX: u64 = 30_000;
 /// Files that an edit concerns and that are measured while its hook waits.
 pub const BLAST_INLINE_FILES_MAX: usize = 8;
 /// Time its hook waits for them, once the edited file is measured.

@@ -108,6 +108,11 @@ pub enum Cause {
     SwitchedOff,
     /// The tool refused what was asked of it.
     Refused,
+    /// The project lacked what the tool needs before the work began, too.
+    ExistingFault,
+    /// What was wrong before the work is not known, so that older findings cannot be told from new
+    /// ones.
+    NoBaseline,
 }
 
 impl Cause {

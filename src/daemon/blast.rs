@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout_at;
 
+use super::earlier::{EarlierState, EarlierSubject, measure_earlier};
 use super::engine::{Engine, blocking};
 use super::gather::{self, Word};
 use super::ledger::{Late, Reader};
@@ -17,7 +18,7 @@ use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
     AFFECTED_FILES_MAX, BLAST_INLINE_FILES_MAX, BLAST_INLINE_MS_MAX, BLAST_LATE_AT_ONCE_MAX,
-    BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX,
+    BLAST_LATE_FILES_MAX, BLAST_SEARCH_MS_MAX, EARLIER_LATE_MS_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::text::Range;
@@ -26,6 +27,7 @@ use crate::git;
 use crate::lsp::blast::{Sought, ranked};
 use crate::report::agent::{self, Elsewhere};
 use crate::servers::Chosen;
+use crate::servers::resolve::Choice;
 
 /// What was changed, and for whom its effect is looked for.
 #[derive(Clone, Debug)]
@@ -37,6 +39,8 @@ pub(super) struct Change {
     pub(super) label: String,
     /// The changed files with their bytes of now; none for a vanished one.
     pub(super) changed: Vec<(RelPath, Option<ContentHash>)>,
+    /// The changed files as they were before, as far as that is known.
+    pub(super) earlier: EarlierState,
     /// Files that were changed as well, and are measured in their own right.
     pub(super) apart: Vec<RelPath>,
     /// What is looked for.
@@ -201,8 +205,14 @@ async fn measured(change: Arc<Change>, path: RelPath) -> Vec<Effect> {
 
 async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Option<Effect> {
     let Change { engine, project, reader, .. } = &**change;
-    let Ok(choice) = &chosen else { return None };
+    let Ok(choice) = chosen.clone() else { return None };
     let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
+    // A linter's findings in a file never come from an edit of another one.
+    let catalogue = &project.around.catalogue;
+    let language = catalogue.language_of(path).map_or("", |it| it.0);
+    if catalogue.is_companion(&sensor, language) {
+        return None;
+    }
     let before = engine.ledger().verified(root, path, &sensor);
     // What was found before and not told yet is compared with the same as then.
     let of_bytes = (path, snapshot.hash);
@@ -218,17 +228,40 @@ async fn effect(change: &Arc<Change>, snapshot: &Snapshot, chosen: Chosen) -> Op
     gather::remember(engine, project, &words);
     let [word] = words;
     let before = before.filter(|(hash, _)| *hash == snapshot.hash).map(|(_, findings)| findings);
-    let baseline = untold.into_iter().next().map_or(before, |late| late.baseline);
+    let mut baseline = untold.into_iter().next().map_or(before, |late| late.baseline);
+    if baseline.is_none() && has_errors(&word) {
+        baseline = change.found_before(snapshot, choice).await;
+    }
     let elsewhere = change.compared(&word, baseline.as_deref(), snapshot);
     Some(Effect { sensor, hash: snapshot.hash, elsewhere, baseline })
 }
 
+/// Whether there is anything that the change may have broken.
+fn has_errors(word: &Word) -> bool {
+    word.found.iter().any(|finding| finding.severity >= Severity::Error)
+}
+
 impl Change {
+    /// What the server finds in an untouched file while it is shown the changed ones as they were.
+    async fn found_before(&self, snapshot: &Snapshot, choice: Choice) -> Option<Vec<Finding>> {
+        let subjects = vec![EarlierSubject { snapshot: snapshot.clone(), choice }];
+        let latest = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let (engine, project) = (&self.engine, &self.project);
+        let measured = measure_earlier(engine, project, &self.earlier, subjects, latest).await;
+        measured
+            .into_iter()
+            .flatten()
+            .next()
+            .filter(|word| word.gap.is_none())
+            .map(|word| word.found)
+    }
+
     /// The file's bytes are the same before and after, so places tell what is new, also among
     /// errors with the same words. Where nothing is known from before, only what names what was
     /// touched is the change's.
     fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
-        let counts = |finding: &&Finding| finding.severity >= Severity::Warning;
+        // Warnings of a file that nobody touched are not worth an agent's turn.
+        let counts = |finding: &&Finding| finding.severity >= Severity::Error;
         let known = before.map(|before| places(before.iter().filter(counts)));
         let is_new = |finding: &&Finding| match &known {
             Some(known) => !known.contains(&place(finding)),

@@ -221,6 +221,17 @@ impl Keeper {
         }
     }
 
+    /// Several contents, in the order of their names.
+    pub(super) fn contents(&self, names: &[&str]) -> Result<Vec<Vec<u8>>, String> {
+        match &self.copies {
+            Some(folder) => {
+                let contents = names.iter().map(|name| copies::content(folder, name));
+                contents.collect::<Result<_, _>>().map_err(|error| error.to_string())
+            }
+            None => refs::contents_of(&self.root, names).map_err(|error| error.to_string()),
+        }
+    }
+
     /// Those of the paths that any of the checkpoints holds.
     pub(super) fn held(
         &self,

@@ -9,6 +9,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
+use super::attribution::{AttributionRequest, Comparison, attribute};
+use super::base_results::BaseResult;
 use super::engine::{Engine, blocking};
 use super::kept_scans::KeptScans;
 use super::ledger::{Affected, Proof};
@@ -42,19 +44,21 @@ pub(super) struct Asked {
     /// When language servers must have answered.
     pub(super) deadline: Instant,
     /// The files that are asked about only because an edit elsewhere concerns them.
-    pub(super) merely: Merely,
+    pub(super) dependents: UntouchedDependents,
+    /// What the findings are compared with; without it only what dependents had before is left out.
+    pub(super) comparison: Option<Comparison>,
 }
 
 /// Files that nobody touched and an edit concerns. What was wrong with them before does not count.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Merely {
+pub(super) struct UntouchedDependents {
     /// The files.
     pub(super) files: BTreeSet<RelPath>,
     /// What is known of them.
     pub(super) affected: Affected,
 }
 
-impl Merely {
+impl UntouchedDependents {
     /// Whether a finding was there before the edit: it is among those known from before; or, where
     /// nothing is known, neither it nor its line names what was touched. An edit elsewhere changes
     /// nothing for the scan.
@@ -78,7 +82,7 @@ impl Merely {
 }
 
 /// One sensor's word on one file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Word {
     pub(super) sensor: String,
     pub(super) kind: SensorKind,
@@ -95,7 +99,8 @@ pub(super) struct Word {
 
 /// Evidence of language servers and scan about the files asked for.
 pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked) -> Evidence {
-    let Asked { files, mut skipped, lsp, scan, threshold, deadline, merely } = asked;
+    let Asked { files, mut skipped, lsp, scan, threshold, deadline, dependents, comparison } =
+        asked;
     let (snapshots, unreadable) = read_all(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
@@ -113,7 +118,15 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
         None => remember(engine, project, &words),
     }
     keep_lines(engine, &snapshots, &words);
-    let older = merely.set_aside(&mut words, &snapshots, threshold);
+    let older = match &comparison {
+        Some(comparison) => {
+            let (snapshots, dependents) = (&*snapshots, &dependents);
+            let request =
+                AttributionRequest { comparison, snapshots, dependents, threshold, deadline };
+            attribute(engine, project, request, &mut words).await.older
+        }
+        None => dependents.set_aside(&mut words, &snapshots, threshold),
+    };
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
     let (files, unseen) = split_unseen(paths, &words);
     skipped.extend(unseen);
@@ -293,8 +306,23 @@ pub(super) fn identity(chosen: &Chosen) -> Option<ContentHash> {
     Some(ContentHash::of(format!("{choice:?}").as_bytes()))
 }
 
-/// A language server's word on one file.
+/// What a language server says of one file as it is now: never while it is shown earlier texts.
 pub(super) async fn measure(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshot: &Snapshot,
+    chosen: Chosen,
+) -> Word {
+    let Ok(choice) = &chosen else {
+        return measure_directly(engine, project, snapshot, chosen).await;
+    };
+    let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
+    let _pass = gate.live().await;
+    measure_directly(engine, project, snapshot, chosen).await
+}
+
+/// The same, whatever texts the server is shown; for the owner of the overlay.
+pub(super) async fn measure_directly(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
@@ -330,15 +358,38 @@ pub(super) async fn measure(
     Word { gap: word.gap.or(measured.fault), ..word }
 }
 
+impl Word {
+    /// What this says of a base state; `None` for a gap that leaves nothing to compare with.
+    pub(super) fn base_result(&self) -> Option<BaseResult> {
+        let has_fault = match &self.gap {
+            None => false,
+            Some(gap) if gap.cause == Cause::ProjectFault => true,
+            Some(_) => return None,
+        };
+        Some(BaseResult { findings: self.found.clone(), has_fault })
+    }
+}
+
 fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {
     let elapsed = begun.elapsed();
     let detail = format!("no answer within {} ms", elapsed.as_millis());
-    let (sensor, version, gap) = match chosen {
-        Ok(choice) => {
-            let gap = Gap::new(Cause::TimedOut, detail);
-            (choice.id.clone(), choice.version.clone(), gap)
-        }
-        Err((sensor, gap)) => (sensor.clone(), None, gap.clone()),
+    let gap = match chosen {
+        Ok(_) => Gap::new(Cause::TimedOut, detail),
+        Err((_, gap)) => gap.clone(),
+    };
+    unmeasured(snapshot, chosen, gap, elapsed)
+}
+
+/// A result without findings, and why.
+pub(super) fn unmeasured(
+    snapshot: &Snapshot,
+    chosen: &Chosen,
+    gap: Gap,
+    elapsed: Duration,
+) -> Word {
+    let (sensor, version) = match chosen {
+        Ok(choice) => (choice.id.clone(), choice.version.clone()),
+        Err((sensor, _)) => (sensor.clone(), None),
     };
     Word {
         sensor,

@@ -6,6 +6,7 @@ mod check;
 mod daemon_status;
 mod definition;
 mod doctor;
+mod earlier_findings;
 mod guard;
 mod guard_allow;
 mod held_by;

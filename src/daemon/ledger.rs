@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::base_results::BaseResults;
 use super::kept_lines::KeptLines;
+use super::overlay_gate::OverlayGate;
 use super::project_rules::KnownRules;
 use super::spending::Spending;
 use super::untold::Untold;
@@ -99,6 +101,10 @@ pub(super) struct Ledger {
     disks: HashMap<PathBuf, Disk>,
     /// Whose turn it is to look for changes below a root.
     look_turns: HashMap<PathBuf, Arc<Semaphore>>,
+    /// Keep earlier texts shown to a server apart from live questions; by root and server.
+    overlay_gates: HashMap<(PathBuf, String), Arc<OverlayGate>>,
+    /// What was found in the states that loops began with.
+    pub(super) base_results: BaseResults,
     texts: Texts,
     /// By root and server.
     latencies: HashMap<(PathBuf, String), Latency>,
@@ -394,6 +400,12 @@ impl Ledger {
         Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
+    /// The gate between live questions to a server and measurements of earlier texts.
+    pub(super) fn overlay_gate(&mut self, root: &Path, server: &str) -> Arc<OverlayGate> {
+        let key = (root.to_path_buf(), server.to_owned());
+        Arc::clone(self.overlay_gates.entry(key).or_default())
+    }
+
     /// Language servers heard of everything that the looks at a root found.
     pub(super) fn announce(&mut self, root: &Path) {
         let disk = self.disk(root);
@@ -485,6 +497,9 @@ impl Ledger {
             // A turn that somebody has or waits for stays the root's.
             let is_used = |turn: &mut Arc<Semaphore>| Arc::strong_count(turn) > 1;
             self.look_turns.retain(|known, turn| *known != oldest || is_used(turn));
+            let is_used = |gate: &mut Arc<OverlayGate>| Arc::strong_count(gate) > 1;
+            self.overlay_gates.retain(|(known, _), gate| *known != oldest || is_used(gate));
+            self.base_results.forget_root(&oldest);
             self.texts.forget_root(&oldest);
             self.latencies.retain(|(known, _), _| *known != oldest);
             self.keys.remove(&oldest);

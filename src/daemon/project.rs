@@ -105,6 +105,12 @@ impl Project {
         self.around.catalogue.language_of(path).is_some() || self.rules.handles(path)
     }
 
+    /// Whether servers of the catalogue read their configuration from a file of this name.
+    pub(super) fn is_configuration(&self, path: &RelPath) -> bool {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        self.around.catalogue.is_hidden_configuration(name)
+    }
+
     /// Whether a change of this file on disk can change what a language server says.
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();

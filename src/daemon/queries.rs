@@ -170,6 +170,8 @@ pub(super) async fn ask(
         needs_all_files: wanted.needs_all_files,
         params: wanted.params,
     };
+    let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
+    let _pass = gate.live().await;
     let mut retries = 0;
     let gap = loop {
         let asked = engine.servers.query(&project.around, choice.clone(), query.clone());

@@ -48,8 +48,8 @@ impl Baseline {
 pub(super) struct Origin {
     /// The text before the edit.
     pub(super) text: Arc<str>,
-    /// The bytes that the set speaks of.
-    pub(super) measured: ContentHash,
+    /// The bytes that the set speaks of; `None` where there is no set.
+    pub(super) measured: Option<ContentHash>,
     /// The root's epoch at which the set was proven, if it was.
     pub(super) epoch: Option<u64>,
 }

@@ -24,7 +24,7 @@ use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECK
 use crate::base::path::RelPath;
 use crate::base::tree::{Kind, Node, Tree};
 
-pub use refs::{content_of, forget, held, keep, list, read, reference};
+pub use refs::{content_of, contents_of, forget, held, keep, list, read, reference};
 
 /// Git's mode of each kind of entry; 0o160000 is a submodule.
 const MODES: [(u32, Kind); 3] =

@@ -58,6 +58,26 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<Versions
     Ok(Some(Versions { files, skipped: changed.skipped }))
 }
 
+/// What files were at a base, as [`versions_since`] takes it, in the order of the paths; without a
+/// base, in the commit of HEAD. `Ok(None)` where git has no say.
+pub fn versions_at(
+    root: &Path,
+    base: Option<&str>,
+    paths: &[RelPath],
+) -> Result<Option<Vec<Before>>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let Some((work_tree, canonical)) = places(&repository, root) else { return Ok(None) };
+    let failed = |error: git2::Error| broken(root, &error);
+    let tree = tree_of(&repository, base).map_err(failed)?;
+    let mut versions = Vec::with_capacity(paths.len());
+    for path in paths {
+        let at = path.under(&canonical);
+        let below = at.strip_prefix(&work_tree).unwrap_or(&at);
+        versions.push(before(&repository, tree.as_ref(), below).map_err(failed)?);
+    }
+    Ok(Some(versions))
+}
+
 /// The tree of a base; of HEAD without one. `None` before the first commit.
 fn tree_of<'r>(
     repository: &'r Repository,

@@ -84,6 +84,9 @@ pub struct ServerSpec {
     /// It passes on to other files what a change says, and not what a file says when it is opened.
     #[serde(default)]
     pub change_after_open: bool,
+    /// How far it believes an open document's text rather than the disk.
+    #[serde(default)]
+    pub overlays: Overlays,
     /// Whether it answers with nothing when it fails, and says so only by a logged error.
     #[serde(default)]
     pub logs_failures: bool,
@@ -188,6 +191,20 @@ pub enum Workspace {
     Nearest,
     /// The folder nearest to the root that has a marker.
     Topmost,
+}
+
+/// How far a server believes an open document's text rather than the disk: what an earlier text can
+/// be shown to it for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overlays {
+    /// Diagnostics come from the disk, at least in part.
+    None,
+    /// For the document itself; other files are measured against the disk.
+    #[default]
+    File,
+    /// For the document and for every file that depends on it.
+    Project,
 }
 
 /// A condition on the project.
@@ -335,6 +352,14 @@ impl Catalogue {
             |of: &Language| of.servers.iter().chain(&of.companions).any(|listed| listed == server);
         let is_listed = self.languages.get(language).is_some_and(lists);
         is_listed || !self.languages.values().any(lists)
+    }
+
+    /// Whether a server is only a companion of a language: a linter next to the server that checks
+    /// types, whose findings in a file never come from an edit of another file.
+    #[must_use]
+    pub fn is_companion(&self, server: &str, language: &str) -> bool {
+        let companions = self.languages.get(language).map(|it| it.companions.as_slice());
+        companions.unwrap_or_default().iter().any(|companion| companion == server)
     }
 
     /// All server ids.

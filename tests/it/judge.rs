@@ -400,13 +400,13 @@ fn several_judges_must_all_approve_and_one_that_cannot_judge_is_told_apart() {
 #[test]
 fn hooks_of_a_judge_we_asked_say_nothing() {
     let sandbox = project(COMMAND);
+    let begun =
+        sandbox.run(&["loop", "start", "--session", crate::support::SESSION, "--prompt", "x"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
     sandbox.write(
         "src/app.py",
         "def find(db, name):\n    db.execute(f\"SELECT {name}\")\n    eval(name)\n",
     );
-    let begun =
-        sandbox.run(&["loop", "start", "--session", crate::support::SESSION, "--prompt", "x"]);
-    assert_eq!(begun.code, 0, "{begun:#?}");
     let mut program = sandbox.program();
     program.args(["hook", "stop"]).env("MOAI_RALPH_JUDGE", "1");
     let silent = crate::support::finish(&mut program, &sandbox.payload("Stop").to_string());

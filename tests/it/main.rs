@@ -1,6 +1,7 @@
 //! Fast integration tests: the real executable and a scripted language server, both as processes.
 
 mod align;
+mod baselines;
 mod catalogue;
 mod changes;
 mod check;

@@ -46,7 +46,7 @@ fn disabled_hooks_say_nothing() {
     set(&sandbox, "{enabled: false}");
     assert_eq!(sandbox.tool_write("app.py", DIRTY).stdout, "");
     set(&sandbox, "{enabled: true}");
-    assert_ne!(sandbox.tool_write("app.py", DIRTY).stdout, "");
+    assert_ne!(sandbox.tool_write("new.py", DIRTY).stdout, "");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_broken_option_is_named_with_file_line_and_key() {
         assert!(output.stderr.contains("ralph.lsp.inline_budget_ms"), "{output:#?}");
     }
     // A hook goes on with the defaults, and the user is told once, at the start of a session.
-    assert!(sandbox.tool_write("app.py", DIRTY).context().contains("bad word"));
+    assert!(sandbox.tool_write("new.py", DIRTY).context().contains("bad word"));
     let notice = sandbox.hook("session-start", &sandbox.payload("SessionStart-startup")).json();
     assert!(notice["systemMessage"].as_str().is_some_and(|text| text.contains("ralph.yaml:3")));
 }

@@ -39,6 +39,7 @@ fn without_git_everything_works_on_the_whole_project() {
     assert!(output.stderr.contains("not a git work tree"), "{output:#?}");
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
     assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.write("other.py", DIRTY);
     let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
     assert_eq!(blocked["decision"], "block");
 }
@@ -67,9 +68,9 @@ fn a_home_that_cannot_be_written_leaves_check_and_hooks_at_work() {
 #[test]
 fn a_killed_daemon_is_replaced_and_its_loop_goes_on() {
     let sandbox = project(json!({}));
-    sandbox.write("app.py", DIRTY);
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
     assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.write("app.py", DIRTY);
     let first = daemon_pid(&sandbox);
     let pid = i32::try_from(first).ok().and_then(Pid::from_raw).expect("a process id");
     kill_process(pid, Signal::KILL).expect("the daemon is ours");
@@ -336,9 +337,9 @@ fn a_pipe_in_the_place_of_options_holds_nobody() {
 #[test]
 fn a_null_field_does_not_let_a_dirty_loop_go() {
     let sandbox = project(json!({}));
-    sandbox.write("app.py", DIRTY);
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
     assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.write("app.py", DIRTY);
     let mut input = sandbox.payload("Stop");
     input["background_tasks"] = Value::Null;
     input["agent_id"] = json!(7);
@@ -348,9 +349,9 @@ fn a_null_field_does_not_let_a_dirty_loop_go() {
 #[test]
 fn a_stop_that_another_one_overtook_is_decided_as_well() {
     let sandbox = project(json!({"delay_ms": 300}));
-    sandbox.write("app.py", DIRTY);
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix it"];
     assert_eq!(sandbox.run(&start).code, 0);
+    sandbox.write("app.py", DIRTY);
     let inputs = ["one", "two", "three"].map(|words| {
         let mut input = sandbox.payload("Stop");
         input["last_assistant_message"] = words.into();

@@ -16,6 +16,7 @@ mod java;
 #[path = "../it/mcp_client.rs"]
 #[expect(dead_code, reason = "shared with the other test target, which uses the rest")]
 mod mcp_client;
+mod older;
 #[path = "../../benches/edits/past/past.rs"]
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod past;

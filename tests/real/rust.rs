@@ -13,7 +13,7 @@ const CHANGED: &str = "pub fn a() -> &'static str {\n    \"\"\n}\n";
 
 /// A crate without dependencies. The server comes with the toolchain, whose folders are named
 /// because the sandbox has another home.
-fn rust() -> Sandbox {
+pub(crate) fn rust() -> Sandbox {
     let mut sandbox = Sandbox::new();
     let options = "ralph:\n  lsp: {inline_budget_ms: 10000}\n";
     sandbox.write(".moai/config/sections/ralph.yaml", options);

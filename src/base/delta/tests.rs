@@ -56,6 +56,19 @@ fn swapping_one_error_for_another_is_not_no_change() {
 }
 
 #[test]
+fn without_an_earlier_set_lines_and_names_decide_and_the_rest_may_be_older() {
+    let (before, after) = ("a !old\nb\nc !named", "a !old\nb !new\nc !named\nd !added");
+    let is_meant = |finding: &Finding| finding.code == "named";
+    let (old, new) = (Lines::of(before), Lines::of(after));
+    let delta = Delta::by_lines(&old, &new, wrong(after), is_meant);
+    let codes = |state| -> Vec<String> {
+        delta.in_state(state).map(|finding| finding.code.clone()).collect()
+    };
+    assert_eq!(codes(State::Introduced), ["new", "named", "added"]);
+    assert_eq!(codes(State::Unknown), ["old"]);
+}
+
+#[test]
 fn a_first_look_claims_nothing() {
     check_ids(None, &[(1, "x")], (0, 0, 0));
 }

@@ -10,19 +10,20 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
+use super::earlier_findings::EarlierFindings;
 use super::hook::HookCall;
 use super::late_answers::Pending;
 use super::post_tool_use;
 use crate::base::delta::{Delta, carried};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
-use crate::base::limits::MEASURE_RETRIES_MAX;
+use crate::base::limits::{EARLIER_INLINE_MS_MAX, MEASURE_RETRIES_MAX};
 use crate::base::lines::Lines;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::{self, Word, partly};
-use crate::daemon::ledger::Ledger;
+use crate::daemon::ledger::{Ledger, Reader};
 use crate::daemon::look::{self, Look};
 use crate::daemon::project::Project;
 use crate::daemon::untold::{Baseline, Origin, Topic};
@@ -31,6 +32,7 @@ use crate::lsp::blast::Sought;
 use crate::report::agent::EditFeedback;
 use crate::scan::scan;
 use crate::servers::Chosen;
+use crate::servers::resolve::Choice;
 use crate::wire::hook::Before;
 
 /// The look for other changes, made once for all that wait for it.
@@ -54,9 +56,21 @@ pub(super) async fn answered(
 ) -> EditFeedback {
     let scanned = scan_delta(call.engine, &call.project, snapshot, before);
     let measured = async {
-        let mut said = Vec::new();
+        // At the same time: one that is slow takes no time from the others.
+        let mut answers = Vec::new();
         for one in asked {
-            said.extend(one.said(call, snapshot, begun).await);
+            let context = AnswerContext {
+                engine: Arc::clone(call.engine),
+                project: call.project.clone(),
+                reader: call.reader(),
+                hash: snapshot.hash,
+                begun,
+            };
+            answers.push(tokio::spawn(one.said(context)));
+        }
+        let mut said = Vec::new();
+        for answer in answers {
+            said.extend(answer.await.unwrap_or_default());
         }
         said
     };
@@ -158,6 +172,8 @@ pub(super) fn ask_all(
 /// One language server that was asked about the written file.
 pub(super) struct Asked {
     topic: Topic,
+    /// The server, where one can be asked.
+    choice: Option<Choice>,
     number: u64,
     was_measured: bool,
     /// How long the edit waits for it.
@@ -204,64 +220,74 @@ fn ask(
     let session = &call.input.session_id;
     let number = ledger.untold(session).ask(topic.clone(), baseline, is_new_file);
     drop(ledger);
+    let choice = chosen.as_ref().ok().cloned();
     let question = measure(Arc::clone(engine), project.clone(), snapshot.clone(), chosen, look);
-    Asked { topic, number, was_measured, wait, answer: tokio::spawn(question) }
+    Asked { topic, choice, number, was_measured, wait, answer: tokio::spawn(question) }
 }
 
-/// What the edit began with, where the host says it and there is a set to compare with.
+/// What the edit began with, where the host says it.
 fn origin(ledger: &Ledger, topic: &Topic, before: &Before) -> Option<Origin> {
     let Before::Text(text) = before else { return None };
     let Topic { root, path, sensor, .. } = topic;
-    let (measured, _) = ledger.verified(root, path, sensor)?;
-    let epoch = ledger.proven_at(root, path, sensor, measured);
+    let measured = ledger.verified(root, path, sensor).map(|(hash, _)| hash);
+    let epoch = measured.and_then(|hash| ledger.proven_at(root, path, sensor, hash));
     Some(Origin { text: text.as_str().into(), measured, epoch })
+}
+
+/// Who waits for an answer.
+struct AnswerContext {
+    engine: Arc<Engine>,
+    project: Project,
+    reader: Reader,
+    /// The bytes that were asked about.
+    hash: ContentHash,
+    begun: Instant,
 }
 
 impl Asked {
     /// What the server says of the edit; after the wait the measurement goes on and its verdict is
     /// told by the session's next hook.
-    async fn said(
-        self,
-        call: &HookCall<'_>,
-        snapshot: &Snapshot,
-        begun: Instant,
-    ) -> Vec<Result<Delta, Unmeasured>> {
-        let Self { topic, number, was_measured, wait, mut answer } = self;
-        let (engine, session) = (call.engine, &call.input.session_id);
-        let is_newest = || engine.ledger().untold(session).is_newest(&topic, number);
+    async fn said(self, context: AnswerContext) -> Vec<Result<Delta, Unmeasured>> {
+        let Self { topic, choice, number, was_measured, wait, mut answer } = self;
+        let AnswerContext { engine, project, reader, hash, begun } = context;
+        let session = reader.session.clone();
+        let is_newest = || engine.ledger().untold(&session).is_newest(&topic, number);
         let Ok(joined) = timeout_at((begun + wait).into(), &mut answer).await else {
             if !is_newest() {
                 return Vec::new();
             }
             let sensor = topic.sensor.clone();
-            let (reader, engine) = (call.reader(), Arc::clone(engine));
-            Pending { engine, reader, topic, number }.follow(answer, snapshot.hash);
+            Pending { engine, project, choice, reader, topic, number }.follow(answer, hash);
             return vec![Err(Unmeasured { sensor, gap: pending_gap(wait), is_news: true })];
         };
         let Ok((snapshot, word)) = joined else {
             let gap = gather::lost();
             return vec![Err(Unmeasured { sensor: topic.sensor, gap, is_news: true })];
         };
-        let is_partial = is_partial(&word);
         let mut said = Vec::new();
-        let gap = if word.gap.is_none() || is_partial {
-            let told = engine.ledger().untold(session).tell(&topic, number);
+        let is_partial = is_partial(&word);
+        if word.gap.is_some() && !is_partial && !is_newest() {
+            return said;
+        }
+        let (sensor, gap) = (topic.sensor.clone(), word.gap.clone());
+        if gap.is_none() || is_partial {
+            let told = engine.ledger().untold(&session).tell(&topic, number);
             // A newer edit of the file is told in its stead.
             let Some(baseline) = told else { return said };
-            let gap = word.gap.clone();
-            said.push(Ok(delta_of(engine, &topic.root, baseline, word, &snapshot.text)));
-            gap
-        } else if is_newest() {
-            word.gap
-        } else {
-            return said;
-        };
+            let root = project.root.clone();
+            let inline = begun + project.config.inline_budget;
+            let deadline =
+                inline.min(Instant::now() + Duration::from_millis(EARLIER_INLINE_MS_MAX));
+            let shared = Arc::clone(&engine);
+            let earlier = EarlierFindings { engine: shared, project, choice, reader, topic };
+            let baseline = earlier.complete(baseline, &word, &snapshot, deadline).await;
+            said.push(Ok(delta_of(&engine, &root, baseline, word, &snapshot.text)));
+        }
         if let Some(gap) = gap {
             // A tool that was never there is named once, not at every edit.
-            let news = format!("{} {gap}", topic.sensor);
-            let is_first = engine.ledger().is_news(session, &news);
+            let is_first = engine.ledger().is_news(&session, &format!("{sensor} {gap}"));
             let was_lost = was_measured && !is_partial || gap.cause.is_passing();
-            said.push(Err(Unmeasured { sensor: topic.sensor, gap, is_news: is_first || was_lost }));
+            said.push(Err(Unmeasured { sensor, gap, is_news: is_first || was_lost }));
         }
         said
     }
@@ -341,6 +367,11 @@ pub(super) fn delta_of(
 ) -> Delta {
     let is_partial = is_partial(&word);
     let earlier = if is_partial { baseline.partial } else { baseline.whole };
+    if let (None, Some(origin)) = (&earlier, &baseline.origin) {
+        let sought = LazyCell::new(|| Sought::of(&word.path, Some(&origin.text), Some(text)));
+        let is_meant = |finding: &Finding| sought.is_meant_by(finding, text);
+        return Delta::by_lines(&Lines::of(&origin.text), &Lines::of(text), word.found, is_meant);
+    }
     let mut delta = compared(engine, earlier.as_deref(), word.found, text);
     if is_partial && delta.now.is_empty() {
         delta.fixed = 0;
@@ -364,12 +395,12 @@ fn attributed(
     (path, text): (&RelPath, &str),
 ) -> Delta {
     let ledger = engine.ledger();
-    let is_same_text = origin.measured == ContentHash::of(origin.text.as_bytes());
+    let is_same_text = origin.measured == Some(ContentHash::of(origin.text.as_bytes()));
     let others_changed = |epoch| ledger.others_changed_since(root, path, epoch);
     if is_same_text && !origin.epoch.is_none_or(others_changed) {
         return delta;
     }
-    let lines = ledger.lines.of(origin.measured);
+    let lines = origin.measured.and_then(|measured| ledger.lines.of(measured));
     drop(ledger);
     let before = Lines::of(&origin.text);
     let known = match lines {

@@ -12,6 +12,7 @@ use super::hook::{HookCall, edit_text, language};
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use crate::base::path::RelPath;
 use crate::daemon::blast::{Blast, Change};
+use crate::daemon::earlier::EarlierState;
 use crate::daemon::engine::{blocking, now_ms};
 use crate::daemon::look::{self, Look, Unseen};
 use crate::files::Snapshot;
@@ -97,22 +98,29 @@ async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (fresh, gone) = (unseen.fresh.clone(), unseen.gone.clone());
     let created = unseen.created.clone();
-    let sought = blocking(move || {
+    let is_fresh = |path: &&RelPath| fresh.iter().any(|it| it.path == **path);
+    let apart: Vec<RelPath> =
+        unseen.changed.iter().filter(|path| !is_fresh(path)).cloned().collect();
+    let compared = blocking(move || {
         let root = &project.root;
         let before = |path: &RelPath| {
             let kept = engine.ledger().text(root, path).map(|text| text.to_string());
             kept.or_else(|| git::head_text(root, path))
         };
         let mut sought = Sought::default();
+        let mut earlier = EarlierState::default();
         for Snapshot { path, text, .. } in &fresh {
             let before = if created.contains(path) { None } else { before(path) };
+            earlier.add(path, before.as_deref());
             sought.extend(Sought::elsewhere(path, before.as_deref(), Some(text)));
         }
         for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
             let before = before(path).unwrap_or_default();
             sought.extend(Sought::elsewhere(path, Some(&before), None));
         }
-        sought
+        // A vanished file cannot be shown, nor can changes that are only counted.
+        earlier.other_files.extend(apart.into_iter().chain(gone));
+        (sought, earlier)
     });
     let changed = unseen.fresh.iter().map(|it| (it.path.clone(), Some(it.hash)));
     let gone = unseen.gone.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
@@ -121,13 +129,15 @@ async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
         [(path, _)] => path.to_string(),
         many => format!("{} changed files", many.len()),
     };
+    let (sought, earlier) = compared.await.unwrap_or_default();
     Change {
         engine: Arc::clone(call.engine),
+        earlier,
         project: call.project.clone(),
         reader: call.reader(),
         label,
         changed,
         apart: unseen.changed.clone(),
-        sought: sought.await.unwrap_or_default(),
+        sought,
     }
 }

@@ -1,6 +1,5 @@
 //! `check`: fresh evidence about files, as a report.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,13 +7,14 @@ use std::time::{Duration, Instant};
 use super::reported::{Measured, Wish, baselines, reply};
 use super::{REFUSED, load};
 use crate::base::evidence::Skipped;
-use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX};
 use crate::base::path::RelPath;
+use crate::daemon::attribution::Comparison;
+use crate::daemon::dependents::DependentFiles;
 use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::gather::{Asked, Merely, gather};
+use crate::daemon::gather::{Asked, UntouchedDependents, gather};
 use crate::daemon::ledger::Affected;
 use crate::daemon::project::Project;
-use crate::lsp::blast::{Sought, ranked};
+use crate::daemon::work_base::WorkBase;
 use crate::report::human;
 use crate::wire::control::{Caller, Check, Reply};
 use crate::{files, git};
@@ -34,7 +34,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         blocking(move || find(&project, &caller, &check)).await
     };
-    let Found { files, skipped, mut note, may_be_empty, merely } = match found {
+    let Found { files, skipped, mut note, may_be_empty, dependents, comparison, .. } = match found {
         Some(Ok(found)) => found,
         Some(Err(error)) => return Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
         None => return Reply::failed(REFUSED, "moai-ralph: the files could not be listed"),
@@ -54,7 +54,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         scan: project.config.scan_enabled && !check.no_scan,
         threshold: wish.threshold(),
         deadline: begun + Duration::from_secs(check.timeout_secs),
-        merely,
+        dependents,
+        comparison,
     };
     let evidence = gather(engine, &project, asked).await;
     if evidence.older > 0 {
@@ -79,8 +80,12 @@ struct Found {
     note: String,
     /// Whether no file at all is a fair answer: what changed may be nothing.
     may_be_empty: bool,
-    /// The files that are asked about only because they mention what was deleted.
-    merely: Merely,
+    /// The files that are measured only because the changes concern them.
+    dependents: UntouchedDependents,
+    /// What their findings are compared with.
+    comparison: Option<Comparison>,
+    /// Changed files that configure servers.
+    configuration: Vec<RelPath>,
 }
 
 fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, String> {
@@ -106,6 +111,9 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
     }
     match git::changed(&project.root) {
         Ok(Some(changed)) => {
+            let all = changed.files.iter().chain(&changed.deleted);
+            let configuration =
+                all.filter(|path| project.is_configuration(path)).cloned().collect();
             let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
             let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
             let is_empty = files.is_empty() && changed.skipped.is_empty() && deleted.is_empty();
@@ -115,9 +123,16 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
                 ""
             };
             let (skipped, note) = (changed.skipped, note.to_owned());
-            let mut found = Found { files, skipped, note, may_be_empty: true, ..Found::default() };
-            if !deleted.is_empty() {
-                found.add_concerned(project, &deleted);
+            let mut found = Found {
+                files,
+                skipped,
+                note,
+                may_be_empty: true,
+                configuration,
+                ..Found::default()
+            };
+            if !is_empty {
+                found.add_dependents(project, &deleted);
             }
             Ok(found)
         }
@@ -133,47 +148,43 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
 }
 
 impl Found {
-    /// Adds the files that mention what was deleted: they did not change, and may be broken. What
-    /// is wrong in them and has nothing to do with it does not count.
-    fn add_concerned(&mut self, project: &Project, deleted: &[RelPath]) {
-        let root = &project.root;
-        let mut sought = Sought::default();
-        for path in deleted.iter().take(AFFECTED_FILES_MAX) {
-            let before = git::head_text(root, path).unwrap_or_default();
-            sought.extend(Sought::elsewhere(path, Some(&before), None));
-        }
-        let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
-        let languages: BTreeSet<&str> = deleted.iter().filter_map(language).collect();
-        let own: BTreeSet<&RelPath> = self.files.iter().collect();
-        let is_other = |path: &RelPath| {
-            language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
-        };
-        let walk = files::walk(root, std::slice::from_ref(root), &is_other);
-        let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
-        let found = files::search(root, &walk.files, deadline, &|text| sought.mentioned_in(text));
-        let mut concerned = ranked(deleted, found.files);
-        let is_cut = found.is_cut
-            || !walk.skipped.is_empty()
-            || deleted.len().max(concerned.len()) > AFFECTED_FILES_MAX;
-        concerned.truncate(AFFECTED_FILES_MAX);
-        if is_cut {
-            let reason = "more files may mention what was deleted than were looked at".to_owned();
+    /// Adds the files that the changes since HEAD concern: nobody touched them, and they may be
+    /// broken. What was wrong with them before does not count.
+    fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
+        let base = WorkBase::head(project);
+        let concerned = DependentFiles::find(project, &base, &self.files, deleted);
+        if concerned.is_cut {
+            let reason = "more files may mention what was changed than were measured".to_owned();
             self.skipped.push(Skipped { path: ".".to_owned(), reason });
         }
-        let (what, count) = (named(deleted), concerned.len());
-        self.note = format!(
-            "moai-ralph: {what} deleted; files that mention it and are measured as well: {count}\n"
-        );
-        let affected = Affected { sought, ..Affected::default() };
-        self.merely = Merely { files: concerned.iter().cloned().collect(), affected };
-        self.files.extend(concerned);
+        if !concerned.files.is_empty() {
+            let concerned = counted(concerned.files.len());
+            self.note = match deleted {
+                [] => format!("moai-ralph: {concerned} that the changes concern\n"),
+                [file] => {
+                    format!("moai-ralph: {file} was deleted; {concerned} that this concerns\n")
+                }
+                many => format!(
+                    "moai-ralph: {} files were deleted; {concerned} that the changes concern\n",
+                    many.len()
+                ),
+            };
+        }
+        let affected = Affected { sought: concerned.sought, ..Affected::default() };
+        let files = concerned.files.iter().cloned().collect();
+        self.dependents = UntouchedDependents { files, affected };
+        self.files.extend(concerned.files);
+        let gone = deleted.to_vec();
+        let base = Arc::new(base);
+        let configuration = self.configuration.clone();
+        self.comparison = Some(Comparison { base, gone, configuration, includes_changed: false });
     }
 }
 
-/// One file by its name, several by their number.
-fn named(files: &[RelPath]) -> String {
-    match files {
-        [file] => format!("{file} was"),
-        many => format!("{} source files were", many.len()),
+fn counted(files: usize) -> String {
+    if files == 1 {
+        "1 unchanged file is".to_owned()
+    } else {
+        format!("{files} unchanged files are")
     }
 }

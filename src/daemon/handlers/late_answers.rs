@@ -1,26 +1,33 @@
 //! Answers of language servers that come after their hook has gone: kept for the session's next one.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::answers::{delta_of, is_partial};
+use super::earlier_findings::EarlierFindings;
 use super::hook::{edit_text, language};
 use crate::base::delta::Delta;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
+use crate::base::limits::EARLIER_LATE_MS_MAX;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::engine::Engine;
 use crate::daemon::gather::{self, Word};
 use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::project::Project;
 use crate::daemon::untold::Topic;
 use crate::files::Snapshot;
 use crate::report::agent::{self, EditFeedback, EditText};
+use crate::servers::resolve::Choice;
 
 /// What is needed to word a late verdict.
 pub(super) struct Pending {
     pub(super) engine: Arc<Engine>,
+    pub(super) project: Project,
+    pub(super) choice: Option<Choice>,
     pub(super) reader: Reader,
     pub(super) topic: Topic,
     pub(super) number: u64,
@@ -35,7 +42,7 @@ impl Pending {
         tokio::spawn(async move {
             let _job = job;
             match timeout(patience, answer).await {
-                Ok(Ok((snapshot, word))) => self.keep(&snapshot, word),
+                Ok(Ok((snapshot, word))) => self.keep(&snapshot, word).await,
                 Ok(Err(_)) => self.keep_gap(asked, gather::lost()),
                 Err(_) => {
                     let detail = format!("no answer within {} s", patience.as_secs());
@@ -45,7 +52,7 @@ impl Pending {
         });
     }
 
-    fn keep(self, snapshot: &Snapshot, word: Word) {
+    async fn keep(self, snapshot: &Snapshot, word: Word) {
         let gap = word.gap.clone();
         if let Some(gap) = gap.clone().filter(|_| !is_partial(&word)) {
             return self.keep_gap(snapshot.hash, gap);
@@ -54,6 +61,15 @@ impl Pending {
         let told = self.engine.ledger().untold(session).tell(&self.topic, self.number);
         // A newer edit of the file is measured in its own right.
         let Some(baseline) = told else { return };
+        let findings = EarlierFindings {
+            engine: Arc::clone(&self.engine),
+            project: self.project.clone(),
+            choice: self.choice.clone(),
+            reader: self.reader.clone(),
+            topic: self.topic.clone(),
+        };
+        let deadline = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let baseline = findings.complete(baseline, &word, snapshot, deadline).await;
         let earlier = if is_partial(&word) { &baseline.partial } else { &baseline.whole };
         let earlier = earlier.clone();
         let delta = delta_of(&self.engine, &self.topic.root, baseline, word, &snapshot.text);

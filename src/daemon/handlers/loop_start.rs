@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::loop_replies::{own_session, shown, unknown_word};
 use super::{REFUSED, checks_of_loop, load, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
+use crate::daemon::base_preparation::prepare;
 use crate::daemon::engine::{Engine, blocking, now_ms};
 use crate::daemon::loop_branch::{
     Branch, alone, begin_branch, branch_name, next_base, read, start_of, take_back,
@@ -168,6 +169,7 @@ pub(super) async fn begin(
         engine.ledger().set_language(session, state.language());
     }
     remember(engine, project, &state).await;
+    prepare(engine, project, &state);
     Ok(Begun::Loop(Box::new(state)))
 }
 

@@ -15,6 +15,7 @@ use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::blast::{Blast, Change};
+use crate::daemon::earlier::EarlierState;
 use crate::daemon::engine::blocking;
 use crate::daemon::project::Project;
 use crate::daemon::{gather, look};
@@ -119,7 +120,10 @@ fn change(call: &HookCall<'_>, snapshot: &Snapshot, before: &Before) -> Change {
         Before::Absent => None,
         Before::Unknown => kept().or_else(|| git::head_text(root, path)),
     };
+    let mut earlier = EarlierState::default();
+    earlier.add(path, before.as_deref());
     Change {
+        earlier,
         engine: Arc::clone(engine),
         project: call.project.clone(),
         reader: call.reader(),

@@ -105,7 +105,8 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             let mut texts = vec![loops::started(&state, &checks)];
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
-                let evidence = stop::measured(call, None, &state.options.paths, budget).await;
+                let paths = &state.options.paths;
+                let evidence = stop::measured(call, None, None, paths, budget).await;
                 texts.push(loops::to_mend(&evidence, state.language()));
             }
             let notice = Some(loops::started_notice(&state, &checks));

@@ -144,6 +144,16 @@ pub fn content_of(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
     read().map_err(|error| broken(root, &error))
 }
 
+/// Several contents by their names, in this order; the repository is opened once.
+pub fn contents_of(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+    let repository = needed(root)?;
+    let read = |name: &&str| -> Result<Vec<u8>, git2::Error> {
+        Ok(repository.find_blob(Oid::from_str(name)?)?.content().to_vec())
+    };
+    let contents: Result<Vec<Vec<u8>>, git2::Error> = names.iter().map(read).collect();
+    contents.map_err(|error| broken(root, &error))
+}
+
 /// Lets checkpoints go; what only they held, git collects when it next tidies up.
 pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
     let repository = needed(root)?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Catalogue, CatalogueError, Language, Method, Publishes, Ready, ServerSpec, Workspace,
+    Catalogue, CatalogueError, Language, Method, Overlays, Publishes, Ready, ServerSpec, Workspace,
     parse_json,
 };
 
@@ -138,6 +138,7 @@ fn unknown_server() -> ServerSpec {
         ready: Ready::default(),
         lists_files: Vec::new(),
         change_after_open: false,
+        overlays: Overlays::File,
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),

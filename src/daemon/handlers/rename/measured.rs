@@ -13,7 +13,7 @@ use crate::base::path::RelPath;
 use crate::base::text::replace_name;
 use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
-use crate::daemon::gather::{Asked, Merely, gather};
+use crate::daemon::gather::{Asked, UntouchedDependents, gather};
 use crate::daemon::look::sync;
 use crate::daemon::project::Project;
 use crate::report::rename::{Outcome, Renamed};
@@ -112,6 +112,7 @@ fn asked(project: &Project, files: Vec<RelPath>, deadline: Instant) -> Asked {
         scan: project.config.scan_enabled,
         threshold: Severity::Error,
         deadline,
-        merely: Merely::default(),
+        dependents: UntouchedDependents::default(),
+        comparison: None,
     }
 }

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::HookCall;
 use crate::base::evidence::Skipped;
 use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
+use crate::daemon::attribution::Comparison;
+use crate::daemon::dependents::DependentFiles;
 use crate::daemon::engine::blocking;
-use crate::daemon::gather::Merely;
+use crate::daemon::gather::UntouchedDependents;
 use crate::daemon::project::Project;
+use crate::daemon::work_base::WorkBase;
 use crate::{files, git};
 
 /// What a Stop is about.
@@ -18,40 +22,56 @@ pub(super) struct Scope {
     pub(super) files: Vec<RelPath>,
     pub(super) skipped: Vec<Skipped>,
     /// Those that are measured only because an edit concerns them.
-    pub(super) merely: Merely,
+    pub(super) dependents: UntouchedDependents,
+    /// What their findings are compared with.
+    pub(super) comparison: Option<Comparison>,
+    /// Changed files that configure servers.
+    configuration: Vec<RelPath>,
 }
 
-/// What differs from HEAD, what was committed since `base`, what the session wrote and
-/// what its edits concern; when that is nothing, the whole project: a loop that changed nothing yet
-/// may have been started to mend what is there.
+/// The files that differ from HEAD, those committed since `commit`, those that the session wrote,
+/// and those that all of this concerns; with `paths`, the files below those. Without a base to
+/// compare with, and without a change, the whole project: the task is then to fix what is there.
 pub(super) async fn files_of_stop(
     call: &HookCall<'_>,
-    base: Option<&str>,
+    commit: Option<&str>,
+    base: Option<Arc<WorkBase>>,
     paths: &[String],
 ) -> Scope {
     let project = call.project.clone();
     if !paths.is_empty() {
         return narrowed(project, paths.to_vec()).await;
     }
-    let base = base.map(str::to_owned);
+    let commit = commit.map(str::to_owned);
     let session = &call.input.session_id;
     let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
     let affected = call.engine.ledger().affected(session, &project.root);
     let found = blocking(move || {
-        let mut found = changed_files(&project, base.as_deref());
+        let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
         found.files.extend(written.into_iter().filter(is_there));
-        if found.files.is_empty() && found.skipped.is_empty() {
+        if found.files.is_empty() && found.skipped.is_empty() && base.is_none() {
             found = all_files(&project);
         }
         found.files.sort();
         found.files.dedup();
+        let gone = base.as_ref().map(|base| base.gone()).unwrap_or_default();
+        let concerned = base.as_ref().map(|base| {
+            let gone: Vec<RelPath> =
+                gone.iter().filter(|path| project.is_wanted(path)).cloned().collect();
+            DependentFiles::find(&project, base, &found.files, &gone)
+        });
+        let concerned = concerned.unwrap_or_default();
+        let is_cut = affected.is_cut || concerned.is_cut;
         let own: BTreeSet<&RelPath> = found.files.iter().collect();
-        let merely = affected.files.keys().filter(|path| !own.contains(path) && is_there(path));
-        let merely: BTreeSet<RelPath> = merely.cloned().collect();
-        found.files.extend(merely.iter().cloned());
-        let (is_cut, files) = (affected.is_cut, merely);
-        found.merely = Merely { files, affected };
+        let all = affected.files.keys().chain(&concerned.files);
+        let files: BTreeSet<RelPath> =
+            all.filter(|path| !own.contains(path) && is_there(path)).cloned().collect();
+        found.files.extend(files.iter().cloned());
+        found.dependents = UntouchedDependents { files, affected };
+        let configuration = std::mem::take(&mut found.configuration);
+        found.comparison =
+            base.map(|base| Comparison { base, gone, configuration, includes_changed: true });
         found.bound();
         if is_written_cut {
             found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
@@ -80,8 +100,11 @@ async fn narrowed(project: Project, paths: Vec<String>) -> Scope {
 fn changed_files(project: &Project, base: Option<&str>) -> Scope {
     match git::changed_since(&project.root, base) {
         Ok(Some(changed)) => {
+            let all = changed.files.iter().chain(&changed.deleted);
+            let configuration =
+                all.filter(|path| project.is_configuration(path)).cloned().collect();
             let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Scope { files, skipped: changed.skipped, ..Scope::default() }
+            Scope { files, skipped: changed.skipped, configuration, ..Scope::default() }
         }
         // Without git nobody knows what changed.
         Ok(None) => all_files(project),

@@ -2,6 +2,7 @@
 //! examines the loop, the work tree as it is and the loop's notes. It must not know what becomes
 //! of it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::scope::{Scope, files_of_stop};
@@ -17,11 +18,13 @@ use crate::daemon::git_program::out_of_time;
 use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
 use crate::daemon::merging::Measured;
+use crate::daemon::work_base::{WorkBase, base_of_loop};
 use crate::daemon::{criteria, exam, loop_files, merge_place};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
 use crate::looping::exam::READING;
+use crate::looping::options::BaselineMode;
 use crate::looping::state::{LoopState, Until};
 
 /// What the reading is called that says that there is none.
@@ -99,20 +102,23 @@ async fn head(call: &HookCall<'_>) -> Option<String> {
     blocking(move || git::head(&root)).await.flatten()
 }
 
-/// What language servers and scan say about the files of a Stop; `base` is the commit that its
-/// loop's changes count from.
+/// What language servers and scan say about the files of a Stop; `commit` is where its loop's
+/// changes count from, `base` what its findings are compared with.
 pub(in crate::daemon::handlers) async fn measured(
     call: &HookCall<'_>,
-    base: Option<&str>,
+    commit: Option<&str>,
+    base: Option<Arc<WorkBase>>,
     paths: &[String],
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let Scope { files, skipped, merely } = files_of_stop(call, base, paths).await;
+    let Scope { files, skipped, dependents, comparison, .. } =
+        files_of_stop(call, commit, base, paths).await;
     let asked = Asked {
         files,
         skipped,
-        merely,
+        dependents,
+        comparison,
         lsp: project.config.lsp_enabled,
         scan: project.config.scan_enabled,
         threshold: Severity::Error,
@@ -152,8 +158,9 @@ async fn afresh(
     let left = deadline.saturating_duration_since(Instant::now());
     // Servers name their own gaps, which takes a moment.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
+    let compared = work_base(call, state, base).await;
     let (evidence, guarded, exam) = tokio::join!(
-        in_time(deadline, measured(call, base, &state.options.paths, budget)),
+        in_time(deadline, measured(call, base, compared, &state.options.paths, budget)),
         in_time(deadline, guard(engine, project, wanted)),
         in_time(deadline, exam::differences(engine, project, state)),
     );
@@ -175,6 +182,24 @@ async fn afresh(
     let (reading, findings) = exam;
     add(&mut evidence, (vec![reading], findings));
     evidence
+}
+
+/// What the findings of a loop are compared with; nothing where its task is to fix them.
+async fn work_base(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    commit: Option<&str>,
+) -> Option<Arc<WorkBase>> {
+    if state.options.baseline == BaselineMode::None {
+        return None;
+    }
+    match base_of_loop(call.engine, &call.project, state, commit).await {
+        Ok(base) => Some(Arc::new(base)),
+        Err(gap) => {
+            tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
+            None
+        }
+    }
 }
 
 fn add(evidence: &mut Evidence, (readings, findings): Sensed) {

@@ -1,0 +1,369 @@
+//! Whose findings are they? Compares what was measured with the base state of the work: what was
+//! there before is older, what was not is introduced. Where the base state cannot be measured in
+//! time, lines and names decide, and what they leave open may be older.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::base_results::{BaseFile, BaseResult};
+use super::earlier::{EarlierState, EarlierSubject, measure_earlier};
+use super::engine::{Engine, blocking};
+use super::gather::{self, UntouchedDependents, Word};
+use super::project::Project;
+use super::work_base::{BaseText, WorkBase};
+use crate::base::delta::Delta;
+use crate::base::evidence::SensorKind;
+use crate::base::finding::{Finding, Severity, State};
+use crate::base::hash::ContentHash;
+use crate::base::lines::Lines;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::files::Snapshot;
+use crate::lsp::blast::Sought;
+use crate::scan::scan;
+use crate::servers::resolve::Choice;
+
+/// What findings are compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Comparison {
+    /// The base state.
+    pub(super) base: Arc<WorkBase>,
+    /// Files of the base state that do not exist any more.
+    pub(super) gone: Vec<RelPath>,
+    /// Files that configure servers and differ from the base state.
+    pub(super) configuration: Vec<RelPath>,
+    /// Whether what is older in changed files is left out as well; else only what is older in files
+    /// that did not change.
+    pub(super) includes_changed: bool,
+}
+
+/// What is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AttributionRequest<'a> {
+    pub(super) comparison: &'a Comparison,
+    /// The measured files as they were read.
+    pub(super) snapshots: &'a [Snapshot],
+    pub(super) dependents: &'a UntouchedDependents,
+    /// The lowest severity that counts as older.
+    pub(super) threshold: Severity,
+    /// When measurements of the base state must have ended.
+    pub(super) deadline: Instant,
+}
+
+/// What was left out of the measured findings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    /// Findings at or above the threshold that are older.
+    pub(super) older: usize,
+}
+
+/// One measured file next to its base.
+struct ComparedFile<'a> {
+    snapshot: &'a Snapshot,
+    base: &'a BaseText,
+    is_changed: bool,
+}
+
+/// Sets the state of every finding, and takes out those that are older or may be; the latter leave
+/// a gap in their place.
+pub(super) async fn attribute(
+    engine: &Arc<Engine>,
+    project: &Project,
+    request: AttributionRequest<'_>,
+    words: &mut [Word],
+) -> LeftOut {
+    let AttributionRequest { comparison, snapshots, dependents, threshold, deadline } = request;
+    let paths: BTreeSet<RelPath> = snapshots.iter().map(|it| it.path.clone()).collect();
+    let base = Arc::clone(&comparison.base);
+    let gone = comparison.gone.clone();
+    let read = blocking(move || {
+        let gone: BTreeSet<RelPath> = gone.into_iter().collect();
+        (base.texts(&paths), base.texts(&gone))
+    });
+    let Some((texts, gone_texts)) = read.await else { return LeftOut::default() };
+    let mut files = BTreeMap::new();
+    for snapshot in snapshots {
+        let Some(base) = texts.get(&snapshot.path) else { continue };
+        let is_changed = base.hash() != Some(snapshot.hash);
+        files.insert(snapshot.path.clone(), ComparedFile { snapshot, base, is_changed });
+    }
+    let sought = touched_elsewhere(&files, &gone_texts);
+    let known = base_findings(engine, project, comparison, &files, words, deadline).await;
+    let mut left_out = LeftOut::default();
+    for (word, known) in words.iter_mut().zip(known) {
+        let Some(file) = files.get(&word.path) else { continue };
+        if file.is_changed && !comparison.includes_changed {
+            continue;
+        }
+        let includes_changed = comparison.includes_changed;
+        let rule = Rule { project, file, known, dependents, sought: &sought, includes_changed };
+        word.found = rule.judged(word);
+        if rule.has_older_fault()
+            && let Some(gap) = &mut word.gap
+            && gap.cause == Cause::ProjectFault
+        {
+            // The work did not make it, so the agent need not fix it before it stops.
+            gap.cause = Cause::ExistingFault;
+        }
+        set_aside(word, &rule.doubt(), threshold, &mut left_out);
+    }
+    left_out
+}
+
+/// What the changes touched that other files may mention.
+fn touched_elsewhere(
+    files: &BTreeMap<RelPath, ComparedFile<'_>>,
+    gone: &BTreeMap<RelPath, BaseText>,
+) -> Sought {
+    let mut sought = Sought::default();
+    for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
+        if let BaseText::Text(before) = file.base {
+            sought.extend(Sought::elsewhere(path, Some(before), Some(&file.snapshot.text)));
+        } else if *file.base == BaseText::Absent {
+            sought.extend(Sought::elsewhere(path, None, Some(&file.snapshot.text)));
+        }
+    }
+    for (path, text) in gone {
+        if let BaseText::Text(before) = text {
+            sought.extend(Sought::elsewhere(path, Some(before), None));
+        }
+    }
+    sought
+}
+
+/// What is known of a file in the base state.
+enum KnownFindings {
+    /// These were there.
+    Set(BaseResult),
+    /// Nothing is known, because of this.
+    Unmeasured(Gap),
+}
+
+/// For each result what its sensor found in the base state: known from before, or measured now.
+async fn base_findings(
+    engine: &Arc<Engine>,
+    project: &Project,
+    comparison: &Comparison,
+    files: &BTreeMap<RelPath, ComparedFile<'_>>,
+    words: &[Word],
+    deadline: Instant,
+) -> Vec<KnownFindings> {
+    let mut known = Vec::with_capacity(words.len());
+    let (mut subjects, mut places) = (Vec::new(), Vec::new());
+    for word in words {
+        let nothing = Gap::new(Cause::NoBaseline, "it was not measured before the change");
+        let mut found = KnownFindings::Unmeasured(nothing);
+        if let Some(file) = files.get(&word.path)
+            && word.kind == SensorKind::Lsp
+            && needs_base(word)
+            && let BaseText::Text(text) = file.base
+            && let Some(choice) = choice_of(engine, project, word)
+        {
+            let snapshot = snapshot_of(&word.path, text);
+            if let Some(set) = kept(engine, comparison, word, &snapshot) {
+                found = KnownFindings::Set(set);
+            } else {
+                places.push(known.len());
+                subjects.push(EarlierSubject { snapshot, choice });
+            }
+        }
+        known.push(found);
+    }
+    if subjects.is_empty() {
+        return known;
+    }
+    let state = earlier_state(comparison, files);
+    let results = measure_earlier(engine, project, &state, subjects, deadline).await;
+    for (place, result) in places.into_iter().zip(results) {
+        let Some(result) = result else { continue };
+        known[place] = match (result.base_result(), result.gap.clone()) {
+            (Some(set), _) => {
+                keep(engine, comparison, &result, set.clone());
+                KnownFindings::Set(set)
+            }
+            (None, Some(gap)) => KnownFindings::Unmeasured(gap),
+            (None, None) => continue,
+        };
+    }
+    known
+}
+
+fn choice_of(engine: &Engine, project: &Project, word: &Word) -> Option<Choice> {
+    let choices = gather::choices(engine, project, &word.path);
+    choices.into_iter().flatten().find(|choice| choice.id == word.sensor)
+}
+
+fn snapshot_of(path: &RelPath, text: &Arc<str>) -> Snapshot {
+    let hash = ContentHash::of(text.as_bytes());
+    Snapshot { path: path.clone(), text: Arc::clone(text), hash }
+}
+
+fn kept(
+    engine: &Engine,
+    comparison: &Comparison,
+    word: &Word,
+    base: &Snapshot,
+) -> Option<BaseResult> {
+    let file = BaseFile { path: word.path.clone(), hash: base.hash, server: word.server? };
+    engine.ledger().base_results.get(&comparison.base.id, &file)
+}
+
+fn keep(engine: &Engine, comparison: &Comparison, word: &Word, result: BaseResult) {
+    if let Some(server) = word.server {
+        let file = BaseFile { path: word.path.clone(), hash: word.hash, server };
+        engine.ledger().base_results.keep(&comparison.base.id, file, result);
+    }
+}
+
+/// Whether there is something to compare: findings, or a fault that may be older.
+fn needs_base(word: &Word) -> bool {
+    let has_fault = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
+    has_fault || !word.found.is_empty()
+}
+
+fn earlier_state(
+    comparison: &Comparison,
+    files: &BTreeMap<RelPath, ComparedFile<'_>>,
+) -> EarlierState {
+    let mut state = EarlierState {
+        texts: Vec::new(),
+        other_files: comparison.gone.clone(),
+        configuration: comparison.configuration.clone(),
+    };
+    for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
+        match file.base {
+            BaseText::Text(text) => state.texts.push(snapshot_of(path, text)),
+            BaseText::Absent | BaseText::Unknown(_) => state.other_files.push(path.clone()),
+        }
+    }
+    state
+}
+
+/// How the findings of one file are judged.
+struct Rule<'a> {
+    project: &'a Project,
+    file: &'a ComparedFile<'a>,
+    known: KnownFindings,
+    dependents: &'a UntouchedDependents,
+    sought: &'a Sought,
+    includes_changed: bool,
+}
+
+impl Rule<'_> {
+    fn judged(&self, word: &Word) -> Vec<Finding> {
+        let now = word.found.clone();
+        let Rule { file, .. } = self;
+        match file.base {
+            // Without its earlier text nothing shows that a finding is older.
+            BaseText::Absent | BaseText::Unknown(_) => with_state(now, State::Introduced),
+            BaseText::Text(_) if !file.is_changed && !self.is_checker(word) => {
+                with_state(now, State::Existing)
+            }
+            BaseText::Text(before) if word.kind == SensorKind::Scan => {
+                let hash = ContentHash::of(before.as_bytes());
+                let earlier = scan(&self.project.rules, &word.path, before, hash);
+                let lines = (Lines::of(before), Lines::of(&file.snapshot.text));
+                Delta::mapped((&lines.0, &earlier.findings), (&lines.1, now)).now
+            }
+            BaseText::Text(before) => {
+                let (old, new) = (Lines::of(before), Lines::of(&file.snapshot.text));
+                let judged = match &self.known {
+                    KnownFindings::Set(set) => {
+                        Delta::mapped((&old, &set.findings), (&new, now)).now
+                    }
+                    KnownFindings::Unmeasured(_) => self.by_texts(&old, &new, now, before),
+                };
+                match (file.is_changed, self.includes_changed) {
+                    (true, _) => judged,
+                    (false, true) => errors_alone(judged),
+                    // Asked about the change alone: what it does not name is not about it.
+                    (false, false) => introduced_alone(errors_alone(judged)),
+                }
+            }
+        }
+    }
+
+    /// Whether the project lacked something in the base state already.
+    fn has_older_fault(&self) -> bool {
+        matches!(&self.known, KnownFindings::Set(set) if set.has_fault)
+    }
+
+    /// Why findings of this file may be older.
+    fn doubt(&self) -> String {
+        match &self.known {
+            KnownFindings::Unmeasured(gap) => gap.detail.clone(),
+            KnownFindings::Set(_) => String::new(),
+        }
+    }
+
+    fn by_texts(&self, old: &Lines, new: &Lines, now: Vec<Finding>, before: &str) -> Vec<Finding> {
+        let text = &*self.file.snapshot.text;
+        let sought = if self.file.is_changed {
+            Sought::of(&self.file.snapshot.path, Some(before), Some(text))
+        } else {
+            Sought::default()
+        };
+        let is_meant = |finding: &Finding| {
+            sought.is_meant_by(finding, text) || self.sought.is_meant_by(finding, text)
+        };
+        let mut judged = Delta::by_lines(old, new, now, is_meant).now;
+        for finding in &mut judged {
+            match self.dependents.affected.was_there(finding) {
+                Some(true) => finding.state = State::Existing,
+                Some(false) => finding.state = State::Introduced,
+                None => {}
+            }
+        }
+        judged
+    }
+
+    /// Whether the sensor's findings in a file can come from an edit of another one.
+    fn is_checker(&self, word: &Word) -> bool {
+        let catalogue = &self.project.around.catalogue;
+        let language = catalogue.language_of(&word.path).map_or("", |it| it.0);
+        word.kind == SensorKind::Lsp && !catalogue.is_companion(&word.sensor, language)
+    }
+}
+
+fn with_state(mut findings: Vec<Finding>, state: State) -> Vec<Finding> {
+    for finding in &mut findings {
+        finding.state = state;
+    }
+    findings
+}
+
+/// Of a file that did not change only new errors are the work's.
+fn errors_alone(mut findings: Vec<Finding>) -> Vec<Finding> {
+    for finding in findings.iter_mut().filter(|it| it.severity < Severity::Error) {
+        finding.state = State::Existing;
+    }
+    findings
+}
+
+fn introduced_alone(mut findings: Vec<Finding>) -> Vec<Finding> {
+    for finding in findings.iter_mut().filter(|it| it.state == State::Unknown) {
+        finding.state = State::Existing;
+    }
+    findings
+}
+
+/// Leaves the introduced findings. What may be older is no verdict: a gap says so.
+fn set_aside(word: &mut Word, doubt: &str, threshold: Severity, left_out: &mut LeftOut) {
+    let mut may_be_older = 0;
+    word.found.retain(|finding| {
+        let counts = usize::from(finding.severity >= threshold);
+        match finding.state {
+            State::Introduced => return true,
+            State::Existing => left_out.older += counts,
+            State::Unknown => may_be_older += counts,
+        }
+        false
+    });
+    if may_be_older > 0 && word.gap.is_none() {
+        let plural = if may_be_older == 1 { "" } else { "s" };
+        let path = &word.path;
+        let detail = format!("{may_be_older} finding{plural} in {path} may be older: {doubt}");
+        word.gap = Some(Gap::new(Cause::NoBaseline, detail));
+    }
+}

@@ -1,0 +1,118 @@
+//! Measures a project when a loop starts, while the agent thinks: what is found before the first
+//! change is older than the loop's work. Stops at the first change, because what is measured then
+//! may be the work's.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+
+use super::base_results::BaseFile;
+use super::checkpoints;
+use super::engine::{Engine, blocking};
+use super::gather::{self, Word};
+use super::look;
+use super::project::Project;
+use super::work_base::{WorkBase, base_of_loop};
+use crate::base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX};
+use crate::base::path::RelPath;
+use crate::files::{self, Snapshot};
+use crate::looping::options::BaselineMode;
+use crate::looping::state::LoopState;
+
+/// Begins in the background; nobody waits for it.
+pub(super) fn prepare(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+    let is_compared = state.options.baseline == BaselineMode::Base;
+    if !is_compared || !project.config.lsp_enabled || engine.lsp_gap.is_some() {
+        return;
+    }
+    let (engine, project) = (Arc::clone(engine), project.clone());
+    let (state, job) = (state.clone(), engine.job());
+    tokio::spawn(async move {
+        let _job = job;
+        let begun = Instant::now();
+        let project = project.served(&engine);
+        // No base to keep the results for: the Stop says what that means.
+        let Ok(base) = base_of_loop(&engine, &project, &state, state.base.as_deref()).await else {
+            return;
+        };
+        let measured = measure_base(&engine, &project, &base).await;
+        let elapsed_ms = begun.elapsed().as_millis();
+        tracing::info!(id = state.id, measured, elapsed_ms, "measured the base of a loop");
+    });
+}
+
+/// How many files were measured before the first change.
+async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
+    let mut measured = 0;
+    let Some(files) = programs(project).await else { return measured };
+    let mut epoch = look::sync(engine, project, &[]).await.epoch;
+    // The first change may have come before the first look.
+    if epoch.is_none() || !is_base(engine, project, base).await {
+        return measured;
+    }
+    for some in files.chunks(BASE_FILES_AT_ONCE_MAX) {
+        let mut asked = JoinSet::new();
+        for path in some {
+            asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
+        }
+        let mut words: Vec<Word> = asked.join_all().await.into_iter().flatten().collect();
+        gather::void_what_changed(project, &mut words).await;
+        // A change on disk may have reached the servers before this look. Some come from the
+        // measurement itself: cargo writes its lock file.
+        let look = look::sync(engine, project, &[]).await;
+        if look.epoch != epoch && !is_base(engine, project, base).await {
+            return measured;
+        }
+        epoch = look.epoch;
+        gather::judge(engine, project, &mut words, look);
+        measured += some.len();
+        for word in words {
+            if let (Some(server), Some(result)) = (word.server, word.base_result()) {
+                let file = BaseFile { path: word.path, hash: word.hash, server };
+                engine.ledger().base_results.keep(&base.id, file, result);
+            }
+        }
+    }
+    measured
+}
+
+/// Whether the programs on disk, and what configures their servers, are those of the base.
+async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
+    let Ok(now) = checkpoints::look(engine, project).await else { return false };
+    let is_meant = |path: &RelPath| is_program(project, path) || project.is_configuration(path);
+    base.is_tree(&now.tree, is_meant)
+}
+
+fn is_program(project: &Project, path: &RelPath) -> bool {
+    let language = project.around.catalogue.language_of(path).map(|it| it.1);
+    language.is_some_and(|language| !language.auxiliary)
+}
+
+/// The files in programming languages. An auxiliary language has no file that others depend on.
+async fn programs(project: &Project) -> Option<Vec<RelPath>> {
+    let project = project.clone();
+    let listed = blocking(move || {
+        let is_meant = |path: &RelPath| is_program(&project, path) && project.is_wanted(path);
+        let root = &project.root;
+        let mut files = files::walk(root, std::slice::from_ref(root), &is_meant).files;
+        files.truncate(BASE_FILES_MAX);
+        files
+    });
+    listed.await
+}
+
+async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> Vec<Word> {
+    let root = project.root.clone();
+    let read = blocking(move || files::read(&root, &path.under(&root)).ok()).await.flatten();
+    let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
+    let mut words = Vec::new();
+    for chosen in gather::choices(&engine, &project, &snapshot.path) {
+        let word = gather::measure(&engine, &project, &snapshot, chosen).await;
+        if !word.found.is_empty() {
+            engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
+        }
+        words.push(word);
+    }
+    words
+}

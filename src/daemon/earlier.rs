@@ -1,0 +1,285 @@
+//! What language servers find in earlier texts: shown to the running server as open documents, and
+//! taken away again before it answers anybody else. It knows neither loops nor hooks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout_at;
+
+use super::engine::{Engine, blocking};
+use super::gather::{self, Word};
+use super::overlay_gate::OverlayPass;
+use super::project::Project;
+use crate::base::hash::ContentHash;
+use crate::base::limits::OVERLAY_FILES_MAX;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+use crate::files::{self, Snapshot};
+use crate::lsp::registry::Overlays;
+use crate::lsp::session::FileChange;
+use crate::servers::Chosen;
+use crate::servers::resolve::Choice;
+
+/// An earlier state of some files, and what is asked about it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EarlierState {
+    /// The files that differ now, with their earlier texts.
+    pub(super) texts: Vec<Snapshot>,
+    /// Files that were created or deleted since: no open document can show that.
+    pub(super) other_files: Vec<RelPath>,
+    /// Files that configure servers and were changed since: servers read them from the disk.
+    pub(super) configuration: Vec<RelPath>,
+}
+
+impl EarlierState {
+    /// Adds a file that differs now: its earlier text, or none where it did not exist or nobody
+    /// knows what it was.
+    pub(super) fn add(&mut self, path: &RelPath, earlier: Option<&str>) {
+        match earlier {
+            Some(text) => self.texts.push(Snapshot {
+                path: path.clone(),
+                text: text.into(),
+                hash: ContentHash::of(text.as_bytes()),
+            }),
+            None => self.other_files.push(path.clone()),
+        }
+    }
+}
+
+/// One file of an earlier state that is to be measured by one server.
+#[derive(Clone, Debug)]
+pub(super) struct EarlierSubject {
+    /// Its earlier text; that of now where it has not changed.
+    pub(super) snapshot: Snapshot,
+    /// The server.
+    pub(super) choice: Choice,
+}
+
+/// Measures files in an earlier state, each by its server; the results come in the order of the
+/// subjects, `None` after an internal error. One that cannot be measured has a gap, and so have all
+/// that follow when a live question comes in between.
+pub(super) async fn measure_earlier(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &EarlierState,
+    subjects: Vec<EarlierSubject>,
+    deadline: Instant,
+) -> Vec<Option<Word>> {
+    let count = subjects.len();
+    let mut by_server: BTreeMap<String, Vec<(usize, EarlierSubject)>> = BTreeMap::new();
+    for (place, subject) in subjects.into_iter().enumerate() {
+        by_server.entry(subject.choice.id.clone()).or_default().push((place, subject));
+    }
+    let mut servers = Vec::new();
+    for subjects in by_server.into_values() {
+        let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
+        // In a task of its own: a caller that gives up must not leave an earlier text with a server.
+        servers.push(tokio::spawn(async move {
+            measure_by_server(&engine, &project, &state, subjects, deadline).await
+        }));
+    }
+    let mut results: Vec<Option<Word>> = vec![None; count];
+    for server in servers {
+        for (place, word) in server.await.unwrap_or_default() {
+            results[place] = Some(word);
+        }
+    }
+    results
+}
+
+/// The same for one server: its live questions wait meanwhile.
+async fn measure_by_server(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &EarlierState,
+    subjects: Vec<(usize, EarlierSubject)>,
+    deadline: Instant,
+) -> Vec<(usize, Word)> {
+    let mut results = Vec::with_capacity(subjects.len());
+    let server = subjects.first().map(|(_, it)| it.choice.id.clone()).unwrap_or_default();
+    let gate = engine.ledger().overlay_gate(&project.root, &server);
+    let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else {
+        let gap = Gap::new(Cause::TimedOut, "other measurements were in the way");
+        let gaps = subjects.into_iter().map(|(at, it)| (at, without_result(it, gap.clone())));
+        return gaps.collect();
+    };
+    let mut restore = Restore::new(engine, project, pass);
+    let epoch = engine.ledger().epoch(&project.root);
+    let mut shown: BTreeSet<RelPath> = BTreeSet::new();
+    for (place, subject) in subjects {
+        let overlays = overlays_for(engine, project, state, &subject);
+        if let Some(gap) = obstacle(engine, project, state, &overlays, &subject) {
+            results.push((place, without_result(subject, gap)));
+            continue;
+        }
+        // The others first: what a file says depends on the texts that the server has then.
+        let own = &subject.snapshot;
+        for text in overlays.into_iter().filter(|text| text.path != own.path) {
+            if shown.insert(text.path.clone()) {
+                let choice = subject.choice.clone();
+                restore.overlaid(text);
+                // Asked only so that the server has its text; its own result is not needed.
+                let _ = measure_shown(engine, project, text, choice, &restore, deadline).await;
+            }
+        }
+        if state.texts.iter().any(|earlier| earlier.path == own.path) {
+            shown.insert(own.path.clone());
+            restore.overlaid(own);
+        }
+        let choice = subject.choice.clone();
+        let result = measure_shown(engine, project, own, choice, &restore, deadline).await;
+        // A changed file may have been closed, and with it its earlier text.
+        let result = match result {
+            Ok(_) if engine.ledger().epoch(&project.root) != epoch => Err(changed_meanwhile()),
+            result => result,
+        };
+        let result = result.unwrap_or_else(|gap| without_result(subject, gap));
+        results.push((place, result));
+    }
+    results
+}
+
+/// The earlier texts that the subject's server must be shown for it.
+fn overlays_for<'s>(
+    engine: &Engine,
+    project: &Project,
+    state: &'s EarlierState,
+    subject: &EarlierSubject,
+) -> Vec<&'s Snapshot> {
+    match subject.choice.spec.overlays {
+        Overlays::Project => {
+            let texts = state.texts.iter();
+            texts.filter(|text| is_served(engine, project, &text.path, subject)).collect()
+        }
+        // What it says of a file rests on that file, as far as an open document can show it.
+        Overlays::File | Overlays::None => {
+            state.texts.iter().filter(|text| text.path == subject.snapshot.path).collect()
+        }
+    }
+}
+
+/// Whether the subject's server speaks about a file.
+fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
+    let choices = gather::choices(engine, project, path);
+    choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
+}
+
+/// Why the server cannot be shown the earlier state.
+fn obstacle(
+    engine: &Engine,
+    project: &Project,
+    state: &EarlierState,
+    overlays: &[&Snapshot],
+    subject: &EarlierSubject,
+) -> Option<Gap> {
+    let EarlierSubject { snapshot, choice } = subject;
+    let is_own = overlays.iter().any(|text| text.path == snapshot.path);
+    let is_read = |path: &RelPath| {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|it| it == name)
+    };
+    let has_other_files =
+        || state.other_files.iter().any(|path| is_served(engine, project, path, subject));
+    let detail = match choice.spec.overlays {
+        Overlays::None => "it reads the disk, not earlier texts",
+        _ if state.configuration.iter().any(is_read) => "its configuration changed since",
+        Overlays::File if !is_own => "it reads other files from the disk, not their earlier texts",
+        Overlays::Project if has_other_files() => "files were created or deleted since",
+        Overlays::Project if overlays.len() > OVERLAY_FILES_MAX => "too many files changed since",
+        _ => return None,
+    };
+    Some(Gap::new(Cause::NoBaseline, detail))
+}
+
+/// One measurement while earlier texts are shown. It is never given up half-way: the server would
+/// keep the text.
+async fn measure_shown(
+    engine: &Arc<Engine>,
+    project: &Project,
+    text: &Snapshot,
+    choice: Choice,
+    restore: &Restore,
+    deadline: Instant,
+) -> Result<Word, Gap> {
+    if restore.is_in_the_way() {
+        return Err(Gap::new(Cause::Superseded, "another measurement came in between"));
+    }
+    if Instant::now() >= deadline {
+        return Err(Gap::new(Cause::TimedOut, "there was no time left for the earlier text"));
+    }
+    Ok(gather::measure_directly(engine, project, text, Ok(choice)).await)
+}
+
+fn changed_meanwhile() -> Gap {
+    Gap::new(Cause::Superseded, "files changed while the earlier text was measured")
+}
+
+fn without_result(subject: EarlierSubject, gap: Gap) -> Word {
+    let chosen: Chosen = Ok(subject.choice);
+    gather::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
+}
+
+/// Gives the server the present texts again when it is dropped, and only then lets others ask. Runs
+/// on in a task of its own, so nobody waits for it who does not ask.
+struct Restore {
+    engine: Arc<Engine>,
+    project: Project,
+    overlaid: BTreeSet<RelPath>,
+    pass: Option<OverlayPass>,
+}
+
+impl Restore {
+    fn new(engine: &Arc<Engine>, project: &Project, pass: OverlayPass) -> Self {
+        let (engine, project) = (Arc::clone(engine), project.clone());
+        Self { engine, project, overlaid: BTreeSet::new(), pass: Some(pass) }
+    }
+
+    fn overlaid(&mut self, text: &Snapshot) {
+        self.overlaid.insert(text.path.clone());
+    }
+
+    fn is_in_the_way(&self) -> bool {
+        self.pass.as_ref().is_some_and(OverlayPass::is_in_the_way)
+    }
+}
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        let (engine, project) = (Arc::clone(&self.engine), self.project.clone());
+        let (overlaid, pass) = (std::mem::take(&mut self.overlaid), self.pass.take());
+        if overlaid.is_empty() {
+            return;
+        }
+        let job = engine.job();
+        tokio::spawn(async move {
+            let _job = job;
+            restore(&engine, &project, overlaid).await;
+            drop(pass);
+        });
+    }
+}
+
+/// A single file is asked about as it is now, which leaves it open and the server as it was. Several
+/// are closed, so that the server reads them from the disk.
+async fn restore(engine: &Arc<Engine>, project: &Project, overlaid: BTreeSet<RelPath>) {
+    if overlaid.len() == 1
+        && let Some(path) = overlaid.first().cloned()
+    {
+        let root = project.root.clone();
+        let read = blocking(move || files::read(&root, &path.under(&root)).ok()).await.flatten();
+        if let Some(now) = read {
+            for chosen in gather::choices(engine, project, &now.path) {
+                gather::measure_directly(engine, project, &now, chosen).await;
+            }
+            return;
+        }
+    }
+    let root = &project.root;
+    let changes = overlaid.iter().map(|path| {
+        let file = path.under(root);
+        let change = if file.exists() { FileChange::Changed } else { FileChange::Deleted };
+        (file, change)
+    });
+    engine.servers.files_changed(root.clone(), changes.collect(), Vec::new()).await;
+}

@@ -1,0 +1,136 @@
+//! The findings of the text before an edit, for a file that was never measured before it. Measured
+//! after the edit's own result, for as long as the hook may wait; what comes later corrects what
+//! the edit was reported to have introduced.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout_at;
+
+use super::answers::{delta_of, is_partial};
+use super::hook::edit_text;
+use crate::base::delta::Delta;
+use crate::base::finding::{Finding, Severity, State};
+use crate::base::hash::ContentHash;
+use crate::base::limits::EARLIER_LATE_MS_MAX;
+use crate::base::verdict::Cause;
+use crate::daemon::earlier::{EarlierState, EarlierSubject, measure_earlier};
+use crate::daemon::engine::Engine;
+use crate::daemon::gather::Word;
+use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::project::Project;
+use crate::daemon::untold::{Baseline, Topic};
+use crate::files::Snapshot;
+use crate::report::agent::EditFeedback;
+use crate::servers::resolve::Choice;
+
+/// See the module.
+pub(super) struct EarlierFindings {
+    pub(super) engine: Arc<Engine>,
+    pub(super) project: Project,
+    /// The server, where one can be asked.
+    pub(super) choice: Option<Choice>,
+    pub(super) reader: Reader,
+    pub(super) topic: Topic,
+}
+
+impl EarlierFindings {
+    /// The baseline with the findings of the text before the edit, where they are missing and the
+    /// edited text has findings to be compared. What is not there by the deadline comes later.
+    pub(super) async fn complete(
+        self,
+        baseline: Baseline,
+        word: &Word,
+        snapshot: &Snapshot,
+        deadline: Instant,
+    ) -> Baseline {
+        let is_known =
+            if is_partial(word) { baseline.partial.is_some() } else { baseline.whole.is_some() };
+        let has_findings = word.found.iter().any(|finding| finding.severity > Severity::Hint);
+        let Some(earlier) = self.earlier_text(&baseline) else { return baseline };
+        let Some(choice) = self.choice.clone().filter(|_| has_findings && !is_known) else {
+            return baseline;
+        };
+        let (engine, project, text) = (Arc::clone(&self.engine), self.project.clone(), earlier);
+        let mut measuring = tokio::spawn(async move {
+            let state = EarlierState { texts: vec![text.clone()], ..EarlierState::default() };
+            let latest = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+            let subjects = vec![EarlierSubject { snapshot: text, choice }];
+            measure_earlier(&engine, &project, &state, subjects, latest).await.pop().flatten()
+        });
+        if let Ok(measured) = timeout_at(deadline.into(), &mut measuring).await {
+            return self.completed(baseline, measured.ok().flatten());
+        }
+        let (guessed, word, snapshot) = (baseline.clone(), word.clone(), snapshot.clone());
+        let job = self.engine.job();
+        tokio::spawn(async move {
+            let _job = job;
+            let measured = measuring.await.ok().flatten();
+            self.correct(guessed, measured, &word, &snapshot);
+        });
+        baseline
+    }
+
+    fn earlier_text(&self, baseline: &Baseline) -> Option<Snapshot> {
+        let text = Arc::clone(&baseline.origin.as_ref()?.text);
+        let hash = ContentHash::of(text.as_bytes());
+        Some(Snapshot { path: self.topic.path.clone(), text, hash })
+    }
+
+    fn completed(&self, mut baseline: Baseline, measured: Option<Word>) -> Baseline {
+        let Some(measured) = measured else { return baseline };
+        let is_partial = is_partial(&measured);
+        if measured.gap.as_ref().is_some_and(|gap| gap.cause != Cause::ProjectFault) {
+            return baseline;
+        }
+        let mut ledger = self.engine.ledger();
+        if let Some(origin) = &mut baseline.origin {
+            ledger.lines.keep(measured.hash, &origin.text);
+            origin.measured = Some(measured.hash);
+            origin.epoch = Some(ledger.epoch(&self.project.root));
+        }
+        drop(ledger);
+        if is_partial {
+            baseline.partial = Some(measured.found);
+        } else {
+            baseline.whole = Some(measured.found);
+        }
+        baseline
+    }
+
+    /// Reports what turned out to be introduced and was reported as perhaps older.
+    fn correct(self, guessed: Baseline, measured: Option<Word>, word: &Word, snapshot: &Snapshot) {
+        let (engine, root) = (&self.engine, &self.project.root);
+        let exact = self.completed(guessed.clone(), measured);
+        if exact == guessed {
+            return;
+        }
+        let reported = delta_of(engine, root, guessed, word.clone(), &snapshot.text).now;
+        let now = delta_of(engine, root, exact, word.clone(), &snapshot.text).now;
+        let is_news = |pair: &(Finding, Finding)| {
+            pair.0.state == State::Introduced && pair.1.state != State::Introduced
+        };
+        let now: Vec<Finding> =
+            now.into_iter().zip(reported).filter(is_news).map(|pair| pair.0).collect();
+        let feedback = EditFeedback {
+            path: snapshot.path.clone(),
+            delta: Delta { now, ..Delta::default() },
+            gaps: Vec::new(),
+            gaps_are_news: false,
+            counts_are_news: false,
+            late: Some(self.topic.sensor.clone()),
+            elsewhere: Vec::new(),
+        };
+        let Some(text) = edit_text(engine, &self.reader.session, &feedback) else { return };
+        let late = Late {
+            root: root.clone(),
+            path: snapshot.path.clone(),
+            sensor: self.topic.sensor,
+            hash: snapshot.hash,
+            text,
+            baseline: None,
+            because: Vec::new(),
+        };
+        engine.ledger().deliver_later(&self.reader, late);
+    }
+}

@@ -1,0 +1,157 @@
+//! Keeps measurements of an earlier state apart from live ones. While earlier texts are shown to a
+//! language server as open documents, every other answer of that server would rest on them, so live
+//! questions wait; a waiting live question ends the earlier measurement at its next step.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct GateState {
+    /// Live questions in progress.
+    live: usize,
+    /// Live questions that wait for the overlay to go.
+    waiting: usize,
+    /// Whether earlier texts are shown.
+    is_overlaid: bool,
+}
+
+/// One gate per project root.
+#[derive(Debug, Default)]
+pub(super) struct OverlayGate {
+    state: watch::Sender<GateState>,
+}
+
+impl OverlayGate {
+    /// Waits until no earlier text is shown; none is shown until the pass is dropped.
+    pub(super) async fn live(&self) -> LivePass<'_> {
+        let mut changes = self.state.subscribe();
+        let mut waiting: Option<WaitingPass<'_>> = None;
+        loop {
+            let is_in = self.state.send_if_modified(|state| {
+                if state.is_overlaid {
+                    state.waiting += usize::from(waiting.is_none());
+                    return false;
+                }
+                state.live += 1;
+                true
+            });
+            if is_in {
+                return LivePass { gate: self };
+            }
+            // Dropped with this future: a caller that gives up is not waited for.
+            waiting.get_or_insert(WaitingPass { gate: self });
+            // The sender lives in `self`, so it cannot be closed.
+            let _ = changes.wait_for(|state| !state.is_overlaid).await;
+        }
+    }
+
+    /// Waits until no live question is in progress or waiting; live questions then wait until the
+    /// pass is dropped. The pass owns its gate, so that a task can clean up after its caller.
+    pub(super) async fn overlay(self: &Arc<Self>) -> OverlayPass {
+        let is_free =
+            |state: &GateState| state.live == 0 && state.waiting == 0 && !state.is_overlaid;
+        let mut changes = self.state.subscribe();
+        loop {
+            let is_in = self.state.send_if_modified(|state| {
+                let is_in = is_free(state);
+                state.is_overlaid |= is_in;
+                is_in
+            });
+            if is_in {
+                return OverlayPass { gate: Arc::clone(self) };
+            }
+            let _ = changes.wait_for(is_free).await;
+        }
+    }
+}
+
+struct WaitingPass<'g> {
+    gate: &'g OverlayGate,
+}
+
+impl Drop for WaitingPass<'_> {
+    fn drop(&mut self) {
+        self.gate.state.send_modify(|state| state.waiting -= 1);
+    }
+}
+
+/// A live question in progress.
+pub(super) struct LivePass<'g> {
+    gate: &'g OverlayGate,
+}
+
+impl Drop for LivePass<'_> {
+    fn drop(&mut self) {
+        self.gate.state.send_modify(|state| state.live -= 1);
+    }
+}
+
+/// Earlier texts are shown.
+pub(super) struct OverlayPass {
+    gate: Arc<OverlayGate>,
+}
+
+impl OverlayPass {
+    /// Whether a live question waits, so that the overlay should end soon.
+    pub(super) fn is_in_the_way(&self) -> bool {
+        self.gate.state.borrow().waiting > 0
+    }
+}
+
+impl Drop for OverlayPass {
+    fn drop(&mut self) {
+        self.gate.state.send_modify(|state| state.is_overlaid = false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn live_questions_share_the_gate_and_an_overlay_waits_for_all_of_them() {
+        let gate = Arc::new(OverlayGate::default());
+        let (one, other) = (gate.live().await, gate.live().await);
+        let waiting = Arc::clone(&gate);
+        let overlay = tokio::spawn(async move { drop(waiting.overlay().await) });
+        drop(one);
+        yield_now().await;
+        assert!(!overlay.is_finished(), "the other question is still in progress");
+        drop(other);
+        overlay.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_waiting_live_question_is_seen_and_comes_next() {
+        let gate = Arc::new(OverlayGate::default());
+        let overlay = gate.overlay().await;
+        assert!(!overlay.is_in_the_way());
+        let asking = Arc::clone(&gate);
+        let live = tokio::spawn(async move { drop(asking.live().await) });
+        while !overlay.is_in_the_way() {
+            yield_now().await;
+        }
+        drop(overlay);
+        live.await.unwrap();
+        drop(gate.overlay().await);
+    }
+
+    #[tokio::test]
+    async fn a_live_question_that_gives_up_is_not_waited_for() {
+        let gate = Arc::new(OverlayGate::default());
+        let overlay = gate.overlay().await;
+        let asking = Arc::clone(&gate);
+        let live = tokio::spawn(async move { drop(asking.live().await) });
+        while !overlay.is_in_the_way() {
+            yield_now().await;
+        }
+        live.abort();
+        assert!(live.await.unwrap_err().is_cancelled());
+        assert!(!overlay.is_in_the_way());
+        drop(overlay);
+        drop(gate.overlay().await);
+    }
+}

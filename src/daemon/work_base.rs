@@ -1,0 +1,216 @@
+//! The state that a change is compared with: the first checkpoint of a loop, or a commit. It says
+//! what a file was then, and knows nothing of measurements.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::base_results::BaseId;
+use super::checkpoints::{self, Keeper, START};
+use super::engine::{Engine, blocking};
+use super::project::Project;
+use crate::base::hash::ContentHash;
+use crate::base::limits::SOURCE_BYTES_MAX;
+use crate::base::path::RelPath;
+use crate::base::tree::{Kind, Tree};
+use crate::base::verdict::{Cause, Gap};
+use crate::git;
+use crate::git::versions::{Before, versions_at};
+use crate::looping::state::LoopState;
+
+/// What a file was in the base state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BaseText {
+    /// It did not exist.
+    Absent,
+    /// It had this text.
+    Text(Arc<str>),
+    /// What it was is not known; a lower-case fragment says why.
+    Unknown(String),
+}
+
+impl BaseText {
+    /// Hash of the text, where there is one.
+    pub(super) fn hash(&self) -> Option<ContentHash> {
+        match self {
+            Self::Text(text) => Some(ContentHash::of(text.as_bytes())),
+            Self::Absent | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct WorkBase {
+    /// Its name, for results that are kept.
+    pub(super) id: BaseId,
+    root: PathBuf,
+    source: BaseSource,
+}
+
+#[derive(Clone, Debug)]
+enum BaseSource {
+    /// The files as a loop found them, uncommitted ones included.
+    Checkpoint { keeper: Keeper, tree: Tree },
+    /// A commit; HEAD when none is named.
+    Commit(Option<String>),
+}
+
+impl WorkBase {
+    /// The commit of HEAD.
+    pub(super) fn head(project: &Project) -> Self {
+        let commit = git::base(&project.root);
+        let state = format!("commit {}", commit.as_deref().unwrap_or_default());
+        Self::new(project, state, BaseSource::Commit(commit))
+    }
+
+    /// What a loop's work is compared with; `commit` is where its changes count from. It blocks.
+    pub(super) fn of_loop(
+        engine: &Engine,
+        project: &Project,
+        state: &LoopState,
+        commit: Option<&str>,
+    ) -> Result<Self, Gap> {
+        // The branch took in work of others: that work is not the loop's.
+        if let Some(commit) = commit
+            && state.branch.is_some()
+            && state.base.as_deref() != Some(commit)
+        {
+            let name = format!("{} at {commit}", state.id);
+            return Ok(Self::new(project, name, BaseSource::Commit(Some(commit.to_owned()))));
+        }
+        let folder = checkpoints::folder(engine, project);
+        let gap = |reason: String| Gap::new(Cause::NoBaseline, reason);
+        let keeper = Keeper::find(project.root.clone(), folder).map_err(gap)?;
+        let is_start = |it: &_| is_start_of(it, &state.id);
+        let source = match keeper.list().map_err(gap)?.into_iter().find(is_start) {
+            Some(start) => {
+                let tree = keeper.tree(&start).map_err(gap)?;
+                BaseSource::Checkpoint { keeper, tree }
+            }
+            None if state.base.is_some() => BaseSource::Commit(state.base.clone()),
+            None => return Err(gap("the state at the start of the loop was not kept".to_owned())),
+        };
+        Ok(Self::new(project, state.id.clone(), source))
+    }
+
+    fn new(project: &Project, state: String, source: BaseSource) -> Self {
+        let root = project.root.clone();
+        Self { id: BaseId { root: root.clone(), state }, root, source }
+    }
+
+    /// Whether a tree is the base state, as far as `is_meant` says that a file matters.
+    pub(super) fn is_tree(&self, now: &Tree, is_meant: impl Fn(&RelPath) -> bool) -> bool {
+        let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };
+        let then = tree.nodes.iter().filter(|(path, _)| is_meant(path));
+        then.eq(now.nodes.iter().filter(|(path, _)| is_meant(path)))
+    }
+
+    /// What these files were. It blocks.
+    pub(super) fn texts(&self, paths: &BTreeSet<RelPath>) -> BTreeMap<RelPath, BaseText> {
+        let paths: Vec<RelPath> = paths.iter().cloned().collect();
+        match &self.source {
+            BaseSource::Checkpoint { keeper, tree } => {
+                // Checkpoints hold no ignored files, so a missing one may have existed.
+                let ignored = git::ignored(&self.root, &paths).unwrap_or_default();
+                let mut texts = in_checkpoint(keeper, tree, &paths);
+                for path in ignored {
+                    texts.insert(path, BaseText::Unknown("git ignores it".to_owned()));
+                }
+                texts
+            }
+            BaseSource::Commit(commit) => self.in_commit(commit.as_deref(), paths),
+        }
+    }
+
+    /// The files of a checkpoint that vanished since; of a commit, git names them. It blocks.
+    pub(super) fn gone(&self) -> Vec<RelPath> {
+        match &self.source {
+            BaseSource::Checkpoint { tree, .. } => {
+                let is_gone = |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
+                tree.nodes.keys().filter(is_gone).cloned().collect()
+            }
+            BaseSource::Commit(commit) => match git::changed_since(&self.root, commit.as_deref()) {
+                Ok(Some(changed)) => changed.deleted,
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn in_commit(&self, commit: Option<&str>, paths: Vec<RelPath>) -> BTreeMap<RelPath, BaseText> {
+        let reason = match versions_at(&self.root, commit, &paths) {
+            Ok(Some(versions)) => {
+                let texts = versions.into_iter().map(|version| match version {
+                    Before::Absent => BaseText::Absent,
+                    Before::Bytes(bytes) => text_of(bytes),
+                    Before::Other(reason) => BaseText::Unknown(reason.to_owned()),
+                });
+                return paths.into_iter().zip(texts).collect();
+            }
+            Ok(None) => "there is no git".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        paths.into_iter().map(|path| (path, BaseText::Unknown(reason.clone()))).collect()
+    }
+}
+
+fn is_start_of(checkpoint: &crate::base::tree::Checkpoint, loop_id: &str) -> bool {
+    checkpoint.owner == loop_id && checkpoint.name == START
+}
+
+fn in_checkpoint(keeper: &Keeper, tree: &Tree, paths: &[RelPath]) -> BTreeMap<RelPath, BaseText> {
+    let mut texts = BTreeMap::new();
+    let (mut held, mut names) = (Vec::new(), Vec::new());
+    for path in paths {
+        let text = match (tree.nodes.get(path), tree.left_out.get(path.as_str())) {
+            (Some(node), _) if node.kind == Kind::Link => {
+                BaseText::Unknown("it was a symbolic link".to_owned())
+            }
+            (Some(node), _) => {
+                held.push(path);
+                names.push(node.content.as_str());
+                continue;
+            }
+            (None, Some(reason)) => BaseText::Unknown(reason.clone()),
+            (None, None) => BaseText::Absent,
+        };
+        texts.insert(path.clone(), text);
+    }
+    match keeper.contents(&names) {
+        Ok(contents) => {
+            for (path, bytes) in held.into_iter().zip(contents) {
+                texts.insert(path.clone(), text_of(bytes));
+            }
+        }
+        Err(reason) => {
+            for path in held {
+                texts.insert(path.clone(), BaseText::Unknown(reason.clone()));
+            }
+        }
+    }
+    texts
+}
+
+fn text_of(bytes: Vec<u8>) -> BaseText {
+    if bytes.len() as u64 > SOURCE_BYTES_MAX {
+        return BaseText::Unknown("it was larger than 1 MiB".to_owned());
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => BaseText::Text(text.into()),
+        Err(_) => BaseText::Unknown("it was not UTF-8".to_owned()),
+    }
+}
+
+/// The base of a loop, off the event loop.
+pub(super) async fn base_of_loop(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &LoopState,
+    commit: Option<&str>,
+) -> Result<WorkBase, Gap> {
+    let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
+    let commit = commit.map(str::to_owned);
+    let found = blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
+    let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; the daemon's log says more"));
+    found.await.unwrap_or_else(lost)
+}

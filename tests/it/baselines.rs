@@ -1,0 +1,145 @@
+//! What was wrong before the work began is older: not repeated after each edit, and no reason to
+//! hold a Stop. What the work introduced stays introduced until it is gone.
+
+use serde_json::{Value, json};
+
+use crate::support::{SESSION, Sandbox};
+
+const OLD: &str =
+    "import os\n\nword = 'BAD'\nother = 'BAD'\n\n\ndef half(number):\n    return number\n";
+
+/// A committed file with two findings of a scripted server, and one that calls into it.
+fn project(script: &Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut script = script.clone();
+    let signature = json!({"file": "app.py", "has": "def half(number):"});
+    script["errors"] = json!([
+        {"needle": "BAD", "message": "bad word", "code": "badWord"},
+        {"needle": "half(", "message": "half takes two arguments", "code": "call",
+         "unless": signature},
+    ]);
+    sandbox.fake_server("pyright-langserver", script);
+    sandbox.write("app.py", OLD);
+    sandbox.write("cart.py", "from app import half\n\ntotal = half(9)\nold = 'BAD'\n");
+    sandbox.commit();
+    sandbox
+}
+
+fn start(sandbox: &Sandbox) {
+    let arguments =
+        ["loop", "start", "--session", SESSION, "--prompt", "add a docstring", "--until"];
+    let output = sandbox.run(&[&arguments[..], &["diagnostics"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+fn stop(sandbox: &Sandbox) -> Value {
+    sandbox.hook("stop", &sandbox.payload("Stop")).json()
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    sandbox.run(&["loop", "status", "--json"]).json()
+}
+
+#[test]
+fn the_first_edit_of_a_file_with_a_past_names_nothing_old() {
+    let sandbox = project(&json!({}));
+    let edited = OLD.replace("number):\n", "number):\n    \"\"\"Half of it.\"\"\"\n");
+    let told = sandbox.tool_write("app.py", &edited).context();
+    assert!(!told.contains("bad word") && !told.contains("introduced"), "{told}");
+}
+
+#[test]
+fn the_first_edit_of_a_file_with_a_past_names_what_it_introduced() {
+    let sandbox = project(&json!({}));
+    let told = sandbox.tool_write("app.py", &format!("{OLD}third = 'BAD'\n")).context();
+    assert!(told.contains("introduced 1 error"), "{told}");
+    assert!(told.contains("app.py:9:10") && !told.contains("app.py:3:9"), "{told}");
+}
+
+#[test]
+fn older_findings_do_not_hold_a_stop() {
+    let sandbox = project(&json!({}));
+    start(&sandbox);
+    let edited = OLD.replace("number):\n", "number):\n    \"\"\"Half of it.\"\"\"\n");
+    sandbox.tool_write("app.py", &edited);
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+    assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
+}
+
+#[test]
+fn what_a_loop_introduced_holds_its_stop_after_further_edits_too() {
+    let sandbox = project(&json!({}));
+    start(&sandbox);
+    let broken = format!("{OLD}third = 'BAD'\n");
+    sandbox.tool_write("app.py", &broken);
+    sandbox.tool_write("app.py", &format!("# a comment\n{broken}"));
+    let held = stop(&sandbox);
+    assert_eq!(held["decision"], "block", "{held:#}");
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("app.py:10:10") && !reason.contains("app.py:4:9"), "{reason}");
+    sandbox.tool_write("app.py", &format!("# a comment\n{OLD}"));
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+}
+
+#[test]
+fn what_the_loop_broke_in_another_file_holds_and_what_was_wrong_there_does_not() {
+    let sandbox = project(&json!({}));
+    start(&sandbox);
+    sandbox.tool_write("app.py", &OLD.replace("half(number)", "half(number, part)"));
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cart.py:3:9"), "{held:#}");
+    assert!(!reason.contains("cart.py:4"), "{reason}");
+}
+
+#[test]
+fn an_uncommitted_finding_of_the_user_is_older_as_well() {
+    let sandbox = project(&json!({}));
+    let uncommitted = format!("{OLD}mine = 'BAD'\n");
+    sandbox.write("app.py", &uncommitted);
+    start(&sandbox);
+    sandbox.tool_write("app.py", &format!("# a comment\n{uncommitted}"));
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+}
+
+#[test]
+fn a_killed_daemon_does_not_turn_old_findings_into_new_ones() {
+    let sandbox = project(&json!({}));
+    start(&sandbox);
+    sandbox.tool_write("app.py", &format!("# a comment\n{OLD}"));
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+    assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
+}
+
+#[test]
+fn without_a_baseline_older_findings_hold() {
+    let sandbox = project(&json!({}));
+    let arguments =
+        ["loop", "start", "--session", SESSION, "--prompt", "fix it", "--baseline", "none"];
+    assert_eq!(sandbox.run(&arguments).code, 0);
+    sandbox.tool_write("app.py", &format!("# a comment\n{OLD}"));
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("app.py:4:9"), "{held:#}");
+}
+
+#[test]
+fn a_check_measures_the_callers_of_what_changed() {
+    let sandbox = project(&json!({}));
+    sandbox.write("app.py", &OLD.replace("half(number)", "half(number, part)"));
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 1, "{output:#?}");
+    let report = output.json();
+    let findings = report["findings"].as_array().expect("a report lists its findings");
+    let of_cart: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding["path"] == "cart.py")
+        .filter_map(|finding| finding["message"].as_str())
+        .collect();
+    assert_eq!(of_cart, ["half takes two arguments"], "{report:#}");
+}

@@ -1,0 +1,163 @@
+//! What was wrong before, by real servers: each is shown the base texts, so that an edit in a loop is
+//! answered for what it did itself, in the edited file and in its user, which nobody touched.
+
+use serde_json::Value;
+
+use crate::rust::rust;
+use crate::servers::project_in;
+use crate::support::{PATIENCE, SESSION, Sandbox, eventually};
+
+/// A module and its user, both with an error from before.
+struct Past {
+    module: &'static str,
+    text: &'static str,
+    user: &'static str,
+    user_text: &'static str,
+    /// Says the same with other words.
+    honest: &'static str,
+    /// Breaks the user.
+    breaking: &'static str,
+    /// Where the broken call is in the user, and where its older error is.
+    broken_at: &'static str,
+    older_at: &'static str,
+}
+
+fn stop(sandbox: &Sandbox) -> Value {
+    sandbox.hook("stop", &sandbox.payload("Stop")).json()
+}
+
+fn start(sandbox: &Sandbox) {
+    let output = sandbox.run(&[
+        "loop",
+        "start",
+        "--session",
+        SESSION,
+        "--prompt",
+        "document it",
+        "--until",
+        "diagnostics",
+    ]);
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+fn status(sandbox: &Sandbox) -> Value {
+    sandbox.run(&["loop", "status", "--json"]).json()
+}
+
+/// `is_restarted`: the measurements of the loop's start are lost, and the base texts must be shown.
+fn check(past: &Past, is_restarted: bool, prepare: impl FnOnce(&Sandbox)) {
+    let sandbox = project_in(&["python", "typescript", "go"]);
+    prepare(&sandbox);
+    sandbox.write(past.module, past.text);
+    sandbox.write(past.user, past.user_text);
+    sandbox.commit();
+    start(&sandbox);
+    if is_restarted {
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    }
+    sandbox.tool_write(past.module, past.breaking);
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(past.broken_at), "{held:#}\n{:#}", status(&sandbox));
+    assert!(!reason.contains(past.older_at), "{reason}");
+    sandbox.tool_write(past.module, past.honest);
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+    assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
+}
+
+const PYTHON: Past = Past {
+    module: "prices.py",
+    text: "def half(number: int) -> float:\n    return number / 2\n\n\nold: int = 'x'\n",
+    user: "cart.py",
+    user_text: "from prices import half\n\ntotal: float = half(3)\nolder: int = 'y'\n",
+    honest: "def half(number: int) -> float:\n    \"\"\"Half.\"\"\"\n    return number / 2\n\n\nold: int = 'x'\n",
+    breaking: "def half(number: int, by: int) -> float:\n    return number / by\n\n\nold: int = 'x'\n",
+    broken_at: "cart.py:3:",
+    older_at: "cart.py:4:",
+};
+
+#[test]
+fn pyright_tells_older_errors_from_new_ones() {
+    check(&PYTHON, false, |_| {});
+}
+
+#[test]
+fn pyright_is_shown_the_base_when_its_measurements_are_lost() {
+    check(&PYTHON, true, |_| {});
+}
+
+const TYPESCRIPT: Past = Past {
+    module: "src/prices.ts",
+    text: "export function half(value: number): number {\n  return value / 2;\n}\nexport const old: number = \"x\";\n",
+    user: "src/cart.ts",
+    user_text: "import { half } from \"./prices\";\n\nexport const total: number = half(3);\nexport const older: number = \"y\";\n",
+    honest: "/** Half. */\nexport function half(value: number): number {\n  return value / 2;\n}\nexport const old: number = \"x\";\n",
+    breaking: "export function half(value: number, by: number): number {\n  return value / by;\n}\nexport const old: number = \"x\";\n",
+    broken_at: "src/cart.ts:3:",
+    older_at: "src/cart.ts:4:",
+};
+
+fn tsconfig(sandbox: &Sandbox) {
+    sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n");
+}
+
+#[test]
+fn typescript_is_shown_the_base_when_its_measurements_are_lost() {
+    check(&TYPESCRIPT, true, tsconfig);
+}
+
+#[test]
+fn typescript_7_is_shown_the_base_when_its_measurements_are_lost() {
+    check(&TYPESCRIPT, true, |sandbox| {
+        tsconfig(sandbox);
+        sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    });
+}
+
+#[test]
+fn gopls_is_shown_the_base_when_its_measurements_are_lost() {
+    let past = Past {
+        module: "prices/prices.go",
+        text: "package prices\n\nfunc Half(value int) int { return value / 2 }\n\nvar Old int = \"x\"\n",
+        user: "cart.go",
+        user_text: "package main\n\nimport \"example.com/shop/prices\"\n\nvar Older int = \"y\"\n\nfunc main() { _ = prices.Half(3) }\n",
+        honest: "package prices\n\n// Half is half.\nfunc Half(value int) int { return value / 2 }\n\nvar Old int = \"x\"\n",
+        breaking: "package prices\n\nfunc Half(value, by int) int { return value / by }\n\nvar Old int = \"x\"\n",
+        broken_at: "cart.go:7:",
+        older_at: "cart.go:5:",
+    };
+    check(&past, true, |sandbox| sandbox.write("go.mod", "module example.com/shop\n\ngo 1.19\n"));
+}
+
+/// cargo check reads only the disk: the base is what was measured before the first edit.
+#[test]
+fn rust_errors_from_before_the_loop_are_older() {
+    let sandbox = rust();
+    sandbox.write(
+        "Cargo.toml",
+        "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+    );
+    sandbox.write(
+        "src/main.rs",
+        "mod prices;\n\nfn main() {\n    let older: u32 = \"y\";\n    println!(\"{older}\");\n}\n",
+    );
+    let text = "pub fn half(value: u32) -> u32 {\n    value / 2\n}\n";
+    sandbox.write("src/prices.rs", text);
+    sandbox.commit();
+    start(&sandbox);
+    let log = || std::fs::read_to_string(sandbox.base().join("state/log/daemon.log"));
+    let measured = eventually(PATIENCE, || {
+        log().is_ok_and(|log| log.contains("measured the base of a loop")).then_some(())
+    });
+    assert!(measured.is_some(), "{:?}", log());
+    sandbox.tool_write("src/prices.rs", &format!("/// Half.\n{text}"));
+    let ended = stop(&sandbox);
+    assert_ne!(ended["decision"], "block", "{ended:#}");
+    let changed = "pub fn half(value: u32) -> u32 {\n    value / \"2\"\n}\n";
+    sandbox.write("src/prices.rs", text);
+    start(&sandbox);
+    sandbox.tool_write("src/prices.rs", changed);
+    let held = stop(&sandbox);
+    assert!(held["reason"].as_str().unwrap_or_default().contains("src/prices.rs:2:"), "{held:#}");
+}
