@@ -1,7 +1,7 @@
 //! Freezes what a loop is examined by into the store when it starts, and looks later what differs
 //! on disk. What counts as a difference is decided in `looping::exam`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,13 @@ use crate::files;
 use crate::git;
 use crate::looping::criteria::{AUTOCHECKS, Plan};
 use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_silent, subject};
+use crate::looping::exam::runners;
 use crate::looping::exam::scripts::scripts;
-use crate::looping::exam::{self, Difference, Exam, Frozen, Role, role};
+use crate::looping::exam::{self, Attributed, Difference, Exam, Frozen, Role, role};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
 use crate::store::exams::Texts;
+use crate::store::loops::Which;
 
 /// Freezes what a loop is examined by as it is now, in place of an earlier exam.
 pub(super) async fn freeze(
@@ -70,7 +72,7 @@ async fn taken(engine: &Engine, project: &Project) -> Result<(Exam, Texts), Stor
         let project = project.clone();
         blocking(move || {
             let plan = criteria::plan(&project);
-            let (files, texts, is_cut) = collect(&project.root, &plan);
+            let (files, texts, is_cut) = collect(&project.root, &plan, &judge_words(&project));
             let exam = Exam { frozen_ms: now_ms(), plan, files, is_cut, counts: BTreeMap::new() };
             (exam, texts)
         })
@@ -82,6 +84,11 @@ async fn taken(engine: &Engine, project: &Project) -> Result<(Exam, Texts), Stor
         exam.files.insert(path, Frozen { role: Role::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
+}
+
+/// The words of the commands that judge: a file of the project among them judges as well.
+fn judge_words(project: &Project) -> Vec<String> {
+    project.config.judge.judges().into_iter().flat_map(|judge| judge.command).collect()
 }
 
 /// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
@@ -99,42 +106,184 @@ pub(super) async fn look(
     let found = blocking(move || {
         let mut now = now(&root, &exam, roles);
         now.extend(own);
-        let differences = exam::differences(&exam, &now);
+        let mut differences = exam::differences(&exam, &now);
+        name_unseen(&root, &mut differences);
         (exam, differences)
     });
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
     found.await.map(Some).ok_or_else(lost)
 }
 
-/// What a Stop learns from the exam: a reading and its findings. It is asked after the checks, which
-/// may write files.
-pub(super) async fn differences(
+/// What a Stop learns from the exam.
+#[derive(Default)]
+pub(super) struct ExamNews {
+    pub(super) readings: Vec<Reading>,
+    pub(super) findings: Vec<Finding>,
+    /// What changed without the session, one line each: the user is asked about it.
+    pub(super) foreign: Vec<String>,
+}
+
+impl ExamNews {
+    /// Nothing but the reason why.
+    pub(super) fn unmeasured(gap: Gap) -> Self {
+        let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
+        Self { readings: vec![Reading { gap: Some(gap), ..clean }], ..Self::default() }
+    }
+}
+
+/// What a Stop learns from the exam. It is asked after the checks, which may write files.
+pub(super) async fn differences(engine: &Engine, project: &Project, state: &LoopState) -> ExamNews {
+    match sorted(engine, project, state).await {
+        Ok((exam, Attributed { own, foreign })) => {
+            let (mut reading, findings) = exam::judged(&exam, &own);
+            reading.dirty |= !foreign.is_empty();
+            let foreign = foreign.iter().map(Difference::line).collect();
+            ExamNews { readings: vec![reading], findings, foreign }
+        }
+        Err(gap) => ExamNews::unmeasured(gap),
+    }
+}
+
+/// The same for a person who asks: every difference is a finding, whoever made it.
+pub(super) async fn all_differences(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
 ) -> (Reading, Vec<Finding>) {
-    let gap = match look(engine, project, &state.id, Role::STRICT).await {
-        Ok(Some((exam, differences))) => return exam::judged(&exam, &differences),
+    match sorted(engine, project, state).await {
+        Ok((exam, Attributed { own, foreign })) => exam::judged(&exam, &[own, foreign].concat()),
+        Err(gap) => {
+            let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
+            (Reading { gap: Some(gap), ..clean }, Vec::new())
+        }
+    }
+}
+
+/// The exam of a loop and what differs from it, by who made it so.
+async fn sorted(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<(Exam, Attributed), Gap> {
+    let crashed = |error: StoreError| Gap::new(Cause::Crashed, error.to_string());
+    let looked = look(engine, project, &state.id, Role::AT_STOP).await.map_err(crashed)?;
+    let Some((exam, differences)) = looked else {
         // Whoever has no exam is not examined, which is not the same as having passed.
-        Ok(None) => Gap::new(Cause::Skipped, "it was not frozen when the loop started")
-            .with_remedy("moai-ralph loop refreeze"),
-        Err(error) => Gap::new(Cause::Crashed, error.to_string()),
+        let gap = Gap::new(Cause::Skipped, "it was not frozen when the loop started");
+        return Err(gap.with_remedy("moai-ralph loop refreeze"));
     };
-    let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
-    (Reading { gap: Some(gap), ..clean }, Vec::new())
+    let writes = engine.store.exam_writes(&project.key, &state.id).await.map_err(crashed)?;
+    Ok((exam, exam::attributed(differences, &writes)))
+}
+
+/// What a tool call of a session wrote.
+#[derive(Clone, Debug)]
+pub(super) enum ToolWrite {
+    /// This file.
+    File(PathBuf),
+    /// Nobody knows what; the call began at this time, in nanoseconds since the epoch.
+    Since(i128),
+}
+
+/// Remembers what a tool call of this session did to the exam of its loop, so that a Stop can tell
+/// it from what the user did. What is not remembered counts as the user's.
+pub(super) async fn note_writes(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    write: ToolWrite,
+) {
+    if session.is_empty() || !project.key.database(&engine.places.state).exists() {
+        return;
+    }
+    if let Err(error) = try_note_writes(engine, project, session, write).await {
+        tracing::warn!(%error, "who changed the exam was not remembered");
+    }
+}
+
+async fn try_note_writes(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    write: ToolWrite,
+) -> Result<(), StoreError> {
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let active = store.find_loop(key, root, Which::ActiveOf(session.to_owned())).await?;
+    let Some(state) = active else { return Ok(()) };
+    // Most files that an agent writes examine nothing, and an edit must not wait.
+    if let ToolWrite::File(file) = &write
+        && !examines(engine, project, &state.id, file).await?
+    {
+        return Ok(());
+    }
+    let Some((_, differences)) = look(engine, project, &state.id, Role::AT_STOP).await? else {
+        return Ok(());
+    };
+    let (root, options) = (root.clone(), engine.places.user_config.clone());
+    let is_own = move |one: &Difference| {
+        let is_options = one.path.as_str() == USER_OPTIONS;
+        let file = if is_options { options.clone() } else { one.path.under(&root) };
+        match &write {
+            ToolWrite::File(written) => is_same_file(&file, written),
+            ToolWrite::Since(since_ns) => changed_ns(&file).is_some_and(|at| at >= *since_ns),
+        }
+    };
+    let noted = blocking(move || {
+        let own = differences.into_iter().filter(is_own);
+        own.map(|one| (one.path, one.now)).collect::<BTreeMap<_, _>>()
+    });
+    let noted = noted.await.unwrap_or_default();
+    if noted.is_empty() {
+        return Ok(());
+    }
+    store.note_exam_writes(key, &state.id, noted).await
+}
+
+/// Whether a file is part of the exam of a loop, or would be.
+async fn examines(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    file: &Path,
+) -> Result<bool, StoreError> {
+    let Some(path) = RelPath::below(&project.root, file) else {
+        return Ok(is_same_file(file, &engine.places.user_config));
+    };
+    if role(&path).is_some_and(|role| role != Role::Test) {
+        return Ok(true);
+    }
+    let exam = engine.store.find_exam(&project.key, loop_id, Role::STRICT).await?;
+    Ok(exam.is_some_and(|exam| exam.files.contains_key(&path)))
+}
+
+/// Whether two names lead to one file.
+fn is_same_file(file: &Path, written: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    real(file) == real(written)
+}
+
+/// When a file was changed last, which nobody can set back; of one that is gone, when its folder
+/// was.
+fn changed_ns(file: &Path) -> Option<i128> {
+    let folder = || file.parent()?.symlink_metadata().ok();
+    let metadata = file.symlink_metadata().ok().or_else(folder)?;
+    Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
 }
 
 type Files = BTreeMap<RelPath, Frozen>;
 
 /// All files that examine a loop, the texts that are kept, and whether there are more files than
 /// an exam holds.
-fn collect(root: &Path, plan: &Plan) -> (Files, Texts, bool) {
+fn collect(root: &Path, plan: &Plan, judge: &[String]) -> (Files, Texts, bool) {
     let mut found: Vec<(Role, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
         .into_iter()
-        .chain(shallow(root))
+        .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
     found.extend(run_by_checks(root, plan).into_iter().map(|path| (Role::Checks, path)));
+    let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
+    let judges = judges.filter(|path| role(path).is_none() && stamp(root, path).is_some());
+    found.extend(judges.map(|path| (Role::Checks, path)));
     found.sort();
     found.dedup();
     // Tests come last in this order.
@@ -186,7 +335,9 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
         let hash = if is_same { Some(frozen.hash) } else { hash_as(root, path, Some(frozen.role)) };
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
     }
-    for path in shallow(root) {
+    let unseen = files::walk_names(root, &|path| runners::is_loaded_unseen(path));
+    let folders = exam.plan.commands.iter().map(|command| command.folder.as_str());
+    for path in shallow(root, folders).into_iter().chain(unseen) {
         let is_wanted = role(&path).is_some_and(|role| role != Role::Test && roles.contains(&role));
         let is_new = is_wanted && !exam.files.contains_key(&path);
         if let Some(read) = is_new.then(|| read(root, &path)).flatten()
@@ -199,19 +350,36 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
     hashes
 }
 
-/// Files that examine a loop and stand in the root, in one of a few folders, or below ours, and
-/// git's rules.
-fn shallow(root: &Path) -> Vec<RelPath> {
+/// No diff shows the configuration that git ignores, and runners load it all the same: its change
+/// is a difference by itself.
+fn name_unseen(root: &Path, differences: &mut [Difference]) {
+    let is_open =
+        |one: &&Difference| one.role == Role::Config && runners::is_loaded_unseen(&one.path);
+    let open: Vec<RelPath> =
+        differences.iter().filter(is_open).map(|one| one.path.clone()).collect();
+    let ignored = git::ignored(root, &open).unwrap_or_default();
+    for one in differences.iter_mut().filter(|one| ignored.contains(&one.path)) {
+        one.role = Role::Runner;
+    }
+}
+
+/// Files that examine a loop and stand in the root, in one of a few folders, where checks run, or
+/// below ours, and git's rules.
+fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPath> {
     let mut found: Vec<RelPath> = UNSEEN.into_iter().filter_map(RelPath::parse).collect();
     let mut open: Vec<(PathBuf, bool)> = vec![(root.to_path_buf(), false)];
     open.extend(FOLDERS.map(|folder| (root.join(folder), false)));
+    let folders: BTreeSet<&str> = folders.filter(|folder| !folder.is_empty()).collect();
+    open.extend(folders.into_iter().map(|folder| (root.join(folder), false)));
     open.extend(TREES.map(|folder| (root.join(folder), true)));
     while let Some((folder, is_tree)) = open.pop() {
         for entry in folder.read_dir().into_iter().flatten().flatten().take(EXAM_FILES_MAX) {
             let path = entry.path();
             // Not through links, which could lead in a circle.
-            if is_tree && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push((path, true));
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_package = || entry.file_name().to_str().is_some_and(runners::is_package);
+            if is_folder && (is_tree || is_package()) {
+                open.push((path, is_tree));
             } else if let Some(path) = RelPath::below(root, &path) {
                 found.extend(Some(path).filter(|path| role(path).is_some()));
             }
@@ -293,7 +461,7 @@ mod tests {
         for (name, text) in files {
             write(temp.path(), name, text);
         }
-        let (files, texts, is_cut) = collect(temp.path(), &Plan::default());
+        let (files, texts, is_cut) = collect(temp.path(), &Plan::default(), &[]);
         let exam = Exam { files, is_cut, ..Exam::default() };
         (temp, exam, texts)
     }
@@ -392,7 +560,7 @@ mod tests {
         let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
         assert!(made.expect("git runs").success());
         let freeze = || {
-            let (files, _, is_cut) = collect(root, &Plan::default());
+            let (files, _, is_cut) = collect(root, &Plan::default(), &[]);
             Exam { files, is_cut, ..Exam::default() }
         };
         let exam = freeze();

@@ -3,12 +3,13 @@
 //! copy is kept, nor how files are read.
 
 pub mod roles;
+pub mod runners;
 pub mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::criteria::counts::{Oddity, TestCounts};
-use super::criteria::{CheckCommand, Plan};
+use super::criteria::{AUTOCHECKS, CheckCommand, Plan};
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::hash::ContentHash;
@@ -94,6 +95,7 @@ pub struct Difference {
 #[must_use]
 pub fn differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<Difference> {
     let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
+    let has_script = exam.files.keys().any(|path| path.as_str() == AUTOCHECKS);
     let differs = |path: &RelPath| {
         let (before, now) = (exam.files.get(path), now.get(path).copied());
         let change = match (before, now) {
@@ -104,7 +106,11 @@ pub fn differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<Dif
             _ => return None,
         };
         let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
-        let is_news = change != Change::Added || role != Role::Test;
+        let is_news = match role {
+            Role::Test => change != Change::Added,
+            Role::Runner => runners::is_run(path, &exam.plan, has_script),
+            _ => true,
+        };
         is_news.then(|| Difference { path: path.clone(), role, change, now })
     };
     paths.into_iter().filter_map(differs).collect()
@@ -121,6 +127,12 @@ impl Difference {
             (Role::Rubric | Role::Checks, Change::Added) => Some(Severity::Warning),
             _ => Some(Severity::Error),
         }
+    }
+
+    /// The file and what happened to it, for the user.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{} ({}) was {}", self.path, self.role.words(), self.change.as_str())
     }
 
     fn finding(&self) -> Option<Finding> {
@@ -144,6 +156,29 @@ impl Difference {
         let place = (path.clone(), Range::default(), hash);
         Some(Finding::new(SENSOR, TOUCHED, severity, place, &message))
     }
+}
+
+/// The hash of each file of the exam after the last write of the loop's session; `None` when the
+/// session removed it.
+pub type SessionWrites = BTreeMap<RelPath, Option<ContentHash>>;
+
+/// Differences by who made them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributed {
+    /// The loop's session did, or they are none that hold it.
+    pub own: Vec<Difference>,
+    /// Not provably the session: the user is asked.
+    pub foreign: Vec<Difference>,
+}
+
+/// Sorts differences by who made them: the session's are those that stand as it left them.
+#[must_use]
+pub fn attributed(differences: Vec<Difference>, writes: &SessionWrites) -> Attributed {
+    let is_own = |one: &Difference| {
+        one.severity() != Some(Severity::Error) || writes.get(&one.path) == Some(&one.now)
+    };
+    let (own, foreign) = differences.into_iter().partition(is_own);
+    Attributed { own, foreign }
 }
 
 /// What the differences say, and which of them are findings.
@@ -271,6 +306,26 @@ mod tests {
         let cut = Exam { is_cut: true, ..exam(&[]) };
         check(&cut, &added, &[]);
         assert!(judged(&cut, &[]).0.verdict().gap().is_some());
+    }
+
+    #[test]
+    fn a_difference_is_the_sessions_while_it_stands_as_the_session_left_it() {
+        let exam = exam(&[("RUBRIC.md", "strict"), (".claude/autochecks.sh", "test")]);
+        let after = now(&[("RUBRIC.md", "weak"), ("ruff.toml", "")]);
+        let check = |writes: &[(&str, Option<&str>)], foreign: &[&str]| {
+            let writes = writes.iter().map(|(name, text)| (path(name), text.map(hash)));
+            let found = attributed(differences(&exam, &after), &writes.collect());
+            let lines: Vec<String> = found.foreign.iter().map(Difference::line).collect();
+            assert_eq!(lines, foreign);
+        };
+        let (script, rubric) = (
+            ".claude/autochecks.sh (the project's checks) was removed",
+            "RUBRIC.md (the rubric) was edited",
+        );
+        check(&[], &[script, rubric]);
+        check(&[("RUBRIC.md", Some("weak"))], &[script]);
+        check(&[("RUBRIC.md", Some("other")), (".claude/autochecks.sh", None)], &[rubric]);
+        check(&[("RUBRIC.md", Some("weak")), (".claude/autochecks.sh", None)], &[]);
     }
 
     #[test]

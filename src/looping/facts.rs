@@ -19,6 +19,8 @@ pub struct Facts {
     pub contradictions: Vec<String>,
     /// Criteria that the project has commands for and that were not asked, by their words.
     pub not_asked: Vec<String>,
+    /// What changed in the exam and was not written by the loop's session, one line each.
+    pub exam_changed: Vec<String>,
     /// Tests that failed, over all checks that count them; `None` when none does.
     pub tests_failed: Option<u64>,
     /// Hash of the work tree as it was measured; `None` when nobody knows.

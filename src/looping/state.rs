@@ -68,6 +68,8 @@ pub enum PauseReason {
     LspRequired,
     /// The session fills more of the model's context than it may.
     ContextBudget,
+    /// What examines the loop changed, and its session did not write it.
+    ExamChanged,
     /// The user paused it.
     User,
 }
@@ -77,6 +79,7 @@ words!(PauseReason {
     Hitl: "hitl",
     LspRequired: "lsp_required",
     ContextBudget: "context_budget",
+    ExamChanged: "exam_changed",
     User: "user",
 });
 

@@ -166,6 +166,9 @@ pub fn step(
     evidence: &Evidence,
     facts: &Facts,
 ) -> (LoopState, Decision) {
+    if !facts.exam_changed.is_empty() {
+        return (record::exam_changed(state, facts), Decision::End);
+    }
     let outlook = outlook(state, input, evidence, facts.lsp_required);
     let mut next = record::measured(state, input, evidence, facts);
     let now = record::iteration(&next, evidence, facts);

@@ -296,6 +296,12 @@ phrases!(ENDS {
     UNKNOWN: "unknown", "알 수 없음";
     COMPACT_FIRST: "{0}; make room with /compact first", "{0}. 먼저 /compact로 공간을 만드세요";
     CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 찼습니다";
+    EXAM_CHANGED:
+        "{0}, and not by this session. Accept it with `moai-ralph loop refreeze` or put it back, \
+         then `moai-ralph loop resume`",
+        "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌린 다음 \
+         `moai-ralph loop resume`";
+    EXAM_DIFFERS: "what examines the loop was changed", "루프를 검사하는 것이 바뀌었습니다";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     FAILED:
         "[moai-ralph] loop {0} ended {1} after {2}, not completed: ",

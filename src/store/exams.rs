@@ -14,7 +14,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::criteria::counts::TestCounts;
 use crate::looping::criteria::{CheckCommand, Criterion, Plan, Unanswered};
-use crate::looping::exam::{Exam, Frozen, Role};
+use crate::looping::exam::{Exam, Frozen, Role, SessionWrites};
 
 /// Texts of an exam, by path; what is not in it is kept as a hash only.
 pub type Texts = BTreeMap<RelPath, Vec<u8>>;
@@ -75,6 +75,51 @@ impl Store {
             let text =
                 transaction.query_row(sql, params![id, path], |row| row.get(0)).optional()?;
             Ok(text.flatten())
+        })
+        .await
+    }
+
+    /// Remembers how the session of a loop left files of its exam. Does nothing for a loop without
+    /// an exam.
+    pub async fn note_exam_writes(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+        writes: SessionWrites,
+    ) -> Result<(), StoreError> {
+        let id = loop_id.to_owned();
+        self.write(project, move |transaction| {
+            let mut statement = transaction.prepare(
+                "INSERT OR REPLACE INTO exam_writes
+                 SELECT loop_id, ?2, ?3 FROM exams WHERE loop_id = ?1",
+            )?;
+            for (path, hash) in &writes {
+                let hash = hash.map(|hash| hash.as_bytes().to_vec());
+                statement.execute(params![id, path.as_str(), hash])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// How the session of a loop left the files of its exam that it wrote.
+    pub async fn exam_writes(
+        &self,
+        project: &ProjectKey,
+        loop_id: &str,
+    ) -> Result<SessionWrites, StoreError> {
+        let id = loop_id.to_owned();
+        self.read(project, move |transaction| {
+            let sql = "SELECT path, hash FROM exam_writes WHERE loop_id = ?1";
+            let mut statement = transaction.prepare_cached(sql)?;
+            let mut rows = statement.query(params![id])?;
+            let mut writes = SessionWrites::new();
+            while let Some(row) = rows.next()? {
+                let (path, hash): (String, Option<[u8; 32]>) = (row.get(0)?, row.get(1)?);
+                let path = RelPath::parse(&path).ok_or_else(|| broken(&path))?;
+                writes.insert(path, hash.map(ContentHash::from_bytes));
+            }
+            Ok(writes)
         })
         .await
     }
@@ -352,6 +397,20 @@ mod tests {
         store.freeze_exam(&key, "loop-1", Exam::default(), Texts::new()).await.expect("stored");
         assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(Exam::default())));
         assert_eq!(text("RUBRIC.md").await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn what_a_session_wrote_is_kept_until_the_exam_is_frozen_again() {
+        let (_folder, store, key) = store();
+        let writes: SessionWrites =
+            [(path("a"), Some(ContentHash::of(b"a"))), (path("b"), None)].into();
+        store.note_exam_writes(&key, "loop-1", writes.clone()).await.expect("nothing to do");
+        assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(SessionWrites::new()));
+        store.freeze_exam(&key, "loop-1", exam(1), Texts::new()).await.expect("stored");
+        store.note_exam_writes(&key, "loop-1", writes.clone()).await.expect("stored");
+        assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(writes));
+        store.freeze_exam(&key, "loop-1", exam(2), Texts::new()).await.expect("stored");
+        assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(SessionWrites::new()));
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ mod deadlines;
 mod deliveries;
 mod ends;
 mod escapes;
+mod examined;
 mod gitless;
 mod held;
 mod judged;
@@ -27,6 +28,7 @@ mod workers;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -113,6 +115,17 @@ fn beside(sandbox: &Sandbox) -> PathBuf {
     let at = folder.to_str().expect("a path");
     git(sandbox, &["worktree", "add", "-q", at, "main"]);
     folder
+}
+
+/// What the agent's shell does to the project, in one tool call.
+fn shell(sandbox: &Sandbox, work: impl FnOnce()) -> Output {
+    let begun = Instant::now();
+    work();
+    let mut input = sandbox.payload("PostToolUse-Bash");
+    // The host's own time around the command is longer.
+    let took = begun.elapsed() + Duration::from_secs(3);
+    input["duration_ms"] = json!(u64::try_from(took.as_millis()).expect("short"));
+    sandbox.hook("post-tool-use", &input)
 }
 
 /// One Stop of this session; the reason when it is blocked.

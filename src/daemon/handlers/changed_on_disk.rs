@@ -49,7 +49,7 @@ pub(super) async fn texts(call: &HookCall<'_>) -> Vec<EditText> {
 
 /// When the tool call began, in nanoseconds since the epoch, as far as the host says how long it
 /// took.
-fn begun_ns(call: &HookCall<'_>) -> Option<i128> {
+pub(super) fn begun_ns(call: &HookCall<'_>) -> Option<i128> {
     let took_ms = call.input.duration_ms?;
     let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
     Some(i128::from(begun_ms) * 1_000_000)

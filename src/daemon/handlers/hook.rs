@@ -68,7 +68,9 @@ pub(super) async fn handle(
     let mut project = Project::unasked(engine, &caller);
     if !project.config.is_enabled {
         let held = match event {
-            Event::Stop => all_the_same(engine, &caller, &project, &input.session_id).await,
+            Event::Stop | Event::PostToolUse => {
+                all_the_same(engine, &caller, &project, &input.session_id).await
+            }
             _ => None,
         };
         let Some((there, _)) = held else { return Outcome::default() };

@@ -61,7 +61,7 @@ async fn run(
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(state) = state {
-        let (reading, findings) = exam::differences(engine, project, state).await;
+        let (reading, findings) = exam::all_differences(engine, project, state).await;
         evidence.readings.push(reading);
         evidence.findings.extend(findings);
     }

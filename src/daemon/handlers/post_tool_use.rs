@@ -17,6 +17,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::daemon::blast::{Blast, Change};
 use crate::daemon::earlier::EarlierState;
 use crate::daemon::engine::blocking;
+use crate::daemon::exam::{self, ToolWrite};
 use crate::daemon::project::Project;
 use crate::daemon::{gather, look};
 use crate::files::{self, Snapshot};
@@ -26,9 +27,17 @@ use crate::report::agent::{EditFeedback, EditText};
 use crate::wire::hook::Before;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
-    let texts = match call.input.written_file() {
-        Some(file) => feedback(&call, file).await.into_iter().collect(),
-        None => changed_on_disk::texts(&call).await,
+    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
+    let texts = if let Some(file) = call.input.written_file() {
+        let write = ToolWrite::File(file.clone());
+        let noted = exam::note_writes(engine, project, session, write);
+        let (feedback, ()) = tokio::join!(feedback(&call, file), noted);
+        feedback.into_iter().collect()
+    } else {
+        if let Some(since_ns) = changed_on_disk::begun_ns(&call) {
+            exam::note_writes(engine, project, session, ToolWrite::Since(since_ns)).await;
+        }
+        changed_on_disk::texts(&call).await
     };
     with_late(&call, texts).await
 }

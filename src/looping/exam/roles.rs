@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::runners;
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
 use crate::base::words::words;
@@ -23,6 +24,8 @@ pub enum Role {
     Engine,
     /// What git is told not to look at, outside of what is committed.
     Unseen,
+    /// What runners of checks load by themselves.
+    Runner,
     /// Configuration of a tool that measures.
     Config,
     /// A test, or what it compares with.
@@ -35,6 +38,7 @@ words!(Role {
     Hooks: "hooks",
     Engine: "engine",
     Unseen: "unseen",
+    Runner: "runner",
     Config: "config",
     Test: "test",
 });
@@ -47,12 +51,23 @@ impl Role {
         Self::Hooks,
         Self::Engine,
         Self::Unseen,
+        Self::Runner,
         Self::Config,
         Self::Test,
     ];
     /// Those whose change is a finding by itself: the few files that every Stop looks at.
     pub const STRICT: &'static [Self] =
-        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen];
+        &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen, Self::Runner];
+    /// The same and configuration, of which what git ignores is looked at as well.
+    pub const AT_STOP: &'static [Self] = &[
+        Self::Rubric,
+        Self::Checks,
+        Self::Hooks,
+        Self::Engine,
+        Self::Unseen,
+        Self::Runner,
+        Self::Config,
+    ];
 
     /// A few words for people.
     #[must_use]
@@ -63,6 +78,7 @@ impl Role {
             Self::Hooks => "registration of hooks",
             Self::Engine => "options of moai-ralph",
             Self::Unseen => "what git does not look at",
+            Self::Runner => "a file that runners of checks load",
             Self::Config => "configuration of a tool",
             Self::Test => "a test",
         }
@@ -71,7 +87,8 @@ impl Role {
 
 /// Folders, beside the root, whose own files are looked at for new ones at every Stop: hidden ones
 /// are not walked, and a whole walk would take too long.
-pub const FOLDERS: [&str; 4] = [".claude", ".github/workflows", ".config", ".cargo"];
+pub const FOLDERS: [&str; 8] =
+    [".claude", ".github/workflows", ".config", ".cargo", ".mvn", "src", "test", "tests"];
 
 /// Folders of ours that are looked at with all that is below them.
 pub const TREES: [&str; 2] = [".moai/config", ".moai/rules"];
@@ -157,8 +174,7 @@ const CONFIG_STARTS: [&str; 17] = [
 ];
 
 /// Configuration by its path.
-const CONFIG_PATHS: [&str; 4] =
-    [".config/nextest.toml", ".cargo/config.toml", ".gitlab-ci.yml", ".circleci/config.yml"];
+const CONFIG_PATHS: [&str; 3] = [".config/nextest.toml", ".gitlab-ci.yml", ".circleci/config.yml"];
 
 /// Folders of tests, at any depth.
 const TEST_FOLDERS: [&str; 5] = ["__tests__", "__snapshots__", "spec", "test", "tests"];
@@ -191,6 +207,9 @@ pub fn role(path: &RelPath) -> Option<Role> {
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
     }
+    if runners::is_loaded(path) {
+        return Some(Role::Runner);
+    }
     let name = text.rsplit('/').next().unwrap_or(text);
     let is_config = CONFIG_NAMES.contains(&name)
         || CONFIG_STARTS.iter().any(|start| name.starts_with(start))
@@ -216,14 +235,19 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 }
 
 /// What of a file's bytes matters to the exam: of the host's settings, the keys that decide whether
-/// hooks run; of git's rules, the rules; of everything else, all of it. Settings that cannot be read
-/// count as they are.
+/// hooks run; of git's rules, the rules; of a choice of a Rust toolchain, where it lies; of everything
+/// else, all of it. Settings that cannot be read count as they are.
 #[must_use]
 pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
         let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         return Cow::Owned(lines.filter(is_rule).collect::<Vec<_>>().join(&b'\n'));
+    }
+    if is_toolchain(path) {
+        let is_place = |line: &&[u8]| line.starts_with(b"path") || line.contains(&b'/');
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        return Cow::Owned(lines.filter(is_place).collect::<Vec<_>>().join(&b'\n'));
     }
     if !SETTINGS.contains(&path.as_str()) {
         return Cow::Borrowed(bytes);
@@ -237,13 +261,19 @@ pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// Whether settings of the host that are new say nothing about hooks, or rules of git hide nothing,
-/// so that nothing was added.
+fn is_toolchain(path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    matches!(name, "rust-toolchain" | "rust-toolchain.toml")
+}
+
+/// Whether settings of the host that are new say nothing about hooks, rules of git hide nothing, or
+/// a Rust toolchain is chosen by its version, so that nothing was added.
 #[must_use]
 pub fn is_silent(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
         text if SETTINGS.contains(&text) => b"{}",
         text if UNSEEN.contains(&text) => b"",
+        _ if is_toolchain(path) => b"",
         _ => return false,
     };
     subject(path, bytes) == subject(path, nothing)
@@ -271,6 +301,10 @@ mod tests {
         let own =
             [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
         check(Some(Role::Engine), &own);
+        check(
+            Some(Role::Runner),
+            &["unittest.py", "tests/pytest/__init__.py", "GNUmakefile", ".npmrc", ".cargo/config"],
+        );
         check(
             Some(Role::Config),
             &[
@@ -337,5 +371,8 @@ mod tests {
         assert!(is_silent(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
         assert_eq!(subject(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
         assert_eq!(subject(&path("RUBRIC.md"), b"x").as_ref(), b"x");
+        let chosen = path("rust-toolchain.toml");
+        assert!(is_silent(&chosen, b"[toolchain]\nchannel = \"1.90\"\n"));
+        assert!(!is_silent(&chosen, b"[toolchain]\npath = \"/tmp/fake\"\n"));
     }
 }

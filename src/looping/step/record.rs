@@ -10,7 +10,7 @@ use crate::base::text::one_line;
 use crate::base::verdict::Verdict;
 use crate::looping::facts::{Facts, JudgeOutcome};
 use crate::looping::progress;
-use crate::looping::state::{Basis, Iteration, LoopState, Remaining, Sensed, Status};
+use crate::looping::state::{Basis, Iteration, LoopState, PauseReason, Remaining, Sensed, Status};
 
 /// The state with one more measured Stop, before anything is decided.
 pub(super) fn measured(
@@ -38,6 +38,18 @@ pub(super) fn measured(
         not_asked: facts.not_asked.clone(),
     };
     next
+}
+
+/// The state as it was, paused: whoever changed the exam must say what counts, so that nothing is
+/// held against the agent until then.
+pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
+    LoopState {
+        status: Status::Paused,
+        pause_reason: Some(PauseReason::ExamChanged),
+        note: Some(facts.exam_changed.join(", ")),
+        updated_ms: facts.now_ms,
+        ..state.clone()
+    }
 }
 
 /// How the Stop will stand in the history; the verdict is not known yet.

@@ -139,6 +139,9 @@ fn paused(state: &LoopState) -> String {
         Some(PauseReason::ContextBudget) => {
             wording::COMPACT_FIRST.with(language, &[or(&wording::CONTEXT_FULL)])
         }
+        Some(PauseReason::ExamChanged) => {
+            wording::EXAM_CHANGED.with(language, &[or(&wording::EXAM_DIFFERS)])
+        }
         Some(PauseReason::User) | None => wording::BY_THE_USER.say(language).to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::crashes::{daemon, kill};
 use super::{
-    DIRTY, FIXED, autochecks, blocked, git, looping, notice, project, start, status, stop,
+    DIRTY, FIXED, autochecks, blocked, git, looping, notice, project, shell, start, status, stop,
 };
 use crate::support::{Output, PATIENCE, SESSION, Sandbox, eventually, finish, write_file};
 
@@ -98,7 +98,7 @@ fn a_check_that_kills_its_parent_ends_itself_alone() {
 fn the_agent_cannot_switch_the_program_off_during_a_loop() {
     let mut sandbox = looping(&["--max-iterations", "9"]);
     sandbox.write("app.py", DIRTY);
-    sandbox.write(OPTIONS, "ralph: {enabled: false}\n");
+    shell(&sandbox, || sandbox.write(OPTIONS, "ralph: {enabled: false}\n"));
     let reason = stop(&sandbox, "finished").expect("the loop goes on");
     assert!(reason.contains("guard(G19)") && reason.contains(OPTIONS), "{reason}");
     // Without a loop, and by the user, it is off.
@@ -114,7 +114,7 @@ fn the_users_own_options_belong_to_the_exam() {
     let sandbox = looping(&["--max-iterations", "9"]);
     sandbox.write("app.py", FIXED);
     let own = sandbox.base().join("home/.config/moai-ralph/ralph.yaml");
-    write_file(&own, "ralph: {scan: {disable: [py-eval]}}\n");
+    shell(&sandbox, || write_file(&own, "ralph: {scan: {disable: [py-eval]}}\n"));
     let reason = stop(&sandbox, "finished").expect("the options were changed");
     assert!(reason.contains("guard(G19)") && reason.contains("moai-ralph/ralph.yaml"), "{reason}");
     fs::remove_file(own).expect("there");

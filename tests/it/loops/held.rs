@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use super::{
-    DIRTY, FEWER, FIXED, TESTS, autochecks, blocked, git, lacking_a_test, notice, project, start,
-    status, stop,
+    DIRTY, FEWER, FIXED, TESTS, autochecks, blocked, git, lacking_a_test, notice, project, shell,
+    start, status, stop,
 };
 use crate::support::{Sandbox, write_file};
 
@@ -59,7 +59,7 @@ fn an_edited_script_of_checks_does_not_decide_and_is_a_finding() {
     sandbox.commit();
     assert_eq!(start(&sandbox, &["--until", "checks"]).code, 0);
     sandbox.write("app.py", FIXED);
-    autochecks(&sandbox, "exit 0");
+    shell(&sandbox, || autochecks(&sandbox, "exit 0"));
     let reason = stop(&sandbox, "finished").expect("the frozen checks fail");
     assert!(reason.contains("not yet"), "{reason}");
     assert!(reason.contains("guard(G19)") && reason.contains("autochecks.sh"), "{reason}");
@@ -79,7 +79,7 @@ fn scripted() -> Sandbox {
 #[test]
 fn the_script_that_a_check_runs_is_no_work_of_the_loop() {
     let sandbox = scripted();
-    sandbox.write("check.sh", "exit 0\n");
+    sandbox.tool_write("check.sh", "exit 0\n");
     let reason = stop(&sandbox, "finished").expect("the script was edited");
     assert!(reason.contains("guard(G19)") && reason.contains("check.sh"), "{reason}");
 }
@@ -92,7 +92,8 @@ fn checks_that_can_no_longer_be_run_still_decide() {
     assert_eq!(start(&sandbox, &["--until", "checks"]).code, 0);
     sandbox.write("app.py", FIXED);
     let mode = fs::Permissions::from_mode(0o644);
-    fs::set_permissions(sandbox.path(".claude/autochecks.sh"), mode).expect("ours");
+    let script = sandbox.path(".claude/autochecks.sh");
+    shell(&sandbox, || fs::set_permissions(script, mode).expect("ours"));
     let reason = stop(&sandbox, "finished").expect("the frozen checks fail");
     assert!(reason.contains("not yet") && reason.contains("guard(G19)"), "{reason}");
 }
@@ -109,7 +110,7 @@ fn neither_marks_in_the_index_nor_private_rules_hide_a_change() {
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
     sandbox.write("tests/test_app.py", TESTS);
-    sandbox.write(".git/info/exclude", "/conftest.py\n");
+    shell(&sandbox, || sandbox.write(".git/info/exclude", "/conftest.py\n"));
     let reason = stop(&sandbox, "finished").expect("a file may be hidden");
     assert!(reason.contains("guard(G19)") && reason.contains("info/exclude"), "{reason}");
 }

@@ -52,6 +52,7 @@ pub(super) async fn ask(
         },
         contradictions: report::spending::contradicted(&contradictions),
         not_asked: seen.not_asked.iter().map(|one| one.as_str().to_owned()).collect(),
+        exam_changed: seen.exam_changed.clone(),
         tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
         tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
         lsp_required: call.project.config.lsp_required,

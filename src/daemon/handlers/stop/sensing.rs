@@ -13,6 +13,7 @@ use crate::base::limits::STOP_REPLY_SHARE;
 use crate::base::verdict::{Cause, Gap};
 use crate::daemon::checkpoints::{self, Look};
 use crate::daemon::engine::blocking;
+use crate::daemon::exam::ExamNews;
 use crate::daemon::gather::{Asked, gather};
 use crate::daemon::git_program::out_of_time;
 use crate::daemon::guarding::{Guarded, Wanted, guard};
@@ -23,7 +24,6 @@ use crate::daemon::{criteria, exam, loop_files, merge_place};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
-use crate::looping::exam::READING;
 use crate::looping::options::BaselineMode;
 use crate::looping::state::{LoopState, Until};
 
@@ -39,6 +39,8 @@ pub(super) struct Seen {
     pub(super) head: Option<String>,
     /// The work tree as it was measured.
     pub(super) tree: Result<Look, Gap>,
+    /// What changed in the exam without the session, one line each.
+    pub(super) exam_changed: Vec<String>,
     /// What the loop's notes say.
     pub(super) notes: loop_files::Facts,
     /// Criteria that the project has commands for and that were not asked.
@@ -51,7 +53,7 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -
     let head = head(call).await;
     let (checks, not_asked) = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
-    let (mut evidence, tree, notes) = tokio::join!(
+    let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
         afresh(call, state, base.as_deref(), times.deadline),
         tree(call, times.deadline),
         loop_files::before_step(&call.project),
@@ -59,7 +61,7 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
-    Seen { evidence, base, head, tree, notes, not_asked }
+    Seen { evidence, base, head, tree, exam_changed, notes, not_asked }
 }
 
 /// The evidence alone and what it is about, once the branch of the loop was moved.
@@ -71,7 +73,8 @@ pub(super) async fn again(
     let head = head(call).await;
     let (checks, _) = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
-    let (mut evidence, tree) = tokio::join!(
+    // A changed exam makes its reading dirty.
+    let ((mut evidence, _), tree) = tokio::join!(
         afresh(call, state, base.as_deref(), times.deadline),
         tree(call, times.deadline),
     );
@@ -140,13 +143,14 @@ async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> (Sensed
     ((readings, findings), not_asked)
 }
 
-/// Servers, scan, guard and exam, at the same time.
+/// Servers, scan, guard and exam, at the same time; and what changed in the exam without the
+/// session.
 async fn afresh(
     call: &HookCall<'_>,
     state: &LoopState,
     base: Option<&str>,
     deadline: Instant,
-) -> Evidence {
+) -> (Evidence, Vec<String>) {
     let (engine, project) = (call.engine, &call.project);
     let wanted = Wanted {
         base: base.map(str::to_owned),
@@ -171,17 +175,15 @@ async fn afresh(
         evidence: late(SENSOR, SensorKind::Guard, gap),
         ..Guarded::default()
     });
-    let exam = exam.unwrap_or_else(|gap| {
-        (Reading { gap: Some(gap), ..Reading::clean(READING, SensorKind::Guard, 0) }, Vec::new())
-    });
+    let exam = exam.unwrap_or_else(ExamNews::unmeasured);
     let Evidence { skipped, readings, findings, .. } = guarded.evidence;
     let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);
     let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
     evidence.skipped.extend(skipped);
     add(&mut evidence, (readings, findings));
-    let (reading, findings) = exam;
-    add(&mut evidence, (vec![reading], findings));
-    evidence
+    let ExamNews { readings, findings, foreign } = exam;
+    add(&mut evidence, (readings, findings));
+    (evidence, foreign)
 }
 
 /// What the findings of a loop are compared with; nothing where its task is to fix them.

@@ -1,0 +1,172 @@
+//! What examines a loop: nothing that runners load is a side door, and what somebody else than the
+//! session changed is asked about and never held against it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use super::crashes::{daemon, kill};
+use super::{FIXED, looping, notice, project, shell, start, status, stop};
+use crate::support::{Output, Sandbox, write_file};
+use crate::terminal;
+
+const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
+const RUBRIC: &str = "# Rubric\n\n## Checks\n\n- true\n";
+const STRICTER: &str = "# Rubric\n\n## Checks\n\n- true\n- test -f app.py\n";
+
+/// A program on the sandbox's PATH that does nothing and passes.
+fn passing_program(sandbox: &Sandbox, name: &str) {
+    let file = sandbox.base().join("bin").join(name);
+    write_file(&file, "#!/bin/sh\nexit 0\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("ours");
+}
+
+/// A loop of a project with one check and a commit.
+fn checked(command: &str) -> Sandbox {
+    let sandbox = project();
+    passing_program(&sandbox, command.split(' ').next().expect("a program"));
+    let words = command.split(' ').collect::<Vec<_>>().join(", ");
+    let check = format!("{{name: unit, command: [{words}]}}");
+    sandbox.write(OPTIONS, &format!("ralph: {{loop: {{checks: [{check}]}}}}\n"));
+    sandbox.write("Makefile", "test:\n\ttrue\n");
+    sandbox.write(".gitignore", "conftest.py\n");
+    sandbox.commit();
+    let begun = start(&sandbox, &["--until", "checks", "--max-iterations", "9"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    sandbox.write("app.py", FIXED);
+    sandbox
+}
+
+#[test]
+fn a_file_that_a_runner_loads_by_itself_holds_the_stop() {
+    let doors = [
+        ("python3 -m unittest", "unittest.py", ""),
+        ("python3 -m unittest", "unittest/__init__.py", ""),
+        ("python3 -m unittest", "sitecustomize.py", ""),
+        ("pytest", "tests/pytest.py", ""),
+        ("pytest", ".pytest.ini", "[pytest]\n"),
+        ("pytest", "conftest.py", ""),
+        ("make test", "GNUmakefile", "test:\n"),
+        ("npm test", ".npmrc", "script-shell=/bin/true\n"),
+        ("cargo test", "rust-toolchain.toml", "[toolchain]\npath = \"/tmp/fake\"\n"),
+        ("cargo test", ".cargo/config", "[alias]\ntest = \"check\"\n"),
+    ];
+    for (command, door, text) in doors {
+        let sandbox = checked(command);
+        shell(&sandbox, || sandbox.write(door, text));
+        let reason = stop(&sandbox, "finished").unwrap_or_else(|| panic!("{command}: {door}"));
+        assert!(reason.contains("guard(G19)") && reason.contains(door), "{command}: {reason}");
+        fs::remove_file(sandbox.path(door)).expect("there");
+        assert_eq!(stop(&sandbox, "finished"), None, "{command}: {door}");
+        assert_eq!(status(&sandbox)["status"], "completed", "{command}: {door}");
+    }
+}
+
+#[test]
+fn what_no_runner_of_the_checks_loads_holds_nothing() {
+    let sandbox = checked("cargo test");
+    let harmless = [
+        (".npmrc", "registry=https://example.com\n"),
+        ("GNUmakefile", "test:\n"),
+        ("rust-toolchain.toml", "[toolchain]\nchannel = \"1.90\"\n"),
+    ];
+    for (name, text) in harmless {
+        shell(&sandbox, || sandbox.write(name, text));
+    }
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn the_script_of_the_judge_belongs_to_the_exam() {
+    let sandbox = project();
+    sandbox.write("grade.sh", "exit 1\n");
+    sandbox.write(OPTIONS, "ralph: {judge: {backend: command, command: [sh, grade.sh]}}\n");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    sandbox.tool_write("grade.sh", "exit 0\n");
+    let reason = stop(&sandbox, "finished").expect("the judge was edited");
+    assert!(reason.contains("guard(G19)") && reason.contains("grade.sh"), "{reason}");
+}
+
+/// A loop with a rubric and an honest change.
+fn with_rubric() -> Sandbox {
+    let sandbox = project();
+    sandbox.write("RUBRIC.md", RUBRIC);
+    sandbox.commit();
+    let begun = start(&sandbox, &["--max-iterations", "9"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    sandbox.write("app.py", FIXED);
+    sandbox
+}
+
+fn refreeze(sandbox: &Sandbox) -> Output {
+    let (_person, end) = terminal::open();
+    let mut command = sandbox.program();
+    let output = command.args(["loop", "refreeze"]).stdin(Stdio::from(end)).output();
+    let output = output.expect("the program starts");
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn a_rubric_that_the_user_tightened_pauses_and_asks_and_is_no_gaming() {
+    let sandbox = with_rubric();
+    sandbox.write("RUBRIC.md", STRICTER);
+    for _ in 0..3 {
+        let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+        for part in ["RUBRIC.md", "not by this session", "loop refreeze", "loop resume"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let paused = status(&sandbox);
+        assert_eq!((&paused["status"], &paused["iteration"]), (&"paused".into(), &0.into()));
+        assert_eq!(paused["pause_reason"], "exam_changed");
+        assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    }
+    let taken = refreeze(&sandbox);
+    assert_eq!(taken.code, 0, "{taken:#?}");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn what_the_user_puts_back_is_over() {
+    let sandbox = with_rubric();
+    fs::remove_file(sandbox.path("RUBRIC.md")).expect("there");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["pause_reason"], "exam_changed");
+    sandbox.write("RUBRIC.md", RUBRIC);
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn what_the_session_wrote_stays_its_own_when_the_daemon_is_gone() {
+    let sandbox = with_rubric();
+    sandbox.tool_write("RUBRIC.md", "# Rubric\n");
+    kill(daemon(&sandbox));
+    let reason = stop(&sandbox, "finished").expect("the session weakened its exam");
+    assert!(reason.contains("guard(G19)") && reason.contains("RUBRIC.md"), "{reason}");
+    // The user wrote over it: from here on it is the user's.
+    sandbox.write("RUBRIC.md", STRICTER);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["pause_reason"], "exam_changed");
+}
+
+#[test]
+fn what_the_sessions_shell_removed_is_its_own() {
+    let sandbox = looping(&["--max-iterations", "9"]);
+    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
+    sandbox.write("RUBRIC.md", RUBRIC);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    shell(&sandbox, || fs::remove_file(sandbox.path("RUBRIC.md")).expect("there"));
+    let reason = stop(&sandbox, "finished").expect("the session removed its exam");
+    assert!(reason.contains("RUBRIC.md (the rubric) was removed"), "{reason}");
+}
