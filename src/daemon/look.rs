@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::engine::{Engine, blocking};
 use super::ledger::{Changed, Seen};
 use super::project::Project;
+use crate::base::evidence::Skipped;
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, CHANGED_READ_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::files::{self, Snapshot};
@@ -66,6 +67,8 @@ pub(super) struct Unseen {
     pub(super) gone: Vec<RelPath>,
     /// All changed files that are there, the fresh ones too.
     pub(super) changed: Vec<RelPath>,
+    /// Those of the changed files that cannot be read as source.
+    pub(super) unread: Vec<Skipped>,
     /// The new ones.
     pub(super) created: BTreeSet<RelPath>,
     /// The commit of HEAD, when it has moved.
@@ -130,11 +133,17 @@ async fn sorted_out(
         let is_dear =
             |path: &RelPath| written.contains(path) || engine.ledger().is_known(root, path);
         changed.sort_by_cached_key(|path| (!is_dear(path), path.clone()));
-        let mut fresh = Vec::new();
+        let (mut fresh, mut unread) = (Vec::new(), Vec::new());
         if changed.len() <= CHANGED_READ_FILES_MAX {
             changed.retain(|path| {
-                // What cannot be read is still a change; the Stop says why it is not measured.
-                let Ok(snapshot) = files::read(root, &path.under(root)) else { return true };
+                let snapshot = match files::read(root, &path.under(root)) {
+                    Ok(snapshot) => snapshot,
+                    // What cannot be read is still a change.
+                    Err(skipped) => {
+                        unread.push(skipped);
+                        return true;
+                    }
+                };
                 let ledger = engine.ledger();
                 // A file that was put back as it was concerns those that mention it.
                 let is_verified = || ledger.is_verified(root, path, snapshot.hash);
@@ -147,7 +156,7 @@ async fn sorted_out(
                 !is_known
             });
         }
-        Unseen { fresh, gone, changed, ..Unseen::default() }
+        Unseen { fresh, gone, changed, unread, ..Unseen::default() }
     });
     sorted.await
 }

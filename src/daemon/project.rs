@@ -17,6 +17,9 @@ use crate::store::ProjectKey;
 use crate::wire::control::Caller;
 use crate::{files, git};
 
+/// Why a changed notebook is no clean one.
+pub(super) const NOTEBOOK_UNMEASURED: &str = "the cells of a notebook are not measured";
+
 /// Options of the project, below its root.
 const CONFIG_FILE: &str = ".moai/config/sections/ralph.yaml";
 /// Languages and servers of the project, below its root.
@@ -103,6 +106,11 @@ impl Project {
     /// Whether any sensor speaks about a file.
     pub(super) fn is_wanted(&self, path: &RelPath) -> bool {
         self.around.catalogue.language_of(path).is_some() || self.rules.handles(path)
+    }
+
+    /// Whether it is a notebook: code in cells, which no sensor takes apart.
+    pub(super) fn is_notebook(path: &RelPath) -> bool {
+        path.extension().as_deref() == Some("ipynb")
     }
 
     /// Whether servers of the catalogue read their configuration from a file of this name.

@@ -22,6 +22,7 @@ mod notes;
 mod owners;
 mod refused;
 mod said;
+mod unread;
 mod waived;
 mod workers;
 

@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::answers::{SharedLook, answered, ask_all};
 use super::hook::{HookCall, edit_text, language};
+use super::post_tool_use::skipped_text;
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use crate::base::path::RelPath;
 use crate::daemon::blast::{Blast, Change};
@@ -39,7 +40,14 @@ pub(super) async fn texts(call: &HookCall<'_>) -> Vec<EditText> {
         engine.ledger().wrote(session, &project.root, path);
     }
     let mut texts = measured(call, &unseen, begun).await;
-    let rest = unseen.changed.len() - unseen.fresh.len();
+    let named = unseen.unread.iter().take(CHANGED_INLINE_FILES_MAX);
+    for skipped in named.clone() {
+        texts.extend(
+            RelPath::parse(&skipped.path)
+                .and_then(|path| skipped_text(call, path, skipped.reason.clone())),
+        );
+    }
+    let rest = unseen.changed.len().saturating_sub(unseen.fresh.len() + named.len());
     if rest > 0 {
         let text = agent::many_changed(rest, !unseen.fresh.is_empty(), language);
         texts.push(EditText::of_agent(text));

@@ -18,7 +18,7 @@ use crate::daemon::blast::{Blast, Change};
 use crate::daemon::earlier::EarlierState;
 use crate::daemon::engine::blocking;
 use crate::daemon::exam::{self, ToolWrite};
-use crate::daemon::project::Project;
+use crate::daemon::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::daemon::{gather, look};
 use crate::files::{self, Snapshot};
 use crate::git;
@@ -50,6 +50,9 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     // is named there.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.is_wanted(path)) {
         engine.ledger().wrote(&call.input.session_id, &project.root, &path);
+    }
+    if let Some(path) = RelPath::below(&project.root, file).filter(Project::is_notebook) {
+        return skipped_text(call, path, NOTEBOOK_UNMEASURED.to_owned());
     }
     let snapshot = match read(project, file).await? {
         Ok(snapshot) => snapshot,
@@ -155,7 +158,12 @@ fn about_skipped(call: &HookCall<'_>, file: &Path, skipped: Skipped) -> Option<E
     if !call.project.is_wanted(&path) || !file.exists() {
         return None;
     }
-    let gap = Gap::new(Cause::Skipped, skipped.reason);
+    skipped_text(call, path, skipped.reason)
+}
+
+/// That a file is not measured, once for a session, file and reason.
+pub(super) fn skipped_text(call: &HookCall<'_>, path: RelPath, reason: String) -> Option<EditText> {
+    let gap = Gap::new(Cause::Skipped, reason);
     if !call.engine.ledger().is_news(&call.input.session_id, &format!("{path} {gap}")) {
         return None;
     }

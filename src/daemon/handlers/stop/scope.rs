@@ -12,7 +12,7 @@ use crate::daemon::attribution::Comparison;
 use crate::daemon::dependents::DependentFiles;
 use crate::daemon::engine::blocking;
 use crate::daemon::gather::UntouchedDependents;
-use crate::daemon::project::Project;
+use crate::daemon::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::daemon::work_base::WorkBase;
 use crate::{files, git};
 
@@ -103,8 +103,15 @@ fn changed_files(project: &Project, base: Option<&str>) -> Scope {
             let all = changed.files.iter().chain(&changed.deleted);
             let configuration =
                 all.filter(|path| project.is_configuration(path)).cloned().collect();
+            let notebooks = changed.files.iter().filter(|path| Project::is_notebook(path));
+            let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
+            let reason = || NOTEBOOK_UNMEASURED.to_owned();
+            let unmeasured =
+                notebooks.map(|path| Skipped { path: path.to_string(), reason: reason() });
+            let mut skipped: Vec<Skipped> = unmeasured.collect();
+            skipped.extend(changed.skipped);
             let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Scope { files, skipped: changed.skipped, configuration, ..Scope::default() }
+            Scope { files, skipped, configuration, ..Scope::default() }
         }
         // Without git nobody knows what changed.
         Ok(None) => all_files(project),
