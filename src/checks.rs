@@ -78,8 +78,8 @@ pub struct Run {
 }
 
 /// Runs a command to its end or its timeout. No process of its group is left when this returns,
-/// and none when the future is dropped; a process that left the group (`setsid`) is not followed,
-/// and cannot hold up the run either.
+/// and none when the future is dropped. A process that left the group (`setsid`) cannot hold up the
+/// run; below a parent it is ended as well (Linux).
 pub async fn run(command: Command) -> Run {
     run_with(command, Output::default()).await
 }
@@ -190,13 +190,17 @@ impl Running {
             Ended::As(End::Unmeasured(Gap::new(Cause::TimedOut, detail)))
         };
         self.group.kill();
-        if self.said.take().is_some() {
-            // It has nothing left to do, but may have been stopped.
-            let _ = self.child.start_kill();
-        }
-        // SIGKILL ends every process that is not stuck in the kernel; one that is must not hang us.
         let reap = Duration::from_millis(CHECK_REAP_MS_MAX);
-        let _ = timeout(reap, self.child.wait()).await;
+        // A parent sees the socket closed, ends what left the group, and then itself, unless it was
+        // stopped.
+        let has_parent = self.said.take().is_some();
+        let is_reaped = timeout(reap, self.child.wait()).await.is_ok();
+        if has_parent && !is_reaped {
+            let _ = self.child.start_kill();
+            // SIGKILL ends every process that is not stuck in the kernel; one that is must not hang
+            // us.
+            let _ = timeout(reap, self.child.wait()).await;
+        }
         let drain = Duration::from_millis(CHECK_DRAIN_MS_MAX);
         let _ = timeout(drain, self.drain(output)).await;
         end

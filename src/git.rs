@@ -65,6 +65,12 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
+/// The folder that git keeps for the work tree of a root.
+#[must_use]
+pub fn own_dir(root: &Path) -> Option<PathBuf> {
+    Repository::discover_path(root, no_ceiling()).ok()
+}
+
 /// Which files git does not look at, by rules that are in no commit: those to ignore, of the
 /// repository and of its user, and those of a sparse checkout. `None` where there are none.
 #[must_use]

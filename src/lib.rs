@@ -18,6 +18,7 @@ pub mod looping;
 pub mod lsp;
 pub mod mcp;
 pub mod models;
+mod processes;
 pub mod report;
 pub mod scan;
 pub mod servers;

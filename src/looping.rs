@@ -20,6 +20,8 @@ pub mod research;
 pub mod start;
 pub mod state;
 pub mod step;
+#[cfg(test)]
+mod stop_simulation;
 pub mod stop_table;
 pub mod wiki;
 

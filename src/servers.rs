@@ -13,7 +13,6 @@ mod process;
 pub mod resolve;
 mod room;
 pub mod supervisor;
-mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

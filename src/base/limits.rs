@@ -284,6 +284,8 @@ pub const HOST_CONTINUATIONS_MAX: u32 = 8;
 pub const LAST_WORDS_CHARS_MAX: usize = 300;
 /// Loops that one list names.
 pub const LOOPS_LISTED_MAX: usize = 50;
+/// Stops in a row that are let go because the same background tasks are running.
+pub const BACKGROUND_STOPS_MAX: u32 = 3;
 /// Stops in a row that are blocked only because something could not be measured yet.
 pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
 /// Output of a check kept from its beginning.
@@ -504,6 +506,8 @@ pub const EXAMS_MAX: usize = 20;
 pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Bytes that one checkpoint reads, over all files that are not known already.
 pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Bytes of files that git does not track in one checkpoint.
+pub const CHECKPOINT_UNTRACKED_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Files that one checkpoint holds.
 pub const CHECKPOINT_FILES_MAX: usize = 200_000;
 /// Checkpoints kept of one loop; the oldest go first, the best one stays.

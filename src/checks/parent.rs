@@ -8,16 +8,21 @@
 //! ```
 //!
 //! It says the command's process id, then how it ended, each as one line. When the socket ends, the
-//! daemon has given the run up or is gone, and the command's group is killed.
+//! daemon has given the run up or is gone, and the command is killed with everything it started,
+//! also what left its group (`setsid`). The same happens to what is left when the command ends.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process_group, wait};
+
+use crate::base::limits::{SUPERVISOR_SWEEP_MS, SUPERVISOR_SWEEPS_MAX};
+use crate::processes;
 
 /// First argument of such a process: `run-check PROGRAM ARGUMENTS…`. Not for people.
 pub const RUN_CHECK: &str = "run-check";
@@ -61,16 +66,19 @@ impl Said {
 pub fn run_check(words: &[OsString]) -> u8 {
     let Some((program, args)) = words.split_first() else { return 1 };
     let mut command = Command::new(program);
+    processes::adopt_orphans();
     let child = command.args(args).stdin(Stdio::null()).process_group(0).spawn();
-    let said = match child {
+    let said = match &child {
         Ok(child) => follow(child),
-        Err(error) => Said::NotStarted(error),
+        Err(error) => {
+            Said::NotStarted(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0)))
+        }
     };
     say(&said);
     0
 }
 
-fn follow(mut child: Child) -> Said {
+fn follow(child: &Child) -> Said {
     let Some(id) = Pid::from_raw(child.id().cast_signed()) else {
         return Said::NotStarted(io::Error::other("no process id"));
     };
@@ -80,8 +88,32 @@ fn follow(mut child: Child) -> Said {
         let mut byte = [0];
         while matches!(rustix::io::read(io::stdin(), &mut byte), Ok(1..) | Err(Errno::INTR)) {}
         let _ = kill_process_group(id, Signal::KILL);
+        end_descendants();
     });
-    child.wait().map_or_else(Said::NotStarted, Said::Ended)
+    let status = loop {
+        // Any child: orphans that were adopted end as well.
+        match wait(WaitOptions::empty()) {
+            Ok(Some((ended, status))) if ended == id => break status,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Said::NotStarted(error.into()),
+        }
+    };
+    // Before it is said: then the daemon ends this process.
+    let _ = kill_process_group(id, Signal::KILL);
+    end_descendants();
+    Said::Ended(ExitStatus::from_raw(status.as_raw()))
+}
+
+/// Ends whatever the command started, group or not.
+fn end_descendants() {
+    for _ in 0..SUPERVISOR_SWEEPS_MAX {
+        let left = processes::below(&processes::all(), getpid().as_raw_nonzero().get());
+        if left.is_empty() {
+            return;
+        }
+        left.iter().for_each(processes::kill);
+        thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
+    }
 }
 
 fn say(said: &Said) {

@@ -84,6 +84,25 @@ pub(super) async fn keep(
     kept.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
+/// Forgets all checkpoints of a loop; returns how many there were.
+pub(super) async fn forget_all(
+    engine: &Arc<Engine>,
+    project: &Project,
+    owner: &str,
+) -> Result<usize, String> {
+    let (folder, root, owner) = (folder(engine, project), project.root.clone(), owner.to_owned());
+    let job = engine.job();
+    let forgotten = blocking(move || {
+        let _job = job;
+        let keeper = Keeper::find(root, folder)?;
+        let all = keeper.list()?;
+        let own: Vec<Checkpoint> = all.into_iter().filter(|it| it.owner == owner).collect();
+        keeper.forget(&own)?;
+        Ok(own.len())
+    });
+    forgotten.await.unwrap_or_else(|| Err("internal error".to_owned()))
+}
+
 fn gap(reason: &str) -> Gap {
     Gap::new(Cause::ProjectFault, format!("no checkpoint: {reason}"))
 }

@@ -16,6 +16,7 @@ mod judge;
 mod late_answers;
 mod loop_cancel;
 mod loop_checks;
+mod loop_forget;
 mod loop_history;
 mod loop_pause;
 mod loop_refreeze;
@@ -115,6 +116,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopChecks { select, list } => {
             loop_checks::handle(engine, &caller, select, list).await.into()
         }
+        Request::LoopForget(select) => loop_forget::handle(engine, &caller, select).await.into(),
         Request::LoopRefreeze(select) => {
             loop_refreeze::handle(engine, &caller, select).await.into()
         }

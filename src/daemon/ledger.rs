@@ -211,6 +211,18 @@ impl Ledger {
         self.sessions.get_mut(session).is_some_and(|it| std::mem::take(&mut it.has_acted))
     }
 
+    /// Stops in a row of a session, with this one, at which the same background tasks were running;
+    /// 0 without. A second hook process of one Stop is not counted.
+    pub(super) fn waits(
+        &mut self,
+        session: &str,
+        tasks: &BTreeSet<String>,
+        begun_ms: Option<u64>,
+        now_ms: u64,
+    ) -> u32 {
+        self.session(session).waits(tasks, begun_ms, now_ms)
+    }
+
     /// The files of a root that a session wrote, and whether there were more.
     pub(super) fn written(&mut self, session: &str, root: &Path) -> (BTreeSet<RelPath>, bool) {
         self.session(session).written(root)

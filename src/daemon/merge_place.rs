@@ -55,6 +55,13 @@ pub(super) async fn lock(
     Ok(file)
 }
 
+/// The same without waiting; `None` while somebody merges, and without a repository.
+pub(super) async fn try_lock(project: &Project) -> Option<File> {
+    let root = project.root.clone();
+    let file = blocking(move || open(&root).ok()).await.flatten()?;
+    file.try_lock().is_ok().then_some(file)
+}
+
 fn open(root: &Path) -> io::Result<File> {
     let common = git::common_dir(root).ok_or_else(|| io::Error::other("no repository"))?;
     OpenOptions::new().write(true).create(true).truncate(false).open(common.join(LOCK))

@@ -13,6 +13,7 @@
 //! they were seen at; who was quicker wins, and the merge begins anew. What moves a branch or a work
 //! tree of somebody is not begun when the time is over, and never cut off in the middle.
 
+mod moving;
 mod new_files;
 
 use std::future::Future;
@@ -23,12 +24,12 @@ use std::time::Instant;
 use tokio::time::timeout_at;
 
 use super::checkpoints::{self, Look};
-use super::engine::Engine;
+use super::engine::{Engine, Job, to_its_end};
 use super::git_program::{
     git, git_moving, git_remote, git_until, out_of_time, said_of, without_hooks,
 };
 use super::loop_branch::{Branch, read};
-use super::merge_place::{MergePlace, lock};
+use super::merge_place::{MergePlace, lock, try_lock};
 use super::project::Project;
 use crate::base::limits::MERGE_TRIES_MAX;
 use crate::base::verdict::{Cause, Gap};
@@ -37,6 +38,7 @@ use crate::git::GitError;
 use crate::git::branches::{self, full};
 use crate::git::foreign::{REBASED_ONTO, fetched};
 use crate::report::merging::{self as words, NoBranch, Task};
+use moving::BranchMove;
 use new_files::{is_note, made_since};
 
 /// What became of a merge.
@@ -48,6 +50,8 @@ pub(super) enum Landing {
     Task(String),
     /// Not now; nothing is lost.
     Unmeasured(Gap),
+    /// The merge is made, and only the user can move the base branch to it; how.
+    Held(String),
     /// Not at all, whatever the agent does.
     Impossible(String),
 }
@@ -89,12 +93,18 @@ where
     F: Fn() -> C + Send + Sync,
     C: Future<Output = Result<Measured, String>> + Send,
 {
-    let _job = engine.job();
-    let _lock = match lock(engine, project, deadline).await {
+    let lock = match lock(engine, project, deadline).await {
         Ok(lock) => lock,
         Err(gap) => return Landing::Unmeasured(gap),
     };
-    let merge = Merge { engine, project, branch, deadline };
+    let _ = to_its_end(take_back_owned(project.clone())).await;
+    let merge = Merge {
+        engine: Arc::clone(engine),
+        project: project.clone(),
+        branch: branch.clone(),
+        deadline,
+        _held: Arc::new((engine.job(), lock)),
+    };
     for _ in 0..MERGE_TRIES_MAX {
         match merge.once(&mut measured, &checks).await {
             Ok(()) => return Landing::Merged,
@@ -106,14 +116,40 @@ where
     Landing::Unmeasured(Gap::new(Cause::Superseded, detail))
 }
 
-struct Merge<'a> {
-    engine: &'a Arc<Engine>,
-    project: &'a Project,
-    branch: &'a Branch,
+/// Forgets the merge of a branch that its user did not take.
+pub(super) async fn forget_held(project: &Project, branch: &str) {
+    git(project, &project.root, &["update-ref", "-d", &held_at(branch)]).await;
+}
+
+/// Where a merge is kept that only the user can take.
+fn held_at(branch: &str) -> String {
+    format!("refs/moai-ralph/merged/{branch}")
+}
+
+/// Takes back a move of the branch and its work tree that a killed process has left half done,
+/// unless somebody is merging.
+pub(super) async fn take_back_unfinished_move(project: &Project) {
+    if let Some(_lock) = try_lock(project).await {
+        let _ = to_its_end(take_back_owned(project.clone())).await;
+    }
+}
+
+async fn take_back_owned(project: Project) {
+    moving::take_back(&project).await;
+}
+
+#[derive(Clone)]
+struct Merge {
+    engine: Arc<Engine>,
+    project: Project,
+    branch: Branch,
     deadline: Instant,
+    /// Held until the last step is done, also when nobody waits for it any more.
+    _held: Arc<(Job, std::fs::File)>,
 }
 
 /// What is merged into what.
+#[derive(Clone)]
 struct Ends {
     /// The base branch here.
     base: String,
@@ -124,7 +160,7 @@ struct Ends {
     remote: Option<String>,
 }
 
-impl Merge<'_> {
+impl Merge {
     async fn once<F, C>(&self, measured: &mut Measured, checks: &F) -> Result<(), Halt>
     where
         F: Fn() -> C + Send + Sync,
@@ -140,7 +176,7 @@ impl Merge<'_> {
             };
         }
         let start = (head.as_str(), self.deadline);
-        let place = MergePlace::make(self.engine, self.project, start).await.map_err(refused)?;
+        let place = MergePlace::make(&self.engine, &self.project, start).await.map_err(refused)?;
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
                 let rebased = self.rebase(&place, &head, &ends).await?;
@@ -169,7 +205,7 @@ impl Merge<'_> {
         let head = self.ready().await?;
         let unmeasured = |gap| Halt::End(Landing::Unmeasured(gap));
         let before = measured.tree.as_ref().map_err(|gap| unmeasured(gap.clone()))?;
-        let now = checkpoints::look(self.engine, self.project).await.map_err(unmeasured)?;
+        let now = checkpoints::look(&self.engine, &self.project).await.map_err(unmeasured)?;
         let is_same = measured.head.as_deref() == Some(&head) && before.id == now.id;
         if is_same { Ok(head) } else { Err(superseded()) }
     }
@@ -257,7 +293,7 @@ impl Merge<'_> {
         } else {
             &["rebase", "--quiet", &ends.onto]
         };
-        let run = git_until(self.project, &place.folder, arguments, self.deadline).await;
+        let run = git_until(&self.project, &place.folder, arguments, self.deadline).await;
         let folder = place.folder.clone();
         let standing = read(move || branches::standing(&folder)).await?;
         match run.end {
@@ -284,28 +320,48 @@ impl Merge<'_> {
         if !in_the_way.is_empty() {
             return Err(self.task(&Task::InTheWay(&in_the_way)));
         }
+        let (merge, onto) = (self.clone(), onto.to_owned());
+        let step = BranchMove {
+            branch: self.branch.name.clone(),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        let moved = to_its_end(async move { merge.move_tree_and_branch(&step, &onto).await }).await;
+        moved.unwrap_or_else(|| Err(impossible("internal error".to_owned())))
+    }
+
+    /// The two steps that belong together.
+    async fn move_tree_and_branch(&self, step: &BranchMove, onto: &str) -> Result<(), Halt> {
+        let (root, old, new) = (&self.project.root, step.old.as_str(), step.new.as_str());
+        step.begin(root).await.map_err(|error| impossible(error.to_string()))?;
+        let moved = self.move_both((old, new), onto).await;
+        moving::end(root).await;
+        moved
+    }
+
+    async fn move_both(&self, (old, new): (&str, &str), onto: &str) -> Result<(), Halt> {
         let root = &self.project.root;
         // A file that was written again as it was is taken for changed by what follows.
-        git(self.project, root, &["update-index", "-q", "--refresh"]).await;
-        let moved = git_moving(self.project, root, &["read-tree", "-m", "-u", old, new]).await;
+        git(&self.project, root, &["update-index", "-q", "--refresh"]).await;
+        let moved = git_moving(&self.project, root, &["read-tree", "-m", "-u", old, new]).await;
         self.passed(&moved)?;
         let reference = full(&self.branch.name);
         let action = format!("{REBASED_ONTO}{onto}: updating HEAD");
         let arguments = ["update-ref", "-m", &action, &reference, new, old];
-        let moved = git(self.project, root, &arguments).await;
+        let moved = git(&self.project, root, &arguments).await;
         if moved.end == End::Passed {
             return Ok(());
         }
-        git_moving(self.project, root, &["read-tree", "-m", "-u", new, old]).await;
+        git_moving(&self.project, root, &["read-tree", "-m", "-u", new, old]).await;
         Err(superseded())
     }
 
     async fn merge(&self, place: &MergePlace, head: &str, ends: &Ends) -> Result<String, Halt> {
         let checkout = without_hooks(&["checkout", "--quiet", "--force", "--detach", &ends.onto]);
-        self.passed(&git_until(self.project, &place.folder, &checkout, self.deadline).await)?;
+        self.passed(&git_until(&self.project, &place.folder, &checkout, self.deadline).await)?;
         let message = format!("Merge branch '{}' into {}", self.branch.name, self.branch.base);
         let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];
-        let run = git_until(self.project, &place.folder, &arguments, self.deadline).await;
+        let run = git_until(&self.project, &place.folder, &arguments, self.deadline).await;
         self.passed(&run)?;
         let folder = place.folder.clone();
         let merged = read(move || branches::standing(&folder)).await?.head;
@@ -334,6 +390,12 @@ impl Merge<'_> {
     /// their work tree goes along if it is clean, and else is left as it is.
     async fn move_base(&self, ends: &Ends, merged: &str) -> Result<(), Halt> {
         self.in_time()?;
+        let (merge, ends, merged) = (self.clone(), ends.clone(), merged.to_owned());
+        let moved = to_its_end(async move { merge.move_base_now(&ends, &merged).await }).await;
+        moved.unwrap_or_else(|| Err(impossible("internal error".to_owned())))
+    }
+
+    async fn move_base_now(&self, ends: &Ends, merged: &str) -> Result<(), Halt> {
         let (root, base) = (self.project.root.clone(), self.branch.base.clone());
         let place = read(move || branches::checked_out_at(&root, &base)).await?;
         let reference = full(&self.branch.base);
@@ -348,11 +410,11 @@ impl Merge<'_> {
             if !is_free {
                 return Err(self.held(place, merged).await);
             }
-            git_moving(self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
+            git_moving(&self.project, place, &["merge", "--quiet", "--ff-only", merged]).await
         } else {
             let why = format!("merge {}", self.branch.name);
             let arguments = ["update-ref", "-m", &why, &reference, merged, &ends.base];
-            git(self.project, &self.project.root, &arguments).await
+            git(&self.project, &self.project.root, &arguments).await
         };
         let root = self.project.root.clone();
         let now = read(move || branches::commit_of(&root, &reference)).await?;
@@ -366,13 +428,11 @@ impl Merge<'_> {
 
     /// The merge is made and kept, but the base branch is a person's to move.
     async fn held(&self, place: &Path, merged: &str) -> Halt {
-        let kept = format!("refs/moai-ralph/merged/{}", self.branch.name);
+        let kept = held_at(&self.branch.name);
         let why = format!("merge {}", self.branch.name);
-        git(self.project, &self.project.root, &["update-ref", "-m", &why, &kept, merged]).await;
+        git(&self.project, &self.project.root, &["update-ref", "-m", &why, &kept, merged]).await;
         let shown = place.display().to_string();
-        let gap = Gap::new(Cause::ProjectFault, words::base_in_use(&self.branch.base, &shown));
-        let remedy = format!("git -C '{shown}' merge --ff-only {kept}");
-        Halt::End(Landing::Unmeasured(gap.with_remedy(remedy)))
+        Halt::End(Landing::Held(words::base_in_use(&self.branch.base, &shown, &kept)))
     }
 
     /// Files in a work tree that a move between two commits would write over: git does so with those
@@ -389,7 +449,7 @@ impl Merge<'_> {
     }
 
     async fn ask_remote(&self, arguments: &[&str]) -> Run {
-        git_remote(self.project, &self.project.root, arguments, self.deadline).await
+        git_remote(&self.project, &self.project.root, arguments, self.deadline).await
     }
 
     fn in_time(&self) -> Result<(), Halt> {
@@ -405,7 +465,7 @@ impl Merge<'_> {
     }
 
     fn task(&self, task: &Task<'_>) -> Halt {
-        let Branch { name, base, .. } = self.branch;
+        let Branch { name, base, .. } = &self.branch;
         Halt::End(Landing::Task(words::task(name, base, task)))
     }
 }

@@ -2,8 +2,9 @@
 //! tree are only read; what is written are objects and the ref. It must not know when a checkpoint
 //! is made or what one is restored for.
 //!
-//! Contents are the bytes of the work tree, not what filters would make of them, so that a file
-//! comes back as it was.
+//! Contents are the bytes of the work tree, so that a file comes back as it was. What git knows by
+//! another content, because a filter program stands between the two, is left out: it may be what the
+//! filter keeps secret. So are files that are not tracked and usually hold secrets.
 
 mod refs;
 
@@ -14,14 +15,18 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use git2::{
-    Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Status, StatusOptions,
-    StatusShow,
+    AttrCheckFlags, Config, Index, IndexEntry, IndexTime, ObjectType, Odb, Oid, Repository, Status,
+    StatusOptions, StatusShow,
 };
 use rustix::fs::OFlags;
 
 use super::{GitError, broken, is_generated, needed, no_repository, open, places};
-use crate::base::limits::{CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX};
+use crate::base::limits::{
+    CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX,
+    CHECKPOINT_UNTRACKED_BYTES_MAX,
+};
 use crate::base::path::RelPath;
+use crate::base::sensitive::is_sensitive;
 use crate::base::tree::{Kind, Node, Tree};
 
 pub use refs::{content_of, contents_of, forget, held, keep, list, read, reference};
@@ -36,6 +41,11 @@ const STAGE: u16 = 0x3000;
 const ASSUME_VALID: u16 = 0x8000;
 /// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, among the extended flags: what is on the disk is the user's.
 const SKIP_WORKTREE: u16 = 0x4000;
+
+/// Why a file behind a filter program is left out.
+const FILTERED: &str = "a filter of git stands before it";
+/// Why a file that is not tracked and has such a name is left out.
+const SENSITIVE: &str = "it usually holds secrets";
 
 /// What a look leaves out or takes in.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +81,8 @@ pub fn covers(root: &Path) -> Result<bool, GitError> {
 /// repositories. Writes the contents that git has not yet, and nothing else. Only for a root that
 /// git [`covers`].
 ///
-/// An unchanged file is not read: git's index knows its content. That holds unless a filter stands
-/// between the two, which shows in the size or in a configured filter program.
+/// An unchanged file is not read: git's index knows its content, unless line ends are converted,
+/// which shows in the size.
 pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
     let repository = needed(root)?;
     let (work_tree, canonical) = places(&repository, root).ok_or_else(no_repository)?;
@@ -82,10 +92,12 @@ pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
         odb: repository.odb().map_err(failed)?,
         root: &canonical,
         lens,
-        trusts_index: !has_filter_programs(&repository),
+        repository: &repository,
+        has_filters: has_filter_programs(&repository),
         trusts_modes: trusts_modes(&repository),
         may_convert: may_convert(&repository, &work_tree),
         bytes: 0,
+        untracked_bytes: 0,
         look: Look::default(),
     };
     builder.walk(&repository, prefix).map_err(failed)?;
@@ -98,11 +110,15 @@ struct Builder<'a> {
     odb: Odb<'a>,
     root: &'a Path,
     lens: Lens<'a>,
-    trusts_index: bool,
+    repository: &'a Repository,
+    /// Whether filter programs are configured.
+    has_filters: bool,
     trusts_modes: bool,
     /// Whether line ends or the like may be converted; what was has another size in git.
     may_convert: bool,
     bytes: u64,
+    /// Those of files that git does not track.
+    untracked_bytes: u64,
     look: Look,
 }
 
@@ -124,7 +140,7 @@ impl Builder<'_> {
             // A repository inside this one is listed as a folder.
             let is_ours = !path.ends_with(b"/") && !is_generated(&super::path_of(path), *status);
             if is_ours && seen.insert(below.to_vec()) {
-                self.read(below, None)?;
+                self.untracked(path, below)?;
             }
         }
         for path in self.lens.also {
@@ -143,8 +159,11 @@ impl Builder<'_> {
         status: Status,
     ) -> Result<(), git2::Error> {
         let is_merged = entry.flags & STAGE == 0;
-        let is_known = self.trusts_index
-            && is_merged
+        if self.is_filtered(&entry.path) {
+            self.leave_out(String::from_utf8_lossy(path).into_owned(), FILTERED.to_owned());
+            return Ok(());
+        }
+        let is_known = is_merged
             && status == Status::CURRENT
             && entry.flags & ASSUME_VALID == 0
             && entry.flags_extended & SKIP_WORKTREE == 0;
@@ -164,6 +183,43 @@ impl Builder<'_> {
             }
         }
         self.read(path, Some(entry.mode))
+    }
+
+    /// Takes a file that git does not track, unless it is nothing to be kept. `path` is what git
+    /// calls it.
+    fn untracked(&mut self, path: &[u8], below: &[u8]) -> Result<(), git2::Error> {
+        let Some(name) = self.name(below) else { return Ok(()) };
+        if is_sensitive(&name) {
+            self.leave_out(name.to_string(), SENSITIVE.to_owned());
+            return Ok(());
+        }
+        if self.is_filtered(path) {
+            self.leave_out(name.to_string(), FILTERED.to_owned());
+            return Ok(());
+        }
+        let metadata = name.under(self.root).symlink_metadata();
+        let bytes = metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len());
+        if bytes <= CHECKPOINT_FILE_BYTES_MAX {
+            if self.untracked_bytes + bytes > CHECKPOINT_UNTRACKED_BYTES_MAX {
+                let most = CHECKPOINT_UNTRACKED_BYTES_MAX >> 20;
+                let reason = format!("more than {most} MiB that git does not track");
+                self.leave_out(name.to_string(), reason);
+                return Ok(());
+            }
+            self.untracked_bytes += bytes;
+        }
+        self.read(below, None)
+    }
+
+    /// Whether a filter program stands between git's content of a file and the work tree.
+    fn is_filtered(&self, path: &[u8]) -> bool {
+        if !self.has_filters {
+            return false;
+        }
+        let path = super::path_of(path);
+        let filter = self.repository.get_attr(&path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
+        // What cannot be told may be filtered.
+        !matches!(filter, Ok(None))
     }
 
     /// Takes a file as it stands on disk; `mode` is what git knows of it.
@@ -262,20 +318,13 @@ fn below<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     path.strip_prefix(prefix)?.strip_prefix(b"/")
 }
 
-/// Whether programs turn contents into what the work tree holds; they may keep the size.
+/// Whether programs turn contents into what the work tree holds.
 fn has_filter_programs(repository: &Repository) -> bool {
     let Ok(config) = repository.config().and_then(|mut config| config.snapshot()) else {
         return true;
     };
-    let Ok(mut entries) = config.entries(Some(r"^filter\..*\.(clean|process)$")) else {
-        return true;
-    };
-    let mut is_there = false;
-    while let Some(Ok(entry)) = entries.next() {
-        // What git-lfs keeps is a pointer of another size; it is configured on many machines.
-        is_there |= !entry.name().is_ok_and(|name| name.starts_with("filter.lfs."));
-    }
-    is_there
+    let entries = config.entries(Some(r"^filter\..*\.(clean|smudge|process)$"));
+    entries.map_or(true, |mut entries| entries.next().is_some())
 }
 
 /// Whether line ends are converted, or attributes that may say so stand anywhere: asking git for the

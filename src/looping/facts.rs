@@ -83,6 +83,9 @@ pub enum MergeOutcome {
     Conflict(String),
     /// Not yet: another merge is under way, or a remote was quicker or did not answer.
     Unmeasured(Gap),
+    /// It is merged, but the base branch is checked out where the user works; only the user can move
+    /// it, and the text says how.
+    Held(String),
     /// It cannot be merged, and no work of the agent would change that.
     Impossible(String),
 }

@@ -232,6 +232,8 @@ impl World {
     fn decide(&mut self, before: &LoopState) {
         let words = if self.dice.one_in(3) { "on it" } else { "Done.\n<promise>DONE</promise>" };
         let input = StopInput {
+            waiting_stops: 0,
+            now_ms: self.now_ms,
             session_id: "s",
             last_message: words,
             is_let_go: self.dice.one_in(12),

@@ -70,6 +70,8 @@ pub enum PauseReason {
     ContextBudget,
     /// What examines the loop changed, and its session did not write it.
     ExamChanged,
+    /// The user works where the base branch is checked out, so only the user can move it.
+    BaseInUse,
     /// The user paused it.
     User,
 }
@@ -80,6 +82,7 @@ words!(PauseReason {
     LspRequired: "lsp_required",
     ContextBudget: "context_budget",
     ExamChanged: "exam_changed",
+    BaseInUse: "base_in_use",
     User: "user",
 });
 

@@ -10,7 +10,7 @@ use super::progress::{self, Signals};
 use super::promise;
 use super::state::{LoopState, Mode, PauseReason, Status};
 use crate::base::evidence::{Evidence, SensorKind};
-use crate::base::limits::{RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
+use crate::base::limits::{BACKGROUND_STOPS_MAX, RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
 use crate::base::verdict::{Gap, Verdict};
 pub use completion::wants_merge;
 
@@ -21,13 +21,16 @@ pub struct StopInput<'a> {
     pub session_id: &'a str,
     /// The agent's own last message.
     pub last_message: &'a str,
-    /// The agent waits for work of its own that goes on, or the turn must end: it was interrupted,
-    /// or its context is full.
+    /// The turn must end: it was interrupted, or its context is full.
     pub is_let_go: bool,
     /// Whether the turn goes on only because a hook held an earlier Stop.
     pub is_continuation: bool,
     /// Whether the agent called a tool since its last Stop; the host then counts anew.
     pub has_acted: bool,
+    /// Stops in a row, with this one, at which the same background tasks were running; 0 without.
+    pub waiting_stops: u32,
+    /// Now, in milliseconds since the epoch.
+    pub now_ms: u64,
     /// Continuations in a row that the host allows; `None` for any number.
     pub continuations_max: Option<u32>,
 }
@@ -39,6 +42,8 @@ pub enum Admission {
     Allow,
     /// Let the turn end and tell the user that the loop is paused.
     AllowPaused,
+    /// Let the turn end, because the agent waits for its background tasks.
+    AllowWaiting,
     /// Gather evidence and call [`step`].
     Measure,
 }
@@ -52,10 +57,16 @@ pub fn admit(state: Option<&LoopState>, input: &StopInput<'_>) -> Admission {
         !input.session_id.is_empty() && state.session_id.as_deref() == Some(input.session_id);
     match state.status {
         _ if !is_owner || input.is_let_go => Admission::Allow,
+        Status::Running if is_waiting(state, input) => Admission::AllowWaiting,
         Status::Running => Admission::Measure,
         Status::Paused => Admission::AllowPaused,
         _ => Admission::Allow,
     }
+}
+
+/// Whether the agent may wait for its background tasks: not for ever, and not beyond the loop's time.
+fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
+    (1..=BACKGROUND_STOPS_MAX).contains(&input.waiting_stops) && !state.is_out_of_time(input.now_ms)
 }
 
 /// What the evidence alone comes to.

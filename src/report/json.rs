@@ -161,6 +161,12 @@ pub(super) fn rfc3339(at_ms: u64) -> String {
     at.map_or_else(|| at_ms.to_string(), |at| format!("{at:.3}"))
 }
 
+/// What `loop forget` has removed.
+#[must_use]
+pub fn forgotten(id: &str, checkpoints: usize) -> Value {
+    json!({"schema": "moai-ralph/forgotten@1", "id": id, "checkpoints": checkpoints})
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

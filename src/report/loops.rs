@@ -19,7 +19,7 @@ use crate::base::text::one_line;
 use crate::looping::framework::{Framework, Language, Phase};
 use crate::looping::state::{LoopState, Mode, Status, Until};
 use crate::looping::step::Reasons;
-pub use ends::{ended, report, report_json};
+pub use ends::{ended, forgotten, report, report_json, waits_for_tasks};
 pub use proposals::{no_checks, no_rubric};
 pub use reason::{Notes, goes_on};
 pub use standing::{history, history_json, list, list_json, none, several, status};

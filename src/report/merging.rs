@@ -143,10 +143,15 @@ fn push_files(text: &mut String, files: &[String]) {
     }
 }
 
-/// Why a branch that a person works on was not moved.
+/// Why a branch that a person works on was not moved, and how that person moves it.
 #[must_use]
-pub fn base_in_use(base: &str, place: &str) -> String {
-    format!("{base} is checked out in {} and was left as it is", shown(place))
+pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
+    let place = shown(place);
+    format!(
+        "{base} is checked out in {place}, where something of yours is in the way, and was left as \
+         it is: commit it or put it away, then moai-ralph loop resume, or take the merge yourself: \
+         git -C '{place}' merge --ff-only {kept}"
+    )
 }
 
 /// Why two versions of a base cannot both be followed.

@@ -1,6 +1,7 @@
 //! What bringing a checkpoint back would do or has done: a diff, the files, what stays, and how to
 //! take it back.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::agent::bounded;
 use super::rename::{ChangedFile, preview};
 use super::{count, shown};
-use crate::base::limits::RESTORE_DIFF_CHARS_MAX;
+use crate::base::limits::{RESTORE_DIFF_CHARS_MAX, SKIPPED_NAMED_MAX};
 use crate::base::path::RelPath;
 use crate::base::tree::{Checkpoint, Step, Way};
 
@@ -23,6 +24,20 @@ pub struct Restored {
     pub texts: Vec<ChangedFile>,
     /// The checkpoint of what stood there before; `None` when nothing was written.
     pub saved: Option<String>,
+}
+
+/// What checkpoints do not hold, with why; `None` when they hold everything.
+#[must_use]
+pub fn left_out(files: &BTreeMap<String, String>) -> Option<String> {
+    let more = files.len().saturating_sub(SKIPPED_NAMED_MAX);
+    let named = files.iter().take(SKIPPED_NAMED_MAX);
+    let mut named: Vec<String> =
+        named.map(|(path, reason)| format!("{} ({reason})", shown(path))).collect();
+    if more > 0 {
+        named.push(format!("… and {}", count(more, "more file")));
+    }
+    let all = named.join(", ");
+    (!files.is_empty()).then(|| format!("[moai-ralph] checkpoints do not hold {all}"))
 }
 
 impl Restored {

@@ -302,7 +302,13 @@ phrases!(ENDS {
         "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌린 다음 \
          `moai-ralph loop resume`";
     EXAM_DIFFERS: "what examines the loop was changed", "루프를 검사하는 것이 바뀌었습니다";
+    BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만, {0}";
     BY_THE_USER: "by the user", "사용자가 멈춤";
+    WAITS_FOR_TASKS:
+        "[moai-ralph] loop {0}: background tasks are running ({1}), so this stop is not counted; \
+         after {2} such stops it is measured all the same",
+        "[moai-ralph] 루프 {0}: 백그라운드 작업 {1}개가 돌고 있어 이번 Stop은 세지 않습니다. 이런 Stop이 \
+         {2}번 이어지면 그다음에는 그대로 측정합니다";
     FAILED:
         "[moai-ralph] loop {0} ended {1} after {2}, not completed: ",
         "[moai-ralph] 루프 {0}, {1} {2} 만에 미완료로 종료: ";

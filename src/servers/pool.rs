@@ -18,7 +18,6 @@ use super::eviction::{Candidate, RecentUse, least_worth};
 use super::memory::{Act, MemoryLimits};
 use super::resolve::Choice;
 use super::room::{ActorId, Note, Room};
-use super::tree;
 use super::{Done, Selection, ServerLog, ServerStatus, Surroundings};
 use crate::base::limits::{
     SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
@@ -27,6 +26,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
 use crate::lsp::session::FileChange;
+use crate::processes;
 
 /// What the handle asks of the pool.
 pub(super) enum Order {
@@ -323,8 +323,8 @@ impl Pool {
             return;
         }
         self.sizes = Some(tokio::task::spawn_blocking(move || {
-            let all = tree::all();
-            let size = |(actor, id)| Some((actor, tree::resident_bytes(&all, id)?));
+            let all = processes::all();
+            let size = |(actor, id)| Some((actor, processes::resident_bytes(&all, id)?));
             leaders.into_iter().filter_map(size).collect()
         }));
     }

@@ -24,11 +24,11 @@ use rustix::process::{
     setpgid, wait,
 };
 
-use super::tree;
 use crate::base::limits::{
     SERVER_KILL_MS_MAX, SERVER_STOP_MS_MAX, SUPERVISOR_LOOK_MS, SUPERVISOR_SWEEP_MS,
     SUPERVISOR_SWEEPS_MAX,
 };
+use crate::processes;
 
 /// First argument of a supervisor: `supervise PROGRAM ARGUMENTS…`. Not for people.
 pub const SUPERVISE: &str = "supervise";
@@ -43,7 +43,7 @@ const SIGNALLED: i32 = 128;
 #[must_use]
 pub fn supervise(words: &[OsString]) -> u8 {
     let owner = getppid();
-    adopt_orphans();
+    processes::adopt_orphans();
     let child = match command(words).and_then(|mut command| command.spawn()) {
         Ok(child) => child,
         Err(error) => return cannot_start(words, &error),
@@ -91,14 +91,6 @@ fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
     CANNOT_START
 }
 
-/// Whoever loses its parent below us becomes our child, also when it left the process group.
-fn adopt_orphans() {
-    #[cfg(target_os = "linux")]
-    {
-        let _ = rustix::process::set_child_subreaper(Some(getpid()));
-    }
-}
-
 /// Waits for the server; adopted processes that end meanwhile are reaped.
 fn wait_for(server: Pid) -> Option<WaitStatus> {
     loop {
@@ -135,8 +127,8 @@ fn end_with(owner: Option<Pid>) {
         }
     }
     // The main thread then sees the server's end, and ends this process.
-    for it in tree::below(&tree::all(), getpid().as_raw_nonzero().get()) {
-        tree::kill(&it);
+    for it in processes::below(&processes::all(), getpid().as_raw_nonzero().get()) {
+        processes::kill(&it);
     }
     thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
     // Named, not "the current one": the main thread may have moved into the owner's group.
@@ -157,15 +149,15 @@ fn end_all(owner: Option<Pid>) {
     }
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
         while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
-        let left = tree::below(&tree::all(), group.as_raw_nonzero().get());
+        let left = processes::below(&processes::all(), group.as_raw_nonzero().get());
         if left.is_empty() {
             break;
         }
-        left.iter().for_each(tree::kill);
+        left.iter().for_each(processes::kill);
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
     // Where there is no `/proc`, the group is all that is known.
-    if !has_left && tree::all().is_empty() {
+    if !has_left && processes::all().is_empty() {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }

@@ -32,6 +32,17 @@ pub enum Which {
     Latest,
 }
 
+/// What became of a loop that was to be removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is gone with its exam.
+    Yes,
+    /// It is running or paused, and stays.
+    IsActive,
+    /// There is none of this id.
+    NotThere,
+}
+
 /// What happened to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
@@ -160,6 +171,27 @@ impl Store {
             let sql = "UPDATE loops SET status = ?2 WHERE id = ?1";
             transaction.execute(sql, params![id, SET_ASIDE])?;
             Ok(())
+        })
+        .await
+    }
+
+    /// Removes a loop that is over, with its exam.
+    pub async fn remove_loop(
+        &self,
+        project: &ProjectKey,
+        id: String,
+    ) -> Result<Removed, StoreError> {
+        self.write(project, move |transaction| {
+            let sql = format!("SELECT {ACTIVE} FROM loops WHERE id = ?1");
+            let found = transaction.query_row(&sql, params![id], |row| row.get(0)).optional()?;
+            match found {
+                None => return Ok(Removed::NotThere),
+                Some(true) => return Ok(Removed::IsActive),
+                Some(false) => {}
+            }
+            transaction.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
+            transaction.execute("DELETE FROM loops WHERE id = ?1", params![id])?;
+            Ok(Removed::Yes)
         })
         .await
     }

@@ -103,6 +103,8 @@ pub enum Request {
         /// Say which there are, and run none.
         list: bool,
     },
+    /// `loop forget`.
+    LoopForget(LoopSelect),
     /// `loop refreeze`.
     LoopRefreeze(LoopSelect),
     /// `loop restore`.

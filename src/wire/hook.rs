@@ -1,6 +1,7 @@
 //! Claude Code's hook inputs and outputs. Fields as observed with Claude Code 2.1.330; unknown
 //! fields are ignored, absent ones get neutral values, so that other host versions still work.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -161,12 +162,15 @@ impl HookInput {
         }
     }
 
-    /// Whether something the agent waits for is still running; the host then calls Stop again.
+    /// What the agent waits for and is still running, by id; the host then calls Stop again.
     #[must_use]
-    pub fn is_waiting(&self) -> bool {
-        self.background_tasks.iter().any(|task| {
+    pub fn running_tasks(&self) -> BTreeSet<String> {
+        let is_running = |task: &&Value| {
             task["status"].as_str().is_some_and(|status| matches!(status, "running" | "pending"))
-        })
+        };
+        let name =
+            |task: &Value| task["id"].as_str().map_or_else(|| task.to_string(), str::to_owned);
+        self.background_tasks.iter().filter(is_running).map(name).collect()
     }
 
     /// Whether the turn must end whatever a hook says: the user broke it off, the context is full,
@@ -274,9 +278,9 @@ mod tests {
     #[test]
     fn only_running_background_work_counts_as_waiting() {
         let with = |status: &str| parse(&json!({"background_tasks": [{"status": status}]}));
-        assert!(with("running").is_waiting());
-        assert!(!with("completed").is_waiting());
-        assert!(!parse(&json!({"background_tasks": []})).is_waiting());
+        assert_eq!(with("running").running_tasks().len(), 1);
+        assert!(with("completed").running_tasks().is_empty());
+        assert!(parse(&json!({"background_tasks": []})).running_tasks().is_empty());
     }
 
     #[test]
@@ -296,8 +300,9 @@ mod tests {
             "tool_name": [], "background_tasks": "x", "last_assistant_message": "words"}));
         assert_eq!(odd.session_id, "s");
         assert_eq!(odd.last_assistant_message.as_deref(), Some("words"));
-        assert!(!odd.is_waiting());
-        assert!(!parse(&json!({"background_tasks": [null, {"status": null}]})).is_waiting());
+        assert!(odd.running_tasks().is_empty());
+        let odd = parse(&json!({"background_tasks": [null, {"status": null}]}));
+        assert!(odd.running_tasks().is_empty());
     }
 
     #[test]

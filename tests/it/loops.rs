@@ -10,6 +10,7 @@ mod deliveries;
 mod ends;
 mod escapes;
 mod examined;
+mod forgotten;
 mod gitless;
 mod held;
 mod judged;
@@ -23,6 +24,7 @@ mod owners;
 mod refused;
 mod said;
 mod unread;
+mod waiting;
 mod waived;
 mod workers;
 

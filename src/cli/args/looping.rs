@@ -24,6 +24,8 @@ pub(in crate::cli) enum LoopCommand {
     Checks(ChecksArgs),
     /// Bring the files of a checkpoint back: shows what would change
     Restore(RestoreArgs),
+    /// Remove what is kept of a loop that is over: checkpoints, history, exam
+    Forget(ForgetArgs),
     /// Examine a loop by what the project has now; for a person at a terminal
     Refreeze(Select),
 }
@@ -38,6 +40,12 @@ pub(in crate::cli) struct RestoreArgs {
     /// Write it: all files or none; what is there now is a checkpoint first
     #[arg(long)]
     pub(in crate::cli) apply: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ForgetArgs {
+    /// Loop id
+    pub(in crate::cli) id: String,
 }
 
 #[derive(Debug, clap::Args)]

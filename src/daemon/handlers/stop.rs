@@ -127,6 +127,10 @@ async fn look_at(
     match (admit(state.as_ref(), stop), state) {
         (Admission::Measure, Some(state)) => Ok(state),
         (Admission::AllowPaused, Some(state)) => Err(HookOutput::Notice(loops::ended(&state))),
+        (Admission::AllowWaiting, Some(state)) if stop.waiting_stops == 1 => {
+            let tasks = call.input.running_tasks().len();
+            Err(HookOutput::Notice(loops::waits_for_tasks(&state, tasks)))
+        }
         _ => Err(HookOutput::Silent),
     }
 }
@@ -193,9 +197,16 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
         session_id: &input.session_id,
         last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
         // A subagent that stops does not end the turn.
-        is_let_go: input.is_waiting() || input.must_end() || input.agent_id.is_some(),
+        is_let_go: input.must_end() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
+        waiting_stops: call.engine.ledger().waits(
+            &input.session_id,
+            &input.running_tasks(),
+            call.delivery.begun_ms,
+            now_ms(),
+        ),
+        now_ms: now_ms(),
         continuations_max: continuations_max(&call.caller.env),
     }
 }

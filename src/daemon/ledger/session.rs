@@ -28,7 +28,17 @@ pub(super) struct Session {
     /// Whether a tool call was seen since the last Stop.
     pub(super) has_acted: bool,
     pub(super) spending: Option<Spending>,
+    waiting: Waiting,
     roots: HashMap<PathBuf, OfRoot>,
+}
+
+/// The background tasks that a session waits for.
+#[derive(Debug, Default)]
+struct Waiting {
+    tasks: BTreeSet<String>,
+    stops: u32,
+    /// When the last of these Stops was counted, in milliseconds since the epoch.
+    at_ms: u64,
 }
 
 /// A session's share in one root.
@@ -77,6 +87,24 @@ impl Affected {
 }
 
 impl Session {
+    /// Counts a Stop at which these tasks are running; see the ledger.
+    pub(super) fn waits(
+        &mut self,
+        tasks: &BTreeSet<String>,
+        begun_ms: Option<u64>,
+        now_ms: u64,
+    ) -> u32 {
+        if tasks.is_empty() || self.waiting.tasks != *tasks {
+            self.waiting = Waiting { tasks: tasks.clone(), ..Waiting::default() };
+        }
+        let is_another = begun_ms.is_none_or(|begun_ms| begun_ms > self.waiting.at_ms);
+        if !tasks.is_empty() && is_another {
+            self.waiting.stops = self.waiting.stops.saturating_add(1);
+            self.waiting.at_ms = now_ms;
+        }
+        self.waiting.stops
+    }
+
     pub(super) fn wrote(&mut self, root: &Path, path: &RelPath) {
         let of_root = self.of(root);
         if of_root.written.len() < SESSION_FILES_MAX || of_root.written.contains(path) {

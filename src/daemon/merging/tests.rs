@@ -225,8 +225,8 @@ async fn a_base_that_somebody_works_on_moves_only_under_a_clean_work_tree() {
     let before = place.git(&["rev-parse", "main"]);
     place.commit(&[("a", "2\n")]);
     fs::write(user.join("a"), "the user's\n").unwrap();
-    let Landing::Unmeasured(gap) = merged(&place, &branch).await else { panic!("it was moved") };
-    assert!(gap.detail.starts_with("main is checked out in"), "{gap}");
+    let Landing::Held(why) = merged(&place, &branch).await else { panic!("it was moved") };
+    assert!(why.starts_with("main is checked out in"), "{why}");
     assert_eq!(place.git(&["rev-parse", "main"]), before);
     assert_eq!(fs::read_to_string(user.join("a")).unwrap(), "the user's\n");
     assert_eq!(place.git_in(&user, &["status", "--porcelain"]), " M a");
@@ -248,8 +248,8 @@ async fn an_ignored_file_where_the_base_is_checked_out_is_not_written_over() {
     place.git(&["add", "-f", ".env"]);
     place.git(&["commit", "-q", "-m", "shared"]);
     fs::write(user.join(".env"), "KEY=mine\n").unwrap();
-    let Landing::Unmeasured(gap) = merged(&place, &branch).await else { panic!("it was moved") };
-    assert!(gap.detail.starts_with("main is checked out in"), "{gap}");
+    let Landing::Held(why) = merged(&place, &branch).await else { panic!("it was moved") };
+    assert!(why.starts_with("main is checked out in"), "{why}");
     assert_eq!(place.git(&["rev-parse", "main"]), before);
     assert_eq!(fs::read_to_string(user.join(".env")).unwrap(), "KEY=mine\n");
 }

@@ -102,6 +102,11 @@ fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
             reasons.waits_for = Some(gap.clone());
         }
         Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
+        Some(MergeOutcome::Held(why)) => {
+            next.status = Status::Paused;
+            next.pause_reason = Some(PauseReason::BaseInUse);
+            next.note = Some(why.clone());
+        }
         Some(MergeOutcome::Impossible(why)) => fail(next, &branch, why),
         None => {
             let missing = unmerged(next, missing, &branch);

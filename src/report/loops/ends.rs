@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::older;
 use crate::base::evidence::SensorKind;
+use crate::base::limits::BACKGROUND_STOPS_MAX;
 use crate::looping::criteria::Criterion;
 use crate::looping::framework::Language;
 use crate::looping::progress;
@@ -124,6 +125,19 @@ fn noticed(state: &LoopState) -> Option<String> {
     (!noticed.is_empty()).then(text)
 }
 
+/// What was kept of a loop is gone.
+#[must_use]
+pub fn forgotten(id: &str, checkpoints: usize) -> String {
+    format!("loop {id} is forgotten, with {}", count(checkpoints, "checkpoint"))
+}
+
+/// The turn ends although the loop runs, because the agent waits for its own background tasks.
+#[must_use]
+pub fn waits_for_tasks(state: &LoopState, tasks: usize) -> String {
+    let most = BACKGROUND_STOPS_MAX.to_string();
+    wording::WAITS_FOR_TASKS.with(state.language(), &[&state.id, &tasks.to_string(), &most])
+}
+
 fn paused(state: &LoopState) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
     let or = |phrase: &'static wording::Phrase| note.unwrap_or(phrase.say(language));
@@ -141,6 +155,9 @@ fn paused(state: &LoopState) -> String {
         }
         Some(PauseReason::ExamChanged) => {
             wording::EXAM_CHANGED.with(language, &[or(&wording::EXAM_DIFFERS)])
+        }
+        Some(PauseReason::BaseInUse) => {
+            wording::BASE_IN_USE.with(language, &[note.unwrap_or_default()])
         }
         Some(PauseReason::User) | None => wording::BY_THE_USER.say(language).to_owned(),
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::super::tree;
 use super::InstallError;
 use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
+use crate::processes;
 
 /// Variables with which a user sends packages elsewhere than into the folder that is asked for.
 const DETOURS: [&str; 8] = [
@@ -68,9 +68,9 @@ fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus
     }
     // Looked at before it ends: then they have other parents.
     let id = i32::try_from(child.id()).unwrap_or_default();
-    let below = tree::below(&tree::all(), id);
+    let below = processes::below(&processes::all(), id);
     child.kill()?;
-    below.iter().for_each(tree::kill);
+    below.iter().for_each(processes::kill);
     child.wait()?;
     Ok(None)
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Control, Entry, Key, Pool, tree};
+use super::{Control, Entry, Key, Pool};
 use crate::base::limits::{
     SERVER_DESCRIBE_MS_MAX, SERVER_KILL_MS_MAX, SERVER_ROOM_MS_MAX, SERVER_START_MS_MAX,
     SERVER_STOP_MS_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
+use crate::processes;
 use crate::servers::{Done, Selection, ServerLog, ServerState, ServerStatus};
 
 impl Entry {
@@ -50,16 +51,17 @@ impl Pool {
             })
             .collect();
         tokio::spawn(async move {
-            let all = tokio::task::spawn_blocking(tree::all).await.unwrap_or_default();
+            let all = tokio::task::spawn_blocking(processes::all).await.unwrap_or_default();
             let mut list = Vec::new();
             for (key, leader, description) in asked {
                 let description = timeout_at(until, description).await.ok().and_then(Result::ok);
-                let pid = leader.map(|leader| tree::first_child(&all, leader).unwrap_or(leader));
+                let pid =
+                    leader.map(|leader| processes::first_child(&all, leader).unwrap_or(leader));
                 list.push(ServerStatus {
                     id: key.id,
                     root: key.root,
                     process_id: pid.and_then(|pid| u32::try_from(pid).ok()),
-                    memory_bytes: leader.and_then(|leader| tree::resident_bytes(&all, leader)),
+                    memory_bytes: leader.and_then(|leader| processes::resident_bytes(&all, leader)),
                     // One that has no time to say how it is has work to do.
                     state: description.as_ref().map_or(ServerState::Busy, |it| it.state),
                     uptime: description.as_ref().and_then(|it| it.uptime),

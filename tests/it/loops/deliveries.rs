@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use super::crashes::stop_beside;
+use super::crashes::{daemon, kill, stop_beside};
 use super::{autochecks, blocked, iteration, notice, project, start, status, stop};
 use crate::support::{Output, PATIENCE, Sandbox, eventually};
 
@@ -47,13 +47,14 @@ fn release(sandbox: &Sandbox) {
     fs::write(sandbox.base().join("release"), "").expect("the sandbox is writable");
 }
 
+fn has_ended(process: &str) -> bool {
+    let stat = PathBuf::from("/proc").join(process).join("stat");
+    let stat = fs::read_to_string(stat).unwrap_or_default();
+    stat.is_empty() || stat.contains(") Z ")
+}
+
 fn wait_until_gone(process: &str) {
-    let folder = PathBuf::from("/proc").join(process);
-    let is_gone = || {
-        let state = fs::read_to_string(folder.join("stat")).unwrap_or_default();
-        (state.is_empty() || state.contains(") Z ")).then_some(())
-    };
-    eventually(PATIENCE, is_gone).expect("the check is ended");
+    eventually(PATIENCE, || has_ended(process).then_some(())).expect("it is ended");
 }
 
 /// The hook process of a Stop, which has not been told anything yet.
@@ -155,6 +156,45 @@ fn the_second_delivery_takes_over_when_the_first_hook_is_gone() {
     release(&sandbox);
     assert!(blocked(&second.join().expect("the hook ends")).is_some());
     assert_eq!(iteration(&status(&sandbox)), 1);
+}
+
+#[test]
+fn what_a_check_started_outside_its_group_ends_with_it() {
+    let sandbox = project();
+    let noted = sandbox.base().join("left");
+    let body = format!(
+        "setsid sh -c 'echo $$ >\"{0}\"; exec sleep 600' &\n\
+         while [ ! -s '{0}' ]; do sleep 0.1; done\necho started; exit 1",
+        noted.display()
+    );
+    autochecks(&sandbox, &body);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", super::FIXED);
+    let reason = stop(&sandbox, "finished").expect("the check fails");
+    assert!(reason.contains("started"), "{reason}");
+    let left = fs::read_to_string(&noted).expect("it was started");
+    assert!(has_ended(left.trim()), "{left}");
+}
+
+#[test]
+fn what_a_check_started_outside_its_group_ends_with_the_daemon() {
+    let sandbox = project();
+    let noted = sandbox.base().join("left");
+    let body =
+        format!("setsid sh -c 'echo $$ >\"{}\"; exec sleep 600' &\nsleep 600", noted.display());
+    autochecks(&sandbox, &body);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", super::FIXED);
+    let mut hook = hook_process(&sandbox);
+    tell(&sandbox, &mut hook);
+    let begun = || fs::read_to_string(&noted).ok().filter(|text| text.ends_with('\n'));
+    let left = eventually(PATIENCE, begun).expect("it is started");
+    kill(daemon(&sandbox));
+    hook.kill().expect("it is ours");
+    hook.wait().expect("it is ours");
+    wait_until_gone(left.trim());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::crashes::{daemon, kill, stop_beside};
@@ -137,7 +138,8 @@ fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
     let killed = daemon(&sandbox);
     let mut asking = stopping(&sandbox);
     wait_for_run(&sandbox, 1);
-    // First who would ask again.
+    // First who would ask again, and so that the daemon does not notice.
+    kill_process(killed, Signal::STOP).expect("it is ours");
     asking.kill().and_then(|()| asking.wait()).expect("it is ours");
     kill(killed);
     assert!(!places(&sandbox).is_empty(), "nobody has looked yet");
@@ -179,4 +181,58 @@ fn the_end_of_the_daemon_in_the_middle_of_a_merge_takes_its_work_tree_away() {
     fs::write(release(&sandbox), "").expect("the sandbox is writable");
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn killed_between_the_work_tree_and_its_branch_the_move_is_taken_back_and_made_again() {
+    let sandbox = project();
+    working(&sandbox);
+    let others = beside(&sandbox);
+    write_file(&others.join("theirs.py"), "theirs = 1\n");
+    commit_in(&sandbox, &others, "others");
+    // Git calls it before it moves the branch, when the files have moved already.
+    let (noted, once) = (sandbox.base().join("daemon"), sandbox.base().join("once"));
+    let body = format!(
+        "[ \"$1\" = prepared ] || exit 0\ngrep -q 'refs/heads/gulf/' || exit 0\n\
+         [ -e '{once}' ] && exit 0\ntouch '{once}'\nkill -9 \"$(cat '{noted}')\"\nexit 1",
+        once = once.display(),
+        noted = noted.display()
+    );
+    super::git_hook(&sandbox, "reference-transaction", &body);
+    let killed = daemon(&sandbox).as_raw_nonzero().to_string();
+    fs::write(&noted, killed).expect("the sandbox is writable");
+    let output = stop_beside(&sandbox).join().expect("the hook ends");
+    assert!(once.exists(), "the daemon was killed");
+    assert_eq!(blocked(&output), None, "{output:#?}");
+    assert_eq!(status(&sandbox)["status"], "completed");
+    assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
+    assert_eq!(git(&sandbox, &["show", "main:app.py"]), FIXED.trim());
+    assert_eq!(git(&sandbox, &["show", "main:theirs.py"]), "theirs = 1");
+    let own = git(&sandbox, &["log", "--no-merges", "--format=%s", "main^1..main"]);
+    assert_eq!(own, "a better word", "nothing of the others was committed again");
+}
+
+#[test]
+fn a_user_who_works_on_the_base_is_asked_and_the_agent_is_not() {
+    let sandbox = project();
+    working(&sandbox);
+    let user = beside(&sandbox);
+    write_file(&user.join("unrelated.py"), "mine = 1\n");
+    git_in(&sandbox, &user, &["add", "unrelated.py"]);
+    let before = git(&sandbox, &["rev-parse", "main"]);
+    let output = sandbox.hook("stop", &sandbox.payload("Stop"));
+    assert_eq!(blocked(&output), None, "{output:#?}");
+    let told = super::notice(&output);
+    assert!(told.contains("paused") && told.contains("merge --ff-only"), "{told}");
+    let paused = status(&sandbox);
+    assert_eq!(
+        (&paused["status"], &paused["pause_reason"]),
+        (&json!("paused"), &json!("base_in_use"))
+    );
+    assert_eq!(git(&sandbox, &["rev-parse", "main"]), before);
+    git_in(&sandbox, &user, &["commit", "-q", "-m", "mine"]);
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+    assert_eq!(git(&sandbox, &["show", "main:unrelated.py"]), "mine = 1");
 }

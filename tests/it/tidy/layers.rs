@@ -10,10 +10,11 @@ const LAYERS: &[(u8, &[&str])] = &[
     (1, &["wire"]),
     (2, &["scan", "lsp", "looping", "judge", "pipeline", "memory"]),
     (3, &["report", "config", "guard"]),
-    (4, &["ipc", "servers", "store", "files", "git", "checks", "models"]),
-    (5, &["daemon"]),
-    (6, &["mcp", "editor", "dashboard"]),
-    (7, &["cli"]),
+    (4, &["processes"]),
+    (5, &["ipc", "servers", "store", "files", "git", "checks", "models"]),
+    (6, &["daemon"]),
+    (7, &["mcp", "editor", "dashboard"]),
+    (8, &["cli"]),
 ];
 
 /// Crate (or the beginning of crate names, with `*`) and the modules that may name it.

@@ -72,6 +72,8 @@ pub(super) async fn ask(
         Ok(context) => facts.context = context,
         Err(gap) => notices.push(report::spending::context_unmeasured(&gap)),
     }
+    let left_out = seen.tree.as_ref().ok().map(|look| &look.tree.left_out);
+    notices.extend(left_out.and_then(report::restore::left_out));
     match in_time(deadline, keep(call, state, seen)).await.and_then(|kept| kept) {
         Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
         Err(gap) => {
@@ -191,6 +193,7 @@ async fn merge(
         Landing::Merged => MergeOutcome::Merged,
         Landing::Task(task) => MergeOutcome::Conflict(task),
         Landing::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
+        Landing::Held(why) => MergeOutcome::Held(why),
         Landing::Impossible(why) => MergeOutcome::Impossible(why),
     })
 }

@@ -20,7 +20,7 @@ use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
 use crate::daemon::merging::Measured;
 use crate::daemon::work_base::{WorkBase, base_of_loop};
-use crate::daemon::{criteria, exam, loop_files, merge_place};
+use crate::daemon::{criteria, exam, loop_files, merge_place, merging};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
@@ -50,6 +50,9 @@ pub(super) struct Seen {
 /// Looks at everything. The project's commands come first, because they may write files.
 pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -> Seen {
     merge_place::tidy(call.engine, &call.project).await;
+    if state.branch.is_some() {
+        merging::take_back_unfinished_move(&call.project).await;
+    }
     let head = head(call).await;
     let (checks, not_asked) = checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;

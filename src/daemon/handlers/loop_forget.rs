@@ -1,0 +1,65 @@
+//! `loop forget`: removes what is kept of a loop that is over: its checkpoints, its rows, and the
+//! merge that its user did not take. No file of the user is touched.
+
+use std::sync::Arc;
+
+use super::loop_replies::{failed, no_such_loop};
+use super::{REFUSED, load};
+use crate::daemon::checkpoints;
+use crate::daemon::engine::Engine;
+use crate::daemon::merging;
+use crate::daemon::project::Project;
+use crate::report::{json, loops};
+use crate::store::StoreError;
+use crate::store::loops::{Removed, Which};
+use crate::wire::control::{Caller, LoopSelect, Reply};
+
+pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSelect) -> Reply {
+    let project = match load(engine, caller) {
+        Ok(project) => project,
+        Err(reply) => return reply,
+    };
+    let Some(id) = select.id else { return no_such_loop() };
+    let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id.clone())).await;
+    let branch = match found {
+        Ok(Some(state)) if state.status.is_active() => return is_active(&id),
+        Ok(Some(state)) => state.branch,
+        Ok(None) => return no_such_loop(),
+        // What nobody can read can be forgotten all the same.
+        Err(StoreError::Unreadable { .. }) => None,
+        Err(error) => return failed(&error),
+    };
+    // The rows last: as long as they are there, it can be tried again.
+    let checkpoints = match forget_files(engine, &project, &id, branch).await {
+        Ok(checkpoints) => checkpoints,
+        Err(error) => return failed(&error),
+    };
+    match engine.store.remove_loop(&project.key, id.clone()).await {
+        Ok(Removed::Yes) if select.json => {
+            Reply::done(format!("{:#}\n", json::forgotten(&id, checkpoints)))
+        }
+        Ok(Removed::Yes) => Reply::done(format!("{}\n", loops::forgotten(&id, checkpoints))),
+        Ok(Removed::IsActive) => is_active(&id),
+        Ok(Removed::NotThere) => no_such_loop(),
+        Err(error) => failed(&error),
+    }
+}
+
+/// Returns how many checkpoints there were.
+async fn forget_files(
+    engine: &Arc<Engine>,
+    project: &Project,
+    id: &str,
+    branch: Option<String>,
+) -> Result<usize, String> {
+    if let Some(branch) = branch {
+        merging::forget_held(project, &branch).await;
+    }
+    checkpoints::forget_all(engine, project, id).await
+}
+
+fn is_active(id: &str) -> Reply {
+    let text =
+        format!("moai-ralph: loop {id} is active; cancel it first: moai-ralph loop cancel {id}");
+    Reply::failed(REFUSED, &text)
+}
