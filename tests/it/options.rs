@@ -67,10 +67,10 @@ fn sensors_are_switched_off_one_by_one() {
 fn the_inline_budget_bounds_the_wait_of_a_hook() {
     let sandbox = project(json!({"delay_ms": 1500}));
     set(&sandbox, "{lsp: {inline_budget_ms: 1}}");
-    let told = sandbox.tool_write("app.py", DIRTY).context();
+    let told = sandbox.tool_write("new.py", DIRTY).context();
     assert!(told.contains("no answer within 1 ms") && !told.contains("bad word"), "{told}");
     set(&sandbox, "{lsp: {inline_budget_ms: 9000}}");
-    let told = sandbox.tool_write("app.py", &format!("{DIRTY}# more\n")).context();
+    let told = sandbox.tool_write("new.py", &format!("{DIRTY}# more\n")).context();
     assert!(told.contains("bad word"), "{told}");
 }
 
