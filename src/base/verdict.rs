@@ -86,6 +86,8 @@ pub enum Cause {
     NotInstalled,
     /// No tool for this is known.
     NoTool,
+    /// The project has tests, and nothing is known that runs them.
+    NoCheck,
     /// The tool is still starting or loading the project.
     Loading,
     /// No answer before the deadline.

@@ -6,10 +6,7 @@ use serde::Deserialize;
 use super::{Config, Refusal, set};
 use crate::base::limits::CHECKS_MAX;
 use crate::base::path::RelPath;
-use crate::looping::criteria::{CheckCommand, Criterion, command_line};
-
-/// The file that commands of options are said to come from.
-const SOURCE: &str = ".moai/config/sections/ralph.yaml";
+use crate::looping::criteria::{CheckCommand, Criterion, OPTIONS, command_line};
 
 /// One entry of `loop.checks`.
 #[derive(Debug, Deserialize)]
@@ -86,7 +83,7 @@ fn command(check: Check) -> Result<CheckCommand, Refusal> {
         argv,
         folder: folder.to_owned(),
         timeout_secs: check.timeout_secs,
-        source: SOURCE.to_owned(),
+        source: OPTIONS.to_owned(),
         why: "named under loop.checks".to_owned(),
     })
 }

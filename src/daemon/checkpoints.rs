@@ -11,10 +11,12 @@ use super::project::Project;
 use super::{judged_change, loop_files};
 use crate::base::limits::{CHECKPOINT_LOOPS_MAX, CHECKPOINTS_PER_LOOP_MAX};
 use crate::base::path::RelPath;
-use crate::base::tree::{Checkpoint, Tree};
+use crate::base::protected::foreign_folder;
+use crate::base::tree::{Checkpoint, Node, Tree};
 use crate::base::verdict::{Cause, Gap};
 use crate::files::copies;
 use crate::git::checkpoint::{self as refs, Lens};
+use crate::looping::facts::WorkChange;
 use crate::looping::wiki;
 use crate::store::PROJECTS;
 
@@ -110,6 +112,63 @@ fn gap(reason: &str) -> Gap {
 /// Where copies of a project's files are kept.
 pub(super) fn folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.places.state).join(COPIES)
+}
+
+/// Whether the files differ from the first checkpoint of a loop.
+pub(super) async fn work_since_start(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    tree: &Result<Look, Gap>,
+) -> WorkChange {
+    let look = match tree {
+        Ok(look) => look.clone(),
+        Err(gap) => return WorkChange::Unknown(gap.to_string()),
+    };
+    let (folder, root) = (folder(engine, project), project.root.clone());
+    let loop_id = loop_id.to_owned();
+    let compared = blocking(move || work_of(&Keeper::find(root, folder)?, &loop_id, &look));
+    let compared = compared.await.unwrap_or_else(|| Err("internal error".to_owned()));
+    compared.unwrap_or_else(WorkChange::Unknown)
+}
+
+fn work_of(keeper: &Keeper, loop_id: &str, now: &Look) -> Result<WorkChange, String> {
+    let is_start = |it: &Checkpoint| it.owner == loop_id && it.name == START;
+    let Some(start) = keeper.list()?.into_iter().find(is_start) else {
+        let lost = || "the checkpoint of its beginning is missing".to_owned();
+        return Err(keeper.damage(loop_id, START).unwrap_or_else(lost));
+    };
+    let before = keeper.tree(&start)?;
+    if before.nodes != now.tree.nodes && has_work(&before, &now.tree) {
+        return Ok(WorkChange::Changed);
+    }
+    let left_out = before.left_out.keys().chain(now.tree.left_out.keys());
+    match left_out.into_iter().find(|path| !is_older(&keeper.root.join(path), start.at_secs)) {
+        Some(path) => Err(format!("{path} is not part of a checkpoint")),
+        None => Ok(WorkChange::Unchanged),
+    }
+}
+
+/// Whether somebody worked between the two: what tools add when they build or run is no work.
+fn has_work(before: &Tree, now: &Tree) -> bool {
+    let is_work = |(path, node): (&RelPath, &Node)| match before.nodes.get(path) {
+        Some(old) => old != node,
+        None => !is_left_by_tools(path),
+    };
+    let is_gone = |path: &RelPath| !now.nodes.contains_key(path);
+    now.nodes.iter().any(is_work) || before.nodes.keys().any(is_gone)
+}
+
+/// Lock files that a build or a run of tests writes where there is none.
+const LOCK_FILES: [&str; 4] = ["Cargo.lock", "go.sum", "package-lock.json", "uv.lock"];
+/// What test runners leave beside the code.
+const RUN_FILES: [&str; 2] = [".coverage", ".pytest_cache"];
+
+fn is_left_by_tools(path: &RelPath) -> bool {
+    let mut parts = path.as_str().split('/');
+    let is_of_run = parts.clone().any(|part| RUN_FILES.contains(&part));
+    let is_lock = parts.next_back().is_some_and(|name| LOCK_FILES.contains(&name));
+    is_of_run || is_lock || foreign_folder(path).is_some()
 }
 
 /// A file that differs from the first checkpoint of a loop.

@@ -18,12 +18,13 @@ use crate::base::path::{NEVER_WALKED, RelPath};
 use crate::base::verdict::{Cause, Gap};
 use crate::checks::{self, Command, End, Run};
 use crate::files;
-use crate::looping::criteria::counts::{Counter, TestCounts, compare, next_base};
+use crate::looping::criteria::counts::{Counter, Oddity, TestCounts, compare, next_base};
+use crate::looping::criteria::error_lines::is_error_line;
 use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
 use crate::looping::criteria::{
-    AUTOCHECKS, CheckCommand, Criterion, Plan, RUBRIC, Sources, Unanswered,
+    AUTOCHECKS, CheckCommand, CheckScope, Criterion, Plan, RUBRIC, Sources, Unanswered, no_check,
 };
-use crate::looping::exam::{Exam, Role};
+use crate::looping::exam::{Exam, Role, role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
 use crate::wire::control::Caller;
@@ -40,6 +41,8 @@ pub(super) struct Measured {
     pub(super) findings: Vec<Finding>,
     /// Criteria that the project has commands for and that were not asked.
     pub(super) not_asked: Vec<Criterion>,
+    /// What the failing ones count: failed tests, else error lines, else one for each.
+    pub(super) problems: u64,
 }
 
 /// The commands that the project's files suggest; looks at the disk.
@@ -47,22 +50,46 @@ pub(super) fn proposals(project: &Project) -> Vec<CheckCommand> {
     propose(&folders(&project.root))
 }
 
+/// The exit status of test runners that found no test.
+const NO_TESTS: &str = "exit status 5";
+
 /// Which commands a Stop would run as the project is now; looks at the disk.
-pub(super) fn plan(project: &Project) -> Plan {
+pub(super) fn plan(project: &Project, scope: CheckScope) -> Plan {
     let config = &project.config;
     let proposed = if config.propose_checks { proposals(project) } else { Vec::new() };
     let rubric = rubrics::on_disk(&project.root);
-    let mut plan = criteria::plan(&Sources {
+    let sources = Sources {
         criteria: &config.success_criteria,
         own: &config.checks,
         rubric: &rubric.checks,
         proposed: &proposed,
         has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
-    });
+        scope,
+    };
+    let mut plan = criteria::plan(&sources);
+    if sources.asks_proposals()
+        && !plan.runs_tests()
+        && let Some(test) = a_test(&project.root)
+    {
+        plan.unanswered.push(no_check(&test, "no command is known that runs it"));
+    }
     // Commands may be among what could not be read.
     let unread = rubric.gap.map(|gap| Unanswered { name: RUBRIC.to_owned(), gap });
     plan.unanswered.extend(unread);
     plan
+}
+
+/// The first test of a project by its path, if it has any.
+fn a_test(root: &Path) -> Option<String> {
+    let found = files::walk_names(root, &|path| role(path) == Some(Role::Test));
+    found.into_iter().map(|path| path.to_string()).min()
+}
+
+/// Names of what a Stop of this plan runs.
+pub(super) fn names(project: &Project, plan: &Plan) -> Vec<String> {
+    let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
+    let script = has_autochecks.then(|| AUTOCHECKS.to_owned());
+    script.into_iter().chain(plan.commands.iter().map(|one| one.name.clone())).collect()
 }
 
 /// Runs what the loop has frozen, or without a loop or an exam what the project has now. What does
@@ -123,7 +150,8 @@ async fn planned(
     }
     let project = project.clone();
     let lost = || Gap::new(Cause::Crashed, "the project's files could not be read");
-    let plan = blocking(move || plan(&project)).await.ok_or_else(lost)?;
+    let scope = state.map_or(CheckScope::Proposed, |state| state.until.check_scope());
+    let plan = blocking(move || plan(&project, scope)).await.ok_or_else(lost)?;
     Ok((None, plan))
 }
 
@@ -153,29 +181,54 @@ impl Runs<'_> {
         // A path is meant from where the command runs, and a name is looked up.
         let is_path = program.contains('/');
         let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
-        let mut counter = Counter::default();
-        let mut watch = |line: &str| counter.line(line);
+        let mut tally = Tally::default();
+        let mut watch = |line: &str| tally.line(line);
         let process = self.process(&command.name, program, args.to_vec(), cwd);
         let run = self.run(process, limit, &mut watch).await;
-        let counts = counter.total();
+        let (counts, error_lines) = tally.total();
         let passed = run.end == End::Passed;
+        let is_first = before.is_none_or(|before| before.run() == 0);
+        if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
+            let reading = self.without_tests(command, run).await;
+            self.push(reading, None, 0);
+            return counts;
+        }
         let mut reading = reading(&command.name, without_module(run));
         reading.tests =
             counts.as_ref().map(|it| TestTotals { passed: it.passed, failed: it.failed });
-        if let Some(counts) = &counts {
-            let is_empty = counts.run() == 0 && command.criterion == Criterion::TestPass;
-            let doubt = match before {
-                _ if !passed => None,
-                _ if is_empty => Some(format!("(no test ran: {counts})")),
-                Some(before) => self.compare(command, before, counts).await,
-                None => None,
-            };
-            if doubt.is_some() {
-                reading = Reading { dirty: true, output: doubt, ..reading };
-            }
+        let is_empty = command.criterion == Criterion::TestPass
+            && counts.as_ref().is_some_and(|counts| counts.run() == 0);
+        let doubt = match (before, &counts) {
+            _ if !passed => None,
+            (_, Some(counts)) if is_empty => Some(format!("(no test ran: {counts})")),
+            (Some(before), _) => self.compare(command, before, counts.as_ref()).await,
+            (None, _) => None,
+        };
+        if doubt.is_some() {
+            reading = Reading { dirty: true, output: doubt, ..reading };
+        }
+        self.push(reading, counts.as_ref(), error_lines);
+        counts
+    }
+
+    /// Keeps a reading, and what it counts if it failed.
+    fn push(&mut self, reading: Reading, counts: Option<&TestCounts>, error_lines: u64) {
+        if reading.dirty {
+            let failed = counts.map_or(0, |counts| counts.failed);
+            let problems = if failed > 0 { failed } else { error_lines.max(1) };
+            self.measured.problems = self.measured.problems.saturating_add(problems);
         }
         self.measured.readings.push(reading);
-        counts
+    }
+
+    /// A command that nobody named and that found no test: without tests there is nothing to pass,
+    /// and where some are, they were not run.
+    async fn without_tests(&self, command: &CheckCommand, run: Run) -> Reading {
+        let root = self.project.root.clone();
+        let test = blocking(move || a_test(&root)).await.flatten();
+        let clean = reading(&command.name, Run { end: End::Passed, ..run });
+        let gap = test.map(|test| no_check(&test, "this command ran no test").gap);
+        Reading { gap, ..clean }
     }
 
     /// Keeps what is odd about the tests of a run, and says in a line why it does not count as
@@ -184,9 +237,13 @@ impl Runs<'_> {
         &mut self,
         command: &CheckCommand,
         before: &TestCounts,
-        now: &TestCounts,
+        now: Option<&TestCounts>,
     ) -> Option<String> {
-        let odd = compare(before, now);
+        let odd = match now {
+            Some(now) => compare(before, now),
+            None if before.run() > 0 => vec![Oddity::NoTotals { before: before.run() }],
+            None => Vec::new(),
+        };
         let source = RelPath::parse(&command.source)?;
         let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of(b""));
         let found = odd.iter().filter_map(|one| exam::odd_run(command, one, hash));
@@ -221,38 +278,51 @@ impl Runs<'_> {
             self.measured.readings.push(no_file());
         } else if is_as_frozen {
             let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
-            let run = self.run(process, None, &mut |_| {}).await;
-            self.measured.readings.push(reading(AUTOCHECKS, run));
+            self.script(process).await;
         } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
             self.measured.readings.push(no_file());
         } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
             let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
-            let reading = match text {
+            match text {
                 Ok(Some(text)) => self.frozen_script(engine, &text).await,
-                Ok(None) => unmeasured("it was edited, and was too large to be kept"),
-                Err(error) => unmeasured(&error.to_string()),
-            };
-            self.measured.readings.push(reading);
+                Ok(None) => self.unmeasured("it was edited, and was too large to be kept"),
+                Err(error) => self.unmeasured(&error.to_string()),
+            }
         }
+    }
+
+    fn unmeasured(&mut self, detail: &str) {
+        let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+        let gap = Some(Gap::new(Cause::Crashed, detail));
+        self.measured.readings.push(Reading { gap, ..clean });
+    }
+
+    /// Runs `.claude/autochecks.sh`, or the frozen copy of it.
+    async fn script(&mut self, process: Command) {
+        let mut tally = Tally::default();
+        let run = self.run(process, None, &mut |line| tally.line(line)).await;
+        let (counts, error_lines) = tally.total();
+        self.push(reading(AUTOCHECKS, run), counts.as_ref(), error_lines);
     }
 
     /// Runs a private copy of the script from the root. By its interpreter, so that no file has to
     /// be executable that was being written a moment ago.
-    async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) -> Reading {
+    async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
         let folder = self.project.key.folder(&engine.places.state);
         let copy = files::private_dir(&folder)
             .and_then(|()| tempfile::Builder::new().prefix("autochecks-").tempfile_in(&folder))
             .and_then(|mut file| std::io::Write::write_all(&mut file, text).map(|()| file));
         let copy = match copy {
             Ok(copy) => copy,
-            Err(error) => return unmeasured(&format!("its frozen copy was not written: {error}")),
+            Err(error) => {
+                return self.unmeasured(&format!("its frozen copy was not written: {error}"));
+            }
         };
         let (program, mut args) = interpreter(text);
         args.push(copy.path().to_string_lossy().into_owned());
         let root = self.project.root.clone();
         let process = self.process(AUTOCHECKS, program, args, root);
-        let run = self.run(process, None, &mut |_| {}).await;
-        reading(AUTOCHECKS, run)
+        self.script(process).await;
     }
 
     fn process(&self, name: &str, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Command {
@@ -294,9 +364,33 @@ fn this_program() -> Option<PathBuf> {
     Some(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
-fn unmeasured(detail: &str) -> Reading {
-    let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
-    Reading { gap: Some(Gap::new(Cause::Crashed, detail)), ..clean }
+/// What the lines of a run count.
+#[derive(Default)]
+struct Tally {
+    counter: Counter,
+    error_lines: u64,
+}
+
+impl Tally {
+    fn line(&mut self, line: &str) {
+        self.counter.line(line);
+        self.error_lines += u64::from(is_error_line(line));
+    }
+
+    fn total(self) -> (Option<TestCounts>, u64) {
+        (self.counter.total(), self.error_lines)
+    }
+}
+
+/// Whether a runner says that it found no test at all, which is no failure of one.
+fn is_without_tests(run: &Run, counts: Option<&TestCounts>) -> bool {
+    let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
+    let found_none = match &run.end {
+        End::Passed => true,
+        End::Failed(how) => how == NO_TESTS,
+        End::Unmeasured(_) => false,
+    };
+    is_none && found_none
 }
 
 /// Something else lies where the checks should.
@@ -314,7 +408,10 @@ fn reading(name: &str, run: Run) -> Reading {
             let output = format!("{}\n({how})", run.output.trim_end());
             Reading { dirty: true, output: Some(output), ..reading }
         }
-        End::Unmeasured(gap) => Reading { gap: Some(gap), ..reading },
+        End::Unmeasured(gap) => {
+            let output = Some(run.output.trim_end().to_owned()).filter(|text| !text.is_empty());
+            Reading { gap: Some(gap), output, ..reading }
+        }
     }
 }
 

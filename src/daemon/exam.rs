@@ -19,7 +19,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git;
-use crate::looping::criteria::{AUTOCHECKS, Plan};
+use crate::looping::criteria::{AUTOCHECKS, CheckScope, Plan};
 use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_silent, subject};
 use crate::looping::exam::runners;
 use crate::looping::exam::scripts::scripts;
@@ -33,10 +33,10 @@ use crate::store::loops::Which;
 pub(super) async fn freeze(
     engine: &Engine,
     project: &Project,
-    loop_id: &str,
+    state: &LoopState,
 ) -> Result<(), StoreError> {
-    let (exam, texts) = taken(engine, project).await?;
-    engine.store.freeze_exam(&project.key, loop_id, exam, texts).await
+    let (exam, texts) = taken(engine, project, state.until.check_scope()).await?;
+    engine.store.freeze_exam(&project.key, &state.id, exam, texts).await
 }
 
 /// What the user's own options are called in an exam: they decide as the project's do, and lie
@@ -56,22 +56,27 @@ fn hash_of_user_options(engine: &Engine) -> ContentHash {
     }
 }
 
-/// Stores a new loop together with its exam.
+/// Stores a new loop together with its exam; the loop then names its checks.
 pub(super) async fn begin(
     engine: &Engine,
     project: &Project,
-    state: &LoopState,
+    state: &mut LoopState,
 ) -> Result<(), StoreError> {
-    let exam = taken(engine, project).await?;
+    let exam = taken(engine, project, state.until.check_scope()).await?;
+    state.checks = criteria::names(project, &exam.0.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
 }
 
 /// What a loop that starts now is examined by.
-async fn taken(engine: &Engine, project: &Project) -> Result<(Exam, Texts), StoreError> {
+async fn taken(
+    engine: &Engine,
+    project: &Project,
+    scope: CheckScope,
+) -> Result<(Exam, Texts), StoreError> {
     let found = {
         let project = project.clone();
         blocking(move || {
-            let plan = criteria::plan(&project);
+            let plan = criteria::plan(&project, scope);
             let (files, texts, is_cut) = collect(&project.root, &plan, &judge_words(&project));
             let exam = Exam { frozen_ms: now_ms(), plan, files, is_cut, counts: BTreeMap::new() };
             (exam, texts)

@@ -78,7 +78,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
     match request {
         Request::Hook { event, input, id, begun_ms } => {
             let delivery = StopDelivery { call: id, content: content_of(&input), begun_ms };
-            hook::handle(engine, caller, (&event, delivery), &input).await
+            Box::pin(hook::handle(engine, caller, (&event, delivery), &input)).await
         }
         Request::Check(check) => check::handle(engine, &caller, check).await.into(),
         Request::Scan(scan) => scan::handle(engine, &caller, scan).await.into(),

@@ -50,10 +50,10 @@ pub(super) async fn start_workers(
     for (id, name) in names {
         let tree = folder.join(id.strip_prefix("loop-").unwrap_or(id));
         let branch = Branch { name: name.clone(), base: base.clone(), since_ms: now_ms };
-        let state = make(id, &branch);
+        let mut state = make(id, &branch);
         trees.push((tree.clone(), name.clone()));
         let root = root_in(&tree, &project.root, &standing.work_tree);
-        let started = start_one(engine, project, (&tree, &root), &branch, &state).await;
+        let started = start_one(engine, project, (&tree, &root), &branch, &mut state).await;
         if let Err(reason) = started {
             for (tree, name) in trees {
                 take_back(project, &tree, &name).await;
@@ -73,7 +73,7 @@ async fn start_one(
     project: &Project,
     (tree, root): (&Path, &Path),
     branch: &Branch,
-    state: &LoopState,
+    state: &mut LoopState,
 ) -> Result<(), String> {
     let text = tree.to_str().ok_or("the path of the project is not UTF-8")?;
     let base = full(&branch.base);

@@ -61,8 +61,8 @@ pub enum NotPossible {
     Bound(#[from] Refusal),
 }
 
-/// Lets a paused loop go on, or one that ended at a bound which is raised now. A running loop only
-/// gets the new bounds.
+/// Lets a paused loop go on, or one that ended because nothing got better, or at a bound which is
+/// raised now. A running loop only gets the new bounds.
 pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState, NotPossible> {
     let mut next = state.clone();
     if let Some(max) = raise.max_iterations {
@@ -76,6 +76,8 @@ pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState,
         | Status::MaxIterations
         | Status::TimedOut
         | Status::Budget => {}
+        // A person sees something that the numbers do not show.
+        Status::Stalled | Status::Oscillating => next.counted_from = state.iteration,
         status => return Err(NotPossible::Over(state.id.clone(), status.as_str())),
     }
     if state.status != Status::Running {
@@ -154,12 +156,15 @@ mod tests {
         assert!(matches!(to(Some(3)), Err(NotPossible::AtLimit(..))));
         assert_eq!(to(Some(0)), Err(NotPossible::Bound(Refusal::Unbounded)));
         assert_eq!(to(Some(5)).map(|it| (it.status, it.max_iterations)), Ok((Status::Running, 5)));
+        for status in [Status::Stalled, Status::Oscillating] {
+            let over = LoopState { status, iteration: 2, ..state() };
+            let resumed = resume(&over, Raise::default(), 9).expect("a person decides");
+            assert_eq!((resumed.status, resumed.counted_from), (Status::Running, 2));
+        }
         let for_good = [
             Status::Completed,
             Status::CompletedUnverified,
             Status::Cancelled,
-            Status::Stalled,
-            Status::Oscillating,
             Status::Gaming,
             Status::Failed,
         ];

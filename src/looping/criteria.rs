@@ -3,6 +3,7 @@
 
 pub mod command_line;
 pub mod counts;
+pub mod error_lines;
 pub mod propose;
 
 use crate::base::limits::GAP_CHARS_MAX;
@@ -72,6 +73,15 @@ pub struct Unanswered {
     pub gap: Gap,
 }
 
+/// Which of the project's checks a Stop runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckScope {
+    /// Those that options, `RUBRIC.md` and `.claude/autochecks.sh` ask for.
+    Configured,
+    /// The same; where nothing is asked for, the tests and the build that the files suggest.
+    Proposed,
+}
+
 /// What a Stop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
@@ -94,7 +104,37 @@ pub struct Sources<'a> {
     pub proposed: &'a [CheckCommand],
     /// Whether `.claude/autochecks.sh` is there, which answers [`Criterion::Custom`].
     pub has_autochecks: bool,
+    /// Whether proposals are run although nothing asks for them.
+    pub scope: CheckScope,
 }
+
+/// What is asked of the proposals where the project asks for nothing. Linters and type checkers are
+/// not: their commands speak about the whole project, with everything that was wrong before. What
+/// they say about the changed files comes from the language servers.
+const ASKED_BY_DEFAULT: [Criterion; 2] = [Criterion::TestPass, Criterion::BuildSuccess];
+
+impl Sources<'_> {
+    /// Whether the proposals are asked because the project itself asks for nothing.
+    #[must_use]
+    pub fn asks_proposals(&self) -> bool {
+        let asks_nothing = self.own.is_empty()
+            && self.rubric.is_empty()
+            && !self.has_autochecks
+            && self.criteria.iter().all(|criterion| *criterion == Criterion::Marker);
+        asks_nothing && self.scope == CheckScope::Proposed
+    }
+}
+
+impl CheckCommand {
+    /// Whether the project's files suggest it, and nobody named it.
+    #[must_use]
+    pub fn is_proposed(&self) -> bool {
+        self.source != OPTIONS && self.source != RUBRIC
+    }
+}
+
+/// The file that commands of options are said to come from.
+pub const OPTIONS: &str = ".moai/config/sections/ralph.yaml";
 
 /// The file of the rubric, below the root.
 pub const RUBRIC: &str = "RUBRIC.md";
@@ -139,6 +179,10 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
             _ => plan.commands.extend(found),
         }
     }
+    if sources.asks_proposals() {
+        let is_asked = |one: &&CheckCommand| ASKED_BY_DEFAULT.contains(&one.criterion);
+        plan.commands.extend(sources.proposed.iter().filter(is_asked).cloned());
+    }
     plan.once();
     plan
 }
@@ -157,6 +201,15 @@ pub fn not_asked(plan: &Plan, proposed: &[CheckCommand]) -> Vec<Criterion> {
     missing
 }
 
+/// Tests without a command that runs them; `test` is one of them.
+#[must_use]
+pub fn no_check(test: &str, why: &str) -> Unanswered {
+    let test = one_line(test, GAP_CHARS_MAX / 2);
+    let gap = Gap::new(Cause::NoCheck, format!("{test} is a test, and {why}"))
+        .with_remedy("name the command under loop.checks with kind: test_pass");
+    Unanswered { name: "tests".to_owned(), gap }
+}
+
 fn unknown(criterion: Criterion) -> Unanswered {
     let name = criterion.as_str().to_owned();
     let gap = Gap::new(Cause::NoTool, format!("no command is known for {name}"))
@@ -165,6 +218,12 @@ fn unknown(criterion: Criterion) -> Unanswered {
 }
 
 impl Plan {
+    /// Whether a command runs the tests.
+    #[must_use]
+    pub fn runs_tests(&self) -> bool {
+        self.commands.iter().any(|command| command.criterion == Criterion::TestPass)
+    }
+
     /// Each command once, and each name once: readings are told apart by it.
     fn once(&mut self) {
         let mut kept: Vec<CheckCommand> = Vec::new();
@@ -203,8 +262,14 @@ pub(crate) mod tests {
         }
     }
 
-    const NOTHING: Sources<'static> =
-        Sources { criteria: &[], own: &[], rubric: &[], proposed: &[], has_autochecks: false };
+    const NOTHING: Sources<'static> = Sources {
+        criteria: &[],
+        own: &[],
+        rubric: &[],
+        proposed: &[],
+        has_autochecks: false,
+        scope: CheckScope::Configured,
+    };
 
     fn check(sources: &Sources<'_>, commands: &[&str], unanswered: &[&str]) {
         let plan = plan(sources);
@@ -244,6 +309,30 @@ pub(crate) mod tests {
         let both =
             plan(&Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING });
         assert_eq!(not_asked(&both, &proposed), []);
+    }
+
+    #[test]
+    fn where_the_project_asks_for_nothing_its_tests_and_its_build_are_asked_for() {
+        let proposed = [
+            command("npm test", Criterion::TestPass),
+            command("npm run build", Criterion::BuildSuccess),
+            command("npm run lint", Criterion::LintClean),
+        ];
+        let own = [command("make check", Criterion::LintClean)];
+        let rubric = ["make smoke".to_owned()];
+        let open = Sources { proposed: &proposed, scope: CheckScope::Proposed, ..NOTHING };
+        check(&open, &["npm test", "npm run build"], &[]);
+        check(
+            &Sources { criteria: &[Criterion::Marker], ..open },
+            &["npm test", "npm run build"],
+            &[],
+        );
+        // What the user asks for takes the place of all that is merely suggested.
+        check(&Sources { own: &own, ..open }, &["make check"], &[]);
+        check(&Sources { rubric: &rubric, ..open }, &["make smoke"], &[]);
+        check(&Sources { has_autochecks: true, ..open }, &[], &[]);
+        check(&Sources { criteria: &[Criterion::LintClean], ..open }, &["npm run lint"], &[]);
+        check(&Sources { scope: CheckScope::Configured, ..open }, &[], &[]);
     }
 
     #[test]

@@ -21,8 +21,11 @@ pub struct Facts {
     pub not_asked: Vec<String>,
     /// What changed in the exam and was not written by the loop's session, one line each.
     pub exam_changed: Vec<String>,
-    /// Tests that failed, over all checks that count them; `None` when none does.
-    pub tests_failed: Option<u64>,
+    /// What the failing checks count: failed tests, else error lines of compilers, else one for
+    /// each check; `None` when nobody looked.
+    pub check_problems: Option<u64>,
+    /// Whether the loop has changed any file yet.
+    pub work: WorkChange,
     /// Hash of the work tree as it was measured; `None` when nobody knows.
     pub tree: Option<String>,
     /// Where the work tree is kept.
@@ -36,6 +39,23 @@ pub struct Facts {
     pub lsp_required: bool,
     /// Now, in milliseconds since the epoch.
     pub now_ms: u64,
+}
+
+/// Whether the work tree differs from what it was when the loop began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkChange {
+    /// Some file of the project differs.
+    Changed,
+    /// Every file is as it was, notes of the loop and output of tools apart.
+    Unchanged,
+    /// Nobody can tell, for this reason.
+    Unknown(String),
+}
+
+impl Default for WorkChange {
+    fn default() -> Self {
+        Self::Unknown("nobody looked".to_owned())
+    }
 }
 
 /// How full the model's context window is.

@@ -36,9 +36,9 @@ pub struct Wrong {
     pub guard_codes: Vec<String>,
 }
 
-/// Weighs what is wrong. `tests_failed` is over all checks that count their tests.
+/// Weighs what is wrong. `check_problems` is what the failing checks count.
 #[must_use]
-pub fn weigh(evidence: &Evidence, tests_failed: Option<u64>) -> Wrong {
+pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> Wrong {
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let mut errors: Vec<String> =
         evidence.findings.iter().filter(is_error).map(|finding| finding.id.clone()).collect();
@@ -50,17 +50,17 @@ pub fn weigh(evidence: &Evidence, tests_failed: Option<u64>) -> Wrong {
         |reading: &Reading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_passing());
     let is_whole = !evidence.readings.is_empty() && !evidence.readings.iter().any(is_open);
     Wrong {
-        weight: is_whole.then(|| weight(evidence, tests_failed)),
+        weight: is_whole.then(|| weight(evidence, check_problems)),
         hash: hash(evidence),
         errors,
         guard_codes: guard_codes.into_iter().collect(),
     }
 }
 
-fn weight(evidence: &Evidence, tests_failed: Option<u64>) -> u64 {
+fn weight(evidence: &Evidence, check_problems: Option<u64>) -> u64 {
     let findings: u64 = evidence.findings.iter().map(weight_of).sum();
     let checks = failed_checks(evidence).count() as u64;
-    findings + ERROR * checks.max(if checks > 0 { tests_failed.unwrap_or(0) } else { 0 })
+    findings + ERROR * checks.max(if checks > 0 { check_problems.unwrap_or(0) } else { 0 })
 }
 
 fn weight_of(finding: &Finding) -> u64 {
@@ -74,7 +74,14 @@ fn weight_of(finding: &Finding) -> u64 {
 }
 
 fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &Reading> {
-    evidence.readings.iter().filter(|one| one.kind == SensorKind::Check && one.dirty)
+    evidence.readings.iter().filter(|one| is_failed_check(one))
+}
+
+/// Whether a reading failed as a whole: a check, or a sensor that was lost. What else is dirty has
+/// findings.
+#[must_use]
+pub fn is_failed_check(reading: &Reading) -> bool {
+    reading.dirty && (reading.kind == SensorKind::Check || reading.output.is_some())
 }
 
 /// Numbers in the output of a check are left out: times and counts differ at every run.
@@ -122,9 +129,11 @@ impl Signals {
     }
 }
 
-/// Compares an iteration with those before it.
+/// Compares an iteration with those before it, as far as they count: behind iteration
+/// `counted_from`. What was gamed is never forgotten.
 #[must_use]
-pub fn signals(history: &[Iteration], now: &Iteration) -> Signals {
+pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> Signals {
+    let history = &all[all.partition_point(|one| one.number <= counted_from)..];
     let is_better = is_better(history, now);
     let oscillates = now.wrong.as_ref().and_then(|_| oscillation(history, now));
     Signals {
@@ -136,7 +145,7 @@ pub fn signals(history: &[Iteration], now: &Iteration) -> Signals {
         flips: flips(history, now),
         is_no_op: now.wrong.is_some() && unchanged(history, now) >= NO_OP_ITERATIONS_MIN,
         is_diverging: !is_better && is_diverging(history, now),
-        gamed_again: gamed_again(history, now),
+        gamed_again: gamed_again(all, now),
     }
 }
 

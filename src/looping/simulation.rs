@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::control::{self, Raise};
-use super::facts::{ContextUse, Facts, JudgeOutcome, MergeOutcome};
+use super::facts::{ContextUse, Facts, JudgeOutcome, MergeOutcome, WorkChange};
 use super::options::Options;
 use super::state::{LoopState, Mode, PauseReason, Status};
 use super::step::tests::state;
@@ -51,6 +51,12 @@ struct World {
     now_ms: u64,
     /// Errors in the project, as letters, and whether the guard objects.
     wrong: String,
+    /// Whether a file differs from what it was at the start; `None`: nobody can tell.
+    has_changed: Option<bool>,
+    /// An agent that never changes a file.
+    is_idle: bool,
+    /// The checks of the project, and whether each can still be run.
+    checks: [(&'static str, bool); 2],
     /// Continuations the host has counted since the last tool call.
     in_row: u32,
     has_acted: bool,
@@ -79,7 +85,8 @@ impl World {
         let branch = (mode == Mode::Autonomous && dice.one_in(2)).then(|| "auto".to_owned());
         let promise = dice.one_in(2).then(|| "DONE".to_owned());
         let max_iterations = dice.small(12);
-        let wrong = "abc".to_owned();
+        let is_idle = dice.one_in(4);
+        let wrong = if is_idle && dice.one_in(2) { String::new() } else { "abc".to_owned() };
         let budget_permille = dice.one_in(3).then(|| dice.roll(1_000) + 1);
         let begun = LoopState { mode, promise, options, branch, max_iterations, ..state() };
         Self {
@@ -88,6 +95,9 @@ impl World {
             stale: None,
             now_ms: 1,
             wrong,
+            has_changed: Some(false),
+            is_idle,
+            checks: [("unit", true), ("build", true)],
             in_row: 0,
             has_acted: false,
             blocks: 0,
@@ -150,6 +160,14 @@ impl World {
     /// The agent edits: something is mended, broken or gamed.
     fn work(&mut self) {
         self.has_acted = true;
+        for (_, can_run) in &mut self.checks {
+            *can_run ^= self.dice.one_in(12);
+        }
+        if self.is_idle {
+            return;
+        }
+        // What was changed may be undone, and a checkpoint may be missing.
+        self.has_changed = (!self.dice.one_in(10)).then(|| !self.dice.one_in(10));
         match self.dice.roll(6) {
             0 | 1 => drop(self.wrong.pop()),
             2 => self.wrong.push('x'),
@@ -171,16 +189,29 @@ impl World {
         let gap = cause.map(|cause| Gap::new(*cause, "why"));
         let dirty = !findings.is_empty();
         let reading = Reading { dirty, gap, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
-        let readings = if self.dice.one_in(30) { Vec::new() } else { vec![reading] };
-        if readings.is_empty() {
+        if self.dice.one_in(30) {
             return Evidence::default();
+        }
+        let mut readings = vec![reading];
+        for (name, can_run) in self.checks {
+            let reading = Reading::clean(name, SensorKind::Check, 0);
+            let dirty = can_run && self.dice.one_in(6);
+            let cause = if self.dice.one_in(2) { Cause::NotInstalled } else { Cause::TimedOut };
+            let gap = (!can_run).then(|| Gap::new(cause, "why"));
+            readings.push(Reading { dirty, gap, ..reading });
         }
         Evidence { readings, findings, ..Evidence::default() }
     }
 
     fn facts(&mut self, before: &LoopState, input: &StopInput<'_>, evidence: &Evidence) -> Facts {
         let lsp_required = self.dice.one_in(5);
-        let outlook = outlook(before, input, evidence, lsp_required);
+        let work = match self.has_changed {
+            Some(true) => WorkChange::Changed,
+            Some(false) => WorkChange::Unchanged,
+            None => WorkChange::Unknown("no checkpoint".into()),
+        };
+        let known = Facts { work, lsp_required, ..Facts::default() };
+        let outlook = outlook(before, input, evidence, &known);
         let gap = Gap::new(Cause::TimedOut, "no answer");
         let is_asked = before.mode == Mode::Judge && outlook.is_open_to_judge();
         let judge = is_asked.then(|| match self.dice.roll(3) {
@@ -211,9 +242,9 @@ impl World {
             tree: self.dice.one_in(2).then(|| self.wrong.clone()),
             tokens: self.dice.one_in(2).then_some(self.now_ms / 1_000),
             context,
-            lsp_required,
+            check_problems: self.dice.one_in(2).then(|| self.dice.roll(30)),
             now_ms: self.now_ms,
-            ..Facts::default()
+            ..known
         }
     }
 
@@ -311,18 +342,30 @@ fn check(
         Mode::Basic | Mode::Autonomous => true,
     };
     let is_merged = before.branch.is_none() || facts.merge == Some(MergeOutcome::Merged);
-    let is_done = evidence.verdict() == Verdict::Clean && is_claimed && is_approved;
+    let is_clean = evidence.verdict() == Verdict::Clean;
+    let is_done = is_clean && is_claimed && is_approved && facts.work == WorkChange::Changed;
+    let has_lost = evidence.readings.iter().any(|reading| {
+        let key = format!("{}:{}", reading.kind.as_str(), reading.sensor);
+        let has_gap = reading.gap.as_ref().is_some_and(|gap| gap.cause != Cause::Silent);
+        has_gap && before.measured.contains(&key)
+    });
     match next.status {
         Status::Completed => assert!(is_done && is_merged, "completed on less than all evidence"),
         Status::CompletedUnverified => {
             assert_ne!(evidence.verdict(), Verdict::Dirty);
             assert!(is_claimed);
+            assert!(!has_lost, "what was measured before is not, and it ended well");
+            let is_asked = before.counts.idle_holds > 0;
+            let is_last = before.iteration + 1 == before.max_iterations;
+            let is_idle = facts.work == WorkChange::Unchanged;
+            assert!(!is_idle || is_asked || is_last, "nobody asked why nothing was changed");
         }
         _ => {}
     }
     if is_done && is_merged && before.iteration + 1 == before.max_iterations {
         assert_eq!(next.status, Status::Completed, "the last iteration counts");
     }
+    assert!(next.counts.idle_holds <= 1, "nothing changed holds once");
     let is_held = matches!(decision, Decision::Continue(_) | Decision::Yield(_));
     assert_eq!(is_held, next.status == Status::Running);
     let is_full = facts.context.as_ref().is_some_and(ContextUse::is_used_up);

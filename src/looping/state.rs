@@ -1,5 +1,6 @@
 //! What is known about one loop.
 
+use super::criteria::CheckScope;
 use super::framework::{Language, language_of};
 use super::options::Options;
 use super::progress;
@@ -116,6 +117,17 @@ pub enum Until {
 
 words!(Until { Clean: "clean", Diagnostics: "diagnostics", Checks: "checks", Promise: "promise" });
 
+impl Until {
+    /// Which of the project's checks a Stop runs.
+    #[must_use]
+    pub fn check_scope(self) -> CheckScope {
+        match self {
+            Self::Clean | Self::Promise => CheckScope::Proposed,
+            Self::Diagnostics | Self::Checks => CheckScope::Configured,
+        }
+    }
+}
+
 /// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopState {
@@ -137,6 +149,13 @@ pub struct LoopState {
     pub promise: Option<String>,
     /// What it was started with.
     pub options: Options,
+    /// Names of the project's checks that each of its Stops runs.
+    pub checks: Vec<String>,
+    /// Sensors and checks that have measured at one of its Stops, as `kind:name`.
+    pub measured: Vec<String>,
+    /// The iteration behind which stalls and oscillation are counted: 0, or where a person resumed
+    /// a loop that had ended by them.
+    pub counted_from: u32,
     /// What it started from, as git's owner names it; what was committed since is measured, too.
     pub base: Option<String>,
     /// The branch of its own that an autonomous loop works on.
@@ -193,6 +212,8 @@ pub struct Counts {
     pub continuations: u32,
     /// Stops that the research gate held.
     pub research_tries: u32,
+    /// Stops that were held because no file had been changed.
+    pub idle_holds: u32,
     /// Tokens used since the start; `None` when nobody knows.
     pub tokens: Option<u64>,
 }

@@ -3,16 +3,17 @@
 //! the limits, so the last iteration counts.
 
 mod completion;
+mod losses;
 mod record;
 
-use super::facts::{Facts, JudgeOutcome};
+use super::facts::{Facts, JudgeOutcome, WorkChange};
 use super::progress::{self, Signals};
 use super::promise;
 use super::state::{LoopState, Mode, PauseReason, Status};
-use crate::base::evidence::{Evidence, SensorKind};
+use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::limits::{BACKGROUND_STOPS_MAX, RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
 use crate::base::verdict::{Gap, Verdict};
-pub use completion::wants_merge;
+pub use completion::{NOTHING_CHANGED, wants_merge};
 
 /// What the host says at a Stop.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +79,8 @@ pub enum Outlook {
     Waits(Gap),
     /// Nothing measured is wrong, but the agent does not claim to be done.
     Unclaimed,
+    /// Nothing measured is wrong, but no file was changed, which the agent was not asked about yet.
+    Idle,
     /// A required language server could not measure.
     Required(Gap),
     /// Nothing measured is wrong; what is missing nobody closes by waiting.
@@ -100,14 +103,16 @@ pub fn outlook(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    lsp_required: bool,
+    facts: &Facts,
 ) -> Outlook {
+    let evidence = &losses::charged(state, evidence);
     match evidence.verdict() {
         Verdict::Dirty => Outlook::Dirty,
         Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => Outlook::Waits(gap),
         _ if is_claimed(state, input) == Some(false) => Outlook::Unclaimed,
+        _ if is_idle(state, facts) => Outlook::Idle,
         Verdict::Clean => Outlook::Clean,
-        Verdict::Unmeasured(gap) if lsp_required && is_of_servers(evidence) => {
+        Verdict::Unmeasured(gap) if facts.lsp_required && is_of_servers(evidence) => {
             Outlook::Required(gap)
         }
         Verdict::Unmeasured(gap) => Outlook::Unverified(gap),
@@ -117,6 +122,14 @@ pub fn outlook(
 /// Whether the promise is claimed; `None` where none is asked for.
 fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
     state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
+}
+
+/// Whether no file was changed and the agent is still to be asked why. At its last Stop it could
+/// not answer any more.
+fn is_idle(state: &LoopState, facts: &Facts) -> bool {
+    facts.work == WorkChange::Unchanged
+        && state.counts.idle_holds == 0
+        && state.iteration + 1 < state.max_iterations
 }
 
 fn may_close(gap: &Gap) -> bool {
@@ -151,8 +164,12 @@ pub struct Reasons {
     pub is_dirty: bool,
     /// Something could not be measured, for a reason that passes or that the agent can mend.
     pub waits_for: Option<Gap>,
+    /// Sensors and checks that measured earlier in this loop and do not now, as failed readings.
+    pub lost: Vec<Reading>,
     /// The evidence is clean, but the agent has not claimed completion.
     pub lacks_promise: bool,
+    /// No file was changed since the loop began.
+    pub is_idle: bool,
     /// The judge's reasons for its rejection; empty when it did not reject.
     pub rejected: Vec<String>,
     /// Rejected so often that the whole approach should be given up.
@@ -180,15 +197,18 @@ pub fn step(
     if !facts.exam_changed.is_empty() {
         return (record::exam_changed(state, facts), Decision::End);
     }
-    let outlook = outlook(state, input, evidence, facts.lsp_required);
+    let outlook = outlook(state, input, evidence, facts);
+    let lost = losses::lost(state, evidence);
+    let evidence = &losses::charged(state, evidence);
     let mut next = record::measured(state, input, evidence, facts);
     let now = record::iteration(&next, evidence, facts);
-    let signals = progress::signals(&state.history, &now);
+    let signals = progress::signals(&state.history, state.counted_from, &now);
     let contradictions = facts.contradictions.clone();
-    let mut reasons = Reasons { contradictions, signals, ..Reasons::default() };
+    let mut reasons = Reasons { lost, contradictions, signals, ..Reasons::default() };
     completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
     next.counts.unmeasured_blocks =
         if reasons.waits_for.is_some() { state.counts.unmeasured_blocks + 1 } else { 0 };
+    next.counts.idle_holds += u32::from(reasons.is_idle);
     if next.status == Status::Running {
         limit(&mut next, &reasons, evidence, facts);
     }

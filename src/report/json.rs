@@ -106,6 +106,7 @@ pub fn looping(state: &LoopState) -> Value {
         "goal": state.goal(),
         "prompt": state.prompt,
         "completion_promise": state.promise,
+        "checks": state.checks,
         "options": {
             "milestone_every": options.milestone_every,
             "hitl_threshold": options.hitl_threshold,

@@ -219,6 +219,12 @@ phrases!(REASONS {
     LACKS_PROMISE:
         "Everything measured is clean, but completion was not claimed.",
         "측정한 것은 모두 깨끗하지만, 완료를 선언하지 않았습니다.";
+    NOTHING_DONE:
+        "No file changed since the loop began: do the task, or say why there is nothing to do.",
+        "루프를 시작한 뒤 바뀐 파일이 없습니다. 작업을 하거나, 할 일이 없는 이유를 말하세요.";
+    LOST:
+        "Measured earlier in this loop, so it must be measured again: {0}. Its output so far:",
+        "이 루프에서 측정했던 것이므로 다시 측정되어야 합니다: {0}. 지금까지의 출력:";
     STOP_AGAIN:
         "Stop again in a moment; what is missing is measured then.",
         "잠시 뒤에 다시 멈추세요. 빠진 것은 그때 측정합니다.";
@@ -264,6 +270,11 @@ phrases!(ENDS {
         "[moai-ralph] loop {0} ended after {1}; nothing wrong was found, but this was not \
          measured: {2}",
         "[moai-ralph] 루프 {0} 종료({1}): 발견된 문제는 없지만 측정되지 않은 것이 있습니다: {2}";
+    UNCHANGED:
+        "[moai-ralph] loop {0} ended after {1}; nothing wrong was found, but nothing was changed",
+        "[moai-ralph] 루프 {0} 종료({1}): 발견된 문제는 없지만 바뀐 것이 없습니다";
+    ALSO_NOT_MEASURED: "; not measured: {0}", "; 측정되지 않은 것: {0}";
+    RESUME_GOES_ON: "; moai-ralph loop resume goes on", "; moai-ralph loop resume으로 계속합니다";
     RESTS_ON: "; measured: {0}", "; 측정한 것: {0}";
     TESTS_PASSED: "{0} passed ({1})", "{0} 통과({1})";
     CHECK_PASSED: "{0} passed", "{0} 통과";

@@ -297,6 +297,9 @@ struct StoredGap {
     remedy: Option<String>,
     /// It is refused, and not merely unknown.
     is_refused: bool,
+    /// There are tests that nothing runs.
+    #[serde(default)]
+    is_untested: bool,
 }
 
 const VERSION: u32 = 1;
@@ -316,6 +319,7 @@ fn encode(plan: &Plan) -> Result<String, StoreError> {
         detail: one.gap.detail.clone(),
         remedy: one.gap.remedy.clone(),
         is_refused: one.gap.cause == Cause::Refused,
+        is_untested: one.gap.cause == Cause::NoCheck,
     };
     let stored = StoredPlan {
         version: VERSION,
@@ -335,7 +339,11 @@ fn decode(json: &str) -> Result<Plan, StoreError> {
         Ok(CheckCommand { name, criterion, argv, folder, timeout_secs, source, why })
     };
     let unanswered = |one: StoredGap| {
-        let cause = if one.is_refused { Cause::Refused } else { Cause::NoTool };
+        let cause = match (one.is_refused, one.is_untested) {
+            (true, _) => Cause::Refused,
+            (false, true) => Cause::NoCheck,
+            (false, false) => Cause::NoTool,
+        };
         let gap = Gap { remedy: one.remedy, ..Gap::new(cause, one.detail) };
         Unanswered { name: one.name, gap }
     };

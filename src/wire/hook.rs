@@ -93,6 +93,9 @@ pub struct HookInput {
     /// Stop: why the turn ends, in hosts that say so.
     #[serde(deserialize_with = "lenient", alias = "stopReason", alias = "end_turn_reason")]
     pub stop_reason: String,
+    /// How the host asks for permissions; `plan`: nothing may be changed.
+    #[serde(deserialize_with = "lenient")]
+    pub permission_mode: String,
     /// Expansion: the command as typed, with or without a plugin prefix.
     #[serde(deserialize_with = "lenient")]
     pub command_name: String,
@@ -180,6 +183,12 @@ impl HookInput {
         let reason = self.stop_reason.to_lowercase();
         let words = ["abort", "interrupt", "cancel", "context", "max_tokens", "rate_limit", "auth"];
         words.iter().any(|word| reason.contains(word))
+    }
+
+    /// Whether the agent only plans: the host lets it change nothing.
+    #[must_use]
+    pub fn is_planning(&self) -> bool {
+        self.permission_mode == "plan"
     }
 
     /// The command's own name: `moai-ralph:moai-loop` and `moai-loop` are the same command.

@@ -13,6 +13,7 @@ mod examined;
 mod forgotten;
 mod gitless;
 mod held;
+mod honest;
 mod judged;
 mod killed_merges;
 mod left_trees;
@@ -73,7 +74,8 @@ fn lacking_a_test() -> Sandbox {
     let sandbox = project();
     sandbox.write("tests/test_app.py", TESTS);
     sandbox.commit();
-    assert_eq!(start(&sandbox, &["--max-iterations", "9"]).code, 0);
+    let options = ["--max-iterations", "9", "--until", "diagnostics"];
+    assert_eq!(start(&sandbox, &options).code, 0);
     sandbox.write("app.py", FIXED);
     sandbox.write("tests/test_app.py", FEWER);
     sandbox

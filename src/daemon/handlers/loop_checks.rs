@@ -10,7 +10,7 @@ use crate::base::verdict::Verdict;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;
 use crate::daemon::{criteria, exam};
-use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::criteria::{AUTOCHECKS, CheckScope};
 use crate::looping::exam::{Difference, Exam, Role};
 use crate::looping::state::LoopState;
 use crate::report::checks::{Checks, checks, checks_json};
@@ -80,7 +80,8 @@ async fn answer(
     let frozen_ms = exam.as_ref().map(|exam| exam.frozen_ms);
     let found = blocking(move || {
         let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
-        (exam.map_or_else(|| criteria::plan(&project), |exam| exam.plan), has_autochecks)
+        let plan = || criteria::plan(&project, CheckScope::Proposed);
+        (exam.map_or_else(plan, |exam| exam.plan), has_autochecks)
     });
     let Some((plan, has_autochecks)) = found.await else {
         return Reply::failed(REFUSED, "moai-ralph: the project's files could not be read");

@@ -23,7 +23,7 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
     };
     let work = async {
         let before = exam::look(engine, &project, &state.id, Role::ALL).await?;
-        exam::freeze(engine, &project, &state.id).await?;
+        exam::freeze(engine, &project, &state).await?;
         Ok::<_, StoreError>(before.map(|(_, differences)| differences).unwrap_or_default())
     };
     match work.await {

@@ -16,7 +16,7 @@ use crate::daemon::workers::start_workers;
 use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
 use crate::git::{self, branches};
 use crate::judge::rubric::Rubric;
-use crate::looping::criteria::{AUTOCHECKS, Criterion};
+use crate::looping::criteria::{AUTOCHECKS, CheckScope, Criterion};
 use crate::looping::options::{BaselineMode, Options};
 use crate::looping::start::{Refusal, Setting, Wish, start};
 use crate::looping::state::{Answer, LoopState, Mode, Until};
@@ -158,7 +158,7 @@ pub(super) async fn begin(
     let answer = Answer { call: call.to_owned(), ..Answer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());
     let branch = own_branch(engine, project, &mut state).await?;
-    let stored = exam::begin(engine, project, &state).await;
+    let stored = exam::begin(engine, project, &mut state).await;
     if let Err(error) = stored {
         if let Some(branch) = branch {
             take_back(project, &branch).await;
@@ -196,7 +196,8 @@ async fn standards(project: &Project) -> (bool, Rubric) {
     let project = project.clone();
     let found = blocking(move || {
         let has_own = project.root.join(AUTOCHECKS).is_file();
-        let has_checks = has_own || !criteria::plan(&project).commands.is_empty();
+        let has_checks =
+            has_own || !criteria::plan(&project, CheckScope::Configured).commands.is_empty();
         (has_checks, rubrics::on_disk(&project.root))
     });
     found.await.unwrap_or_default()

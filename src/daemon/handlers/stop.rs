@@ -101,7 +101,7 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             Ok(state) => {
                 // Read once a Stop: whoever only waits must not take it away.
                 stop.has_acted = engine.ledger().take_acted(&input.session_id);
-                decide_unless_interrupted(&call, &stop, state, times, &lead).await
+                Box::pin(decide_unless_interrupted(&call, &stop, state, times, &lead)).await
             }
             Err(output) => output,
         };
@@ -196,8 +196,8 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
     StopInput {
         session_id: &input.session_id,
         last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
-        // A subagent that stops does not end the turn.
-        is_let_go: input.must_end() || input.agent_id.is_some(),
+        // A subagent that stops does not end the turn, and a plan is no work yet.
+        is_let_go: input.must_end() || input.is_planning() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
         waiting_stops: call.engine.ledger().waits(

@@ -115,6 +115,11 @@ pub enum Oddity {
         /// Now.
         now: u64,
     },
+    /// No totals were printed.
+    NoTotals {
+        /// How many tests were run then.
+        before: u64,
+    },
     /// As many tests took next to no time.
     Collapsed {
         /// Then, in milliseconds.
@@ -129,7 +134,7 @@ impl Oddity {
     /// a second run quick; tests that are not run any more prove nothing any more.
     #[must_use]
     pub fn is_blocking(&self) -> bool {
-        matches!(self, Self::FewerRun { .. })
+        matches!(self, Self::FewerRun { .. } | Self::NoTotals { .. })
     }
 }
 
@@ -145,6 +150,9 @@ impl fmt::Display for Oddity {
             ),
             Self::MoreSkipped { before, now } => {
                 write!(out, "{now} tests were skipped, {before} were skipped before")
+            }
+            Self::NoTotals { before } => {
+                write!(out, "no totals of tests were printed, {before} tests were run before")
             }
             Self::Collapsed { before_ms, now_ms } => {
                 write!(out, "the tests took {now_ms} ms, {before_ms} ms before")

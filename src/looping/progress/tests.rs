@@ -25,7 +25,7 @@ fn play(rows: &[(&str, Option<&str>)]) -> (Signals, Vec<Iteration>) {
     let (mut history, mut last) = (Vec::new(), Signals::default());
     for (number, (wrong, tree)) in (1..).zip(rows) {
         let mut now = iteration(number, wrong, *tree);
-        last = signals(&history, &now);
+        last = signals(&history, 0, &now);
         now.is_better = last.is_better;
         now.told_oscillation = last.oscillates.is_some();
         history.push(now);

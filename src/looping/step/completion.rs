@@ -5,8 +5,11 @@ use super::{Outlook, Reasons, may_close, record};
 use crate::base::evidence::Evidence;
 use crate::base::limits::UNMEASURED_BLOCKS_MAX;
 use crate::base::verdict::{Cause, Gap};
-use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome};
+use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome, WorkChange};
 use crate::looping::state::{LoopState, Mode, PauseReason, Status};
+
+/// The note of a loop that ends without any work.
+pub const NOTHING_CHANGED: &str = "nothing was changed";
 
 /// Whether all that is missing is the merge: the evidence is clean, the judge, where asked, has
 /// approved, and the loop does not go on for the sake of its iterations.
@@ -28,11 +31,11 @@ pub(super) fn complete(
     evidence: &Evidence,
     facts: &Facts,
 ) {
-    let mut missing = None;
     match outlook {
         Outlook::Dirty => reasons.is_dirty = true,
         Outlook::Waits(gap) => reasons.waits_for = Some(gap),
         Outlook::Unclaimed => reasons.lacks_promise = true,
+        Outlook::Idle => reasons.is_idle = true,
         Outlook::Required(gap) => {
             next.status = Status::Paused;
             next.pause_reason = Some(PauseReason::LspRequired);
@@ -44,14 +47,33 @@ pub(super) fn complete(
                 && is_the_only_gap(evidence)
                 && facts.judge == Some(JudgeOutcome::Approved) =>
         {
-            judged(next, reasons, facts, None);
-        }
-        Outlook::Unverified(gap) => {
-            missing = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
+            let missing = unproven_work(next, facts);
             judged(next, reasons, facts, missing);
         }
-        Outlook::Clean => judged(next, reasons, facts, missing),
+        Outlook::Unverified(gap) => {
+            let gaps = record::gaps(evidence).unwrap_or_else(|| gap.to_string());
+            let missing = match unproven_work(next, facts) {
+                Some(work) => format!("{work}; {gaps}"),
+                None => gaps,
+            };
+            judged(next, reasons, facts, Some(missing));
+        }
+        Outlook::Clean => {
+            let missing = unproven_work(next, facts);
+            judged(next, reasons, facts, missing);
+        }
     }
+}
+
+/// Why it is not proven that the loop has done anything.
+fn unproven_work(next: &mut LoopState, facts: &Facts) -> Option<String> {
+    let why = match &facts.work {
+        WorkChange::Changed => return None,
+        WorkChange::Unchanged => NOTHING_CHANGED.to_owned(),
+        WorkChange::Unknown(reason) => format!("whether anything was changed ({reason})"),
+    };
+    next.basis.gaps.push(why.clone());
+    Some(why)
 }
 
 fn is_the_only_gap(evidence: &Evidence) -> bool {

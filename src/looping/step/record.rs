@@ -1,6 +1,6 @@
 //! What a Stop leaves in the state: what remains, what it rested on, and its line of the history.
 
-use super::{Reasons, StopInput, is_claimed};
+use super::{Reasons, StopInput, is_claimed, losses};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::Severity;
 use crate::base::limits::{
@@ -23,6 +23,7 @@ pub(super) fn measured(
     next.iteration += 1;
     next.updated_ms = facts.now_ms;
     next.remaining = remaining(evidence);
+    next.measured = losses::measured(state, evidence);
     next.note = None;
     // A reading that failed once does not make what is known unknown.
     next.counts.tokens = facts.tokens.or(state.counts.tokens);
@@ -54,7 +55,7 @@ pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
 
 /// How the Stop will stand in the history; the verdict is not known yet.
 pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) -> Iteration {
-    let wrong = progress::weigh(evidence, facts.tests_failed);
+    let wrong = progress::weigh(evidence, facts.check_problems);
     Iteration {
         number: next.iteration,
         at_ms: facts.now_ms,
@@ -92,7 +93,7 @@ fn remaining(evidence: &Evidence) -> Remaining {
     let failed = evidence
         .readings
         .iter()
-        .filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
+        .filter(|reading| progress::is_failed_check(reading))
         .map(|reading| reading.sensor.clone());
     Remaining {
         errors: evidence.count(Severity::Error),

@@ -5,7 +5,7 @@ use crate::base::evidence::Reading;
 use crate::base::finding::tests::finding;
 use crate::base::verdict::Cause;
 use crate::looping::control::{self, Raise};
-use crate::looping::facts::{ContextUse, MergeOutcome};
+use crate::looping::facts::{ContextUse, MergeOutcome, WorkChange};
 use crate::looping::options::Options;
 use crate::looping::state::{Basis, Counts, Remaining, Until};
 
@@ -21,6 +21,9 @@ pub(crate) fn state() -> LoopState {
         prompt: "fix it".into(),
         promise: Some("DONE".into()),
         options: Options::of(Mode::Basic),
+        checks: Vec::new(),
+        measured: Vec::new(),
+        counted_from: 0,
         base: None,
         branch: None,
         iteration: 0,
@@ -58,7 +61,7 @@ fn check(state: &LoopState, message: &str, evidence: &Evidence, expected: &str) 
 }
 
 fn facts() -> Facts {
-    Facts { now_ms: 7, ..Facts::default() }
+    Facts { now_ms: 7, work: WorkChange::Changed, ..Facts::default() }
 }
 
 /// Status or reasons in one word.
@@ -70,6 +73,8 @@ fn word(next: &LoopState, decision: &Decision) -> String {
     };
     let words = [
         (reasons.is_dirty, "dirty"),
+        (!reasons.lost.is_empty(), "lost"),
+        (reasons.is_idle, "idle"),
         (reasons.waits_for.is_some(), "waits"),
         (reasons.lacks_promise, "promise"),
         (!reasons.rejected.is_empty(), "rejected"),
@@ -163,6 +168,98 @@ fn a_missing_tool_traps_nobody_and_is_named() {
     assert_eq!(unverified.status, Status::CompletedUnverified);
 }
 
+/// One check of the project, as it went.
+fn checked(dirty: bool, cause: Option<Cause>) -> Evidence {
+    let gap = cause.map(|cause| Gap::new(cause, "why"));
+    let output = Some("boom".to_owned()).filter(|_| gap.is_some());
+    let clean = Reading::clean("unit", SensorKind::Check, 0);
+    let readings = vec![Reading { dirty, gap, output, ..clean }];
+    Evidence { readings, ..Evidence::default() }
+}
+
+#[test]
+fn what_was_measured_and_is_not_any_more_is_a_failure_once_waiting_is_used_up() {
+    let long = LoopState { max_iterations: 9, ..state() };
+    let missing = checked(false, Some(Cause::NotInstalled));
+    check(&long, CLAIM, &missing, "completed_unverified");
+    for before in [checked(true, None), checked(false, None)] {
+        let before =
+            step(&long, &StopInput { last_message: "hm", ..input("s") }, &before, &facts()).0;
+        let lost = check(&before, CLAIM, &missing, "dirty+lost");
+        assert_eq!(lost.remaining.checks_failed, ["unit"]);
+        assert_eq!(lost.history[1].checks, "dirty");
+        check(&lost, CLAIM, &checked(false, None), "completed");
+        // A reason that passes is waited for first.
+        let hangs = checked(false, Some(Cause::TimedOut));
+        let first = check(&before, CLAIM, &hangs, "waits");
+        let second = check(&first, CLAIM, &hangs, "waits");
+        let third = check(&second, CLAIM, &hangs, "dirty+lost");
+        check(&third, CLAIM, &hangs, "waits");
+        for fine in [Cause::Nothing, Cause::SwitchedOff, Cause::Silent] {
+            check(&before, CLAIM, &checked(false, Some(fine)), "completed_unverified");
+        }
+    }
+    let before = check(&long, CLAIM, &checked(true, None), "dirty");
+    let last = LoopState { max_iterations: 2, ..before.clone() };
+    check(&last, CLAIM, &missing, "max_iterations");
+    let input = StopInput { last_message: CLAIM, ..input("s") };
+    let (_, decision) = step(&before, &input, &missing, &facts());
+    let Decision::Continue(reasons) = decision else { panic!("{decision:?}") };
+    let output = reasons.lost[0].output.as_deref().expect("what it printed");
+    assert!(output.starts_with("boom") && output.contains("why"), "{output}");
+}
+
+#[test]
+fn a_loop_without_any_change_is_asked_once_and_never_completed() {
+    let clean = evidence(false, None);
+    let long = LoopState { max_iterations: 9, ..state() };
+    let idle = Facts { work: WorkChange::Unchanged, ..facts() };
+    let (asked, word) = decide(&long, &clean, &idle);
+    assert_eq!((word.as_str(), asked.counts.idle_holds), ("idle", 1));
+    let (ended, word) = decide(&asked, &clean, &idle);
+    assert_eq!(
+        (word.as_str(), ended.note.as_deref()),
+        ("completed_unverified", Some("nothing was changed"))
+    );
+    assert_eq!(decide(&asked, &clean, &facts()).1, "completed", "the task was done after all");
+    assert_eq!(decide(&long, &evidence(true, None), &idle).1, "dirty");
+    let missing = evidence(false, Some(Cause::NotInstalled));
+    let (asked, word) = decide(&long, &missing, &idle);
+    assert_eq!(word, "idle");
+    let (ended, _) = decide(&asked, &missing, &idle);
+    assert_eq!(ended.note.as_deref(), Some("nothing was changed; pyright (why)"));
+    // Nobody could answer any more.
+    let only = LoopState { max_iterations: 1, ..state() };
+    assert_eq!(decide(&only, &clean, &idle).1, "completed_unverified");
+    let unknown = Facts { work: WorkChange::Unknown("no checkpoint".into()), ..facts() };
+    let (ended, word) = decide(&long, &clean, &unknown);
+    assert_eq!(word, "completed_unverified");
+    assert_eq!(ended.note.as_deref(), Some("whether anything was changed (no checkpoint)"));
+    let judged = LoopState { max_iterations: 9, ..judged() };
+    assert!(!outlook(&judged, &input("s"), &clean, &idle).is_open_to_judge(), "nothing to judge");
+}
+
+#[test]
+fn fewer_failing_tests_are_progress_and_a_person_resumes_a_stall() {
+    let failing = checked(true, None);
+    let long = LoopState { max_iterations: 99, ..state() };
+    let play = |begun: &LoopState, counts: &[u64]| {
+        let mut now = begun.clone();
+        for count in counts {
+            let facts = Facts { check_problems: Some(*count), ..facts() };
+            now = decide(&now, &failing, &facts).0;
+        }
+        now
+    };
+    assert_eq!(play(&long, &[20, 16, 12, 8]).status, Status::Running);
+    let stalled = play(&long, &[20, 20, 20, 20]);
+    assert_eq!(stalled.status, Status::Stalled);
+    let resumed = control::resume(&stalled, Raise::default(), 9).expect("a person looked");
+    let again = play(&resumed, &[20, 20, 20]);
+    assert_eq!((again.status, again.iteration), (Status::Running, 7));
+    assert_eq!(play(&again, &[20]).status, Status::Stalled);
+}
+
 #[test]
 fn failed_checks_are_named() {
     let check_reading =
@@ -206,7 +303,8 @@ fn a_judge_decides_only_when_all_else_is_clean_and_its_silence_is_no_approval() 
     assert_eq!(of(&missing, &rejected()), "rejected");
     let silent = judge(JudgeOutcome::Rejected { reasons: Vec::new() });
     assert_eq!(of(&clean, &silent), "rejected");
-    let outlook = |evidence| outlook(&judged(), &input("s"), &evidence, false).is_open_to_judge();
+    let outlook =
+        |evidence| outlook(&judged(), &input("s"), &evidence, &facts()).is_open_to_judge();
     assert!(outlook(clean.clone()) && outlook(missing));
     assert!(!outlook(evidence(true, None)) && !outlook(evidence(false, Some(Cause::Loading))));
 }
@@ -358,7 +456,9 @@ fn forced_iterations_acknowledge_what_is_done_and_end_as_done() {
     assert_eq!(decide(&next, &clean, &facts()).1, "completed");
     assert_eq!(decide(&next, &evidence(true, None), &facts()).1, "max_iterations");
     let missing = evidence(false, Some(Cause::NotInstalled));
-    assert_eq!(decide(&next, &missing, &facts()).1, "completed_unverified");
+    assert_eq!(decide(&next, &missing, &facts()).1, "max_iterations", "it was measured before");
+    let never = LoopState { measured: Vec::new(), ..next };
+    assert_eq!(decide(&never, &missing, &facts()).1, "completed_unverified");
     let options = Options { max_minutes: Some(1), ..forced.options.clone() };
     let late = Facts { now_ms: 60_000, ..facts() };
     assert_eq!(decide(&LoopState { options, ..forced }, &clean, &late).1, "completed");

@@ -12,6 +12,7 @@ use crate::looping::criteria::Criterion;
 use crate::looping::framework::Language;
 use crate::looping::progress;
 use crate::looping::state::{Iteration, LoopState, PauseReason, Status};
+use crate::looping::step::NOTHING_CHANGED;
 use crate::report::count;
 use crate::report::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 
@@ -46,7 +47,16 @@ fn unverified(state: &LoopState, after: &str) -> String {
     let language = state.language();
     let unknown = wording::UNKNOWN.say(language);
     let missing = state.note.as_deref().unwrap_or(unknown);
-    let text = wording::UNVERIFIED.with(language, &[&state.id, after, missing]);
+    let text = match missing.strip_prefix(NOTHING_CHANGED) {
+        Some(rest) => {
+            let rest = rest.trim_start_matches("; ");
+            let gaps = Some(rest).filter(|rest| !rest.is_empty());
+            let gaps = gaps.map(|gaps| wording::ALSO_NOT_MEASURED.with(language, &[gaps]));
+            let unchanged = wording::UNCHANGED.with(language, &[&state.id, after]);
+            unchanged + gaps.as_deref().unwrap_or_default()
+        }
+        None => wording::UNVERIFIED.with(language, &[&state.id, after, missing]),
+    };
     if !state.basis.sensors.iter().any(|sensor| sensor.verdict == "clean") {
         return text;
     }
@@ -195,6 +205,9 @@ fn failed(state: &LoopState, after: &str) -> String {
     }
     if let Some(best) = best(state) {
         let _ = write!(text, "; {best}");
+    }
+    if matches!(state.status, Status::Stalled | Status::Oscillating) {
+        text.push_str(wording::RESUME_GOES_ON.say(language));
     }
     text
 }

@@ -50,6 +50,7 @@ pub fn goes_on(
     let room = REASON_BYTES_MAX.saturating_sub(said_always + 8);
     let mut lists = String::new();
     held.push_checks(&mut lists);
+    held.push_lost(&mut lists);
     held.push_signals(&mut lists);
     held.push_findings(&mut lists);
     held.push_reasons(&mut lists);
@@ -166,6 +167,16 @@ impl HeldStop<'_> {
         }
     }
 
+    /// What measured earlier in this loop and does not now.
+    fn push_lost(&self, text: &mut String) {
+        for lost in &self.reasons.lost {
+            push(text, &wording::LOST.with(self.language, &[&lost.sensor]));
+            for line in failing_lines(lost.output.as_deref().unwrap_or_default()) {
+                let _ = writeln!(text, "  | {line}");
+            }
+        }
+    }
+
     fn failed_checks(&self) -> impl Iterator<Item = &Reading> {
         let checks = self.evidence.readings.iter();
         checks.filter(|reading| reading.kind == SensorKind::Check && reading.dirty)
@@ -198,6 +209,9 @@ impl HeldStop<'_> {
             let has_gap = self.evidence.verdict().gap().is_some();
             let phrase = if has_gap { wording::LACKS_PROMISE_GAPS } else { wording::LACKS_PROMISE };
             push(text, phrase.say(language));
+        }
+        if reasons.is_idle {
+            push(text, wording::NOTHING_DONE.say(language));
         }
         if let Some(gap) = &reasons.waits_for {
             let readings = &self.evidence.readings;

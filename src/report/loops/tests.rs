@@ -81,7 +81,7 @@ fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
     let remaining = Remaining { errors: 4, ..Remaining::default() };
     let stalled =
         LoopState { status: Status::Stalled, iteration: 3, history, remaining, ..state() };
-    insta::assert_snapshot!(ended(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best)");
+    insta::assert_snapshot!(ended(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best); moai-ralph loop resume goes on");
 }
 
 #[test]

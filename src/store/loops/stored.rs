@@ -13,7 +13,7 @@ use crate::looping::state::{
 use crate::store::StoreError;
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
-/// options, progress. 3: baseline, paths.
+/// options, progress. 3: baseline, paths, checks, what was measured.
 const VERSION: u32 = 3;
 
 #[derive(Default, Serialize, Deserialize)]
@@ -37,6 +37,10 @@ struct Stored {
     consecutive_rejections: u32,
     continuations: u32,
     research_tries: u32,
+    idle_holds: u32,
+    checks: Vec<String>,
+    measured: Vec<String>,
+    counted_from: u32,
     tokens: Option<u64>,
     errors: usize,
     warnings: usize,
@@ -147,6 +151,10 @@ fn stored(state: LoopState) -> Stored {
         consecutive_rejections: state.counts.consecutive_rejections,
         continuations: state.counts.continuations,
         research_tries: state.counts.research_tries,
+        idle_holds: state.counts.idle_holds,
+        checks: state.checks,
+        measured: state.measured,
+        counted_from: state.counted_from,
         tokens: state.counts.tokens,
         errors: state.remaining.errors,
         warnings: state.remaining.warnings,
@@ -195,6 +203,9 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         prompt: stored.prompt,
         promise: stored.promise,
         options,
+        checks: stored.checks,
+        measured: stored.measured,
+        counted_from: stored.counted_from,
         base: stored.base,
         branch: stored.branch,
         iteration: stored.iteration,
@@ -204,6 +215,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
             consecutive_rejections: stored.consecutive_rejections,
             continuations: stored.continuations,
             research_tries: stored.research_tries,
+            idle_holds: stored.idle_holds,
             tokens: stored.tokens,
         },
         remaining: Remaining {

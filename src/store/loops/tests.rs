@@ -121,6 +121,8 @@ fn everything_set() -> LoopState {
             paths: vec!["src".into()],
             ..Options::of(Mode::Autonomous)
         },
+        checks: vec!["npm test".into()],
+        counted_from: 1,
         base: Some("b".into()),
         branch: Some("auto".into()),
         note: Some("n".into()),

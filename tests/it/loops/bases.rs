@@ -19,7 +19,8 @@ fn working(prepare: impl FnOnce(&Sandbox)) -> (Sandbox, PathBuf) {
     sandbox.write(TEST, TESTS);
     prepare(&sandbox);
     sandbox.commit();
-    let begun = start(&sandbox, &["--mode", "autonomous", "--no-research"]);
+    let options = ["--mode", "autonomous", "--no-research", "--until", "diagnostics"];
+    let begun = start(&sandbox, &options);
     assert_eq!(begun.code, 0, "{begun:#?}");
     sandbox.write("app.py", FIXED);
     commit_in(&sandbox, &sandbox.root(), "a better word");

@@ -67,6 +67,7 @@ fn where_no_sensor_speaks_nothing_is_completed() {
     // The project's own checks do.
     autochecks(&sandbox, "exit 0");
     assert_eq!(start(&sandbox, &["--max-iterations", "5"]).code, 0);
+    sandbox.write("x.zig", "const b = ;\n");
     assert_eq!(stop(&sandbox, "finished"), None);
     assert_eq!(status(&sandbox)["status"], "completed");
 }
@@ -240,6 +241,7 @@ fn a_marker_that_is_asked_for_holds_every_loop_to_its_promise() {
     input["command_args"] = "".into();
     let output = sandbox.hook("user-prompt-expansion", &input);
     assert!(output.context().contains("<promise>FIXED</promise>"), "{output:#?}");
+    sandbox.write("app.py", "word = 'best'\n");
     assert!(stop(&sandbox, "finished").is_some());
     assert_eq!(stop(&sandbox, "<promise>FIXED</promise>"), None);
 }

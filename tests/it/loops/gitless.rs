@@ -55,6 +55,8 @@ fn a_loop_that_changed_nothing_is_not_approved() {
     let sandbox = judged();
     says(&sandbox, "met");
     begin(&sandbox);
+    let reason = stop(&sandbox, "finished").expect("it is asked why");
+    assert!(reason.contains("No file changed"), "{reason}");
     assert_eq!(stop(&sandbox, "finished"), None);
     let ended = status(&sandbox);
     assert_eq!(ended["status"], "completed_unverified", "{ended:#}");

@@ -28,7 +28,7 @@ fn a_test_that_is_put_back_is_forgiven() {
     let sandbox = project();
     sandbox.write("tests/test_app.py", TESTS);
     sandbox.commit();
-    assert_eq!(start(&sandbox, &[]).code, 0);
+    assert_eq!(start(&sandbox, &["--until", "diagnostics"]).code, 0);
     sandbox.write("app.py", FIXED);
     fs::remove_file(sandbox.path("tests/test_app.py")).expect("there");
     assert!(stop(&sandbox, "finished").expect("all tests are gone").contains("guard(G0"));
@@ -42,7 +42,7 @@ fn without_git_the_first_checkpoint_is_what_tests_are_compared_with() {
     let sandbox = project();
     fs::remove_dir_all(sandbox.path(".git")).expect("there");
     sandbox.write("tests/test_app.py", TESTS);
-    assert_eq!(start(&sandbox, &[]).code, 0);
+    assert_eq!(start(&sandbox, &["--until", "diagnostics"]).code, 0);
     sandbox.write("app.py", FIXED);
     sandbox.write("tests/test_app.py", FEWER);
     let reason = stop(&sandbox, "finished").expect("a test is gone");

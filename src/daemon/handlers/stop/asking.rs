@@ -53,13 +53,15 @@ pub(super) async fn ask(
         contradictions: report::spending::contradicted(&contradictions),
         not_asked: seen.not_asked.iter().map(|one| one.as_str().to_owned()).collect(),
         exam_changed: seen.exam_changed.clone(),
+        check_problems: Some(seen.check_problems),
+        work: seen.work.clone(),
         tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
         tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
         lsp_required: call.project.config.lsp_required,
         now_ms: now_ms(),
         ..Facts::default()
     };
-    let outlook = outlook(state, stop, &seen.evidence, facts.lsp_required);
+    let outlook = outlook(state, stop, &seen.evidence, &facts);
     let mut judged = None;
     if outlook.is_open_to_judge() {
         (facts.judge, judged) = judge(call, state, seen, deadline).await;

@@ -24,6 +24,7 @@ use crate::daemon::{criteria, exam, loop_files, merge_place, merging};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
+use crate::looping::facts::WorkChange;
 use crate::looping::options::BaselineMode;
 use crate::looping::state::{LoopState, Until};
 
@@ -45,6 +46,10 @@ pub(super) struct Seen {
     pub(super) notes: loop_files::Facts,
     /// Criteria that the project has commands for and that were not asked.
     pub(super) not_asked: Vec<Criterion>,
+    /// What the failing checks count.
+    pub(super) check_problems: u64,
+    /// Whether the loop changed anything.
+    pub(super) work: WorkChange,
 }
 
 /// Looks at everything. The project's commands come first, because they may write files.
@@ -54,7 +59,8 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -
         merging::take_back_unfinished_move(&call.project).await;
     }
     let head = head(call).await;
-    let (checks, not_asked) = checks(call, state, times.checks_end).await;
+    let Checked { sensed: checks, not_asked, problems } =
+        checks(call, state, times.checks_end).await;
     let base = changes_since(&call.project, state).await;
     let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
         afresh(call, state, base.as_deref(), times.deadline),
@@ -64,7 +70,18 @@ pub(super) async fn look(call: &HookCall<'_>, state: &LoopState, times: Times) -
     add(&mut evidence, checks);
     let silence = silence(&evidence);
     add(&mut evidence, (silence, Vec::new()));
-    Seen { evidence, base, head, tree, exam_changed, notes, not_asked }
+    let work = checkpoints::work_since_start(call.engine, &call.project, &state.id, &tree).await;
+    Seen {
+        evidence,
+        base,
+        head,
+        tree,
+        exam_changed,
+        notes,
+        not_asked,
+        check_problems: problems,
+        work,
+    }
 }
 
 /// The evidence alone and what it is about, once the branch of the loop was moved.
@@ -74,7 +91,7 @@ pub(super) async fn again(
     times: Times,
 ) -> (Evidence, Measured) {
     let head = head(call).await;
-    let (checks, _) = checks(call, state, times.checks_end).await;
+    let checks = checks(call, state, times.checks_end).await.sensed;
     let base = changes_since(&call.project, state).await;
     // A changed exam makes its reading dirty.
     let ((mut evidence, _), tree) = tokio::join!(
@@ -136,14 +153,23 @@ pub(in crate::daemon::handlers) async fn measured(
 /// Readings and the findings that belong to them.
 type Sensed = (Vec<Reading>, Vec<Finding>);
 
-async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> (Sensed, Vec<Criterion>) {
+/// What the project's commands said.
+struct Checked {
+    sensed: Sensed,
+    /// Criteria that the project has commands for and that were not asked.
+    not_asked: Vec<Criterion>,
+    /// What the failing ones count.
+    problems: u64,
+}
+
+async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> Checked {
     let (engine, project) = (call.engine, &call.project);
     let measured = criteria::measure(engine, project, &call.caller, (Some(state), end)).await;
-    let criteria::Measured { mut readings, findings, not_asked } = measured;
+    let criteria::Measured { mut readings, findings, not_asked, problems } = measured;
     if state.until == Until::Checks && readings.is_empty() {
         readings.push(missing_checks());
     }
-    ((readings, findings), not_asked)
+    Checked { sensed: (readings, findings), not_asked, problems }
 }
 
 /// Servers, scan, guard and exam, at the same time; and what changed in the exam without the
