@@ -73,16 +73,27 @@ impl Run {
 
     /// Everything said to the model in one request (1-based).
     pub(crate) fn told_in(&self, number: usize) -> String {
+        self.texts_in(number).join("\n")
+    }
+
+    fn texts_in(&self, number: usize) -> Vec<String> {
         let requests = self.model.requests();
         let Some(request) = requests.get(number - 1) else {
             self.fail(&format!("there is no request {number}"))
         };
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        messages
-            .iter()
-            .flat_map(|message| texts(&message["content"]))
-            .collect::<Vec<_>>()
-            .join("\n")
+        messages.iter().flat_map(|message| texts(&message["content"])).collect()
+    }
+
+    /// What hooks of the plugin told the model, each text as often as it was told.
+    pub(crate) fn told_by_hooks(&self) -> Vec<String> {
+        let texts = self.texts_in(self.model.requests().len());
+        // The host puts its own words before those of a hook, and wraps some texts.
+        let hooks_words = texts.iter().filter_map(|text| {
+            let said = &text[text.find("[moai-ralph] ")?..];
+            Some(said.split("</system-reminder>").next().unwrap_or(said).to_owned())
+        });
+        hooks_words.collect()
     }
 
     /// The words must be in this request and in none before it.

@@ -1,13 +1,22 @@
 //! The whole way with the real Claude Code program: it loads this checkout as a plugin, runs our
 //! hooks, and talks to a scripted model on loopback. Nothing leaves the machine.
 
+#[path = "../../benches/edits/download.rs"]
+#[expect(dead_code, reason = "shared with the benches, which use the rest")]
+mod download;
 mod engine;
+mod honesty;
 mod host;
 mod http;
 mod judge;
 mod loops;
 mod model;
 mod plugin;
+#[path = "../../benches/edits/past/requests.rs"]
+mod requests;
+#[path = "../real/servers.rs"]
+#[expect(dead_code, reason = "shared with the other test target, which uses the rest")]
+mod servers;
 #[path = "../it/support.rs"]
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
