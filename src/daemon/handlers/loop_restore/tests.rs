@@ -172,13 +172,13 @@ fn next_second() {
 
 #[tokio::test]
 async fn what_was_ignored_at_the_time_is_not_the_loops() {
-    let files = [("a.py", "1\n"), (".gitignore", "local.cfg\ndata/\n!data/x\n")];
+    let files = [("a.py", "1\n"), (".gitignore", "a.cfg\ndata/\n!data/x\n")];
     let without_git = Place::new();
     for (name, text) in files {
         without_git.write(name, text);
     }
     for place in [Place::repository(&files), without_git] {
-        place.write("local.cfg", "secret\n");
+        place.write("a.cfg", "secret\n");
         place.write("data/db.txt", "rows\n");
         keep(&place, "0").await;
         place.write(".gitignore", "*.pyc\n");
@@ -186,10 +186,10 @@ async fn what_was_ignored_at_the_time_is_not_the_loops() {
         keep(&place, "1").await;
         let preview = restore(&place, "0", false).await;
         let reason = "ignored at that time";
-        assert_eq!(left(&preview), [is("local.cfg", reason), is("data/db.txt", reason)]);
+        assert_eq!(left(&preview), [is("a.cfg", reason), is("data/db.txt", reason)]);
         let changes = [is("changed", ".gitignore"), is("removed", "made.py")];
         assert_eq!(as_shown(&place, "0").await, changes);
-        assert_eq!(place.read("local.cfg").as_deref(), Some("secret\n"));
+        assert_eq!(place.read("a.cfg").as_deref(), Some("secret\n"));
         assert_eq!(place.read("data/db.txt").as_deref(), Some("rows\n"));
     }
 }
