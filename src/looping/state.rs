@@ -261,7 +261,7 @@ pub struct Remaining {
     pub errors: usize,
     /// Findings of severity warning.
     pub warnings: usize,
-    /// Older errors in files that were not touched; they do not hold a Stop.
+    /// Errors from before the loop; they do not hold a Stop.
     pub older: usize,
     /// Checks that failed.
     pub checks_failed: Vec<String>,

@@ -185,7 +185,7 @@ fn task(state: &LoopState) -> String {
     bounded_in(language, &state.prompt, TASK_CHARS_MAX, wording::WHOLE_TASK.say(language))
 }
 
-/// What was left out of a Stop because an edit did not cause it.
+/// What was left out of a Stop because it was there before the loop.
 fn older(error_count: usize, language: Language) -> Option<String> {
     let errors = match language {
         Language::English => super::count(error_count, "older error"),

@@ -212,7 +212,7 @@ phrases!(REASONS {
     NOT_MEASURED_ALONE: "Not measured: {0}", "측정 안 됨: {0}";
     NOT_COUNTED: "Not counted: {0}", "세지 않음: {0}";
     STILL_NOT_MEASURED: "Still not measured, as told before: {0}", "여전히 측정 안 됨(이미 알린 것): {0}개";
-    OLDER_ERRORS: "{0} in files that were not touched", "손대지 않은 파일에 전부터 있던 {0}";
+    OLDER_ERRORS: "{0}, from before the loop", "루프 시작 전부터 있던 {0}";
     LACKS_PROMISE_GAPS:
         "Nothing measured is wrong, but completion was not claimed.",
         "측정한 것에 문제는 없지만, 완료를 선언하지 않았습니다.";

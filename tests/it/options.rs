@@ -77,9 +77,9 @@ fn the_inline_budget_bounds_the_wait_of_a_hook() {
 #[test]
 fn a_required_server_that_is_missing_pauses_the_loop() {
     let sandbox = Sandbox::new();
-    sandbox.write("app.py", "word = 'good'\n");
     set(&sandbox, "{lsp: {required: true}}");
     start(&sandbox);
+    sandbox.write("app.py", "word = 'good'\n");
     let status = stop(&sandbox);
     assert_eq!(status["status"], "paused", "{status:#}");
     assert_eq!(status["pause_reason"], "lsp_required");
@@ -87,6 +87,7 @@ fn a_required_server_that_is_missing_pauses_the_loop() {
     assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
     set(&sandbox, "{lsp: {required: false}}");
     start(&sandbox);
+    sandbox.write("app.py", "word = 'fine'\n");
     assert_eq!(stop(&sandbox)["status"], "completed_unverified");
 }
 

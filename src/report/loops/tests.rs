@@ -122,7 +122,7 @@ fn a_report_has_five_parts_and_hides_no_gap() {
       - best was iteration 1: 3 errors, 0 warnings, checks none
     Before:
       - at the first Stop: 3 errors, 0 warnings, checks none
-      - 1 older error in files that were not touched
+      - 1 older error, from before the loop
     Gaps:
       - pyright (no answer)
       - judge (not asked)

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use super::{DIRTY, FIXED, notice, project, start, status, stop};
+use super::{DIRTY, FIXED, notice, project, shell, start, status, stop};
 use crate::support::{Sandbox, write_file};
 
 /// A script in the place of a model: met with a quote of what is there, while a file says so.
@@ -131,7 +131,7 @@ fn the_rubric_of_the_start_is_what_is_asked_and_an_edited_one_is_a_finding() {
     let sandbox = judged(&[]);
     says(&sandbox, "met");
     sandbox.write("app.py", FIXED);
-    sandbox.write("RUBRIC.md", "## Judge criteria\n- Anything goes.\n");
+    sandbox.tool_write("RUBRIC.md", "## Judge criteria\n- Anything goes.\n");
     let reason = stop(&sandbox, "finished").expect("the exam was edited");
     assert!(reason.contains("guard(G19)") && reason.contains("RUBRIC.md"), "{reason}");
     assert_eq!(calls(&sandbox), 0);
@@ -166,7 +166,7 @@ fn a_rubric_that_cannot_be_read_begins_no_loop_and_hides_no_check() {
     assert!(checks.stdout.contains("RUBRIC.md: it cannot be read"), "{checks:#?}");
     sandbox.write("RUBRIC.md", "## Checks\n- false\n");
     assert_eq!(start(&sandbox, &["--mode", "basic"]).code, 0);
-    fs::write(sandbox.path("RUBRIC.md"), rubric).expect("ours");
+    shell(&sandbox, || fs::write(sandbox.path("RUBRIC.md"), rubric).expect("ours"));
     sandbox.write("app.py", FIXED);
     let reason = stop(&sandbox, "finished").expect("the frozen check fails");
     assert!(reason.contains("false"), "{reason}");
