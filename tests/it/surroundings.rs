@@ -173,6 +173,10 @@ fn checks_that_vanish_do_not_complete_a_loop() {
     let start = ["loop", "start", "--session", SESSION, "--prompt", "fix", "--until", "checks"];
     assert_eq!(sandbox.run(&start).code, 0);
     fs::remove_file(sandbox.path(".claude/autochecks.sh")).expect("the file is ours");
+    // By the session's own shell; what somebody else removes pauses the loop.
+    let mut shell = sandbox.payload("PostToolUse-Bash");
+    shell["duration_ms"] = json!(5_000);
+    sandbox.hook("post-tool-use", &shell);
     let blocked = sandbox.hook("stop", &sandbox.payload("Stop")).json();
     let reason = blocked["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("guard(G19)") && reason.contains("was removed"), "{blocked:#}");
