@@ -18,6 +18,7 @@ mod gather;
 mod git_program;
 mod guarding;
 mod handlers;
+mod hidden_files;
 mod judge_calls;
 mod judged_change;
 mod judging;

@@ -225,7 +225,7 @@ pub(super) fn since_start(
 
 /// Whether a file stands as it stood at a time, in seconds since the epoch. Nobody sets back when a
 /// file was changed last, but in the same second there may have been two changes.
-fn is_older(file: &Path, at_secs: i64) -> bool {
+pub(super) fn is_older(file: &Path, at_secs: i64) -> bool {
     file.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.ctime() < at_secs)
 }
 

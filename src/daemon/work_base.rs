@@ -51,7 +51,7 @@ pub(super) struct WorkBase {
 #[derive(Clone, Debug)]
 enum BaseSource {
     /// The files as a loop found them, uncommitted ones included.
-    Checkpoint { keeper: Keeper, tree: Tree },
+    Checkpoint { keeper: Keeper, tree: Tree, at_secs: i64 },
     /// A commit; HEAD when none is named.
     Commit(Option<String>),
 }
@@ -86,7 +86,7 @@ impl WorkBase {
         let source = match keeper.list().map_err(gap)?.into_iter().find(is_start) {
             Some(start) => {
                 let tree = keeper.tree(&start).map_err(gap)?;
-                BaseSource::Checkpoint { keeper, tree }
+                BaseSource::Checkpoint { keeper, tree, at_secs: start.at_secs }
             }
             None if state.base.is_some() => BaseSource::Commit(state.base.clone()),
             None => return Err(gap("the state at the start of the loop was not kept".to_owned())),
@@ -97,6 +97,16 @@ impl WorkBase {
     fn new(project: &Project, state: String, source: BaseSource) -> Self {
         let root = project.root.clone();
         Self { id: BaseId { root: root.clone(), state }, root, source }
+    }
+
+    /// Whether a file was last touched before the checkpoint was made. A commit does not say.
+    pub(super) fn is_older(&self, path: &RelPath) -> bool {
+        match &self.source {
+            BaseSource::Checkpoint { at_secs, .. } => {
+                checkpoints::is_older(&path.under(&self.root), *at_secs)
+            }
+            BaseSource::Commit(_) => false,
+        }
     }
 
     /// Whether a tree is the base state, as far as `is_meant` says that a file matters.
@@ -110,11 +120,11 @@ impl WorkBase {
     pub(super) fn texts(&self, paths: &BTreeSet<RelPath>) -> BTreeMap<RelPath, BaseText> {
         let paths: Vec<RelPath> = paths.iter().cloned().collect();
         match &self.source {
-            BaseSource::Checkpoint { keeper, tree } => {
+            BaseSource::Checkpoint { keeper, tree, .. } => {
                 // Checkpoints hold no ignored files, so a missing one may have existed.
                 let ignored = git::ignored(&self.root, &paths).unwrap_or_default();
                 let mut texts = in_checkpoint(keeper, tree, &paths);
-                for path in ignored {
+                for path in ignored.into_iter().filter(|path| !tree.nodes.contains_key(path)) {
                     texts.insert(path, BaseText::Unknown("git ignores it".to_owned()));
                 }
                 texts

@@ -13,6 +13,7 @@ mod examined;
 mod forgotten;
 mod gitless;
 mod held;
+mod hidden;
 mod honest;
 mod judged;
 mod killed_merges;

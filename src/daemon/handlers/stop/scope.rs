@@ -12,6 +12,7 @@ use crate::daemon::attribution::Comparison;
 use crate::daemon::dependents::DependentFiles;
 use crate::daemon::engine::blocking;
 use crate::daemon::gather::UntouchedDependents;
+use crate::daemon::hidden_files::HiddenFiles;
 use crate::daemon::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::daemon::work_base::WorkBase;
 use crate::{files, git};
@@ -49,13 +50,18 @@ pub(super) async fn files_of_stop(
     let found = blocking(move || {
         let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
+        let gone = base.as_ref().map(|base| base.gone()).unwrap_or_default();
+        if let Some(base) = &base {
+            let hidden = HiddenFiles::find(&project, base, &gone);
+            found.files.extend(hidden.files);
+            found.skipped.extend(hidden.skipped);
+        }
         found.files.extend(written.into_iter().filter(is_there));
         if found.files.is_empty() && found.skipped.is_empty() && base.is_none() {
             found = all_files(&project);
         }
         found.files.sort();
         found.files.dedup();
-        let gone = base.as_ref().map(|base| base.gone()).unwrap_or_default();
         let concerned = base.as_ref().map(|base| {
             let gone: Vec<RelPath> =
                 gone.iter().filter(|path| project.is_wanted(path)).cloned().collect();

@@ -1,0 +1,100 @@
+//! Files that `.gitignore` excludes now and did not exclude when a loop began: git does not list
+//! them as changed. It must not know how files are measured. It blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::project::Project;
+use super::work_base::{BaseText, WorkBase};
+use crate::base::evidence::Skipped;
+use crate::base::path::RelPath;
+use crate::base::protected::foreign_folder;
+use crate::files::{self, Ignores};
+use crate::git;
+
+/// Changed or new files that became ignored since the base state.
+#[derive(Debug, Default)]
+pub(super) struct HiddenFiles {
+    pub(super) files: Vec<RelPath>,
+    /// Rules that cannot be compared, with the cause.
+    pub(super) skipped: Vec<Skipped>,
+}
+
+impl HiddenFiles {
+    pub(super) fn find(project: &Project, base: &WorkBase, gone: &[RelPath]) -> Self {
+        let root = &project.root;
+        let mut found = Self::default();
+        let mut rule_files: BTreeSet<RelPath> =
+            files::walk_names(root, &Ignores::is_one).into_iter().collect();
+        rule_files.extend(gone.iter().filter(|path| Ignores::is_one(path)).cloned());
+        let (mut before, mut now) = (Ignores::default(), Ignores::default());
+        let mut has_changed = false;
+        for (path, text) in base.texts(&rule_files) {
+            let text_now = read_text(root, &path);
+            if let Some(text) = &text_now {
+                now.add(&path, text);
+            }
+            match text {
+                // Rules that exclude their own file are in no checkpoint.
+                BaseText::Absent | BaseText::Unknown(_) if base.is_older(&path) => {
+                    before.add(&path, text_now.as_deref().unwrap_or_default());
+                }
+                BaseText::Text(text) => {
+                    has_changed |= text_now.as_deref() != Some(&*text);
+                    before.add(&path, &text);
+                }
+                BaseText::Absent => has_changed = true,
+                BaseText::Unknown(_) if now.cover(&path) => has_changed = true,
+                BaseText::Unknown(reason) => {
+                    let reason = format!("what it excluded at the start is not known: {reason}");
+                    found.skipped.push(Skipped { path: path.to_string(), reason });
+                }
+            }
+        }
+        if has_changed {
+            found.files = newly_ignored(project, base, &before, &now);
+        }
+        found
+    }
+}
+
+fn newly_ignored(
+    project: &Project,
+    base: &WorkBase,
+    before: &Ignores,
+    now: &Ignores,
+) -> Vec<RelPath> {
+    let root = &project.root;
+    let private = private_rules(root);
+    let is_hidden = |path: &RelPath| {
+        project.is_wanted(path)
+            && now.cover(path)
+            && !before.cover(path)
+            && !private.cover(path)
+            && foreign_folder(path).is_none()
+            && files::is_own(root, path)
+    };
+    let hidden: BTreeSet<RelPath> = files::walk_names(root, &is_hidden).into_iter().collect();
+    let texts: BTreeMap<RelPath, BaseText> = base.texts(&hidden);
+    let is_changed = |path: &RelPath| match texts.get(path) {
+        Some(BaseText::Text(text)) => read_text(root, path).as_deref() != Some(&**text),
+        _ => !base.is_older(path),
+    };
+    hidden.into_iter().filter(is_changed).collect()
+}
+
+/// The rules of git that no tree holds. The exam notices a change of them.
+fn private_rules(root: &Path) -> Ignores {
+    let mut rules = Ignores::default();
+    let [ignored, _] = git::private_rules(root);
+    if let Some((path, bytes)) = RelPath::parse(".gitignore").zip(ignored) {
+        rules.add(&path, &String::from_utf8_lossy(&bytes));
+    }
+    rules
+}
+
+fn read_text(root: &Path, path: &RelPath) -> Option<String> {
+    let bytes = fs::read(path.under(root)).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
