@@ -128,7 +128,19 @@ impl<'s> Stage<'s> {
     /// A loop of one Stop: random edits get better and worse, which would end an older one.
     pub(crate) fn start_loop(&self) {
         self.run(&["loop", "cancel", "--session", SESSION]);
-        let arguments = ["loop", "start", "--session", SESSION, "--prompt", "mend it"];
+        // The play holds every error of now against the batch tool, whenever it was made.
+        let arguments = [
+            "loop",
+            "start",
+            "--session",
+            SESSION,
+            "--prompt",
+            "mend it",
+            "--until",
+            "diagnostics",
+            "--baseline",
+            "none",
+        ];
         let output = self.run(&[&arguments[..], &["--max-iterations", "1000"]].concat());
         assert_eq!(output.code, 0, "{output:#?}");
     }

@@ -150,6 +150,7 @@ async fn base_findings(
     deadline: Instant,
 ) -> Vec<KnownFindings> {
     let mut known = Vec::with_capacity(words.len());
+    let touched = touched_servers(engine, project, comparison, files);
     let (mut subjects, mut places) = (Vec::new(), Vec::new());
     for word in words {
         let nothing = Gap::new(Cause::NoBaseline, "it was not measured before the change");
@@ -161,7 +162,12 @@ async fn base_findings(
             && let Some(choice) = choice_of(engine, project, word)
         {
             let snapshot = snapshot_of(&word.path, text);
-            if let Some(set) = kept(engine, comparison, word, &snapshot) {
+            if !touched.contains(&word.sensor)
+                && let Some(set) = word.base_result()
+            {
+                // Nothing that this server reads has changed: this is what it found then.
+                found = KnownFindings::Set(set);
+            } else if let Some(set) = kept(engine, comparison, word, &snapshot) {
                 found = KnownFindings::Set(set);
             } else {
                 places.push(known.len());
@@ -187,6 +193,26 @@ async fn base_findings(
         };
     }
     known
+}
+
+/// The servers that speak about a file which differs from the base state, or read their
+/// configuration from one.
+fn touched_servers(
+    engine: &Engine,
+    project: &Project,
+    comparison: &Comparison,
+    files: &BTreeMap<RelPath, ComparedFile<'_>>,
+) -> BTreeSet<String> {
+    let changed = files.iter().filter(|(_, file)| file.is_changed).map(|(path, _)| path);
+    let mut touched = BTreeSet::new();
+    for path in changed.chain(&comparison.gone) {
+        let choices = gather::choices(engine, project, path);
+        touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
+    }
+    if !comparison.configuration.is_empty() {
+        touched.extend(project.around.catalogue.server_ids().map(str::to_owned));
+    }
+    touched
 }
 
 fn choice_of(engine: &Engine, project: &Project, word: &Word) -> Option<Choice> {
