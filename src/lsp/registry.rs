@@ -198,10 +198,10 @@ pub enum Workspace {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlays {
-    /// Diagnostics come from the disk, at least in part.
+    /// Diagnostics come from the disk, at least in part; also where nothing was verified.
+    #[default]
     None,
     /// For the document itself; other files are measured against the disk.
-    #[default]
     File,
     /// For the document and for every file that depends on it.
     Project,

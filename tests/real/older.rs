@@ -142,6 +142,8 @@ fn rust_errors_from_before_the_loop_are_older() {
         "src/main.rs",
         "mod prices;\n\nfn main() {\n    let older: u32 = \"y\";\n    println!(\"{older}\");\n}\n",
     );
+    // As in a library: cargo writes it with the first check.
+    sandbox.write(".gitignore", "target/\nCargo.lock\n");
     let text = "pub fn half(value: u32) -> u32 {\n    value / 2\n}\n";
     sandbox.write("src/prices.rs", text);
     sandbox.commit();

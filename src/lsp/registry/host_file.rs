@@ -138,7 +138,7 @@ fn unknown_server() -> ServerSpec {
         ready: Ready::default(),
         lists_files: Vec::new(),
         change_after_open: false,
-        overlays: Overlays::File,
+        overlays: Overlays::None,
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),
