@@ -1,4 +1,5 @@
-//! Loops whose end must be honest: the old findings of a real project do not hold a Stop.
+//! Loops whose end must be honest: the old findings of a real project do not hold a Stop, and a
+//! promise without any work completes nothing.
 
 use serde_json::json;
 
@@ -60,4 +61,26 @@ fn a_docstring_in_a_project_with_old_errors_takes_one_iteration() {
     if status["iteration"] != 1 || !(is_import_gap || status["status"] == "completed") {
         run.fail(&format!("the loop has not ended well after one iteration: {status:#}"));
     }
+}
+
+#[test]
+fn a_promise_without_any_work_completes_nothing() {
+    let sandbox = project_in(&["python"]);
+    sandbox.write("app.py", "def total(items: list[int]) -> int:\n    return sum(items)\n");
+    sandbox.commit();
+    let claim = "Everything is done.\n\n<promise>DONE</promise>";
+    let turns = vec![Turn::text(claim), Turn::text(claim)];
+    let prompt = "/moai-ralph:moai-loop Make total faster --completion-promise DONE \
+                  --until diagnostics";
+    let run = run(&sandbox, checkout(), prompt, turns);
+    print_bytes(&run);
+    run.assert_first_told_in(2, "Stop hook feedback");
+    run.assert_first_told_in(2, "No file changed since the loop began");
+    run.assert_finished();
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    if status["status"] != "completed_unverified" || status["iteration"] != 2 {
+        run.fail(&format!("the loop has not ended as unverified: {status:#}"));
+    }
+    let report = sandbox.run(&["loop", "report"]);
+    assert!(report.stdout.contains("nothing was changed"), "{report:#?}");
 }
