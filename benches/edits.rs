@@ -4,7 +4,7 @@
 //!
 //! `MOAI_RALPH_EDITS_SEED` and `MOAI_RALPH_EDITS_STEPS` change the play, `MOAI_RALPH_EDITS_TRIALS`
 //! the number of honest and of breaking edits. Ends with 1 when a budget is exceeded, with 4 when
-//! something could not be measured, because then nobody knows.
+//! something could not be measured.
 
 #[path = "edits/download.rs"]
 mod download;

@@ -37,8 +37,8 @@ pub const GAP_CHARS_MAX: usize = 300;
 pub const LINE_CHARS_MAX: usize = 1_200;
 /// Files named one by one as not measured in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
-/// Largest reason of a held Stop in bytes, beside the task, the promise and what keeps a branch from
-/// being merged. Hosts show it twice.
+/// Largest reason of a held Stop in bytes, without the task, the promise and the instructions for a
+/// merge conflict. Hosts show it twice.
 pub const REASON_BYTES_MAX: usize = 1_024;
 /// Findings named one by one in it.
 pub const REASON_FINDINGS_MAX: usize = 3;
@@ -185,7 +185,7 @@ pub const HOOK_STOP_DOUBT_MS: u64 = 600;
 pub const HOOK_EDIT_DOUBT_MS: u64 = 3_000;
 /// Time a daemon gets to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
-/// Time a look into a database waits for whoever writes in it.
+/// Time that a read of the store waits for a writer.
 pub const STORE_PEEK_MS_MAX: u64 = 100;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
@@ -255,7 +255,7 @@ pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
 pub const LOOP_PATHS_MAX: usize = 200;
 /// Letters by which an option may differ from the one that was meant.
 pub const OPTION_TYPOS_MAX: usize = 2;
-/// Shortest part of an option's name that stands for it in a hint, in characters.
+/// Shortest part of an option's name for which a hint suggests the option, in characters.
 pub const OPTION_PART_CHARS_MIN: usize = 4;
 /// Longest extension by which a word is taken for a file, in characters.
 pub const PATH_EXTENSION_CHARS_MAX: usize = 5;

@@ -20,7 +20,7 @@ use crate::files::{self, Snapshot};
 use crate::looping::options::BaselineMode;
 use crate::looping::state::LoopState;
 
-/// Begins in the background; nobody waits for it.
+/// Starts the measurement in the background.
 pub(super) fn prepare(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
     let is_compared = state.options.baseline == BaselineMode::Base;
     if !is_compared || !project.config.lsp_enabled || engine.lsp_gap.is_some() {

@@ -260,7 +260,7 @@ impl Change {
     /// errors with the same words. Where nothing is known from before, only what names what was
     /// touched is the change's.
     fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
-        // Warnings of a file that nobody touched are not worth an agent's turn.
+        // Only errors: across files a warning is seldom caused by the edit.
         let counts = |finding: &&Finding| finding.severity >= Severity::Error;
         let known = before.map(|before| places(before.iter().filter(counts)));
         let is_new = |finding: &&Finding| match &known {

@@ -332,15 +332,15 @@ impl Merge {
 
     /// The two steps that belong together.
     async fn move_tree_and_branch(&self, step: &BranchMove, onto: &str) -> Result<(), Halt> {
-        let (root, old, new) = (&self.project.root, step.old.as_str(), step.new.as_str());
+        let root = &self.project.root;
         step.begin(root).await.map_err(|error| impossible(error.to_string()))?;
-        let moved = self.move_both((old, new), onto).await;
+        let moved = self.move_files_then_branch(step, onto).await;
         moving::end(root).await;
         moved
     }
 
-    async fn move_both(&self, (old, new): (&str, &str), onto: &str) -> Result<(), Halt> {
-        let root = &self.project.root;
+    async fn move_files_then_branch(&self, step: &BranchMove, onto: &str) -> Result<(), Halt> {
+        let (root, old, new) = (&self.project.root, step.old.as_str(), step.new.as_str());
         // A file that was written again as it was is taken for changed by what follows.
         git(&self.project, root, &["update-index", "-q", "--refresh"]).await;
         let moved = git_moving(&self.project, root, &["read-tree", "-m", "-u", old, new]).await;

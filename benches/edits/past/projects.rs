@@ -23,9 +23,9 @@ pub(crate) struct LocalName {
 pub(crate) struct WrittenStyle {
     /// Whether a function begins at this line.
     pub(crate) is_head: fn(&str) -> bool,
-    /// What stands before the name of a function that other files can use.
+    /// What precedes the name of a function that other files can use.
     pub(crate) exports: &'static [&'static str],
-    /// What stands behind such a name where it is used.
+    /// What follows the name of a function where it is used; empty for anything.
     pub(crate) use_mark: &'static str,
     pub(crate) documentation: &'static str,
     /// Whether documentation stands below the head.

@@ -215,7 +215,7 @@ impl PastTrial<'_> {
         HookWords::of(&output)
     }
 
-    /// Holds what was said against what is true; returns what the edit introduced and was named.
+    /// Compares a hook's answer with the batch tool; returns the introduced problems that it named.
     fn hear(&mut self, words: &HookWords, truth: &Attribution, when: &str) -> ProblemSet {
         self.tally.bytes_told += words.told.len();
         self.tally.gaps += usize::from(words.has_gap());
