@@ -39,6 +39,7 @@ impl Delta {
     /// Compares where the lines of both texts are known. The same finding remains on a line that
     /// is kept, among lines that the edit changed in place, and on a line that it moved elsewhere.
     /// One that vanished from a kept line is fixed, even when an equal one appeared on another.
+    /// On a kept line another wording of the same code at the same place is the same finding.
     #[must_use]
     pub fn mapped(before: (&Lines, &[Finding]), after: (&Lines, Vec<Finding>)) -> Self {
         let map = LineMap::between(before.0, after.0);
@@ -55,6 +56,19 @@ impl Delta {
         pairs.match_up(
             |one| moved(one, before.0, map.of_before(line(one))),
             |one| moved(one, after.0, map.of_after(line(one))),
+        );
+        // Checkers word one error differently, depending on what they read before: the members of a
+        // union type change places. On a line that stayed, its place and code tell.
+        let at_place = |one: &Finding, fate: Option<Fate>| match fate? {
+            Fate::Kept(line) if !one.code.is_empty() => {
+                let column = one.range.start.character;
+                Some((one.sensor.clone(), one.code.clone(), one.severity, line, column))
+            }
+            Fate::Kept(_) | Fate::Edited(_) => None,
+        };
+        pairs.match_up(
+            |one| at_place(one, map.of_before(line(one))),
+            |one| at_place(one, map.of_after(line(one))),
         );
         // What is said of a whole file stands at its beginning, whichever line that is.
         let of_file =

@@ -2,7 +2,7 @@
 //! searched for beside the measurement of the changed one, and measured after it; a few while the
 //! hook waits, more in the background. All of them are measured again at the session's Stop.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -256,21 +256,29 @@ impl Change {
             .map(|word| word.found)
     }
 
-    /// The file's bytes are the same before and after, so places tell what is new, also among
-    /// errors with the same words. Where nothing is known from before, only what names what was
-    /// touched is the change's.
+    /// The file's bytes are the same before and after, so places tell what is new: checkers word
+    /// one error differently, depending on what they read before. Where nothing is known from
+    /// before, only what names what was touched is the change's.
     fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
         // Only errors: across files a warning is seldom caused by the edit.
-        let counts = |finding: &&Finding| finding.severity >= Severity::Error;
-        let known = before.map(|before| places(before.iter().filter(counts)));
-        let is_new = |finding: &&Finding| match &known {
-            Some(known) => !known.contains(&place(finding)),
-            None => self.sought.is_meant_by(finding, &snapshot.text),
+        let errors = word.found.iter().filter(|finding| finding.severity >= Severity::Error);
+        let path = snapshot.path.clone();
+        let Some(before) = before else {
+            let meant = errors.filter(|finding| self.sought.is_meant_by(finding, &snapshot.text));
+            return Elsewhere { path, broken: meant.cloned().collect(), fixed: 0 };
         };
-        let broken = word.found.iter().filter(counts).filter(is_new).cloned().collect();
-        let now = places(word.found.iter().filter(counts));
-        let fixed = known.map_or(0, |known| known.difference(&now).count());
-        Elsewhere { path: snapshot.path.clone(), broken, fixed }
+        let mut known: HashMap<Place<'_>, usize> = HashMap::new();
+        for finding in before.iter().filter(|finding| finding.severity >= Severity::Error) {
+            *known.entry(place(finding)).or_default() += 1;
+        }
+        let mut broken = Vec::new();
+        for finding in errors {
+            match known.get_mut(&place(finding)) {
+                Some(left @ 1..) => *left -= 1,
+                _ => broken.push(finding.clone()),
+            }
+        }
+        Elsewhere { path, broken, fixed: known.into_values().sum() }
     }
 
     /// Whether the changed files still have the bytes whose effect is looked for.
@@ -293,14 +301,10 @@ impl Change {
     }
 }
 
-type Place<'f> = (Range, &'f str, &'f str);
+type Place<'f> = (Range, &'f str);
 
 fn place(finding: &Finding) -> Place<'_> {
-    (finding.range, &finding.code, &finding.message)
-}
-
-fn places<'f>(findings: impl Iterator<Item = &'f Finding>) -> HashSet<Place<'f>> {
-    findings.map(place).collect()
+    (finding.range, &finding.code)
 }
 
 /// Whether files have these bytes; none stands for a file that is not there.

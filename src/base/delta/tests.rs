@@ -120,6 +120,25 @@ fn an_error_that_only_gained_a_line_number_remains() {
 }
 
 #[test]
+fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
+    let old = Lines::of("a\nb");
+    let reworded = |line, code: &str, message: &str| {
+        let mut finding = finding("a.py", line, code);
+        message.clone_into(&mut finding.message);
+        message.clone_into(&mut finding.anchor);
+        vec![finding]
+    };
+    let before = reworded(1, "2339", "no `handle` on `A | B`");
+    let compared = |text: &str, now: Vec<Finding>| {
+        counts(&Delta::mapped((&old, &before), (&Lines::of(text), now)))
+    };
+    assert_eq!(compared("new\na\nb", reworded(2, "2339", "no `handle` on `B | A`")), (0, 0, 1));
+    // Another code, or a line that the edit wrote, is another matter.
+    assert_eq!(compared("new\na\nb", reworded(2, "2345", "not assignable")), (1, 1, 0));
+    assert_eq!(compared("a\nbb", reworded(1, "2339", "no `handle` on `B | A`")), (1, 1, 0));
+}
+
+#[test]
 fn what_is_said_of_the_whole_file_remains() {
     let (old, new) = (Lines::of("a\nb"), Lines::of("new\na\nb"));
     let delta = Delta::mapped((&old, &set(&[(0, "x")])), (&new, set(&[(0, "x")])));
