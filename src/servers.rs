@@ -60,6 +60,15 @@ impl Surroundings {
 /// A server that can be asked, or the sensor's name and why it cannot.
 pub type Chosen = Result<resolve::Choice, (String, Gap)>;
 
+/// A file that is about to be measured, and by whom: those servers get its text as a document.
+#[derive(Clone, Debug)]
+pub struct AskedFile {
+    /// The file.
+    pub path: RelPath,
+    /// Ids of the servers.
+    pub servers: Vec<String>,
+}
+
 /// One file to be measured.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -260,10 +269,9 @@ impl Servers {
         &self,
         root: PathBuf,
         changes: Vec<(PathBuf, FileChange)>,
-        asked: Vec<RelPath>,
+        asked: Vec<AskedFile>,
     ) {
-        let order =
-            pool::Order::FilesChanged { root, changes: changes.into(), asked: asked.into() };
+        let order = pool::Order::FilesChanged { root, changes: changes.into(), asked };
         // A pool that is gone has no servers that could be stale.
         let _ = self.pool.send(order).await;
     }

@@ -23,11 +23,8 @@ pub(crate) struct Download {
 impl Download {
     /// Unpacks it into a folder of its own below this one.
     pub(crate) fn unpacked(&self, base: &Path) -> PathBuf {
-        let cache = test_cache().join("packages");
-        fs::create_dir_all(&cache).expect("the cache folder is writable");
-        // Every test is a process of its own, and two of them may want the same file.
-        let lock = fs::File::create(cache.join("lock")).expect("the cache folder is writable");
-        lock.lock().expect("a local file can be locked");
+        let cache = package_cache();
+        let _lock = lock_packages(&cache);
         let file = cache.join(self.file);
         if !file.is_file() {
             run(Command::new(self.fetch[0]).args(&self.fetch[1..]).current_dir(&cache));
@@ -44,6 +41,20 @@ impl Download {
         run(&mut command);
         folder
     }
+}
+
+/// The folder of what registries have sent.
+pub(crate) fn package_cache() -> PathBuf {
+    let cache = test_cache().join("packages");
+    fs::create_dir_all(&cache).expect("the cache folder is writable");
+    cache
+}
+
+/// Every test is a process of its own, and two of them may want the same file.
+pub(crate) fn lock_packages(cache: &Path) -> fs::File {
+    let lock = fs::File::create(cache.join("lock")).expect("the cache folder is writable");
+    lock.lock().expect("a local file can be locked");
+    lock
 }
 
 /// Runs a command that must succeed.

@@ -338,10 +338,17 @@ pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
 /// Earlier texts shown to one language server at the same time; together with a measured file below
 /// [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const OVERLAY_FILES_MAX: usize = 16;
+/// How often earlier texts are shown again to a server that was asked something else in between.
+pub const OVERLAY_PASSES_MAX: usize = 10;
 /// Base states of loops whose measurements are kept.
 pub const BASE_STATES_MAX: usize = 8;
+/// Programs of a project that are all measured before a loop ends as completed; in a larger one,
+/// those that mention what was changed.
+pub const RELATED_FILES_MAX: usize = BASE_FILES_MAX;
 /// Files measured at the start of a loop, while the agent thinks, to know what is older.
 pub const BASE_FILES_MAX: usize = 300;
+/// How often the same of them are measured while the project changes.
+pub const BASE_TRIES_MAX: usize = 3;
 /// Of these, files measured at the same time; an edit then waits for few others.
 pub const BASE_FILES_AT_ONCE_MAX: usize = 4;
 /// Time that an edit waits for the findings of the text before it, once it is measured itself.

@@ -206,6 +206,8 @@ fn touched_servers(
     let changed = files.iter().filter(|(_, file)| file.is_changed).map(|(path, _)| path);
     let mut touched = BTreeSet::new();
     for path in changed.chain(&comparison.gone) {
+        let extension = path.extension().unwrap_or_default();
+        touched.extend(project.around.catalogue.readers_of(&extension).map(str::to_owned));
         let choices = gather::choices(engine, project, path);
         touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
     }

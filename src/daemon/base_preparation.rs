@@ -14,7 +14,7 @@ use super::gather::{self, Word};
 use super::look;
 use super::project::Project;
 use super::work_base::{WorkBase, base_of_loop};
-use crate::base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX};
+use crate::base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
 use crate::base::path::RelPath;
 use crate::files::{self, Snapshot};
 use crate::looping::options::BaselineMode;
@@ -52,48 +52,62 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
         return measured;
     }
     for some in files.chunks(BASE_FILES_AT_ONCE_MAX) {
-        let mut asked = JoinSet::new();
-        for path in some {
-            asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
-        }
-        let mut words: Vec<Word> = asked.join_all().await.into_iter().flatten().collect();
-        gather::void_what_changed(project, &mut words).await;
-        // A change on disk may have reached the servers before this look. Some come from the
-        // measurement itself: cargo writes its lock file.
-        let look = look::sync(engine, project, &[]).await;
-        if look.epoch != epoch && !is_base(engine, project, base).await {
-            return measured;
-        }
-        epoch = look.epoch;
-        gather::judge(engine, project, &mut words, look);
-        measured += some.len();
-        for word in words {
-            if let (Some(server), Some(result)) = (word.server, word.base_result()) {
-                let file = BaseFile { path: word.path, hash: word.hash, server };
-                engine.ledger().base_results.keep(&base.id, file, result);
+        let mut is_kept = false;
+        for _ in 0..BASE_TRIES_MAX {
+            let mut words = measure_files(engine, project, some).await;
+            gather::void_what_changed(project, &mut words).await;
+            // A change on disk may have reached the servers before this look, and may be undone
+            // already: what was measured around it is measured again. Some changes come from the
+            // measurement itself: cargo writes its lock file.
+            let look = look::sync(engine, project, &[]).await;
+            is_kept = look.epoch == epoch;
+            epoch = look.epoch;
+            if is_kept {
+                gather::judge(engine, project, &mut words, look);
+                keep(engine, base, words);
+                break;
+            }
+            if !is_base(engine, project, base).await {
+                return measured;
             }
         }
+        if !is_kept {
+            return measured;
+        }
+        measured += some.len();
     }
     measured
+}
+
+async fn measure_files(engine: &Arc<Engine>, project: &Project, files: &[RelPath]) -> Vec<Word> {
+    let mut asked = JoinSet::new();
+    for path in files {
+        asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
+    }
+    asked.join_all().await.into_iter().flatten().collect()
+}
+
+fn keep(engine: &Engine, base: &WorkBase, words: Vec<Word>) {
+    for word in words {
+        if let (Some(server), Some(result)) = (word.server, word.base_result()) {
+            let file = BaseFile { path: word.path, hash: word.hash, server };
+            engine.ledger().base_results.keep(&base.id, file, result);
+        }
+    }
 }
 
 /// Whether the programs on disk, and what configures their servers, are those of the base.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::look(engine, project).await else { return false };
-    let is_meant = |path: &RelPath| is_program(project, path) || project.is_configuration(path);
+    let is_meant = |path: &RelPath| project.is_program(path) || project.is_configuration(path);
     base.is_tree(&now.tree, is_meant)
 }
 
-fn is_program(project: &Project, path: &RelPath) -> bool {
-    let language = project.around.catalogue.language_of(path).map(|it| it.1);
-    language.is_some_and(|language| !language.auxiliary)
-}
-
-/// The files in programming languages. An auxiliary language has no file that others depend on.
+/// The files in programming languages.
 async fn programs(project: &Project) -> Option<Vec<RelPath>> {
     let project = project.clone();
     let listed = blocking(move || {
-        let is_meant = |path: &RelPath| is_program(&project, path) && project.is_wanted(path);
+        let is_meant = |path: &RelPath| project.is_program(path) && project.is_wanted(path);
         let root = &project.root;
         let mut files = files::walk(root, std::slice::from_ref(root), &is_meant).files;
         files.truncate(BASE_FILES_MAX);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::project::Project;
 use super::work_base::{BaseText, WorkBase};
-use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX};
+use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX, RELATED_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::lsp::blast::{Sought, ranked};
 use crate::{files, git};
@@ -56,6 +56,65 @@ impl DependentFiles {
                 && !is_of_another_repository(project, path)
         });
         Self { files, sought, is_cut }
+    }
+}
+
+/// Which programs a change may concern by their language: everything that it is written in, or
+/// that is configured by a changed file, as long as the project is small.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RelatedPrograms {
+    /// Programs whose servers read one of the changed files as their configuration.
+    pub(super) configured: BTreeSet<RelPath>,
+    /// Other programs that can see the change.
+    pub(super) others: BTreeSet<RelPath>,
+    /// Whether the project has so many of the configured ones that they are left out.
+    pub(super) is_cut: bool,
+}
+
+impl RelatedPrograms {
+    /// Those of files that changed or are gone; `configuration` are those among them that configure
+    /// servers. It blocks.
+    pub(super) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
+        let catalogue = &project.around.catalogue;
+        let language = |path: &RelPath| catalogue.language_of(path).map(|it| it.0);
+        let edited: BTreeSet<&str> = changed.iter().filter_map(language).collect();
+        let extensions: BTreeSet<String> = changed.iter().filter_map(RelPath::extension).collect();
+        let readers: BTreeSet<&str> =
+            extensions.iter().flat_map(|extension| catalogue.readers_of(extension)).collect();
+        let is_configured = |path: &RelPath| {
+            let name =
+                |file: &RelPath| file.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+            let mut files = configuration.iter();
+            files.any(|file| {
+                catalogue.is_configured_by(language(path).unwrap_or_default(), &name(file))
+            })
+        };
+        let is_seen = |path: &RelPath| {
+            let Some((other, language, _)) = catalogue.language_of(path) else { return false };
+            edited.iter().any(|one| catalogue.share_a_server(one, other))
+                || language.servers.iter().any(|server| readers.contains(server.as_str()))
+        };
+        let is_meant = |path: &RelPath| {
+            project.is_program(path)
+                && project.is_wanted(path)
+                && (is_seen(path) || is_configured(path))
+        };
+        let root = &project.root;
+        let found = files::walk(root, std::slice::from_ref(root), &is_meant).files;
+        let mut related = Self::default();
+        let is_small = found.len() <= RELATED_FILES_MAX;
+        for path in found {
+            if is_configured(&path) {
+                related.is_cut |= !is_small;
+                related.configured.insert(path);
+            } else if is_small {
+                related.others.insert(path);
+            }
+        }
+        if related.is_cut {
+            related.configured.clear();
+        }
+        related
     }
 }
 

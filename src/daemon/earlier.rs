@@ -1,7 +1,7 @@
 //! What language servers find in earlier texts: shown to the running server as open documents, and
 //! taken away again before it answers anybody else. It knows neither loops nor hooks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::gather::{self, Word};
 use super::overlay_gate::OverlayPass;
 use super::project::Project;
 use crate::base::hash::ContentHash;
-use crate::base::limits::OVERLAY_FILES_MAX;
+use crate::base::limits::{OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
@@ -56,9 +56,15 @@ pub(super) struct EarlierSubject {
     pub(super) choice: Choice,
 }
 
+/// A subject and its place in the answer.
+#[derive(Debug)]
+struct PlacedSubject {
+    place: usize,
+    subject: EarlierSubject,
+}
+
 /// Measures files in an earlier state, each by its server; the results come in the order of the
-/// subjects, `None` after an internal error. One that cannot be measured has a gap, and so have all
-/// that follow when a live question comes in between.
+/// subjects, `None` after an internal error. One that cannot be measured has a gap.
 pub(super) async fn measure_earlier(
     engine: &Arc<Engine>,
     project: &Project,
@@ -67,9 +73,10 @@ pub(super) async fn measure_earlier(
     deadline: Instant,
 ) -> Vec<Option<Word>> {
     let count = subjects.len();
-    let mut by_server: BTreeMap<String, Vec<(usize, EarlierSubject)>> = BTreeMap::new();
+    let mut by_server: BTreeMap<String, Vec<PlacedSubject>> = BTreeMap::new();
     for (place, subject) in subjects.into_iter().enumerate() {
-        by_server.entry(subject.choice.id.clone()).or_default().push((place, subject));
+        let server = subject.choice.id.clone();
+        by_server.entry(server).or_default().push(PlacedSubject { place, subject });
     }
     let mut servers = Vec::new();
     for subjects in by_server.into_values() {
@@ -88,56 +95,105 @@ pub(super) async fn measure_earlier(
     results
 }
 
-/// The same for one server: its live questions wait meanwhile.
+/// The same for one server. Live questions wait for one step at most: an overlay that is in their
+/// way ends, and what is left is measured after them.
 async fn measure_by_server(
     engine: &Arc<Engine>,
     project: &Project,
     state: &EarlierState,
-    subjects: Vec<(usize, EarlierSubject)>,
+    subjects: Vec<PlacedSubject>,
     deadline: Instant,
 ) -> Vec<(usize, Word)> {
     let mut results = Vec::with_capacity(subjects.len());
-    let server = subjects.first().map(|(_, it)| it.choice.id.clone()).unwrap_or_default();
+    let server = subjects.first().map(|it| it.subject.choice.id.clone()).unwrap_or_default();
     let gate = engine.ledger().overlay_gate(&project.root, &server);
-    let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else {
-        let gap = Gap::new(Cause::TimedOut, "other measurements were in the way");
-        let gaps = subjects.into_iter().map(|(at, it)| (at, without_result(it, gap.clone())));
-        return gaps.collect();
-    };
-    let mut restore = Restore::new(engine, project, pass);
     let epoch = engine.ledger().epoch(&project.root);
-    let mut shown: BTreeSet<RelPath> = BTreeSet::new();
-    for (place, subject) in subjects {
-        let overlays = overlays_for(engine, project, state, &subject);
-        if let Some(gap) = obstacle(engine, project, state, &overlays, &subject) {
-            results.push((place, without_result(subject, gap)));
-            continue;
+    let mut left = VecDeque::from(subjects);
+    for _ in 0..OVERLAY_PASSES_MAX {
+        if left.is_empty() {
+            return results;
+        }
+        let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else { break };
+        let mut shown =
+            ShownState::new(Restore::new(engine, project, pass), state, epoch, deadline);
+        while let Some(next) = left.pop_front_if(|_| !shown.restore.is_in_the_way()) {
+            match shown.measure(&next.subject).await {
+                Ok(word) => results.push((next.place, word)),
+                Err(_) if shown.restore.is_in_the_way() => {
+                    left.push_front(next);
+                    break;
+                }
+                Err(gap) => results.push((next.place, without_result(next.subject, gap))),
+            }
+        }
+    }
+    let gap = Gap::new(Cause::TimedOut, "other measurements were in the way");
+    let gaps = left.into_iter().map(|it| (it.place, without_result(it.subject, gap.clone())));
+    results.extend(gaps);
+    results
+}
+
+/// The earlier state as one server is shown it, until a live question ends it.
+struct ShownState<'a> {
+    restore: Restore,
+    state: &'a EarlierState,
+    /// Of the project, when the earlier state was read.
+    epoch: u64,
+    deadline: Instant,
+    /// The files that the server has the earlier texts of.
+    paths: BTreeSet<RelPath>,
+}
+
+impl<'a> ShownState<'a> {
+    fn new(restore: Restore, state: &'a EarlierState, epoch: u64, deadline: Instant) -> Self {
+        Self { restore, state, epoch, deadline, paths: BTreeSet::new() }
+    }
+
+    async fn measure(&mut self, subject: &EarlierSubject) -> Result<Word, Gap> {
+        let (engine, project) = (Arc::clone(&self.restore.engine), self.restore.project.clone());
+        let overlays = overlays_for(&engine, &project, self.state, subject);
+        if let Some(gap) = obstacle(&engine, &project, self.state, &overlays, subject) {
+            return Err(gap);
         }
         // The others first: what a file says depends on the texts that the server has then.
         let own = &subject.snapshot;
         for text in overlays.into_iter().filter(|text| text.path != own.path) {
-            if shown.insert(text.path.clone()) {
-                let choice = subject.choice.clone();
-                restore.overlaid(text);
+            if self.paths.insert(text.path.clone()) {
                 // Asked only so that the server has its text; its own result is not needed.
-                let _ = measure_shown(engine, project, text, choice, &restore, deadline).await;
+                self.show(text, &subject.choice).await?;
             }
         }
-        if state.texts.iter().any(|earlier| earlier.path == own.path) {
-            shown.insert(own.path.clone());
-            restore.overlaid(own);
+        if self.state.texts.iter().any(|earlier| earlier.path == own.path) {
+            self.paths.insert(own.path.clone());
+            self.restore.overlaid(own);
         }
-        let choice = subject.choice.clone();
-        let result = measure_shown(engine, project, own, choice, &restore, deadline).await;
+        let word = self.ask(own, &subject.choice).await?;
         // A changed file may have been closed, and with it its earlier text.
-        let result = match result {
-            Ok(_) if engine.ledger().epoch(&project.root) != epoch => Err(changed_meanwhile()),
-            result => result,
-        };
-        let result = result.unwrap_or_else(|gap| without_result(subject, gap));
-        results.push((place, result));
+        if engine.ledger().epoch(&project.root) != self.epoch {
+            return Err(Gap::new(
+                Cause::Superseded,
+                "files changed while the earlier text was measured",
+            ));
+        }
+        Ok(word)
     }
-    results
+
+    async fn show(&mut self, text: &Snapshot, choice: &Choice) -> Result<(), Gap> {
+        self.restore.overlaid(text);
+        self.ask(text, choice).await.map(drop)
+    }
+
+    /// One measurement. It is never given up half-way: the server would keep the text.
+    async fn ask(&self, text: &Snapshot, choice: &Choice) -> Result<Word, Gap> {
+        if self.restore.is_in_the_way() {
+            return Err(Gap::new(Cause::Superseded, "another measurement came in between"));
+        }
+        if Instant::now() >= self.deadline {
+            return Err(Gap::new(Cause::TimedOut, "there was no time left for the earlier text"));
+        }
+        let Restore { engine, project, .. } = &self.restore;
+        Ok(gather::measure_directly(engine, project, text, Ok(choice.clone())).await)
+    }
 }
 
 /// The earlier texts that the subject's server must be shown for it.
@@ -179,40 +235,25 @@ fn obstacle(
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|it| it == name)
     };
+    let is_data = |path: &RelPath| {
+        path.extension().is_some_and(|extension| choice.spec.data_extensions.contains(&extension))
+    };
+    let has_data = || {
+        let mut changed = state.texts.iter().map(|text| &text.path).chain(&state.other_files);
+        changed.any(is_data)
+    };
     let has_other_files =
         || state.other_files.iter().any(|path| is_served(engine, project, path, subject));
     let detail = match choice.spec.overlays {
         Overlays::None => "it reads the disk, not earlier texts",
         _ if state.configuration.iter().any(is_read) => "its configuration changed since",
         Overlays::File if !is_own => "it reads other files from the disk, not their earlier texts",
+        Overlays::Project if has_data() => "data that it reads changed since",
         Overlays::Project if has_other_files() => "files were created or deleted since",
         Overlays::Project if overlays.len() > OVERLAY_FILES_MAX => "too many files changed since",
         _ => return None,
     };
     Some(Gap::new(Cause::NoBaseline, detail))
-}
-
-/// One measurement while earlier texts are shown. It is never given up half-way: the server would
-/// keep the text.
-async fn measure_shown(
-    engine: &Arc<Engine>,
-    project: &Project,
-    text: &Snapshot,
-    choice: Choice,
-    restore: &Restore,
-    deadline: Instant,
-) -> Result<Word, Gap> {
-    if restore.is_in_the_way() {
-        return Err(Gap::new(Cause::Superseded, "another measurement came in between"));
-    }
-    if Instant::now() >= deadline {
-        return Err(Gap::new(Cause::TimedOut, "there was no time left for the earlier text"));
-    }
-    Ok(gather::measure_directly(engine, project, text, Ok(choice)).await)
-}
-
-fn changed_meanwhile() -> Gap {
-    Gap::new(Cause::Superseded, "files changed while the earlier text was measured")
 }
 
 fn without_result(subject: EarlierSubject, gap: Gap) -> Word {

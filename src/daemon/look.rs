@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::engine::{Engine, blocking};
+use super::gather;
 use super::ledger::{Changed, Seen};
 use super::project::Project;
 use crate::base::evidence::Skipped;
@@ -15,6 +16,7 @@ use crate::base::path::RelPath;
 use crate::files::{self, Snapshot};
 use crate::git;
 use crate::lsp::session::FileChange;
+use crate::servers::AskedFile;
 
 /// What a look found.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +37,12 @@ pub(super) async fn sync(engine: &Arc<Engine>, project: &Project, asked: &[Snaps
     Look { epoch: Some(engine.ledger().epoch(&project.root)) }
 }
 
+fn asked_file(engine: &Engine, project: &Project, path: RelPath) -> AskedFile {
+    let choices = gather::choices(engine, project, &path);
+    let servers = choices.into_iter().flatten().map(|choice| choice.id).collect();
+    AskedFile { path, servers }
+}
+
 /// What changed since the last look; `None` when it was lost.
 async fn look(engine: &Arc<Engine>, project: &Project) -> Option<Vec<(PathBuf, FileChange)>> {
     let (root, watched) = (project.root.clone(), project.clone());
@@ -53,6 +61,7 @@ async fn announce(
     asked: Vec<RelPath>,
 ) {
     if !changes.is_empty() {
+        let asked = asked.into_iter().map(|path| asked_file(engine, project, path)).collect();
         engine.servers.files_changed(project.root.clone(), changes, asked).await;
     }
     engine.ledger().announce(&project.root);

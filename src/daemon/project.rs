@@ -119,6 +119,13 @@ impl Project {
         self.around.catalogue.is_hidden_configuration(name)
     }
 
+    /// Whether a file is in a programming language. Nothing else in a project depends on a file in
+    /// an auxiliary one.
+    pub(super) fn is_program(&self, path: &RelPath) -> bool {
+        let language = self.around.catalogue.language_of(path).map(|it| it.1);
+        language.is_some_and(|language| !language.auxiliary)
+    }
+
     /// Whether a change of this file on disk can change what a language server says.
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();

@@ -106,6 +106,9 @@ pub struct ServerSpec {
     /// `${python}` stands for the packages of the project's interpreter.
     #[serde(default)]
     pub restart_on: Vec<String>,
+    /// Extensions of files in other languages that programs import as modules.
+    #[serde(default)]
+    pub data_extensions: Vec<String>,
     /// Other programs that must be on PATH for its word to count.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -322,6 +325,28 @@ impl Catalogue {
     #[must_use]
     pub fn language(&self, id: &str) -> Option<&Language> {
         self.languages.get(id)
+    }
+
+    /// Whether one server can speak about both languages, so that a file in one can break another.
+    #[must_use]
+    pub fn share_a_server(&self, one: &str, other: &str) -> bool {
+        let servers = |id: &str| self.languages.get(id).map(|it| it.servers.as_slice());
+        let (Some(one), Some(other)) = (servers(one), servers(other)) else { return one == other };
+        one.iter().any(|server| other.contains(server))
+    }
+
+    /// The servers that read files of this extension as data.
+    pub fn readers_of(&self, extension: &str) -> impl Iterator<Item = &str> {
+        let reads = move |spec: &ServerSpec| spec.data_extensions.iter().any(|it| it == extension);
+        self.servers.iter().filter(move |(_, spec)| reads(spec)).map(|(id, _)| id.as_str())
+    }
+
+    /// Whether a server for this language reads its configuration from a file of this name.
+    #[must_use]
+    pub fn is_configured_by(&self, language: &str, name: &str) -> bool {
+        let servers = self.languages.get(language).into_iter().flat_map(|it| &it.servers);
+        let mut specs = servers.filter_map(|server| self.servers.get(server));
+        specs.any(|spec| spec.root_markers.iter().chain(&spec.restart_on).any(|it| it == name))
     }
 
     /// All languages, by id.

@@ -18,11 +18,10 @@ use super::eviction::{Candidate, RecentUse, least_worth};
 use super::memory::{Act, MemoryLimits};
 use super::resolve::Choice;
 use super::room::{ActorId, Note, Room};
-use super::{Done, Selection, ServerLog, ServerStatus, Surroundings};
+use super::{AskedFile, Done, Selection, ServerLog, ServerStatus, Surroundings};
 use crate::base::limits::{
     SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
 };
-use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
 use crate::lsp::session::FileChange;
@@ -34,7 +33,7 @@ pub(super) enum Order {
     FilesChanged {
         root: PathBuf,
         changes: Arc<[(PathBuf, FileChange)]>,
-        asked: Arc<[RelPath]>,
+        asked: Vec<AskedFile>,
     },
     /// Start one without a question.
     Start {
@@ -201,9 +200,12 @@ impl Pool {
         match order {
             Order::Ask(ask) => self.ask(*ask),
             Order::FilesChanged { root, changes, asked } => {
-                for entry in self.entries_of(&root) {
-                    let (changes, asked) = (Arc::clone(&changes), Arc::clone(&asked));
-                    let order = actor::Order::FilesChanged { changes, asked };
+                let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
+                for (key, entry) in of_root {
+                    // The others get no text of it: they must read the disk.
+                    let own = asked.iter().filter(|file| file.servers.contains(&key.id));
+                    let asked = own.map(|file| file.path.clone()).collect();
+                    let order = actor::Order::FilesChanged { changes: Arc::clone(&changes), asked };
                     if entry.orders.try_send(order).is_err() {
                         entry.gauge.has_missed_changes.store(true, Ordering::Relaxed);
                     }
@@ -220,10 +222,6 @@ impl Pool {
             Order::Restart { which, reply } => self.restart(&which, reply),
             Order::Stop { .. } => {}
         }
-    }
-
-    fn entries_of(&self, root: &std::path::Path) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |(key, _)| key.root == root).map(|(_, entry)| entry)
     }
 
     fn hear(&mut self, note: Note) {

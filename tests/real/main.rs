@@ -11,6 +11,7 @@ mod downloads;
 mod edits;
 mod faults;
 mod go;
+mod honest;
 mod importers;
 mod java;
 #[path = "../it/mcp_client.rs"]
@@ -18,7 +19,6 @@ mod java;
 mod mcp_client;
 mod older;
 #[path = "../../benches/edits/past/past.rs"]
-#[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod past;
 mod php;
 #[path = "../../benches/edits/play.rs"]
@@ -42,3 +42,4 @@ mod table;
 #[expect(dead_code, reason = "shared with the bench, which uses the rest")]
 mod timing;
 mod typescript;
+mod unmentioned;

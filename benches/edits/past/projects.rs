@@ -113,10 +113,7 @@ const RUST: WrittenStyle = WrittenStyle {
 pub(crate) const REQUESTS_PAST: PastProject = PastProject {
     name: "requests",
     server: "pyright",
-    lay: |stage| {
-        lay_requests(&stage.sandbox.base(), &stage.root);
-        stage.write(".gitignore", "__pycache__/\n");
-    },
+    lay: |stage| lay_requests(&stage.sandbox.base(), &stage.root),
     folders: &["src/requests", "tests"],
     endings: &[".py"],
     style: &PYTHON,

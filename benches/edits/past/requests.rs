@@ -1,10 +1,11 @@
 //! The sources of `requests`: Python written before type checkers. It must not know what is done
 //! with them.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::download::{Download, run};
+use crate::download::{Download, lock_packages, package_cache, run};
 
 /// The source distribution of a Python package with tests, written before type checkers.
 const REQUESTS: Download = Download {
@@ -24,8 +25,46 @@ const REQUESTS: Download = Download {
     unpack: &["tar", "-xzf"],
 };
 
-/// Puts the sources into a project; `base` is where downloads are unpacked.
+/// What it imports, and what its tests import first of all.
+const DEPENDENCIES: [&str; 8] = [
+    "certifi==2025.1.31",
+    "charset-normalizer==3.4.1",
+    "idna==3.10",
+    "urllib3==2.3.0",
+    "pytest==8.3.4",
+    "chardet==5.2.0",
+    "pysocks==1.7.1",
+    "trustme==1.2.1",
+];
+
+/// Puts the sources into a project, with a virtual environment; `base` is where downloads are
+/// unpacked.
 pub(crate) fn lay_requests(base: &Path, project: &Path) {
     let folder = REQUESTS.unpacked(base).join("requests-2.32.3");
     run(Command::new("cp").arg("-r").arg(folder.join(".")).arg(project));
+    fs::write(project.join(".gitignore"), "__pycache__/\n.venv/\n").expect("it is a folder");
+    let environment = project.join(".venv");
+    run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment));
+    let packages = python_packages("requests-2.32.3-dependencies", &DEPENDENCIES);
+    let libraries = fs::read_dir(environment.join("lib")).expect("venv has made it");
+    for library in libraries.flatten() {
+        let target = library.path().join("site-packages");
+        run(Command::new("cp").arg("-r").arg(packages.join(".")).arg(target));
+    }
+}
+
+/// A folder of the cache with these Python packages (`name==version`) and what they need.
+fn python_packages(name: &str, packages: &[&str]) -> PathBuf {
+    let cache = package_cache();
+    let _lock = lock_packages(&cache);
+    let folder = cache.join(name);
+    if !folder.is_dir() {
+        let unfinished = cache.join(format!("{name}.part"));
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        pip.args(["--upgrade", "--target"]).arg(&unfinished).args(packages);
+        run(&mut pip);
+        fs::rename(&unfinished, &folder).expect("both lie in the cache folder");
+    }
+    folder
 }

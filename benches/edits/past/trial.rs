@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use moai_ralph::base::hash::ContentHash;
 
-use super::called::{CalledAge, HookWords};
+use super::called::{CalledAge, CalledFinding, HookWords};
 use super::drawing::{DrawnEdit, EditDrawing};
 use super::problems::{Attribution, CodeProblem, LineShift, ProblemSet};
 use super::projects::PastProject;
@@ -228,6 +228,7 @@ impl PastTrial<'_> {
             let is_older = truth.older.iter().any(|problem| found.is(problem));
             let line = format!("{when}: {}:{} {}", found.path, found.line + 1, found.code);
             match found.age {
+                _ if !is_older && self.is_said_afresh(&found) => {}
                 _ if !is_older => self.tally.unfounded.push(line),
                 CalledAge::Introduced if words.is_held => self.tally.older_holding.push(line),
                 CalledAge::Introduced => self.tally.older_called_new.push(line),
@@ -235,6 +236,13 @@ impl PastTrial<'_> {
             }
         }
         named
+    }
+
+    /// Whether a server that was just started finds it as well: it has codes and places of its own.
+    fn is_said_afresh(&self, found: &CalledFinding) -> bool {
+        let Some(afresh) = self.server.afresh else { return false };
+        let truth = afresh(self.stage, self.server, &found.path);
+        truth.has(&found.path, found.line, &found.code)
     }
 
     fn stop(&self) -> HookWords {

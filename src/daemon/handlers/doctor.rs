@@ -19,7 +19,7 @@ use crate::lsp::registry::Overrides;
 use crate::lsp::session::FileChange;
 use crate::report::doctor::{self as words, Played, Probed, Served};
 use crate::servers::resolve::Choice;
-use crate::servers::{Measured, Selection, Subject, Surroundings};
+use crate::servers::{AskedFile, Measured, Selection, Subject, Surroundings};
 use crate::wire::control::{Caller, Doctor, Reply};
 
 pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, asked: Doctor) -> Reply {
@@ -163,7 +163,8 @@ impl Stage<'_> {
     async fn tell(&self, module: &str) {
         let root = self.around.root.clone();
         let changes = vec![(root.join(module), FileChange::Changed)];
-        self.engine.servers.files_changed(root, changes, vec![self.path.clone()]).await;
+        let asked = AskedFile { path: self.path.clone(), servers: vec![self.choice.id.clone()] };
+        self.engine.servers.files_changed(root, changes, vec![asked]).await;
     }
 
     /// Asks about all texts without waiting in between; the last one's answer counts. Also yields

@@ -144,6 +144,7 @@ fn unknown_server() -> ServerSpec {
         root_markers: Vec::new(),
         workspace: Workspace::default(),
         restart_on: Vec::new(),
+        data_extensions: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         ignore_codes: Vec::new(),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::HookCall;
 use crate::base::evidence::Skipped;
-use crate::base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX};
+use crate::base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::daemon::attribution::Comparison;
-use crate::daemon::dependents::DependentFiles;
+use crate::daemon::dependents::{DependentFiles, RelatedPrograms};
 use crate::daemon::engine::blocking;
 use crate::daemon::gather::UntouchedDependents;
 use crate::daemon::hidden_files::HiddenFiles;
@@ -26,7 +26,11 @@ pub(super) struct Scope {
     pub(super) dependents: UntouchedDependents,
     /// What their findings are compared with.
     pub(super) comparison: Option<Comparison>,
-    /// Changed files that configure servers.
+    /// Programs that can see the changes although they mention nothing of them.
+    pub(super) others: BTreeSet<RelPath>,
+    /// All files that changed or are gone.
+    changed: Vec<RelPath>,
+    /// Those among them that configure servers.
     configuration: Vec<RelPath>,
 }
 
@@ -68,12 +72,18 @@ pub(super) async fn files_of_stop(
             DependentFiles::find(&project, base, &found.files, &gone)
         });
         let concerned = concerned.unwrap_or_default();
+        let related = base
+            .as_ref()
+            .map(|_| RelatedPrograms::find(&project, &found.changed, &found.configuration));
+        let related = related.unwrap_or_default();
         let is_cut = affected.is_cut || concerned.is_cut;
         let own: BTreeSet<&RelPath> = found.files.iter().collect();
-        let all = affected.files.keys().chain(&concerned.files);
+        let all = affected.files.keys().chain(&concerned.files).chain(&related.configured);
         let files: BTreeSet<RelPath> =
             all.filter(|path| !own.contains(path) && is_there(path)).cloned().collect();
         found.files.extend(files.iter().cloned());
+        let measured: BTreeSet<&RelPath> = found.files.iter().collect();
+        found.others = related.others.into_iter().filter(|path| !measured.contains(path)).collect();
         found.dependents = UntouchedDependents { files, affected };
         let configuration = std::mem::take(&mut found.configuration);
         found.comparison =
@@ -84,6 +94,11 @@ pub(super) async fn files_of_stop(
         }
         if is_cut {
             found.skip("more files mention what was changed than are looked at".to_owned());
+        }
+        if related.is_cut {
+            let reason =
+                format!("their configuration changed, and they are more than {RELATED_FILES_MAX}");
+            found.skipped.push(Skipped { path: "other programs".to_owned(), reason });
         }
         found
     });
@@ -106,9 +121,9 @@ async fn narrowed(project: Project, paths: Vec<String>) -> Scope {
 fn changed_files(project: &Project, base: Option<&str>) -> Scope {
     match git::changed_since(&project.root, base) {
         Ok(Some(changed)) => {
-            let all = changed.files.iter().chain(&changed.deleted);
+            let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
             let configuration =
-                all.filter(|path| project.is_configuration(path)).cloned().collect();
+                all.iter().filter(|path| project.is_configuration(path)).cloned().collect();
             let notebooks = changed.files.iter().filter(|path| Project::is_notebook(path));
             let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
             let reason = || NOTEBOOK_UNMEASURED.to_owned();
@@ -117,7 +132,7 @@ fn changed_files(project: &Project, base: Option<&str>) -> Scope {
             let mut skipped: Vec<Skipped> = unmeasured.collect();
             skipped.extend(changed.skipped);
             let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Scope { files, skipped, configuration, ..Scope::default() }
+            Scope { files, skipped, changed: all, configuration, ..Scope::default() }
         }
         // Without git nobody knows what changed.
         Ok(None) => all_files(project),

@@ -2,6 +2,7 @@
 //! examines the loop, the work tree as it is and the loop's notes. It must not know what becomes
 //! of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use super::{HookCall, Times};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, fingerprint};
 use crate::base::limits::STOP_REPLY_SHARE;
-use crate::base::verdict::{Cause, Gap};
+use crate::base::verdict::{Cause, Gap, Verdict};
 use crate::daemon::checkpoints::{self, Look};
 use crate::daemon::engine::blocking;
 use crate::daemon::exam::ExamNews;
@@ -135,8 +136,9 @@ pub(in crate::daemon::handlers) async fn measured(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let Scope { files, skipped, dependents, comparison, .. } =
+    let Scope { files, skipped, dependents, comparison, others, .. } =
         files_of_stop(call, commit, base, paths).await;
+    let deadline = Instant::now() + budget;
     let asked = Asked {
         files,
         skipped,
@@ -145,9 +147,43 @@ pub(in crate::daemon::handlers) async fn measured(
         lsp: project.config.lsp_enabled,
         scan: project.config.scan_enabled,
         threshold: Severity::Error,
-        deadline: Instant::now() + budget,
+        deadline,
     };
-    gather(call.engine, project, asked).await
+    let evidence = gather(call.engine, project, asked.clone()).await;
+    if others.is_empty() || !asked.lsp || evidence.verdict() == Verdict::Dirty {
+        return evidence;
+    }
+    // No text shows all that a change can break: a type that another file infers, a name of two
+    // letters. Before such a project is called done, its other programs are measured as well.
+    let mut wider = Asked { skipped: Vec::new(), scan: false, ..asked };
+    wider.files.extend(others.iter().cloned());
+    wider.dependents.files.extend(others);
+    let wider = gather(call.engine, project, wider).await;
+    with_others(evidence, wider)
+}
+
+/// What the other programs of the project add: errors that the work introduced there, and how many
+/// files were measured. What was not measured there leaves nothing open.
+fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
+    let is_server = |reading: &Reading| reading.kind == SensorKind::Lsp;
+    if wider.verdict() == Verdict::Dirty {
+        let servers: BTreeSet<String> =
+            wider.readings.iter().filter(|it| is_server(it)).map(|it| it.sensor.clone()).collect();
+        evidence.readings.retain(|reading| !is_server(reading));
+        evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
+        evidence.files = wider.files;
+        evidence.older = wider.older;
+        add(&mut evidence, (wider.readings, wider.findings));
+        return evidence;
+    }
+    for reading in &mut evidence.readings {
+        let same = wider.readings.iter().find(|other| other.sensor == reading.sensor);
+        if let Some(same) = same.filter(|same| is_server(same) && same.gap.is_none()) {
+            reading.files = same.files;
+            reading.elapsed_ms += same.elapsed_ms;
+        }
+    }
+    evidence
 }
 
 /// Readings and the findings that belong to them.

@@ -1,0 +1,104 @@
+//! What a change breaks in files that mention nothing of it: before a loop ends as completed, all
+//! programs of a small project are measured.
+
+use crate::servers::project_in;
+use crate::support::{SESSION, Sandbox};
+
+const TSCONFIG: &str = "{\"compilerOptions\": {\"target\": \"es2022\", \"module\": \"esnext\", \
+     \"moduleResolution\": \"bundler\", \"strict\": true, \"noEmit\": true, \"types\": [], \
+     \"resolveJsonModule\": true, \"paths\": {\"@/*\": [\"./src/*\"]}}, \"include\": [\"src\"]}\n";
+
+fn looping(files: &[(&str, &str)]) -> Sandbox {
+    let sandbox = project_in(&["python", "typescript", "json"]);
+    for (path, text) in files {
+        sandbox.write(path, text);
+    }
+    sandbox.commit();
+    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
+    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+    sandbox
+}
+
+/// The reason of a held Stop.
+fn held(sandbox: &Sandbox) -> String {
+    let stopped = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    assert_eq!(stopped["decision"], "block", "{stopped:#}");
+    stopped["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+fn status(sandbox: &Sandbox) -> String {
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    status["status"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_new_required_field_breaks_the_callers_of_a_function_with_that_parameter() {
+    let make = "export interface Options {\n  alpha: number;\n}\n\n\
+                export function make(options: Options): number {\n  return options.alpha;\n}\n";
+    let used = "import { make } from './make';\n\nexport const made = make({ alpha: 1 });\n";
+    let sandbox =
+        looping(&[("tsconfig.json", TSCONFIG), ("src/make.ts", make), ("src/used.ts", used)]);
+    sandbox.tool_write(
+        "src/make.ts",
+        &make.replace("number;\n}\n\n", "number;\n  beta: string;\n}\n\n"),
+    );
+    assert!(held(&sandbox).contains("src/used.ts:3:"));
+}
+
+#[test]
+fn a_type_that_a_file_in_between_infers_breaks_the_third() {
+    let sandbox = looping(&[
+        ("first.py", "def first():\n    return 1\n"),
+        ("second.py", "from first import first\n\n\ndef second():\n    return first()\n"),
+        ("third.py", "from second import second\n\nnumber: int = second()\n"),
+    ]);
+    sandbox.tool_write("first.py", "def first():\n    return 'x'\n");
+    assert!(held(&sandbox).contains("third.py:3:"));
+}
+
+#[test]
+fn a_name_of_two_letters_is_not_too_short_to_break_its_callers() {
+    let sandbox = looping(&[
+        ("steps.py", "def up(by: int) -> int:\n    return by\n"),
+        ("walk.py", "from steps import up\n\nheight = up(1)\n"),
+    ]);
+    sandbox.tool_write("steps.py", "def up(by: int, to: int) -> int:\n    return by + to\n");
+    assert!(held(&sandbox).contains("walk.py:3:"));
+}
+
+#[test]
+fn configuration_that_changed_concerns_every_program_it_configures() {
+    let sandbox = looping(&[
+        ("tsconfig.json", TSCONFIG),
+        ("src/sum.ts", "export const sum = 1;\n"),
+        ("src/used.ts", "import { sum } from '@/sum';\n\nexport const twice = sum * 2;\n"),
+    ]);
+    sandbox.tool_write("tsconfig.json", &TSCONFIG.replace("\"@/*\"", "\"~/*\""));
+    assert!(held(&sandbox).contains("src/used.ts:1:"));
+}
+
+#[test]
+fn configuration_of_which_nobody_knows_what_it_broke_leaves_the_end_open() {
+    let sandbox = looping(&[
+        ("pyrightconfig.json", "{\"extraPaths\": [\"lib\"]}\n"),
+        ("lib/helper.py", "def help_me(number: int) -> int:\n    return number\n"),
+        ("app.py", "from helper import help_me\n\nnumber = help_me(1)\n"),
+    ]);
+    sandbox.tool_write("pyrightconfig.json", "{}\n");
+    let stopped = sandbox.hook("stop", &sandbox.payload("Stop")).json();
+    let is_held = stopped["decision"] == "block";
+    assert!(is_held || status(&sandbox) == "completed_unverified", "{stopped:#}");
+}
+
+#[test]
+fn data_that_is_a_module_breaks_what_imports_it() {
+    let used = "import data from './data.json';\n\nexport const first: number = data.alpha;\n";
+    let sandbox = looping(&[
+        ("tsconfig.json", TSCONFIG),
+        ("src/data.json", "{\"alpha\": 1}\n"),
+        ("src/used.ts", used),
+    ]);
+    sandbox.tool_write("src/data.json", "{\"omega\": 1}\n");
+    assert!(held(&sandbox).contains("src/used.ts:3:"));
+}
