@@ -6,6 +6,7 @@
 pub mod exams;
 pub mod judgements;
 pub mod loops;
+pub mod marks;
 mod open;
 pub mod peek;
 mod schema;
@@ -49,6 +50,14 @@ impl ProjectKey {
     #[must_use]
     pub fn database(&self, home: &Path) -> PathBuf {
         self.folder(home).join(open::DATABASE)
+    }
+
+    /// The key of the project whose database below the state folder this is.
+    fn of_database(database: &Path, home: &Path) -> Option<Self> {
+        let key = Self(database.parent()?.file_name()?.to_str()?.to_owned());
+        let named = database.ancestors().nth(3)?;
+        let is_home = named == home || named.canonicalize().ok()? == home.canonicalize().ok()?;
+        (is_home && key.database(named) == database).then_some(key)
     }
 
     /// Where the last damaged database was moved to, as long as it is kept.

@@ -314,6 +314,14 @@ pub const STORE_LOCK_RETRY_MS: u64 = 10;
 pub const STORE_CHECKED_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Damaged databases kept aside in one project.
 pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
+/// Longest first line of a task in an offer to adopt its loop, in characters.
+pub const GOAL_CHARS_MAX: usize = 120;
+/// Loops whose session is gone that one session is offered.
+pub const OFFERED_LOOPS_MAX: usize = 3;
+/// Largest mark of a loop, in bytes; what is larger is none.
+pub const MARK_BYTES_MAX: u64 = 8 * 1024;
+/// Files of a folder of marks that are looked at.
+pub const MARKS_READ_MAX: usize = 64;
 /// Size at which a log file is moved aside (one old file is kept).
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.

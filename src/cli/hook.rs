@@ -120,10 +120,10 @@ fn read_input() -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the input is not UTF-8".to_owned())
 }
 
-/// Whether a session start carries on a session that may own a loop.
+/// Whether a session start carries on a session that may own a loop, or takes the place of one.
 fn is_continued(input: &str) -> bool {
     HookInput::parse(input)
-        .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "compact" | "fork"))
+        .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork"))
 }
 
 /// One line, without anything of the input.

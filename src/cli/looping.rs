@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
 use super::args::Args;
-use super::args::looping::{ForgetArgs, LoopCommand, RestoreArgs, Select, StartArgs};
+use super::args::looping::{AdoptArgs, ForgetArgs, LoopCommand, RestoreArgs, Select, StartArgs};
 use super::{INVALID, REFUSED, door, person};
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::wire::control::{
@@ -41,6 +41,10 @@ pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
         }
         LoopCommand::Checks(wish) => {
             Request::LoopChecks { select: select(&wish.select), list: wish.list }
+        }
+        LoopCommand::Adopt(AdoptArgs { id, session }) => {
+            let (id, session) = (id.clone(), session.clone());
+            Request::LoopAdopt(LoopSelect { id, session, json: args.json })
         }
         LoopCommand::Forget(ForgetArgs { id }) => {
             Request::LoopForget(LoopSelect { id: Some(id.clone()), session: None, json: args.json })

@@ -18,18 +18,19 @@ use crate::files::copies;
 use crate::git::checkpoint::{self as refs, Lens};
 use crate::looping::facts::WorkChange;
 use crate::looping::wiki;
-use crate::store::PROJECTS;
+use crate::store::{PROJECTS, marks};
 
 /// Files in which a loop remembers what it tried. They are not part of what it made: to bring a
 /// checkpoint back must not bring back what was known then, and a tree is not another one because
 /// a note was written.
-pub(super) const LOOP_FILES: [&str; 6] = [
+pub(super) const LOOP_FILES: [&str; 7] = [
     loop_files::PROGRESS,
     judged_change::FEEDBACK,
     judged_change::EVOLUTION,
     loop_files::DECISIONS,
     loop_files::ALIGN,
     wiki::FOLDER,
+    marks::PROJECT_FOLDER,
 ];
 
 /// The name of the checkpoint that a loop begins with.

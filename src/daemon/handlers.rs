@@ -14,6 +14,7 @@ mod hook;
 mod hover;
 mod judge;
 mod late_answers;
+mod loop_adopt;
 mod loop_cancel;
 mod loop_checks;
 mod loop_forget;
@@ -26,6 +27,7 @@ mod loop_restore;
 mod loop_resume;
 mod loop_start;
 mod loop_status;
+mod lost_loops;
 mod mcp_tools;
 mod post_tool_batch;
 mod post_tool_use;
@@ -115,6 +117,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         }
         Request::LoopChecks { select, list } => {
             loop_checks::handle(engine, &caller, select, list).await.into()
+        }
+        Request::LoopAdopt(select) => {
+            anyway(engine, &caller, loop_adopt::handle(engine, &caller, select).await)
         }
         Request::LoopForget(select) => loop_forget::handle(engine, &caller, select).await.into(),
         Request::LoopRefreeze(select) => {

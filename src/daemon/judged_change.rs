@@ -30,7 +30,7 @@ pub(super) const EVOLUTION: &str = "JUDGE_EVOLUTION.md";
 const OWN: [&str; 6] =
     [FEEDBACK, EVOLUTION, RUBRIC, loop_files::PROGRESS, loop_files::DECISIONS, loop_files::ALIGN];
 /// Folders of the same, and the kinds of files in them: code there is code.
-const OWN_FOLDERS: [&str; 3] = [".moai/config/", ".moai/specs/", ".claude/memory/"];
+const OWN_FOLDERS: [&str; 4] = [".moai/config/", ".moai/loops/", ".moai/specs/", ".claude/memory/"];
 const OWN_KINDS: [&str; 4] = ["json", "md", "yaml", "yml"];
 /// What package managers write.
 const LOCK_FILES: [&str; 12] = [

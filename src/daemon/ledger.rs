@@ -88,6 +88,17 @@ pub(super) struct Changed {
     pub(super) before: Option<Seen>,
 }
 
+/// What is known about the life of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionLife {
+    /// The host ended it.
+    Ended,
+    /// It was heard of since the daemon began.
+    Seen,
+    /// Nothing was heard of it.
+    Unknown,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -98,6 +109,8 @@ pub(super) struct Ledger {
     /// By root and file, then by language server.
     proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, Proof>>,
     sessions: HashMap<String, Session>,
+    /// Sessions that the host ended, the latest last.
+    ended_sessions: VecDeque<String>,
     disks: HashMap<PathBuf, Disk>,
     /// Whose turn it is to look for changes below a root.
     look_turns: HashMap<PathBuf, Arc<Semaphore>>,
@@ -385,9 +398,28 @@ impl Ledger {
         told.insert(gap.to_owned())
     }
 
-    /// Forgets a session.
+    /// Forgets a session that ended, but for its end.
     pub(super) fn forget(&mut self, session: &str) {
         self.sessions.remove(session);
+        self.ended_sessions.retain(|ended| ended != session);
+        self.ended_sessions.push_back(session.to_owned());
+        if self.ended_sessions.len() > SESSIONS_MAX {
+            self.ended_sessions.pop_front();
+        }
+    }
+
+    /// A session lives, also one that had ended.
+    pub(super) fn set_alive(&mut self, session: &str) {
+        self.ended_sessions.retain(|ended| ended != session);
+        self.session(session);
+    }
+
+    /// Whether a session lives, as far as its hooks tell.
+    pub(super) fn life(&self, session: &str) -> SessionLife {
+        if self.ended_sessions.iter().any(|ended| ended == session) {
+            return SessionLife::Ended;
+        }
+        if self.sessions.contains_key(session) { SessionLife::Seen } else { SessionLife::Unknown }
     }
 
     /// What changed on disk since the last look at a root.

@@ -220,6 +220,7 @@ fn name(request: &Request) -> String {
         Request::LoopHistory(_) => "loop history".to_owned(),
         Request::LoopReport(_) => "loop report".to_owned(),
         Request::LoopChecks { .. } => "loop checks".to_owned(),
+        Request::LoopAdopt(_) => "loop adopt".to_owned(),
         Request::LoopForget(_) => "loop forget".to_owned(),
         Request::LoopRefreeze(_) => "loop refreeze".to_owned(),
         Request::LoopRestore(_) => "loop restore".to_owned(),

@@ -1,4 +1,4 @@
-//! What people and sessions do to a loop between two Stops: claim, pause, resume, cancel. Each
+//! What people and sessions do to a loop between two Stops: claim, adopt, pause, resume, cancel. Each
 //! twice is the same as once.
 
 use super::start::{Refusal, bounded_iterations, bounded_minutes, bounded_tokens};
@@ -9,6 +9,27 @@ use super::state::{LoopState, PauseReason, Status};
 pub fn claim(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
     let session_id = Some(session_id.to_owned());
     LoopState { session_id, clock_ms: now_ms, updated_ms: now_ms, ..state.clone() }
+}
+
+/// An active loop with another session, or with none until one claims it. The time since its last
+/// change does not count: its session was gone.
+pub fn adopt(
+    state: &LoopState,
+    session_id: Option<&str>,
+    now_ms: u64,
+) -> Result<LoopState, NotPossible> {
+    if !state.status.is_active() {
+        return Err(NotPossible::Over(state.id.clone(), state.status.as_str()));
+    }
+    if state.session_id.as_deref() == session_id {
+        return Ok(state.clone());
+    }
+    let clock_ms = state.clock_ms + now_ms.saturating_sub(state.updated_ms);
+    let mut next = LoopState { clock_ms, updated_ms: now_ms, answer: None, ..state.clone() };
+    next.session_id = session_id.map(str::to_owned);
+    // The host counts them in a turn of one session.
+    next.counts.continuations = 0;
+    Ok(next)
 }
 
 /// A loop that is over stays what it was.
@@ -132,6 +153,24 @@ mod tests {
             assert_eq!(cancel(&over, 9), over);
             assert!(pause(&over, 9).is_err(), "{status:?}");
         }
+    }
+
+    #[test]
+    fn an_adopted_loop_keeps_all_but_its_session_and_the_time_it_was_alone() {
+        let mut old = LoopState { iteration: 2, updated_ms: 100, clock_ms: 10, ..state() };
+        old.session_id = Some("old".into());
+        old.counts.continuations = 3;
+        let new = adopt(&old, Some("new"), 1_100).expect("it is active");
+        assert_eq!(
+            (new.session_id.as_deref(), new.clock_ms, new.iteration),
+            (Some("new"), 1_010, 2)
+        );
+        assert_eq!((new.status, new.counts.continuations), (Status::Running, 0));
+        assert_eq!(adopt(&new, Some("new"), 9_000), Ok(new.clone()));
+        assert_eq!(adopt(&new, None, 9_000).map(|it| it.session_id), Ok(None));
+        assert_eq!(adopt(&paused(), Some("new"), 200).map(|it| it.status), Ok(Status::Paused));
+        let over = LoopState { status: Status::Completed, ..state() };
+        assert!(matches!(adopt(&over, Some("new"), 9), Err(NotPossible::Over(..))));
     }
 
     #[test]

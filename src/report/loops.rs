@@ -3,6 +3,7 @@
 
 mod ends;
 mod failures;
+mod lost;
 mod proposals;
 mod reason;
 mod standing;
@@ -20,9 +21,13 @@ use crate::looping::framework::{Framework, Language, Phase};
 use crate::looping::state::{LoopState, Mode, Status, Until};
 use crate::looping::step::Reasons;
 pub use ends::{ended, forgotten, report, report_json, waits_for_tasks};
+pub use lost::{mark_difference, offered, offered_to_agent};
 pub use proposals::{no_checks, no_rubric};
 pub use reason::{Notes, goes_on};
-pub use standing::{history, history_json, list, list_json, none, several, status};
+pub use standing::{
+    has_own, history, history_json, list, list_json, none, none_active, of_other_root, several,
+    status,
+};
 
 /// The agent's instructions at the start of a loop; `checks` are the commands that a Stop runs.
 #[must_use]

@@ -349,6 +349,51 @@ phrases!(ENDS {
     FOUND: "{0}, {1}, checks {2}", "{0}, {1}, 검사 {2}";
 });
 
+phrases!(LOSSES {
+    STANDING: "{0}, iteration {1} of {2}", "{0}, 반복 {1}/{2}";
+    ROW_GONE:
+        "[moai-ralph] loop {0} ({1}) is lost: {2} does not have it any more, so nothing holds the agent's Stops. \
+         Start it again with `moai-ralph loop start` or /moai-loop; `moai-ralph loop forget {0}` ends \
+         this message.",
+        "[moai-ralph] 루프 {0}({1})이 사라졌습니다. {2}에 기록이 없어 에이전트가 멈춰도 막지 않습니다. \
+         `moai-ralph loop start`나 /moai-loop로 다시 시작하세요. `moai-ralph loop forget {0}`을 실행하면 이 알림이 \
+         더 나오지 않습니다.";
+    ROW_CHANGED:
+        "[moai-ralph] loop {0} was changed in the store, and not by this program: it was {1} and is \
+         now {2}.",
+        "[moai-ralph] 루프 {0}의 저장된 기록을 이 프로그램이 아닌 무언가가 바꿨습니다. 이전: {1}, 지금: {2}.";
+    CHANGED_GOES_ON:
+        "It goes on as it is now; `moai-ralph loop cancel {0}` ends it.",
+        "지금 값으로 계속합니다. 끝내려면 `moai-ralph loop cancel {0}`.";
+    CHANGED_ENDS:
+        "It does not hold the agent's Stops any more. Start it again with `moai-ralph loop start` or \
+         /moai-loop; `moai-ralph loop forget {0}` ends this message.",
+        "이 루프는 이제 에이전트를 막지 않습니다. `moai-ralph loop start`나 /moai-loop로 다시 시작하세요. \
+         `moai-ralph loop forget {0}`을 실행하면 이 알림이 더 나오지 않습니다.";
+    UNREADABLE: "not readable", "읽을 수 없음";
+    OTHER_STORE:
+        "[moai-ralph] loop {0} is kept in {1}, but {2} is in use now, so the loop does not hold the \
+         agent's Stops. Set MOAI_RALPH_HOME or XDG_STATE_HOME to what it was; `moai-ralph loop forget {0}` \
+         ends this message.",
+        "[moai-ralph] 루프 {0}의 기록은 {1}에 있지만 지금은 {2}를 쓰고 있어, 이 루프가 에이전트를 막지 않습니다. \
+         MOAI_RALPH_HOME이나 XDG_STATE_HOME을 원래 값으로 되돌리세요. `moai-ralph loop forget {0}`을 실행하면 이 \
+         알림이 더 나오지 않습니다.";
+    MARK_GONE:
+        "[moai-ralph] loop {0} is active, but its mark in {1} was removed; it was written again.",
+        "[moai-ralph] 루프 {0}은 실행 중이지만 {1}에 있던 표시 파일이 지워져 다시 썼습니다.";
+    OFFERED:
+        "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier session. \
+         To go on with it in this one: /moai-adopt {0}, or `moai-ralph loop adopt {0}`.",
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})은 실행 중이며 이전 세션의 것입니다. 이 세션에서 계속하려면 \
+         /moai-adopt {0} 또는 `moai-ralph loop adopt {0}`.";
+    OFFERED_TO_AGENT:
+        "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier session. \
+         It does not concern you unless the user wants to go on with it here; then run `moai-ralph loop adopt {0} \
+         --session {4}`.",
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})은 실행 중이며 이전 세션의 것입니다. 사용자가 여기서 계속하기를 \
+         원할 때만 `moai-ralph loop adopt {0} --session {4}`를 실행하세요.";
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,7 +413,7 @@ mod tests {
 
     #[test]
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
-        for (name, phrase) in [EDITS, STARTS, REASONS, ENDS].into_iter().flatten() {
+        for (name, phrase) in [EDITS, STARTS, REASONS, ENDS, LOSSES].into_iter().flatten() {
             let (english, korean) = (phrase.english, phrase.korean);
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
             // What has no word of its own, such as a number, may be the same.

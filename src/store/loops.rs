@@ -1,6 +1,7 @@
 //! The table of loops. A change is written only over the state it was computed from, so that a
 //! loop cancelled meanwhile never comes back.
 
+mod marked;
 mod stored;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use super::{ProjectKey, Store, StoreError};
 use crate::base::limits::LOOPS_LISTED_MAX;
 use crate::looping::exam::Exam;
 use crate::looping::state::LoopState;
+use marked::{MarkChange, row_of};
 use stored::{decode, encode};
 
 /// Which loop of a root is meant.
@@ -61,7 +63,11 @@ impl Store {
         state: LoopState,
     ) -> Result<(), StoreError> {
         let root = text(root);
-        self.write(project, move |transaction| insert(transaction, &root, &state)).await
+        self.write_marked(project, move |transaction| {
+            insert(transaction, &root, &state)?;
+            Ok(((), MarkChange::between(transaction, None, &state)?))
+        })
+        .await
     }
 
     /// The same with its exam, both or none: a loop without one would end unexamined.
@@ -73,9 +79,10 @@ impl Store {
         (exam, texts): (Exam, Texts),
     ) -> Result<(), StoreError> {
         let root = text(root);
-        self.write(project, move |transaction| {
+        self.write_marked(project, move |transaction| {
             insert(transaction, &root, &state)?;
-            exams::put(transaction, &state.id, &exam, &texts)
+            exams::put(transaction, &state.id, &exam, &texts)?;
+            Ok(((), MarkChange::between(transaction, None, &state)?))
         })
         .await
     }
@@ -89,10 +96,11 @@ impl Store {
         next: LoopState,
     ) -> Result<Saved, StoreError> {
         let before = before.clone();
-        self.write(project, move |transaction| {
+        self.write_marked(project, move |transaction| {
             if find(transaction, "id = ?1", &next.id)? != Some(before) {
-                return Ok(Saved::Overtaken);
+                return Ok((Saved::Overtaken, None));
             }
+            let row = row_of(transaction, &next.id)?;
             transaction.execute(
                 "UPDATE loops SET session_id = ?2, status = ?3, state = ?4, updated_ms = ?5
                  WHERE id = ?1",
@@ -104,7 +112,7 @@ impl Store {
                     whole(next.updated_ms)
                 ],
             )?;
-            Ok(Saved::Yes)
+            Ok((Saved::Yes, MarkChange::between(transaction, row.as_ref(), &next)?))
         })
         .await
     }
@@ -167,10 +175,11 @@ impl Store {
     /// Takes a loop whose state cannot be read out of the way of its session; nobody finds it any
     /// more, and it is kept.
     pub async fn set_loop_aside(&self, project: &ProjectKey, id: String) -> Result<(), StoreError> {
-        self.write(project, move |transaction| {
+        self.write_marked(project, move |transaction| {
+            let change = MarkChange::end(transaction, &id)?;
             let sql = "UPDATE loops SET status = ?2 WHERE id = ?1";
             transaction.execute(sql, params![id, SET_ASIDE])?;
-            Ok(())
+            Ok(((), change))
         })
         .await
     }
@@ -181,17 +190,18 @@ impl Store {
         project: &ProjectKey,
         id: String,
     ) -> Result<Removed, StoreError> {
-        self.write(project, move |transaction| {
+        self.write_marked(project, move |transaction| {
             let sql = format!("SELECT {ACTIVE} FROM loops WHERE id = ?1");
             let found = transaction.query_row(&sql, params![id], |row| row.get(0)).optional()?;
             match found {
-                None => return Ok(Removed::NotThere),
-                Some(true) => return Ok(Removed::IsActive),
+                None => return Ok((Removed::NotThere, None)),
+                Some(true) => return Ok((Removed::IsActive, None)),
                 Some(false) => {}
             }
+            let change = MarkChange::end(transaction, &id)?;
             transaction.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
             transaction.execute("DELETE FROM loops WHERE id = ?1", params![id])?;
-            Ok(Removed::Yes)
+            Ok((Removed::Yes, change))
         })
         .await
     }

@@ -103,6 +103,8 @@ pub enum Request {
         /// Say which there are, and run none.
         list: bool,
     },
+    /// `loop adopt`; the session is the new one.
+    LoopAdopt(LoopSelect),
     /// `loop forget`.
     LoopForget(LoopSelect),
     /// `loop refreeze`.

@@ -1,5 +1,6 @@
 //! The loop: a Stop is decided on evidence, for exactly one session.
 
+mod adopted;
 mod bases;
 mod branches;
 mod budgets;
@@ -19,6 +20,7 @@ mod judged;
 mod killed_merges;
 mod left_trees;
 mod lost;
+mod marks;
 mod measured_merges;
 mod next_branches;
 mod notes;

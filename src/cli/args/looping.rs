@@ -16,6 +16,8 @@ pub(in crate::cli) enum LoopCommand {
     Pause(Select),
     /// Go on with a paused loop, or with one that ended at a limit which is raised
     Resume(ResumeArgs),
+    /// Go on with an active loop in another session, as after /clear
+    Adopt(AdoptArgs),
     /// The iterations of a loop
     History(HistoryArgs),
     /// Claim, evidence, what was there before, gaps and residual risk of a loop
@@ -40,6 +42,16 @@ pub(in crate::cli) struct RestoreArgs {
     /// Write it: all files or none; what is there now is a checkpoint first
     #[arg(long)]
     pub(in crate::cli) apply: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct AdoptArgs {
+    /// Loop id [default: the only active one]
+    pub(in crate::cli) id: Option<String>,
+    /// The session that owns the loop from now on [default: the one whose agent runs this command,
+    /// else the next session of this root]
+    #[arg(long, value_name = "ID")]
+    pub(in crate::cli) session: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::held_by::all_the_same;
 use super::{
-    post_tool_batch, post_tool_use, session_end, session_start, stop, user_prompt_expansion,
-    user_prompt_submit,
+    lost_loops, post_tool_batch, post_tool_use, session_end, session_start, stop,
+    user_prompt_expansion, user_prompt_submit,
 };
 use crate::daemon::blast::has_bytes;
 use crate::daemon::engine::{Engine, Outcome};
@@ -80,6 +80,12 @@ pub(super) async fn handle(
         project = project.served(engine);
     }
     let notice = notice(engine, &caller, &project, &input, event).await;
+    let lost = match event {
+        Event::SessionStart | Event::UserPromptSubmit | Event::Stop => {
+            lost_loops::mark_notice(engine, &project, &input.session_id).await
+        }
+        _ => None,
+    };
     if matches!(event, Event::PostToolUse | Event::PostToolBatch) {
         learn_language(engine, &project, &input.session_id).await;
     }
@@ -94,7 +100,7 @@ pub(super) async fn handle(
         Event::Stop => (Box::pin(stop::handle(call)).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),
     };
-    let mut output = output.with_notice(notice);
+    let mut output = output.with_notice(notice).with_notice(lost);
     if let Some((engine, key)) = stopped.filter(|(engine, _)| engine.store.has_damage()) {
         // A loop that went with its store holds nobody any more, and that must not pass in silence.
         let damage = engine.store.recovered(&key).await.ok().flatten();

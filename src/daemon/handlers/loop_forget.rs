@@ -24,7 +24,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSe
     let branch = match found {
         Ok(Some(state)) if state.status.is_active() => return is_active(&id),
         Ok(Some(state)) => state.branch,
-        Ok(None) => return no_such_loop(),
+        Ok(None) => return forget_lost(engine, &project, id, select.json).await,
         // What nobody can read can be forgotten all the same.
         Err(StoreError::Unreadable { .. }) => None,
         Err(error) => return failed(&error),
@@ -35,13 +35,37 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSe
         Err(error) => return failed(&error),
     };
     match engine.store.remove_loop(&project.key, id.clone()).await {
-        Ok(Removed::Yes) if select.json => {
-            Reply::done(format!("{:#}\n", json::forgotten(&id, checkpoints)))
-        }
-        Ok(Removed::Yes) => Reply::done(format!("{}\n", loops::forgotten(&id, checkpoints))),
+        Ok(Removed::Yes) => Reply::done(forgotten(&id, checkpoints, select.json)),
         Ok(Removed::IsActive) => is_active(&id),
         Ok(Removed::NotThere) => no_such_loop(),
         Err(error) => failed(&error),
+    }
+}
+
+/// A loop that the store does not have: its mark goes, and its checkpoints if it was this store that
+/// lost it.
+async fn forget_lost(engine: &Arc<Engine>, project: &Project, id: String, json: bool) -> Reply {
+    let store = match engine.store.forget_mark(&project.root, id.clone()).await {
+        Ok(Some(store)) => store,
+        Ok(None) => return no_such_loop(),
+        Err(error) => return failed(&error),
+    };
+    let checkpoints = if store == project.key.database(&engine.places.state) {
+        match forget_files(engine, project, &id, None).await {
+            Ok(checkpoints) => checkpoints,
+            Err(error) => return failed(&error),
+        }
+    } else {
+        0
+    };
+    Reply::done(forgotten(&id, checkpoints, json))
+}
+
+fn forgotten(id: &str, checkpoints: usize, is_json: bool) -> String {
+    if is_json {
+        format!("{:#}\n", json::forgotten(id, checkpoints))
+    } else {
+        format!("{}\n", loops::forgotten(id, checkpoints))
     }
 }
 

@@ -17,8 +17,12 @@ const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// The session of an agent that calls a tool; people name theirs.
 pub(super) fn own_session(caller: &Caller) -> Option<String> {
-    let named = caller.env.get(SESSION).filter(|_| caller.is_tool);
-    named.filter(|session| !session.is_empty()).cloned()
+    host_session(caller).filter(|_| caller.is_tool)
+}
+
+/// The session that the host started the caller in.
+pub(super) fn host_session(caller: &Caller) -> Option<String> {
+    caller.env.get(SESSION).filter(|session| !session.is_empty()).cloned()
 }
 
 /// Which loop a command means.

@@ -1,8 +1,9 @@
 //! A session starts, resumes or goes on after compaction: the active loop's instructions are given
-//! again.
+//! again, and a loop whose session is gone is offered.
 
 use super::checks_of_loop;
 use super::hook::HookCall;
+use super::lost_loops;
 use crate::report::loops;
 use crate::store::loops::Which;
 use crate::wire::hook::HookOutput;
@@ -18,7 +19,10 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
             let checks = checks_of_loop(call.engine, project, &state).await;
             HookOutput::Context(loops::again(&state, &checks))
         }
-        Ok(None) => HookOutput::Silent,
+        Ok(None) => match lost_loops::offer(&call, &call.input.source).await {
+            Some(offer) => HookOutput::Context(offer.text).with_notice(offer.notice),
+            None => HookOutput::Silent,
+        },
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             HookOutput::Silent

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::hook::HookCall;
 use super::loop_start::Begun;
-use super::{checks_of_loop, loop_cancel, loop_resume, loop_start, stop};
+use super::{checks_of_loop, loop_adopt, loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::base::path::RelPath;
 use crate::daemon::loop_files;
@@ -22,12 +22,16 @@ use crate::wire::hook::HookOutput;
 const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
                        project's checks report, at its cause.";
 
+/// Why no loop begins or goes on.
+const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can own it";
+
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
         Some("moai-loop") => begin(&call, Kind::Loop).await,
         Some("moai-fix") => begin(&call, Kind::Fix).await,
         Some("moai-status") => status(&call).await,
         Some("moai-resume") => resume(&call).await,
+        Some("moai-adopt") => adopt(&call).await,
         Some("cancel-loop") => cancel(&call).await,
         Some("moai-align") => {
             HookOutput::Context(loop_files::align(&call.project, &call.input.command_args).await)
@@ -79,9 +83,7 @@ fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
 async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
     let session = &call.input.session_id;
     if session.is_empty() {
-        return HookOutput::Block(
-            "[moai-ralph] the host named no session, so no loop can own it".to_owned(),
-        );
+        return HookOutput::Block(NO_SESSION.to_owned());
     }
     let typed = &call.input.command_args;
     let wish = match kind {
@@ -143,6 +145,22 @@ async fn resume(call: &HookCall<'_>) -> HookOutput {
         }
         Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
         Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
+    }
+}
+
+/// The only argument is the loop's id, where several are active.
+async fn adopt(call: &HookCall<'_>) -> HookOutput {
+    let session = call.input.session_id.as_str();
+    if session.is_empty() {
+        return HookOutput::Block(NO_SESSION.to_owned());
+    }
+    let id = Some(call.input.command_args.trim()).filter(|id| !id.is_empty());
+    match loop_adopt::adopt(call.engine, &call.project, id, Some(session)).await {
+        Ok(state) => {
+            let checks = checks_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(loops::again(&state, &checks))
+        }
+        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }
 }
 

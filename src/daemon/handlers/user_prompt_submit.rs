@@ -1,10 +1,11 @@
-//! The user sent a prompt: a loop that waits for a session finds its owner, late verdicts are told.
+//! The user sent a prompt: a loop that waits for a session finds its owner, one whose session is gone
+//! is offered, late verdicts are told.
 //! What lies on disk now is looked at, so that what the session writes from now on is known as new.
 
 use std::sync::Arc;
 
 use super::hook::{HookCall, Told, with_late};
-use super::{checks_of_loop, loop_of_session};
+use super::{checks_of_loop, loop_of_session, lost_loops};
 use crate::daemon::look;
 use crate::report::agent::EditText;
 use crate::report::loops;
@@ -15,10 +16,12 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
     let texts = match claimed {
         Ok((Some(state), true)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            let notice = Some(loops::started_notice(&state, &checks));
-            vec![EditText { text: loops::started(&state, &checks), notice }]
+            let is_new = state.history.is_empty();
+            let notice = is_new.then(|| loops::started_notice(&state, &checks));
+            vec![EditText { text: loops::again(&state, &checks), notice }]
         }
-        Ok(_) => Vec::new(),
+        Ok((Some(_), false)) => Vec::new(),
+        Ok((None, _)) => lost_loops::offer(&call, "").await.into_iter().collect(),
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be looked up");
             Vec::new()

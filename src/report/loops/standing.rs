@@ -104,6 +104,27 @@ pub fn several(active: &[(String, Option<String>)]) -> String {
     format!("more than one loop is active here: {named}; name the one that is meant by its id")
 }
 
+/// Why nothing was adopted: there is nothing.
+#[must_use]
+pub fn none_active() -> String {
+    "no loop is active here, so there is none to adopt: moai-ralph loop start begins one".to_owned()
+}
+
+/// Why a loop was not adopted: the session, or the place of a loop without one, is taken.
+#[must_use]
+pub fn has_own(own: &str) -> String {
+    format!(
+        "loop {own} is already active for this session, and a session has one at most; cancel it \
+         first: moai-ralph loop cancel {own}"
+    )
+}
+
+/// Why a loop was not adopted: its files are not here.
+#[must_use]
+pub fn of_other_root(id: &str) -> String {
+    format!("loop {id} belongs to another work tree or root of this project; adopt it there")
+}
+
 /// All loops of a project, one a line.
 #[must_use]
 pub fn list(loops: &[LoopState]) -> String {

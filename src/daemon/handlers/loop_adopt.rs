@@ -1,0 +1,68 @@
+//! `loop adopt`: an active loop goes on in another session.
+
+use super::checks_of_loop;
+use super::loop_replies::{change, failed, host_session, shown};
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::project::Project;
+use crate::looping::control;
+use crate::looping::state::LoopState;
+use crate::report::agent::EditText;
+use crate::report::loops;
+use crate::store::StoreError;
+use crate::store::loops::Which;
+use crate::wire::control::{Caller, LoopSelect, Reply};
+
+pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+    let project = Project::load_or_default(engine, caller);
+    let session = select.session.clone().or_else(|| host_session(caller));
+    let session = session.filter(|session| !session.is_empty());
+    let state = match adopt(engine, &project, select.id.as_deref(), session.as_deref()).await {
+        Ok(state) => state,
+        Err(reason) => return failed(&reason),
+    };
+    if let Some(session) = &session {
+        let checks = checks_of_loop(engine, &project, &state).await;
+        let start = EditText { text: loops::again(&state, &checks), notice: None };
+        engine.ledger().tell_start(session, start);
+    }
+    shown(&state, caller, select.json, loops::status(&state))
+}
+
+/// Binds a loop to a session; without one, to the next that shows up. Without an id it is the only
+/// active loop. The error is the reason for the user.
+pub(super) async fn adopt(
+    engine: &Engine,
+    project: &Project,
+    id: Option<&str>,
+    session: Option<&str>,
+) -> Result<LoopState, String> {
+    let message = |error: StoreError| error.to_string();
+    let active = engine.store.active_loops(&project.key, &project.root).await.map_err(message)?;
+    let own = active.iter().find(|(_, owner)| owner.as_deref() == session).map(|(id, _)| id);
+    let id = match (id, active.as_slice()) {
+        (Some(id), _) => id,
+        (None, []) => return Err(loops::none_active()),
+        (None, [(only, _)]) => only,
+        (None, several) => match own {
+            Some(own) => return Err(loops::has_own(own)),
+            None => return Err(loops::several(several)),
+        },
+    };
+    if let Some(own) = own.filter(|own| own.as_str() != id) {
+        return Err(loops::has_own(own));
+    }
+    let which = Which::Id(id.to_owned());
+    let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+    let found = found.map_err(message)?;
+    let is_here = active.iter().any(|(known, _)| known == id);
+    if found.is_some_and(|state| state.status.is_active() && !is_here) {
+        return Err(loops::of_other_root(id));
+    }
+    let act = |state: &LoopState| control::adopt(state, session, now_ms());
+    let adopted = change(engine, project, which, act).await.map_err(|error| error.to_string())?;
+    let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
+    if let Some(session) = session {
+        engine.ledger().set_language(session, state.language());
+    }
+    Ok(state)
+}

@@ -1,0 +1,94 @@
+//! Loops that would be lost without a word: the store and a mark disagree, or a loop's session is
+//! gone. It must not know when hooks ask.
+
+use super::hook::HookCall;
+use crate::base::limits::OFFERED_LOOPS_MAX;
+use crate::daemon::engine::Engine;
+use crate::daemon::ledger::SessionLife;
+use crate::daemon::project::Project;
+use crate::report::agent::EditText;
+use crate::report::loops;
+use crate::store::loops::Which;
+
+/// What the user of a session is told about marks that disagree with the store, each once.
+pub(super) async fn mark_notice(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Option<String> {
+    // Whoever cannot be told once is not told: a difference may be shown a single time.
+    if session.is_empty() {
+        return None;
+    }
+    engine.ledger().set_alive(session);
+    let compared = engine.store.compare_marks(&project.key, &project.root, session).await;
+    let differences = match compared {
+        Ok(differences) => differences,
+        Err(error) => {
+            tracing::warn!(%error, "marks could not be compared with the store");
+            return None;
+        }
+    };
+    let texts: Vec<String> = differences.iter().map(loops::mark_difference).collect();
+    let mut ledger = engine.ledger();
+    let news: Vec<String> =
+        texts.into_iter().filter(|text| ledger.is_news(session, text)).collect();
+    Some(news.join("\n")).filter(|text| !text.is_empty())
+}
+
+/// The active loops whose session is gone, offered to a session that has none, each once. `source`
+/// says how the session began, where it begins.
+pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText> {
+    let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
+    if session.is_empty() {
+        return None;
+    }
+    let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
+    let (mut texts, mut notices) = (Vec::new(), Vec::new());
+    for (id, owner) in active.into_iter().take(OFFERED_LOOPS_MAX) {
+        let Some(owner) = owner else { continue };
+        if !is_offered(engine.ledger().life(&owner), source) {
+            continue;
+        }
+        let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id)).await;
+        let Ok(Some(state)) = found else { continue };
+        let notice = loops::offered(&state);
+        if engine.ledger().is_news(session, &notice) {
+            texts.push(loops::offered_to_agent(&state, session));
+            notices.push(notice);
+        }
+    }
+    let offer = EditText { text: texts.join("\n"), notice: Some(notices.join("\n")) };
+    (!texts.is_empty()).then_some(offer)
+}
+
+/// Two sessions may work in one project, so only a session that ended gives its loop away. After
+/// `/clear` one that nobody has heard of is most likely the one that was cleared.
+fn is_offered(life: SessionLife, source: &str) -> bool {
+    match life {
+        SessionLife::Ended => true,
+        SessionLife::Unknown => source == "clear",
+        SessionLife::Seen => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_loop_of_a_session_that_is_gone_is_offered() {
+        for (life, source, expected) in [
+            (SessionLife::Ended, "clear", true),
+            (SessionLife::Ended, "startup", true),
+            (SessionLife::Ended, "", true),
+            (SessionLife::Unknown, "clear", true),
+            (SessionLife::Unknown, "startup", false),
+            (SessionLife::Unknown, "resume", false),
+            (SessionLife::Unknown, "", false),
+            (SessionLife::Seen, "clear", false),
+        ] {
+            assert_eq!(is_offered(life, source), expected, "{life:?} {source}");
+        }
+    }
+}

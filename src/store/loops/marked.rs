@@ -1,0 +1,309 @@
+//! Rows of loops and their marks: what a change of a row means for its mark, and whether the two
+//! agree. A mark is written before the row is committed, fits both then, and is settled afterwards,
+//! so that a kill in between is no disagreement.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{OptionalExtension as _, Transaction, params};
+
+use super::stored::decode;
+use super::{ACTIVE, text};
+use crate::base::hash::ContentHash;
+use crate::looping::mark::{
+    DifferenceKind, LoopMark, LoopStanding, MarkDifference, MarkVerdict, NO_ROW, StoredRow, compare,
+};
+use crate::looping::state::{LoopState, Status};
+use crate::store::open::Access;
+use crate::store::{Databases, ProjectKey, Store, StoreError, marks};
+
+impl Store {
+    /// [`Store::write`] for a change that a mark must follow.
+    pub(super) async fn write_marked<T: Send + 'static>(
+        &self,
+        project: &ProjectKey,
+        work: impl FnOnce(&Transaction<'_>) -> Result<(T, Option<MarkChange>), StoreError>
+        + Send
+        + 'static,
+    ) -> Result<T, StoreError> {
+        let project = project.clone();
+        self.run(move |databases| {
+            let store = project.database(&databases.home);
+            let announced = |transaction: &Transaction<'_>| {
+                let (value, mut change) = work(transaction)?;
+                if let Some(change) = &mut change {
+                    change.announce(store);
+                }
+                Ok((value, change))
+            };
+            let (value, change) = databases.transact(&project, Access::Write, announced)?;
+            if let Some(change) = change {
+                change.settle();
+            }
+            Ok(value)
+        })
+        .await
+    }
+
+    /// Compares the marks of a root, and those of a session in the same work tree, with the store. A
+    /// mark that an active loop lacks is written, and one whose loop goes on with a row that was
+    /// changed is written anew: each of these is returned once.
+    pub async fn compare_marks(
+        &self,
+        project: &ProjectKey,
+        root: &Path,
+        session: &str,
+    ) -> Result<Vec<MarkDifference>, StoreError> {
+        let (project, root, session) = (project.clone(), root.to_path_buf(), session.to_owned());
+        self.run(move |databases| compare_all(databases, &project, &root, &session)).await
+    }
+
+    /// Removes the mark of a loop that the store does not have. The database that the mark named;
+    /// `None` when there was no mark.
+    pub async fn forget_mark(
+        &self,
+        root: &Path,
+        id: String,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let root = root.to_path_buf();
+        self.run(move |_| {
+            let mark = marks::read(&root).into_iter().find(|mark| mark.id == id);
+            let removed = mark.filter(|_| marks::remove(&root, &id));
+            Ok(removed.map(|mark| mark.store))
+        })
+        .await
+    }
+}
+
+/// A row with what a mark needs of it.
+pub(super) struct LoopRow {
+    root: PathBuf,
+    session_id: Option<String>,
+    stored: StoredRow,
+}
+
+impl LoopRow {
+    fn is_active(&self) -> bool {
+        self.stored.standing.is_some_and(|standing| standing.status.is_active())
+    }
+}
+
+/// The row of a loop as it is.
+pub(super) fn row_of(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRow>, StoreError> {
+    let sql = "SELECT root, session_id, status, state FROM loops WHERE id = ?1";
+    let row = at.prepare_cached(sql)?.query_row(params![id], |row| {
+        let columns: [Option<String>; 4] = [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
+        Ok(columns)
+    });
+    let Some(columns) = row.optional()? else { return Ok(None) };
+    let digest = ContentHash::of(format!("{id} {columns:?}").as_bytes()).short();
+    let [root, session_id, status, state] = columns;
+    let status = Status::from_word(&status.unwrap_or_default());
+    let state = decode(&state.unwrap_or_default()).ok();
+    let standing = status.zip(state).map(|(status, state)| LoopStanding {
+        status,
+        iteration: state.iteration,
+        max_iterations: state.max_iterations,
+    });
+    let root = PathBuf::from(root.unwrap_or_default());
+    Ok(Some(LoopRow { root, session_id, stored: StoredRow { digest, standing } }))
+}
+
+/// What a change of a row means for its mark.
+pub(super) struct MarkChange {
+    root: PathBuf,
+    id: String,
+    /// The mark with the digests before and after; `None` when there is no active loop any more.
+    next: Option<LoopMark>,
+    /// Whether the loop is over with the change.
+    is_end: bool,
+    /// Whether the change adds the loop.
+    is_begin: bool,
+}
+
+impl MarkChange {
+    /// The change from the row `before` to the state that the row has now.
+    pub(super) fn between(
+        at: &Transaction<'_>,
+        before: Option<&LoopRow>,
+        state: &LoopState,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(now) = row_of(at, &state.id)? else { return Ok(None) };
+        if !now.is_active() && !before.is_some_and(LoopRow::is_active) {
+            return Ok(None);
+        }
+        let digest_before = before.map_or(NO_ROW, |row| &row.stored.digest);
+        let mut mark = mark_of(&now, state);
+        mark.digests.insert(0, digest_before.to_owned());
+        Ok(Some(Self {
+            root: now.root.clone(),
+            id: state.id.clone(),
+            is_end: !now.is_active(),
+            is_begin: before.is_none(),
+            next: Some(mark),
+        }))
+    }
+
+    /// The loop is taken out of the store's sight.
+    pub(super) fn end(at: &Transaction<'_>, id: &str) -> Result<Option<Self>, StoreError> {
+        Ok(row_of(at, id)?.map(|row| Self {
+            root: row.root,
+            id: id.to_owned(),
+            next: None,
+            is_end: true,
+            is_begin: false,
+        }))
+    }
+
+    /// Before the commit. A mark that disagrees with the row already stays as it is, until the user
+    /// is told.
+    fn announce(&mut self, store: PathBuf) {
+        let Some(next) = &mut self.next else { return };
+        next.store = store;
+        let known = marks::read(&self.root).into_iter().find(|mark| mark.id == self.id);
+        let before = next.digests.first();
+        if known.is_none_or(|mark| before.is_some_and(|before| mark.digests.contains(before))) {
+            write(next, true);
+        }
+    }
+
+    /// After the commit.
+    fn settle(mut self) {
+        if self.is_end {
+            marks::remove(&self.root, &self.id);
+            return;
+        }
+        let Some(mut next) = self.next.take() else { return };
+        for known in marks::read(&self.root) {
+            if known.id == self.id {
+                if known.digests == next.digests {
+                    next.digests.remove(0);
+                    write(&next, false);
+                }
+            } else if self.is_begin
+                && known.root == next.root
+                && known.session_id == next.session_id
+            {
+                // A session has one active loop, and this is it.
+                marks::remove(&self.root, &known.id);
+            }
+        }
+    }
+}
+
+/// The mark of a row; the database that it is in is not known yet.
+fn mark_of(row: &LoopRow, state: &LoopState) -> LoopMark {
+    LoopMark {
+        id: state.id.clone(),
+        root: row.root.clone(),
+        session_id: row.session_id.clone(),
+        store: PathBuf::new(),
+        language: state.language(),
+        standing: row.stored.standing.unwrap_or(LoopStanding {
+            status: state.status,
+            iteration: state.iteration,
+            max_iterations: state.max_iterations,
+        }),
+        digests: vec![row.stored.digest.clone()],
+    }
+}
+
+/// A loop is not lost because it cannot be marked; whether it was written.
+fn write(mark: &LoopMark, is_durable: bool) -> bool {
+    let written = marks::write(mark, is_durable);
+    if let Err(error) = &written {
+        tracing::warn!(%error, id = mark.id, "a loop could not be marked");
+    }
+    written.is_ok()
+}
+
+fn compare_all(
+    databases: &mut Databases,
+    project: &ProjectKey,
+    root: &Path,
+    session: &str,
+) -> Result<Vec<MarkDifference>, StoreError> {
+    let mut marks = marks::read(root);
+    let mut found = missing_marks(databases, project, root, session, &marks)?;
+    marks.retain(|mark| mark.root == root || mark.session_id.as_deref() == Some(session));
+    for mark in marks {
+        let kind = difference(databases, project, &mark)?;
+        let (id, language) = (mark.id, mark.language);
+        found.extend(kind.map(|kind| MarkDifference { id, language, kind }));
+    }
+    Ok(found)
+}
+
+/// What a mark and the store disagree about.
+fn difference(
+    databases: &mut Databases,
+    project: &ProjectKey,
+    mark: &LoopMark,
+) -> Result<Option<DifferenceKind>, StoreError> {
+    let home = databases.home.clone();
+    let Some(key) = ProjectKey::of_database(&mark.store, &home) else {
+        let kind = DifferenceKind::OtherStore(mark.store.clone(), project.database(&home));
+        return Ok(Some(kind));
+    };
+    // A database that is not there is not made for this.
+    let row = if mark.store.exists() {
+        databases.transact(&key, Access::Read, |at| row_of(at, &mark.id))?
+    } else {
+        None
+    };
+    Ok(match compare(mark, row.as_ref().map(|row| &row.stored)) {
+        MarkVerdict::Agrees => None,
+        MarkVerdict::Spent => {
+            marks::remove(&mark.root, &mark.id);
+            None
+        }
+        MarkVerdict::RowGone => Some(DifferenceKind::RowGone(mark.standing, mark.store.clone())),
+        MarkVerdict::RowChanged => {
+            let stored = row.map(|row| row.stored);
+            let now = stored.as_ref().and_then(|stored| stored.standing);
+            if let (Some(stored), Some(now)) = (stored, now)
+                && now.status.is_active()
+            {
+                let digests = vec![stored.digest];
+                write(&LoopMark { standing: now, digests, ..mark.clone() }, false);
+            }
+            Some(DifferenceKind::RowChanged(mark.standing, now))
+        }
+    })
+}
+
+/// Writes the marks that active loops of a session lack.
+fn missing_marks(
+    databases: &mut Databases,
+    project: &ProjectKey,
+    root: &Path,
+    session: &str,
+    marks: &[LoopMark],
+) -> Result<Vec<MarkDifference>, StoreError> {
+    let store = project.database(&databases.home);
+    if !store.exists() {
+        return Ok(Vec::new());
+    }
+    let lacking = databases.transact(project, Access::Read, |at| {
+        let sql = format!("SELECT id FROM loops WHERE root = ?1 AND session_id = ?2 AND {ACTIVE}");
+        let mut statement = at.prepare_cached(&sql)?;
+        let ids = statement.query_map(params![text(root), session], |row| row.get(0))?;
+        let ids: Vec<String> = ids.collect::<Result<_, _>>()?;
+        let mut lacking = Vec::new();
+        for id in ids.into_iter().filter(|id| marks.iter().all(|mark| mark.id != *id)) {
+            let state = super::find(at, "id = ?1", &id);
+            if let (Some(row), Ok(Some(state))) = (row_of(at, &id)?, state) {
+                lacking.push(LoopMark { store: store.clone(), ..mark_of(&row, &state) });
+            }
+        }
+        Ok(lacking)
+    })?;
+    // Where no mark can be kept none was removed.
+    let written = lacking.into_iter().filter(|mark| write(mark, false));
+    Ok(written
+        .map(|mark| MarkDifference {
+            kind: DifferenceKind::MarkGone(marks::folder(root)),
+            id: mark.id,
+            language: mark.language,
+        })
+        .collect())
+}
