@@ -15,7 +15,7 @@ use crate::base::finding::{Finding, fingerprint};
 use crate::base::hash::ContentHash;
 use crate::base::limits::PROPOSAL_FOLDERS_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
-use crate::base::verdict::{Cause, Gap};
+use crate::base::verdict::{Cause, Gap, Verdict};
 use crate::checks::{self, Command, End, Run};
 use crate::files;
 use crate::looping::criteria::counts::{Counter, Oddity, TestCounts, compare, next_base};
@@ -186,16 +186,14 @@ impl Runs<'_> {
         let process = self.process(&command.name, program, args.to_vec(), cwd);
         let run = self.run(process, limit, &mut watch).await;
         let (counts, error_lines) = tally.total();
-        let passed = run.end == End::Passed;
         let is_first = before.is_none_or(|before| before.run() == 0);
         if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
             let reading = self.without_tests(command, run).await;
             self.push(reading, None, 0);
             return counts;
         }
-        let mut reading = reading(&command.name, without_module(run));
-        reading.tests =
-            counts.as_ref().map(|it| TestTotals { passed: it.passed, failed: it.failed });
+        let mut reading = reading(&command.name, without_module(run), counts.as_ref());
+        let passed = reading.verdict() == Verdict::Clean;
         let is_empty = command.criterion == Criterion::TestPass
             && counts.as_ref().is_some_and(|counts| counts.run() == 0);
         let doubt = match (before, &counts) {
@@ -226,7 +224,7 @@ impl Runs<'_> {
     async fn without_tests(&self, command: &CheckCommand, run: Run) -> Reading {
         let root = self.project.root.clone();
         let test = blocking(move || a_test(&root)).await.flatten();
-        let clean = reading(&command.name, Run { end: End::Passed, ..run });
+        let clean = reading(&command.name, Run { end: End::Passed, ..run }, None);
         let gap = test.map(|test| no_check(&test, "this command ran no test").gap);
         Reading { gap, ..clean }
     }
@@ -302,7 +300,7 @@ impl Runs<'_> {
         let mut tally = Tally::default();
         let run = self.run(process, None, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
-        self.push(reading(AUTOCHECKS, run), counts.as_ref(), error_lines);
+        self.push(reading(AUTOCHECKS, run, counts.as_ref()), counts.as_ref(), error_lines);
     }
 
     /// Runs a private copy of the script from the root. By its interpreter, so that no file has to
@@ -399,10 +397,21 @@ fn no_file() -> Reading {
     Reading { gap: Some(gap), ..Reading::clean(AUTOCHECKS, SensorKind::Check, 0) }
 }
 
-fn reading(name: &str, run: Run) -> Reading {
+/// What a run proves: it passed if its exit code is 0 and its totals name no failed test. A recipe
+/// such as `-pytest` or `pytest | tee log` ends with 0 whatever the tests do.
+fn reading(name: &str, run: Run, counts: Option<&TestCounts>) -> Reading {
     let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
-    let reading = Reading { elapsed_ms, ..Reading::clean(name, SensorKind::Check, 0) };
-    match run.end {
+    let tests = counts.map(|it| TestTotals { passed: it.passed, failed: it.failed });
+    let reading = Reading { elapsed_ms, tests, ..Reading::clean(name, SensorKind::Check, 0) };
+    let failed = counts.map_or(0, |counts| counts.failed);
+    let end = match run.end {
+        End::Passed if failed > 0 => {
+            let tests = if failed == 1 { "test" } else { "tests" };
+            End::Failed(format!("exit code 0, but {failed} {tests} failed"))
+        }
+        end => end,
+    };
+    match end {
         End::Passed => reading,
         End::Failed(how) => {
             let output = format!("{}\n({how})", run.output.trim_end());
@@ -476,7 +485,7 @@ mod tests {
         let check = |output: &str, expected: Option<Cause>| {
             let end = End::Failed("exit status 1".to_owned());
             let run = Run { end, output: output.to_owned(), elapsed: Duration::ZERO };
-            let reading = reading("unit", without_module(run));
+            let reading = reading("unit", without_module(run), None);
             let cause = reading.gap.as_ref().map(|gap| gap.cause);
             assert_eq!((cause, reading.dirty), (expected, expected.is_none()), "{output}");
         };

@@ -160,6 +160,25 @@ fn tests_that_pass_because_there_are_none_are_a_failure() {
 }
 
 #[test]
+fn failed_tests_are_a_failure_whatever_the_exit_code() {
+    let sandbox = Sandbox::new();
+    let check = |total: &str, expected: &str| {
+        options(&sandbox, &format!("    checks: [{{name: unit, command: [echo, '{total}']}}]\n"));
+        executable(&sandbox, SCRIPT, &format!("#!/bin/sh\necho '{total}'; echo done\n"));
+        let (code, document) = checks(&sandbox, &[]);
+        assert_eq!(code, i32::from(!expected.is_empty()), "{total}: {document:#}");
+        for sensor in document["sensors"].as_array().expect("a list") {
+            let output = sensor["output"].as_str().unwrap_or_default();
+            assert!(output.ends_with(expected), "{total}: {output}");
+        }
+    };
+    check("=== 1 failed, 2 passed in 0.01s ===", "(exit code 0, but 1 test failed)");
+    check("=== 2 passed, 3 errors in 0.01s ===", "(exit code 0, but 3 tests failed)");
+    check("test result: FAILED. 5 passed; 2 failed; 0 ignored;", "but 2 tests failed)");
+    check("=== 3 passed in 0.01s ===", "");
+}
+
+#[test]
 fn checks_of_the_rubric_are_run_without_a_shell() {
     let sandbox = Sandbox::new();
     let rubric = "# Rubric\n\n## Checks\n# remarks\n- sh -c \"exit 1\"\n- true && false\n\n\

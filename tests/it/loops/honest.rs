@@ -58,6 +58,18 @@ fn a_loop_that_asks_for_nothing_runs_the_tests_that_the_project_suggests() {
 }
 
 #[test]
+fn a_recipe_that_hides_the_exit_code_of_its_tests_hides_no_failed_test() {
+    let (sandbox, _) = with_npm("echo '=== 1 failed, 2 passed in 0.01s ==='; exit 0", &[]);
+    sandbox.write("app.py", FIXED);
+    let reason = stop(&sandbox, "finished").expect("a test fails");
+    assert!(reason.contains("Check failed: npm test (1 of 3 failed)"), "{reason}");
+    assert!(reason.contains("exit code 0, but 1 test failed"), "{reason}");
+    program(&sandbox, "npm", "echo '=== 3 passed in 0.01s ==='");
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
 fn a_promise_is_not_kept_while_a_test_fails_that_nobody_named() {
     let promise = ["--completion-promise", "DONE"];
     let (sandbox, _) = with_npm("echo 'sum is wrong'; exit 1", &promise);
