@@ -2,6 +2,7 @@
 //! daemon, and one handler per request.
 
 mod attribution;
+mod authorship;
 mod base_preparation;
 mod base_results;
 mod baselines;

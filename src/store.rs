@@ -10,6 +10,7 @@ pub mod marks;
 mod open;
 pub mod peek;
 mod schema;
+mod session_writes;
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;

@@ -378,6 +378,10 @@ pub const CHANGED_READ_FILES_MAX: usize = 500;
 /// How much older than the start of its tool call a file's change may look; the clock of a file
 /// system is coarse.
 pub const TOOL_CLOCK_SLACK_MS: u64 = 1_000;
+/// Files that one tool call is remembered to have written; of more, none is.
+pub const SESSION_WRITES_MAX: usize = 4_096;
+/// Files named when somebody else than the session weakened what examines a loop.
+pub const FOREIGN_FILES_NAMED_MAX: usize = 5;
 /// Files remembered as written by one session.
 pub const SESSION_FILES_MAX: usize = 2_000;
 /// Files remembered as concerned by one session's edits.

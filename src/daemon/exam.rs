@@ -6,9 +6,9 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::criteria;
 use super::engine::{Engine, blocking, now_ms};
 use super::project::{Project, read as read_options};
+use super::{authorship, criteria};
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -215,6 +215,7 @@ async fn try_note_writes(
     let (store, key, root) = (&engine.store, &project.key, &project.root);
     let active = store.find_loop(key, root, Which::ActiveOf(session.to_owned())).await?;
     let Some(state) = active else { return Ok(()) };
+    authorship::note(engine, project, &state, write.clone()).await?;
     // Most files that an agent writes examine nothing, and an edit must not wait.
     if let ToolWrite::File(file) = &write
         && !examines(engine, project, &state.id, file).await?
@@ -269,7 +270,7 @@ fn is_same_file(file: &Path, written: &Path) -> bool {
 
 /// When a file was changed last, which nobody can set back; of one that is gone, when its folder
 /// was.
-fn changed_ns(file: &Path) -> Option<i128> {
+pub(super) fn changed_ns(file: &Path) -> Option<i128> {
     let folder = || file.parent()?.symlink_metadata().ok();
     let metadata = file.symlink_metadata().ok().or_else(folder)?;
     Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::json::{finding, rfc3339, sensor, word};
 use super::{line, shown};
 use crate::base::evidence::Evidence;
+use crate::base::finding::Finding;
 use crate::base::verdict::Verdict;
 use crate::looping::criteria::{CheckCommand, Plan};
 use crate::looping::exam::{Change, Difference, Role};
@@ -26,6 +27,15 @@ pub struct Checks<'a> {
     pub differences: &'a [Difference],
     /// What the runs said; `None` when none was asked for.
     pub evidence: Option<&'a Evidence>,
+}
+
+/// What the user took over with `loop refreeze`.
+#[derive(Clone, Debug, Default)]
+pub struct Refrozen {
+    /// What differed from the exam.
+    pub differences: Vec<Difference>,
+    /// Findings of the guard about files that the loop's session did not write.
+    pub allowed: Vec<Finding>,
 }
 
 /// `moai-ralph/checks@1`.
@@ -131,19 +141,23 @@ fn push_differences(text: &mut String, differences: &[Difference]) {
 
 /// `moai-ralph/refreeze@1`.
 #[must_use]
-pub fn refrozen_json(loop_id: &str, taken_over: &[Difference]) -> Value {
+pub fn refrozen_json(loop_id: &str, taken: &Refrozen) -> Value {
     json!({
         "schema": "moai-ralph/refreeze@1",
         "loop": loop_id,
-        "taken_over": differences_json(taken_over),
+        "taken_over": differences_json(&taken.differences),
+        "allowed": taken.allowed.iter().map(finding).collect::<Vec<_>>(),
     })
 }
 
 /// The same as text.
 #[must_use]
-pub fn refrozen(loop_id: &str, taken_over: &[Difference]) -> String {
+pub fn refrozen(loop_id: &str, taken: &Refrozen) -> String {
     let mut text = String::new();
-    push_differences(&mut text, taken_over);
+    push_differences(&mut text, &taken.differences);
+    for finding in &taken.allowed {
+        let _ = writeln!(text, "allowed: {}", line(finding));
+    }
     let _ = writeln!(text, "loop {loop_id} is examined by what is there now");
     text
 }

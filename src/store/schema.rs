@@ -9,7 +9,7 @@ use super::StoreError;
 
 /// Schema n is what the first n migrations make of an empty database; `user_version` says n. A
 /// migration that was released is never changed. An older program refuses a newer database.
-pub(super) const MIGRATIONS: [&str; 4] = [
+pub(super) const MIGRATIONS: [&str; 5] = [
     // 1: loops. `state` is JSON whose shape is versioned by the looping module; the other columns
     // repeat what is searched for. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -64,6 +64,13 @@ pub(super) const MIGRATIONS: [&str; 4] = [
     // What the session of a loop did to its exam: `hash` is NULL where it removed the file.
     "CREATE TABLE exam_writes (
         loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        hash BLOB,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;",
+    // How the session of a loop left the files that it wrote: `hash` is NULL where it removed one.
+    "CREATE TABLE session_writes (
+        loop_id TEXT NOT NULL REFERENCES loops (id) ON DELETE CASCADE,
         path TEXT NOT NULL,
         hash BLOB,
         PRIMARY KEY (loop_id, path)

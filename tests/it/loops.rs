@@ -80,7 +80,7 @@ fn lacking_a_test() -> Sandbox {
     let options = ["--max-iterations", "9", "--until", "diagnostics"];
     assert_eq!(start(&sandbox, &options).code, 0);
     sandbox.write("app.py", FIXED);
-    sandbox.write("tests/test_app.py", FEWER);
+    sandbox.tool_write("tests/test_app.py", FEWER);
     sandbox
 }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::judged::{judge, prompts, says};
 use super::{
-    DIRTY, FEWER, FIXED, TESTS, beside, commit_in, git, git_in, project, start, status, stop,
+    DIRTY, FEWER, FIXED, TESTS, beside, commit_in, git, git_in, project, shell, start, status, stop,
 };
 use crate::support::{Sandbox, write_file};
 const TEST: &str = "tests/test_app.py";
@@ -74,9 +74,11 @@ fn is_held_after_a_rebase(sandbox: &Sandbox, others: &Path) {
     write_file(&others.join("theirs.py"), "theirs = 1\n");
     commit_in(sandbox, others, "others");
     sandbox.write("app.py", FIXED);
-    sandbox.write(TEST, FEWER);
-    commit_in(sandbox, &sandbox.root(), "fewer tests");
-    git(sandbox, &["rebase", "-q", "main"]);
+    shell(sandbox, || {
+        sandbox.write(TEST, FEWER);
+        commit_in(sandbox, &sandbox.root(), "fewer tests");
+        git(sandbox, &["rebase", "-q", "main"]);
+    });
     let reason = stop(sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
 }
@@ -86,10 +88,12 @@ fn committed_on_the_base() -> Sandbox {
     let (sandbox, others) = working(|_| ());
     let branch = git(&sandbox, &["branch", "--show-current"]);
     git_in(&sandbox, &others, &["switch", "-q", "--detach"]);
-    git(&sandbox, &["switch", "-q", "main"]);
-    sandbox.write(TEST, FEWER);
-    commit_in(&sandbox, &sandbox.root(), "fewer tests");
-    git(&sandbox, &["switch", "-q", &branch]);
+    shell(&sandbox, || {
+        git(&sandbox, &["switch", "-q", "main"]);
+        sandbox.write(TEST, FEWER);
+        commit_in(&sandbox, &sandbox.root(), "fewer tests");
+        git(&sandbox, &["switch", "-q", &branch]);
+    });
     sandbox
 }
 
@@ -97,7 +101,7 @@ fn committed_on_the_base() -> Sandbox {
 fn a_commit_of_its_own_on_the_base_still_counts() {
     // On the base itself.
     let sandbox = committed_on_the_base();
-    git(&sandbox, &["rebase", "-q", "main"]);
+    shell(&sandbox, || drop(git(&sandbox, &["rebase", "-q", "main"])));
     let reason = stop(&sandbox, "finished").expect("a test is gone");
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
     // The same, and the merge rebases.
@@ -108,7 +112,7 @@ fn a_commit_of_its_own_on_the_base_still_counts() {
     // On the branch, and the base moved to it.
     let (sandbox, others) = working(|_| ());
     git_in(&sandbox, &others, &["switch", "-q", "--detach"]);
-    sandbox.write(TEST, FEWER);
+    sandbox.tool_write(TEST, FEWER);
     commit_in(&sandbox, &sandbox.root(), "fewer tests");
     git(&sandbox, &["branch", "-f", "main", "HEAD"]);
     let reason = stop(&sandbox, "finished").expect("a test is gone");

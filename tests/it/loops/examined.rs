@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 use super::crashes::{daemon, kill};
-use super::{FIXED, looping, notice, project, shell, start, status, stop};
+use super::{FEWER, FIXED, TESTS, looping, notice, project, shell, start, status, stop};
 use crate::support::{Output, Sandbox, write_file};
 use crate::terminal;
 
@@ -169,4 +169,90 @@ fn what_the_sessions_shell_removed_is_its_own() {
     shell(&sandbox, || fs::remove_file(sandbox.path("RUBRIC.md")).expect("there"));
     let reason = stop(&sandbox, "finished").expect("the session removed its exam");
     assert!(reason.contains("RUBRIC.md (the rubric) was removed"), "{reason}");
+}
+
+const TEST: &str = "tests/test_app.py";
+const CONFIG: &str = "pyrightconfig.json";
+
+/// A loop whose agent has made an honest edit, of a project with tests and a strict configuration.
+fn with_tests() -> Sandbox {
+    let sandbox = project();
+    sandbox.write(TEST, TESTS);
+    sandbox.write(CONFIG, "{\"typeCheckingMode\": \"standard\"}\n");
+    sandbox.commit();
+    let begun = start(&sandbox, &["--max-iterations", "9", "--until", "diagnostics"]);
+    assert_eq!(begun.code, 0, "{begun:#?}");
+    sandbox.tool_write("app.py", FIXED);
+    sandbox
+}
+
+/// A file, the code of the finding about it, and the edit that weakens it.
+type WeakeningEdit = (&'static str, &'static str, Box<dyn Fn(&Sandbox)>);
+
+/// What a user may do to the tests and to the configuration while the agent works.
+fn users_edits() -> [WeakeningEdit; 4] {
+    let skipped = TESTS.replacen("def test_", "@unittest.skip(\"x\")\ndef test_", 1);
+    [
+        (TEST, "G01", Box::new(|sandbox| sandbox.write(TEST, FEWER))),
+        (TEST, "G0", Box::new(|it| fs::remove_file(it.path(TEST)).expect("there"))),
+        (
+            TEST,
+            "G02",
+            Box::new(move |sandbox| {
+                sandbox.write(TEST, &skipped);
+                sandbox.commit();
+            }),
+        ),
+        (CONFIG, "G12", Box::new(|it| it.write(CONFIG, "{\"typeCheckingMode\": \"off\"}\n"))),
+    ]
+}
+
+#[test]
+fn weaker_tests_or_configuration_of_the_user_pause_and_are_no_gaming() {
+    for (file, code, edit) in users_edits() {
+        let sandbox = with_tests();
+        edit(&sandbox);
+        sandbox.tool_write("app.py", &format!("{FIXED}# done\n"));
+        for _ in 0..3 {
+            let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+            for part in [file, code, "not by this session", "loop refreeze", "loop resume"] {
+                assert!(told.contains(part), "{file} {part}: {told}");
+            }
+            let paused = status(&sandbox);
+            assert_eq!((&paused["status"], &paused["iteration"]), (&"paused".into(), &0.into()));
+            assert_eq!(paused["pause_reason"], "exam_changed");
+            assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+        }
+        let taken = refreeze(&sandbox);
+        assert_eq!(taken.code, 0, "{taken:#?}");
+        assert!(taken.stdout.contains("allowed: ") && taken.stdout.contains(code), "{taken:#?}");
+        assert_eq!(stop(&sandbox, "finished"), None);
+        assert_eq!(status(&sandbox)["status"], "completed", "{file} {code}");
+    }
+}
+
+#[test]
+fn weaker_tests_of_the_sessions_shell_are_held_also_when_the_daemon_is_gone() {
+    for (file, code, edit) in users_edits() {
+        let sandbox = with_tests();
+        shell(&sandbox, || edit(&sandbox));
+        kill(daemon(&sandbox));
+        let reason = stop(&sandbox, "finished").expect("the session weakened its exam");
+        assert!(reason.contains(&format!("guard({code}")), "{file}: {reason}");
+    }
+}
+
+#[test]
+fn who_wrote_last_decides_whom_a_weaker_test_is_held_against() {
+    let sandbox = with_tests();
+    sandbox.tool_write(TEST, FEWER);
+    let reason = stop(&sandbox, "finished").expect("a test is gone");
+    assert!(reason.contains("guard(G01)"), "{reason}");
+    sandbox.write(TEST, &format!("{FEWER}# by the user\n"));
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["pause_reason"], "exam_changed");
+    sandbox.tool_write(TEST, TESTS);
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed");
 }

@@ -21,7 +21,7 @@ use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
 use crate::daemon::merging::Measured;
 use crate::daemon::work_base::{WorkBase, base_of_loop};
-use crate::daemon::{criteria, exam, loop_files, merge_place, merging};
+use crate::daemon::{authorship, criteria, exam, loop_files, merge_place, merging};
 use crate::git;
 use crate::guard::SENSOR;
 use crate::looping::criteria::{AUTOCHECKS, Criterion};
@@ -208,8 +208,8 @@ async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> Checked
     Checked { sensed: (readings, findings), not_asked, problems }
 }
 
-/// Servers, scan, guard and exam, at the same time; and what changed in the exam without the
-/// session.
+/// Servers, scan, guard and exam, at the same time; and what was changed without the session and
+/// makes the exam weaker.
 async fn afresh(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -245,9 +245,16 @@ async fn afresh(
     let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);
     let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
     evidence.skipped.extend(skipped);
+    let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
+    // Without the record, a finding is held against the agent, and the loop does not end well.
+    let not_own = not_own.unwrap_or_else(|error| {
+        tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
+        Vec::new()
+    });
     add(&mut evidence, (readings, findings));
-    let ExamNews { readings, findings, foreign } = exam;
+    let ExamNews { readings, findings, mut foreign } = exam;
     add(&mut evidence, (readings, findings));
+    foreign.extend(authorship::lines(&not_own));
     (evidence, foreign)
 }
 
