@@ -58,6 +58,11 @@ impl Change {
     pub fn path_before(&self) -> &RelPath {
         self.old_path.as_ref().unwrap_or(&self.path)
     }
+
+    fn with_plain_line_ends(&self) -> Self {
+        let plain = |text: &Option<String>| text.as_ref().map(|text| text.replace("\r\n", "\n"));
+        Self { before: plain(&self.before), after: plain(&self.after), ..self.clone() }
+    }
 }
 
 /// What is judged.
@@ -115,9 +120,15 @@ struct Hit {
     anchor: String,
 }
 
-/// Judges a set of changes.
+/// Judges a set of changes. Other line ends are no change of a line.
 #[must_use]
 pub fn inspect(input: &Input<'_>) -> Outcome {
+    let changes: Vec<Change> = input.changes.iter().map(Change::with_plain_line_ends).collect();
+    inspect_plain(&Input { changes: &changes, ..*input }, input.changes)
+}
+
+/// The same of texts without carriage returns; `on_disk` are the changes as they are.
+fn inspect_plain(input: &Input<'_>, on_disk: &[Change]) -> Outcome {
     let mut gaps = Vec::new();
     let trees: Vec<(Option<Tree>, Option<Tree>)> = input
         .changes
@@ -134,7 +145,8 @@ pub fn inspect(input: &Input<'_>) -> Outcome {
     });
     let files = Files { files: files.collect() };
     let hits = FAMILIES.iter().flat_map(|family| family(input, &files));
-    let mut findings: Vec<Finding> = hits.map(|hit| to_finding(hit, input.changes)).collect();
+    let mut findings: Vec<Finding> =
+        hits.map(|hit| to_finding(hit, input.changes, on_disk)).collect();
     fingerprint(&mut findings);
     gaps.extend(relaxed::gaps(input.changes));
     gaps.dedup();
@@ -169,11 +181,15 @@ fn parse(path: &RelPath, text: Option<&str>, gaps: &mut Vec<(RelPath, Gap)>) -> 
     }
 }
 
-fn to_finding(hit: Hit, changes: &[Change]) -> Finding {
-    let change = changes.iter().find(|change| change.path == hit.path);
-    let text = change.and_then(|change| change.after.as_deref()).unwrap_or_default();
-    let range = LineIndex::new(text).range(hit.bytes.start, hit.bytes.end);
-    let place = (hit.path, range, ContentHash::of(text.as_bytes()));
+fn to_finding(hit: Hit, changes: &[Change], on_disk: &[Change]) -> Finding {
+    let range = LineIndex::new(text_now(changes, &hit.path)).range(hit.bytes.start, hit.bytes.end);
+    let hash = ContentHash::of(text_now(on_disk, &hit.path).as_bytes());
+    let place = (hit.path, range, hash);
     let finding = Finding::new(SENSOR, hit.code, hit.severity, place, &hit.message);
     Finding { anchor: hit.anchor, ..finding }
+}
+
+fn text_now<'c>(changes: &'c [Change], path: &RelPath) -> &'c str {
+    let change = changes.iter().find(|change| change.path == *path);
+    change.and_then(|change| change.after.as_deref()).unwrap_or_default()
 }

@@ -146,6 +146,27 @@ fn the_corpus_is_judged_as_it_is_labelled() {
     assert!(wrong.is_empty(), "{} of the labels do not hold:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn other_line_ends_are_no_change_and_hide_none() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard");
+    for case in files(&folder).iter().flat_map(|file| cases(file)) {
+        let judge = |changes: &[Change]| {
+            let found = inspect(&Input { changes, goal: &case.goal, known: &[] }).findings;
+            found.into_iter().map(|it| (it.id, it.code, it.range.start)).collect::<Vec<_>>()
+        };
+        let with_returns = |text: &String| text.replace('\n', "\r\n");
+        let mut changes = case.changes.clone();
+        for change in &mut changes {
+            change.after = change.after.as_ref().map(with_returns);
+        }
+        assert_eq!(judge(&changes), judge(&case.changes), "{}", case.title);
+    }
+    let before = Some("import os  # noqa: F401\nx: int = f()  # type: ignore[a]\n".to_owned());
+    let after = before.as_ref().map(|text| text.replace('\n', "\r\n"));
+    let changes = [Change { path: path("a.py"), old_path: None, before, after }];
+    assert_eq!(inspect(&Input { changes: &changes, goal: "", known: &[] }).findings, []);
+}
+
 /// A finding of the base at a 0-based line.
 fn known(file: &str, line: u32, code: &str) -> Finding {
     let at = crate::base::text::Position { line, character: 0 };
