@@ -40,6 +40,7 @@ mod progress;
 mod project;
 mod project_rules;
 mod queries;
+mod renamed_files;
 mod restoring;
 mod rewriting;
 mod rubrics;

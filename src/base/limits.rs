@@ -348,6 +348,8 @@ pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
 pub const OVERLAY_FILES_MAX: usize = 16;
 /// How often earlier texts are shown again to a server that was asked something else in between.
 pub const OVERLAY_PASSES_MAX: usize = 10;
+/// Pairs of a new and a vanished file that are compared to find renamed ones.
+pub const RENAME_PAIRS_MAX: usize = 10_000;
 /// Base states of loops whose measurements are kept.
 pub const BASE_STATES_MAX: usize = 8;
 /// Programs of a project that are all measured before a loop ends as completed; in a larger one,

@@ -11,6 +11,7 @@ use super::earlier::{EarlierState, EarlierSubject, measure_earlier};
 use super::engine::{Engine, blocking};
 use super::gather::{self, UntouchedDependents, Word};
 use super::project::Project;
+use super::renamed_files::renamed;
 use super::work_base::{BaseText, WorkBase};
 use crate::base::delta::Delta;
 use crate::base::evidence::SensorKind;
@@ -62,7 +63,15 @@ pub(super) struct LeftOut {
 struct ComparedFile<'a> {
     snapshot: &'a Snapshot,
     base: &'a BaseText,
+    /// Its name in the base state; another one where it was renamed.
+    base_path: &'a RelPath,
     is_changed: bool,
+}
+
+impl ComparedFile<'_> {
+    fn is_renamed(&self) -> bool {
+        *self.base_path != self.snapshot.path
+    }
 }
 
 /// Sets the state of every finding, and takes out those that are older or may be; the latter leave
@@ -82,11 +91,17 @@ pub(super) async fn attribute(
         (base.texts(&paths), base.texts(&gone))
     });
     let Some((texts, gone_texts)) = read.await else { return LeftOut::default() };
+    let is_created = |snapshot: &&Snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent);
+    let created: Vec<&Snapshot> = snapshots.iter().filter(is_created).collect();
+    let renames = renamed(&created, &gone_texts);
     let mut files = BTreeMap::new();
     for snapshot in snapshots {
-        let Some(base) = texts.get(&snapshot.path) else { continue };
+        let base_path = renames.get(&snapshot.path).unwrap_or(&snapshot.path);
+        let base = texts.get(base_path).or_else(|| gone_texts.get(base_path));
+        let Some(base) = base else { continue };
         let is_changed = base.hash() != Some(snapshot.hash);
-        files.insert(snapshot.path.clone(), ComparedFile { snapshot, base, is_changed });
+        let file = ComparedFile { snapshot, base, base_path, is_changed };
+        files.insert(snapshot.path.clone(), file);
     }
     let sought = touched_elsewhere(&files, &gone_texts);
     let known = base_findings(engine, project, comparison, &files, words, deadline).await;
@@ -117,6 +132,11 @@ fn touched_elsewhere(
     gone: &BTreeMap<RelPath, BaseText>,
 ) -> Sought {
     let mut sought = Sought::default();
+    let renamed: BTreeSet<&RelPath> =
+        files.values().filter(|file| file.is_renamed()).map(|file| file.base_path).collect();
+    for file in files.values().filter(|file| file.is_renamed()) {
+        sought.extend(Sought::moved(file.base_path, &file.snapshot.path));
+    }
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
         if let BaseText::Text(before) = file.base {
             sought.extend(Sought::elsewhere(path, Some(before), Some(&file.snapshot.text)));
@@ -124,7 +144,7 @@ fn touched_elsewhere(
             sought.extend(Sought::elsewhere(path, None, Some(&file.snapshot.text)));
         }
     }
-    for (path, text) in gone {
+    for (path, text) in gone.iter().filter(|(path, _)| !renamed.contains(path)) {
         if let BaseText::Text(before) = text {
             sought.extend(Sought::elsewhere(path, Some(before), None));
         }
@@ -161,14 +181,20 @@ async fn base_findings(
             && let BaseText::Text(text) = file.base
             && let Some(choice) = choice_of(engine, project, word)
         {
-            let snapshot = snapshot_of(&word.path, text);
+            let snapshot = snapshot_of(file.base_path, text);
             if !touched.contains(&word.sensor)
                 && let Some(set) = word.base_result()
             {
                 // Nothing that this server reads has changed: this is what it found then.
                 found = KnownFindings::Set(set);
-            } else if let Some(set) = kept(engine, comparison, word, &snapshot) {
+            } else if let Some(mut set) = kept(engine, comparison, word, &snapshot) {
+                for finding in &mut set.findings {
+                    finding.path = word.path.clone();
+                }
                 found = KnownFindings::Set(set);
+            } else if file.is_renamed() {
+                let gap = Gap::new(Cause::NoBaseline, "it had another name then");
+                found = KnownFindings::Unmeasured(gap);
             } else {
                 places.push(known.len());
                 subjects.push(EarlierSubject { snapshot, choice });
@@ -203,7 +229,8 @@ fn touched_servers(
     comparison: &Comparison,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
 ) -> BTreeSet<String> {
-    let changed = files.iter().filter(|(_, file)| file.is_changed).map(|(path, _)| path);
+    let changed = files.iter().filter(|(_, file)| file.is_changed || file.is_renamed());
+    let changed = changed.map(|(path, _)| path);
     let mut touched = BTreeSet::new();
     for path in changed.chain(&comparison.gone) {
         let extension = path.extension().unwrap_or_default();
@@ -233,7 +260,7 @@ fn kept(
     word: &Word,
     base: &Snapshot,
 ) -> Option<BaseResult> {
-    let file = BaseFile { path: word.path.clone(), hash: base.hash, server: word.server? };
+    let file = BaseFile { path: base.path.clone(), hash: base.hash, server: word.server? };
     engine.ledger().base_results.get(&comparison.base.id, &file)
 }
 
@@ -259,8 +286,9 @@ fn earlier_state(
         other_files: comparison.gone.clone(),
         configuration: comparison.configuration.clone(),
     };
-    for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
+    for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {
         match file.base {
+            BaseText::Text(_) if file.is_renamed() => state.other_files.push(path.clone()),
             BaseText::Text(text) => state.texts.push(snapshot_of(path, text)),
             BaseText::Absent | BaseText::Unknown(_) => state.other_files.push(path.clone()),
         }

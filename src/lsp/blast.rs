@@ -12,13 +12,16 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::finding::Finding;
 use crate::base::limits::{BLAST_COMMON_FILES_MAX, BLAST_NAMES_MAX};
 use crate::base::path::RelPath;
-use words::{declared, is_import, is_name, is_telling, names_of_code, word_ranges};
+use words::{Declared, declared, is_import, is_name, is_telling, names_of_code, word_ranges};
 
 /// What is looked for in other files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sought {
     /// Names whose meaning an edit may have changed.
     pub names: BTreeSet<String>,
+    /// Those of the names that an edit only used or named a parameter: nothing elsewhere means
+    /// another thing by that.
+    pub used: BTreeSet<String>,
     /// Modules as importers write them.
     pub modules: BTreeSet<String>,
     /// Whether a module appeared, vanished or changed in more names than are looked for, so that
@@ -40,6 +43,13 @@ impl Sought {
         Self::by(path, before, after, |old, new| bodies::unnoticed(path, old, new))
     }
 
+    /// What the move of a file from one name to another concerns: its importers.
+    #[must_use]
+    pub fn moved(from: &RelPath, to: &RelPath) -> Self {
+        let modules = module_names(from).into_iter().chain(module_names(to)).collect();
+        Self { modules, concerns_importers: true, ..Self::default() }
+    }
+
     fn by(
         path: &RelPath,
         before: Option<&str>,
@@ -47,14 +57,19 @@ impl Sought {
         unnoticed: impl FnOnce(Changed<'_>, Changed<'_>) -> Unnoticed,
     ) -> Self {
         let texts = (before.unwrap_or_default(), after.unwrap_or_default());
-        let names = touched_names(texts, unnoticed);
+        let (names, used) = touched_names(texts, unnoticed);
         let has_all = names.len() < BLAST_NAMES_MAX;
         let concerns_importers = before.is_none() != after.is_none() || !has_all;
-        Self { names, modules: module_names(path), concerns_importers }
+        Self { names, used, modules: module_names(path), concerns_importers }
     }
 
     /// Both.
     pub fn extend(&mut self, other: Self) {
+        let is_meant =
+            |of: &Self, name: &String| of.names.contains(name) && !of.used.contains(name);
+        let all = self.used.union(&other.used);
+        let used = all.filter(|name| !is_meant(self, name) && !is_meant(&other, name));
+        self.used = used.cloned().collect();
         self.names.extend(other.names);
         self.modules.extend(other.modules);
         self.concerns_importers |= other.concerns_importers;
@@ -89,7 +104,7 @@ impl Sought {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
         let names_it = |text: &str| {
             let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
-            words.any(|word| self.names.contains(word))
+            words.any(|word| self.names.contains(word) && !self.used.contains(word))
                 || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
         };
         names_it(&finding.message) || names_it(line)
@@ -148,31 +163,42 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
 
 /// The names whose meaning may have changed between two texts: what changed lines declare, the
 /// words that came or went on them, and the definitions around them, because the type of a
-/// function may follow from its body. Bounded; declarations first.
+/// function may follow from its body. Bounded; declarations first. Second, those of them that the
+/// text after only uses, or has as parameters.
 fn touched_names(
     (before, after): (&str, &str),
     unnoticed: impl FnOnce(Changed<'_>, Changed<'_>) -> Unnoticed,
-) -> BTreeSet<String> {
+) -> (BTreeSet<String>, BTreeSet<String>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
     let (unnoticed_gone, unnoticed_came) = unnoticed((&old, &gone), (&new, &came));
     gone.retain(|at| !unnoticed_gone.contains(at));
     came.retain(|at| !unnoticed_came.contains(at));
+    let (of_old, of_new) = (declarations(&old, &gone), declarations(&new, &came));
+    let mut meant: BTreeSet<String> = of_old.iter().map(|it| it.name.to_owned()).collect();
+    let defined = of_new.iter().filter(|it| !it.is_parameter);
+    meant.extend(defined.map(|it| it.name.to_owned()));
     let mut names = BTreeSet::new();
-    for (lines, changed) in [(&old, &gone), (&new, &came)] {
-        let around = enclosing(lines, changed);
-        let declaring = changed.iter().chain(&around).flat_map(|at| declared(lines[*at]));
-        keep(&mut names, declaring.filter(|word| is_name(word)));
-    }
+    let declared = of_old.iter().chain(&of_new).map(|it| it.name);
+    keep(&mut names, declared.filter(|word| is_name(word)));
     let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
     let differs = |a: &HashMap<&str, usize>, b: &HashMap<&str, usize>| -> BTreeSet<String> {
         let more = a.iter().filter(|(word, count)| b.get(*word).is_none_or(|other| other < count));
         more.map(|(word, _)| (*word).to_owned()).collect()
     };
-    for words in [differs(&gone, &came), differs(&came, &gone)] {
+    let (removed, added) = (differs(&gone, &came), differs(&came, &gone));
+    for words in [&removed, &added] {
         keep(&mut names, words.iter().map(String::as_str).filter(|word| is_telling(word)));
     }
-    names
+    meant.extend(removed);
+    let used = names.difference(&meant).cloned().collect();
+    (names, used)
+}
+
+/// What changed lines declare, and the lines that they stand in.
+fn declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<Declared<'t>> {
+    let around = enclosing(lines, changed);
+    changed.iter().chain(&around).flat_map(|at| declared(lines[*at])).collect()
 }
 
 fn keep<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {

@@ -320,7 +320,7 @@ mod tests {
     fn what_an_edit_did_in_one_header_and_one_line_each() {
         let text = say(Some(&[(1, "old"), (2, "gone")]), &[(1, "old"), (9, "new")], None);
         insta::assert_snapshot!(text.expect("something to say"), @r"
-        [moai-ralph] src/a.py: introduced 1 error; fixed 1; 1 older remain
+        [moai-ralph] src/a.py: introduced 1 error; fixed 1; 1 from before this edit remain
           error src/a.py:10:1 pyright(new): new is wrong
         ");
     }
@@ -405,7 +405,10 @@ mod tests {
         let delta = Delta::between(Some(&before), now);
         let told = EditFeedback { delta, ..feedback(finding("src/a.py", 0, "x").path) };
         let said = |feedback: &EditFeedback| english(feedback).expect("something to say");
-        assert!(told.counts_key().is_some() && said(&told).contains("; 1 older remain\n"));
+        assert!(
+            told.counts_key().is_some()
+                && said(&told).contains("; 1 from before this edit remain\n")
+        );
         let again = EditFeedback { counts_are_news: false, ..told };
         assert!(said(&again).starts_with("[moai-ralph] src/a.py: introduced 1 error\n"));
         let quiet = Delta::between(Some(&before), before.clone());

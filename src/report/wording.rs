@@ -117,7 +117,7 @@ phrases!(EDITS {
     INTRODUCED: "introduced {0}", "새로 생긴 {0}";
     FIXED: "fixed {0}", "{0}개 해결";
     FIXED_IN: "fixed {0} in {1}", "{1}에서 {0}개 해결";
-    OLDER_REMAIN: "{0} older remain", "전부터 있던 {0}개 남음";
+    OLDER_REMAIN: "{0} from before this edit remain", "이 편집 전부터 있던 {0}개 남음";
     MORE_MAY_BE_OLDER: "{0} more may be older", "그 밖에 전부터 있었을 수 있는 {0}개";
     MAY_BE_OLDER: "{0} may be older", "전부터 있었을 수 있는 {0}개";
     CLEAN: "clean", "문제 없음";

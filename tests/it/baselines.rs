@@ -1,6 +1,8 @@
 //! What was wrong before the work began is older: not repeated after each edit, and no reason to
 //! hold a Stop. What the work introduced stays introduced until it is gone.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use crate::support::{SESSION, Sandbox};
@@ -92,6 +94,35 @@ fn what_the_loop_broke_in_another_file_holds_and_what_was_wrong_there_does_not()
     let reason = held["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("cart.py:3:9"), "{held:#}");
     assert!(!reason.contains("cart.py:4"), "{reason}");
+}
+
+#[test]
+fn what_was_wrong_in_a_file_that_was_renamed_is_older() {
+    for more in ["", "# moved\n"] {
+        let sandbox = project(&json!({}));
+        sandbox.write("lone.py", "first = 'BAD'\nsecond = 2\nthird = 3\n");
+        sandbox.commit();
+        start(&sandbox);
+        let moved = sandbox.read("lone.py");
+        fs::remove_file(sandbox.path("lone.py")).unwrap();
+        sandbox.write("alone.py", &format!("{more}{moved}"));
+        let ended = stop(&sandbox);
+        assert_ne!(ended["decision"], "block", "{more}{ended:#}");
+    }
+}
+
+#[test]
+fn what_is_wrong_on_the_new_lines_of_a_renamed_file_holds() {
+    let sandbox = project(&json!({}));
+    sandbox.write("lone.py", "first = 'BAD'\nsecond = 2\nthird = 3\n");
+    sandbox.commit();
+    start(&sandbox);
+    let moved = sandbox.read("lone.py");
+    fs::remove_file(sandbox.path("lone.py")).unwrap();
+    sandbox.write("alone.py", &format!("{moved}fourth = 'BAD'\n"));
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("alone.py:4:") && !reason.contains("alone.py:1:"), "{held:#}");
 }
 
 #[test]

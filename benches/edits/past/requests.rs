@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use moai_ralph::base::hash::ContentHash;
+
 use crate::download::{Download, lock_packages, package_cache, run};
 
 /// The source distribution of a Python package with tests, written before type checkers.
@@ -45,7 +47,7 @@ pub(crate) fn lay_requests(base: &Path, project: &Path) {
     fs::write(project.join(".gitignore"), "__pycache__/\n.venv/\n").expect("it is a folder");
     let environment = project.join(".venv");
     run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment));
-    let packages = python_packages("requests-2.32.3-dependencies", &DEPENDENCIES);
+    let packages = python_packages(&DEPENDENCIES);
     let libraries = fs::read_dir(environment.join("lib")).expect("venv has made it");
     for library in libraries.flatten() {
         let target = library.path().join("site-packages");
@@ -54,10 +56,11 @@ pub(crate) fn lay_requests(base: &Path, project: &Path) {
 }
 
 /// A folder of the cache with these Python packages (`name==version`) and what they need.
-fn python_packages(name: &str, packages: &[&str]) -> PathBuf {
+fn python_packages(packages: &[&str]) -> PathBuf {
     let cache = package_cache();
     let _lock = lock_packages(&cache);
-    let folder = cache.join(name);
+    let name = format!("python-{}", ContentHash::of(packages.join(" ").as_bytes()).short());
+    let folder = cache.join(&name);
     if !folder.is_dir() {
         let unfinished = cache.join(format!("{name}.part"));
         let mut pip = Command::new("python3");

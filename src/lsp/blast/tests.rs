@@ -169,6 +169,20 @@ fn a_name_that_is_everywhere_leaves_importers_and_neighbours() {
 }
 
 #[test]
+fn parameters_and_words_that_a_new_function_uses_mean_nothing_elsewhere() {
+    let before = "def half(number): ...\n";
+    let after = format!("{before}\ndef note(value: int) -> int:\n    return value + other\n");
+    let mut sought = Sought::of(&path("a.py"), Some(before), Some(&after));
+    let text = "x = value\ny = other\nz = note(1)\n";
+    assert!(!sought.is_meant_by(&finding("b.py", 0, "x"), text));
+    assert!(!sought.is_meant_by(&finding("b.py", 1, "x"), text));
+    assert!(sought.is_meant_by(&finding("b.py", 2, "x"), text));
+    // Another edit took the name away.
+    sought.extend(Sought::of(&path("c.py"), Some("value = 1\n"), Some("")));
+    assert!(sought.is_meant_by(&finding("b.py", 0, "x"), text));
+}
+
+#[test]
 fn a_finding_is_meant_when_its_message_or_its_line_names_what_was_touched() {
     let sought = Sought::of(&path("a.py"), Some("def half(): ...\n"), None);
     let text = "import a\nx = half()\ny = 1\n";

@@ -53,9 +53,17 @@ pub(super) fn names_of_code(line: &str) -> Vec<&str> {
     word_ranges(code).filter(is_code).map(|(start, end)| &code[start..end]).collect()
 }
 
+/// A name that a line of code declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Declared<'t> {
+    pub(super) name: &'t str,
+    /// Whether it is a parameter: callers know the function by another name.
+    pub(super) is_parameter: bool,
+}
+
 /// The names that a line of code declares, as far as its shape shows: the word behind `def`,
 /// `class`, `fn` …, the first word before `=` or `:`, a parameter with its type, a function's name.
-pub(super) fn declared(line: &str) -> Vec<&str> {
+pub(super) fn declared(line: &str) -> Vec<Declared<'_>> {
     let Some(code) = code_of(line) else { return Vec::new() };
     let words: Vec<(usize, usize)> = word_ranges(code).collect();
     let text = |at: usize| -> &str { &code[words[at].0..words[at].1] };
@@ -85,7 +93,12 @@ pub(super) fn declared(line: &str) -> Vec<&str> {
             _ => false,
         }
     };
-    (0..words.len()).filter(is_declared).map(text).collect()
+    let is_parameter = |at: usize| {
+        let before = if at == 0 { "" } else { &code[words[at - 1].1..words[at].0] };
+        before.ends_with('(') || before.trim_end().ends_with(',')
+    };
+    let declared = (0..words.len()).filter(is_declared);
+    declared.map(|at| Declared { name: text(at), is_parameter: is_parameter(at) }).collect()
 }
 
 /// A line without its comment; `None` for a line that is one.
@@ -179,7 +192,8 @@ mod tests {
     #[test]
     fn declarations_are_known_by_their_shape_in_many_languages() {
         let check = |line: &str, expected: &[&str]| {
-            let found: Vec<&str> = declared(line).into_iter().filter(|it| is_name(it)).collect();
+            let found: Vec<&str> =
+                declared(line).into_iter().map(|it| it.name).filter(|it| is_name(it)).collect();
             assert_eq!(found, expected, "{line}");
         };
         check("def price_of(item: Item, count=1) -> int:", &["price_of", "item"]);

@@ -144,7 +144,7 @@ fn older_findings_are_counted_once_for_a_file() {
     let older = "a = 'BAD'\n";
     sandbox.tool_write("old.py", older);
     let told = sandbox.tool_write("old.py", &format!("{older}b = 'BAD'\n")).context();
-    assert!(told.contains("introduced 1 error; 1 older remain"), "{told}");
+    assert!(told.contains("introduced 1 error; 1 from before this edit remain"), "{told}");
     sandbox.tool_write("old.py", older);
     let told = sandbox.tool_write("old.py", &format!("c = 'BAD'\n{older}")).context();
     assert!(told.contains("introduced 1 error") && !told.contains("older"), "{told}");
