@@ -33,6 +33,7 @@ mod loop_branch;
 mod loop_files;
 mod merge_place;
 mod merging;
+mod moved_files;
 mod overlay_gate;
 #[cfg(test)]
 mod place;

@@ -27,7 +27,7 @@ pub use search::{Found, fold, search};
 pub use snapshot::{Root, Snapshot, given, read};
 pub use stamps::{Stamp, stamps};
 pub use tail::{Grown, Tail, read_on};
-pub use walk::{Walk, is_own, walk, walk_hidden, walk_names, walk_watched};
+pub use walk::{Walk, files_of_sizes, is_own, walk, walk_hidden, walk_names, walk_watched};
 
 /// Root of a working directory: inside a git work tree the nearest ancestor with a `.moai`
 /// directory that is not above the work tree, else the work tree itself (`.git` is a directory, or

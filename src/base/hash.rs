@@ -32,6 +32,25 @@ impl ContentHash {
     }
 }
 
+/// What a text is known by when it is looked for under another name: its length tells most files
+/// apart before any is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextId {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Hash of its bytes.
+    pub hash: ContentHash,
+}
+
+impl TextId {
+    /// The identity of a text; `None` for white space alone, which is the same in too many files.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        let hash = || ContentHash::of(text.as_bytes());
+        (!text.trim().is_empty()).then(|| Self { bytes: text.len() as u64, hash: hash() })
+    }
+}
+
 impl fmt::Display for ContentHash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
@@ -53,5 +72,11 @@ mod tests {
         assert_eq!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\n"));
         assert_ne!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\r\n"));
         assert_eq!(ContentHash::of(b"").short().len(), 16);
+    }
+
+    #[test]
+    fn white_space_alone_identifies_no_file() {
+        assert_eq!(TextId::of("\n \t\n"), None);
+        assert_eq!(TextId::of("가\n").map(|text| text.bytes), Some(4));
     }
 }

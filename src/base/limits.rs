@@ -386,6 +386,10 @@ pub const SESSION_WRITES_MAX: usize = 4_096;
 pub const FOREIGN_FILES_NAMED_MAX: usize = 5;
 /// Files remembered as written by one session.
 pub const SESSION_FILES_MAX: usize = 2_000;
+/// Files and folders looked through for texts that vanished under their name.
+pub const MOVED_SEARCH_FILES_MAX: usize = 500_000;
+/// Bytes read while looking for them.
+pub const MOVED_SEARCH_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Files remembered as concerned by one session's edits.
 pub const AFFECTED_FILES_MAX: usize = 300;
 /// Names remembered as touched by one session's edits.

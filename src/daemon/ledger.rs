@@ -18,7 +18,7 @@ use super::project_rules::KnownRules;
 use super::spending::Spending;
 use super::untold::Untold;
 use crate::base::finding::Finding;
-use crate::base::hash::ContentHash;
+use crate::base::hash::{ContentHash, TextId};
 use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
 use crate::base::path::RelPath;
 use crate::files::{Snapshot, Stamp};
@@ -212,6 +212,18 @@ impl Ledger {
     /// A session wrote a file.
     pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
         self.session(session).wrote(root, path);
+    }
+
+    /// A hook of a session saw this text of a file that was changed.
+    pub(super) fn saw_text(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+        if let Some(text) = TextId::of(&snapshot.text) {
+            self.session(session).saw_text(root, &snapshot.path, text);
+        }
+    }
+
+    /// The last texts that hooks of a session saw, files that vanished since included.
+    pub(super) fn seen_texts(&mut self, session: &str, root: &Path) -> BTreeMap<RelPath, TextId> {
+        self.session(session).texts(root)
     }
 
     /// A session's agent called a tool.

@@ -153,7 +153,8 @@ async fn sorted_out(
                         return true;
                     }
                 };
-                let ledger = engine.ledger();
+                let mut ledger = engine.ledger();
+                ledger.saw_text(&session, root, &snapshot);
                 // A file that was put back as it was concerns those that mention it.
                 let is_verified = || ledger.is_verified(root, path, snapshot.hash);
                 let is_known = ledger.has_writer(root, path, snapshot.hash)

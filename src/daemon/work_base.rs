@@ -83,13 +83,13 @@ impl WorkBase {
         let gap = |reason: String| Gap::new(Cause::NoBaseline, reason);
         let keeper = Keeper::find(project.root.clone(), folder).map_err(gap)?;
         let is_start = |it: &_| is_start_of(it, &state.id);
-        let source = match keeper.list().map_err(gap)?.into_iter().find(is_start) {
+        let start = keeper.list().map_err(gap)?.into_iter().find(is_start);
+        let source = match start {
             Some(start) => {
                 let tree = keeper.tree(&start).map_err(gap)?;
                 BaseSource::Checkpoint { keeper, tree, at_secs: start.at_secs }
             }
-            None if state.base.is_some() => BaseSource::Commit(state.base.clone()),
-            None => return Err(gap("the state at the start of the loop was not kept".to_owned())),
+            None => first_commit(project, state).map_err(gap)?,
         };
         Ok(Self::new(project, state.id.clone(), source))
     }
@@ -106,6 +106,14 @@ impl WorkBase {
                 checkpoints::is_older(&path.under(&self.root), *at_secs)
             }
             BaseSource::Commit(_) => false,
+        }
+    }
+
+    /// When the state was kept, in seconds since the epoch; a commit does not say.
+    pub(super) fn at_secs(&self) -> Option<i64> {
+        match &self.source {
+            BaseSource::Checkpoint { at_secs, .. } => Some(*at_secs),
+            BaseSource::Commit(_) => None,
         }
     }
 
@@ -164,6 +172,18 @@ impl WorkBase {
     }
 }
 
+/// The commit that a loop began at, where its checkpoint is gone.
+fn first_commit(project: &Project, state: &LoopState) -> Result<BaseSource, String> {
+    let Some(commit) = state.base.clone() else {
+        return Err("the checkpoint of its beginning is missing".to_owned());
+    };
+    match versions_at(&project.root, Some(&commit), &[]) {
+        Ok(Some(_)) => Ok(BaseSource::Commit(Some(commit))),
+        Ok(None) => Err("its checkpoint and the repository are gone".to_owned()),
+        Err(error) => Err(format!("its checkpoint is gone and its commit unreadable: {error}")),
+    }
+}
+
 fn is_start_of(checkpoint: &crate::base::tree::Checkpoint, loop_id: &str) -> bool {
     checkpoint.owner == loop_id && checkpoint.name == START
 }
@@ -204,6 +224,9 @@ fn in_checkpoint(keeper: &Keeper, tree: &Tree, paths: &[RelPath]) -> BTreeMap<Re
 fn text_of(bytes: Vec<u8>) -> BaseText {
     if bytes.len() as u64 > SOURCE_BYTES_MAX {
         return BaseText::Unknown("it was larger than 1 MiB".to_owned());
+    }
+    if bytes.contains(&0) {
+        return BaseText::Unknown("it was binary".to_owned());
     }
     match String::from_utf8(bytes) {
         Ok(text) => BaseText::Text(text.into()),

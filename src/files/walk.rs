@@ -78,6 +78,38 @@ pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Ve
     names
 }
 
+/// The regular files below the root that have one of these sizes in bytes, wherever they stand:
+/// hidden, ignored, in folders of packages. Left out are `except`, where our own copies lie, and
+/// other work trees of repositories. False when there were more than `entries_max` entries.
+#[must_use]
+pub fn files_of_sizes(
+    root: &Path,
+    sizes: &BTreeSet<u64>,
+    except: &Path,
+    entries_max: usize,
+) -> (Vec<PathBuf>, bool) {
+    let except = canonical(except);
+    let mut builder = WalkBuilder::new(canonical(root));
+    builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
+        let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+        // The `.git` of a linked work tree is a file.
+        let is_work_tree = is_dir && entry.depth() > 0 && entry.path().join(".git").is_file();
+        !is_work_tree && entry.path() != except
+    });
+    let mut found = Vec::new();
+    for (count, entry) in builder.build().flatten().enumerate() {
+        if count >= entries_max {
+            return (found, false);
+        }
+        let has_size =
+            |entry: &DirEntry| entry.metadata().is_ok_and(|it| sizes.contains(&it.len()));
+        if is_file(&entry) && has_size(&entry) {
+            found.push(entry.into_path());
+        }
+    }
+    (found, true)
+}
+
 /// The names that lead through one link.
 fn names_behind(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     let Ok(target) = link.canonicalize() else { return Vec::new() };
@@ -242,6 +274,9 @@ fn walker(root: &Path, directory: &Path) -> WalkBuilder {
         .current_dir(root)
         .parents(has_git)
         .require_git(false)
+        // Rules of git that stand outside the project count where git does.
+        .git_global(has_git)
+        .git_exclude(has_git)
         .ignore(false)
         .follow_links(false)
         .sort_by_file_name(OsStr::cmp)
@@ -436,6 +471,27 @@ mod tests {
         names.sort();
         assert_eq!(names, [".tool", "a.py", "src/.tool"]);
         assert_eq!(walk_watched(&tree.root(), &all).len(), 1);
+    }
+
+    #[test]
+    fn files_of_a_size_are_found_wherever_they_stand_up_to_the_bound() {
+        let tree = Tree::new(&[
+            (".gitignore", "gen/\n"),
+            ("a.py", "123"),
+            ("gen/b", "123"),
+            ("node_modules/.c/d.py", "123"),
+            ("state/copy", "123"),
+            ("other/.git", "gitdir: x\n"),
+            ("other/e.py", "123"),
+            ("f.py", "1234"),
+        ]);
+        let (root, sizes) = (tree.root(), BTreeSet::from([3]));
+        let find = |entries_max| files_of_sizes(&root, &sizes, &root.join("state"), entries_max);
+        let (mut found, is_whole) = find(100);
+        found.sort();
+        let expected = ["a.py", "gen/b", "node_modules/.c/d.py"].map(|name| root.join(name));
+        assert_eq!((found, is_whole), (expected.to_vec(), true));
+        assert!(!find(3).1);
     }
 
     #[test]

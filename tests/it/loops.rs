@@ -20,6 +20,7 @@ mod judged;
 mod killed_merges;
 mod left_trees;
 mod lost;
+mod lost_bases;
 mod marks;
 mod measured_merges;
 mod next_branches;

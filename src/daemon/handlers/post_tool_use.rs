@@ -68,6 +68,7 @@ async fn feedback(call: &HookCall<'_>, file: &Path) -> Option<EditText> {
     }
     let change = change(call, &snapshot, &before);
     engine.ledger().set_writer(&call.input.session_id, &project.root, &snapshot);
+    engine.ledger().saw_text(&call.input.session_id, &project.root, &snapshot);
     let blast = Blast::begin(change, shared_look(call, &snapshot, &look));
     let asked = ask_all(call, &snapshot, &before, &look);
     let mut told = answered(call, &snapshot, before, asked, begun).await;

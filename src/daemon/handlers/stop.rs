@@ -34,6 +34,7 @@ use crate::store::StoreError;
 use crate::store::loops::{Saved, Which};
 use crate::wire::hook::HookOutput;
 use asking::Found;
+pub(super) use scope::StopBase;
 use sensing::Seen;
 pub(super) use sensing::measured;
 

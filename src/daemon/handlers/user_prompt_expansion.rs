@@ -108,7 +108,8 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
             if kind == Kind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
                 let paths = &state.options.paths;
-                let evidence = stop::measured(call, None, None, paths, budget).await;
+                let evidence =
+                    stop::measured(call, None, stop::StopBase::default(), paths, budget).await;
                 texts.push(loops::to_mend(&evidence, state.language()));
             }
             let notice = Some(loops::started_notice(&state, &checks));

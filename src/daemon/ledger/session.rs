@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Late;
 use crate::base::finding::Finding;
+use crate::base::hash::TextId;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use crate::base::path::RelPath;
 use crate::daemon::spending::Spending;
@@ -46,6 +47,8 @@ struct Waiting {
 struct OfRoot {
     written: BTreeSet<RelPath>,
     is_written_cut: bool,
+    /// The last text that a hook of the session saw under each path.
+    texts: BTreeMap<RelPath, TextId>,
     affected: Affected,
     seen: Option<Seen>,
 }
@@ -118,6 +121,20 @@ impl Session {
     pub(super) fn written(&self, root: &Path) -> (BTreeSet<RelPath>, bool) {
         let of_root = self.roots.get(root);
         of_root.map(|it| (it.written.clone(), it.is_written_cut)).unwrap_or_default()
+    }
+
+    /// Remembers the text of a file that it changed.
+    pub(super) fn saw_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
+        let of_root = self.of(root);
+        if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(path) {
+            of_root.texts.insert(path.clone(), text);
+        } else {
+            of_root.is_written_cut = true;
+        }
+    }
+
+    pub(super) fn texts(&self, root: &Path) -> BTreeMap<RelPath, TextId> {
+        self.roots.get(root).map(|it| it.texts.clone()).unwrap_or_default()
     }
 
     pub(super) fn affects(

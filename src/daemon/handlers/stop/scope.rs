@@ -10,9 +10,10 @@ use crate::base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::daemon::attribution::Comparison;
 use crate::daemon::dependents::{DependentFiles, RelatedPrograms};
-use crate::daemon::engine::blocking;
+use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::gather::UntouchedDependents;
 use crate::daemon::hidden_files::HiddenFiles;
+use crate::daemon::moved_files::{MoveSearch, vanished_texts};
 use crate::daemon::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::daemon::work_base::WorkBase;
 use crate::{files, git};
@@ -34,38 +35,50 @@ pub(super) struct Scope {
     configuration: Vec<RelPath>,
 }
 
+/// The state that the work of a Stop began with.
+#[derive(Clone, Debug, Default)]
+pub(in crate::daemon::handlers) struct StopBase {
+    /// The state, where there is one that can be read.
+    pub(super) state: Option<Arc<WorkBase>>,
+    /// Whether findings are compared with it, and not all to be fixed.
+    pub(super) is_compared: bool,
+}
+
 /// The files that differ from HEAD, those committed since `commit`, those that the session wrote,
-/// and those that all of this concerns; with `paths`, the files below those. Without a base to
-/// compare with, and without a change, the whole project: the task is then to fix what is there.
+/// and those that all of this concerns; with `paths`, the files below those. When all findings are
+/// to be fixed and nothing changed, the whole project.
 pub(super) async fn files_of_stop(
     call: &HookCall<'_>,
     commit: Option<&str>,
-    base: Option<Arc<WorkBase>>,
+    base: StopBase,
     paths: &[String],
 ) -> Scope {
     let project = call.project.clone();
+    let session = &call.input.session_id;
+    let StopBase { state, is_compared } = base;
+    let hiding = Hiding {
+        engine: Arc::clone(call.engine),
+        project: project.clone(),
+        session: session.clone(),
+        base: state.clone(),
+    };
     if !paths.is_empty() {
-        return narrowed(project, paths.to_vec()).await;
+        return narrowed(hiding, paths.to_vec()).await;
     }
     let commit = commit.map(str::to_owned);
-    let session = &call.input.session_id;
     let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
     let affected = call.engine.ledger().affected(session, &project.root);
     let found = blocking(move || {
         let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
-        let gone = base.as_ref().map(|base| base.gone()).unwrap_or_default();
-        if let Some(base) = &base {
-            let hidden = HiddenFiles::find(&project, base, &gone);
-            found.files.extend(hidden.files);
-            found.skipped.extend(hidden.skipped);
-        }
         found.files.extend(written.into_iter().filter(is_there));
-        if found.files.is_empty() && found.skipped.is_empty() && base.is_none() {
+        let gone = hiding.reveal(&mut found, &|_| true);
+        if found.files.is_empty() && found.skipped.is_empty() && !is_compared {
             found = all_files(&project);
         }
         found.files.sort();
         found.files.dedup();
+        let base = state.filter(|_| is_compared);
         let concerned = base.as_ref().map(|base| {
             let gone: Vec<RelPath> =
                 gone.iter().filter(|path| project.is_wanted(path)).cloned().collect();
@@ -106,16 +119,58 @@ pub(super) async fn files_of_stop(
 }
 
 /// A loop that is narrowed to paths is about all files there, changed or not, and about no other.
-async fn narrowed(project: Project, paths: Vec<String>) -> Scope {
+async fn narrowed(hiding: Hiding, paths: Vec<String>) -> Scope {
     let found = blocking(move || {
+        let project = &hiding.project;
         let is_wanted = |path: &RelPath| project.is_wanted(path);
-        let paths: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
-        let walk = files::walk(&project.root, &paths, &is_wanted);
+        let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
+        let walk = files::walk(&project.root, &starts, &is_wanted);
         let mut scope = Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() };
+        hiding.reveal(&mut scope, &|path| {
+            starts.iter().any(|start| path.under(&project.root).starts_with(start))
+        });
+        scope.files.sort();
+        scope.files.dedup();
         scope.bound();
         scope
     });
     found.await.unwrap_or_else(Scope::lost)
+}
+
+/// What is known of files that were put where git or sensors do not see them.
+struct Hiding {
+    engine: Arc<Engine>,
+    project: Project,
+    session: String,
+    base: Option<Arc<WorkBase>>,
+}
+
+impl Hiding {
+    /// Adds the hidden files that `is_meant` says a Stop is about, and names those that cannot be
+    /// measured. Returns the files of the base that are gone.
+    fn reveal(&self, scope: &mut Scope, is_meant: &dyn Fn(&RelPath) -> bool) -> Vec<RelPath> {
+        let (project, base) = (&self.project, self.base.as_deref());
+        let gone = base.map(WorkBase::gone).unwrap_or_default();
+        if let Some(base) = base {
+            let hidden = HiddenFiles::find(project, base, &gone);
+            // Hooks do not look at what git ignores.
+            for path in &hidden.files {
+                if let Ok(snapshot) = files::read(&project.root, &path.under(&project.root)) {
+                    self.engine.ledger().saw_text(&self.session, &project.root, &snapshot);
+                }
+            }
+            scope.files.extend(hidden.files.into_iter().filter(is_meant));
+            scope.skipped.extend(hidden.skipped);
+        }
+        let seen = self.engine.ledger().seen_texts(&self.session, &project.root);
+        let mut vanished = vanished_texts(project, base, &gone, seen);
+        vanished.retain(|_, path| is_meant(path));
+        let measured = scope.files.iter().cloned().collect();
+        let (root, copies) = (&*project.root, &*self.engine.places.state);
+        let search = MoveSearch { root, base, measured: &measured, copies };
+        scope.skipped.extend(search.unmeasured(&vanished));
+        gone
+    }
 }
 
 fn changed_files(project: &Project, base: Option<&str>) -> Scope {

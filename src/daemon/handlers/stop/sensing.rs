@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::scope::{Scope, files_of_stop};
+use super::scope::{Scope, StopBase, files_of_stop};
 use super::{HookCall, Times};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity, fingerprint};
@@ -20,7 +20,7 @@ use crate::daemon::git_program::out_of_time;
 use crate::daemon::guarding::{Guarded, Wanted, guard};
 use crate::daemon::loop_branch::changes_since;
 use crate::daemon::merging::Measured;
-use crate::daemon::work_base::{WorkBase, base_of_loop};
+use crate::daemon::work_base::base_of_loop;
 use crate::daemon::{authorship, criteria, exam, loop_files, merge_place, merging};
 use crate::git;
 use crate::guard::SENSOR;
@@ -31,6 +31,8 @@ use crate::looping::state::{LoopState, Until};
 
 /// What the reading is called that says that there is none.
 const SILENCE: &str = "files";
+/// What the reading is called that says that there is nothing to compare with.
+const BASELINE: &str = "baseline";
 
 /// All that was looked at.
 pub(super) struct Seen {
@@ -127,11 +129,11 @@ async fn head(call: &HookCall<'_>) -> Option<String> {
 }
 
 /// What language servers and scan say about the files of a Stop; `commit` is where its loop's
-/// changes count from, `base` what its findings are compared with.
+/// changes count from, `base` the state that they began with.
 pub(in crate::daemon::handlers) async fn measured(
     call: &HookCall<'_>,
     commit: Option<&str>,
-    base: Option<Arc<WorkBase>>,
+    base: StopBase,
     paths: &[String],
     budget: Duration,
 ) -> Evidence {
@@ -227,13 +229,14 @@ async fn afresh(
     let left = deadline.saturating_duration_since(Instant::now());
     // Servers name their own gaps, which takes a moment.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
-    let compared = work_base(call, state, base).await;
+    let (compared, unknown) = stop_base(call, state, base).await;
     let (evidence, guarded, exam) = tokio::join!(
         in_time(deadline, measured(call, base, compared, &state.options.paths, budget)),
         in_time(deadline, guard(engine, project, wanted)),
         in_time(deadline, exam::differences(engine, project, state)),
     );
     let mut evidence = evidence.unwrap_or_else(|gap| late(SILENCE, SensorKind::Scan, gap));
+    evidence.readings.extend(unknown);
     let guarded =
         guarded.and_then(|guarded| guarded.map_err(|error| Gap::new(Cause::ProjectFault, error)));
     let guarded = guarded.unwrap_or_else(|gap| Guarded {
@@ -258,20 +261,22 @@ async fn afresh(
     (evidence, foreign)
 }
 
-/// What the findings of a loop are compared with; nothing where its task is to fix them.
-async fn work_base(
+/// The state that the work of a loop is compared with; and, where it cannot be read, a reading that
+/// says so.
+async fn stop_base(
     call: &HookCall<'_>,
     state: &LoopState,
     commit: Option<&str>,
-) -> Option<Arc<WorkBase>> {
-    if state.options.baseline == BaselineMode::None {
-        return None;
-    }
+) -> (StopBase, Option<Reading>) {
+    let is_compared = state.options.baseline != BaselineMode::None;
     match base_of_loop(call.engine, &call.project, state, commit).await {
-        Ok(base) => Some(Arc::new(base)),
+        Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
-            None
+            let detail = format!("what is older is not known: {}", gap.detail);
+            let gap = Some(Gap::new(Cause::NoBaseline, detail));
+            let reading = Reading { gap, ..Reading::clean(BASELINE, SensorKind::Scan, 0) };
+            (StopBase { state: None, is_compared }, is_compared.then_some(reading))
         }
     }
 }
