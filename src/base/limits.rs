@@ -646,6 +646,8 @@ pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
 pub const GUARD_VARIABLE_STEPS_MAX: usize = 3;
 /// Size of the file of findings that the user allowed.
 pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
+/// Overrides by hand that a loop remembers; of more, the latest.
+pub const LOOP_OVERRIDES_MAX: usize = 50;
 /// Longest reason for which a finding is allowed.
 pub const WAIVER_REASON_CHARS_MAX: usize = 500;
 /// Deepest nesting of a configuration file that the guard reads.

@@ -19,6 +19,7 @@ use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git;
+use crate::looping::control;
 use crate::looping::criteria::{AUTOCHECKS, CheckScope, Plan};
 use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_silent, subject};
 use crate::looping::exam::runners;
@@ -27,7 +28,7 @@ use crate::looping::exam::{self, Attributed, Difference, Exam, Frozen, Role, rol
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
 use crate::store::exams::Texts;
-use crate::store::loops::Which;
+use crate::store::loops::{Saved, Which};
 
 /// Freezes what a loop is examined by as it is now, in place of an earlier exam.
 pub(super) async fn freeze(
@@ -215,6 +216,9 @@ async fn try_note_writes(
     let (store, key, root) = (&engine.store, &project.key, &project.root);
     let active = store.find_loop(key, root, Which::ActiveOf(session.to_owned())).await?;
     let Some(state) = active else { return Ok(()) };
+    if let ToolWrite::Since(since_ns) = write {
+        doubt_overrides(engine, project, &state, since_ns).await?;
+    }
     authorship::note(engine, project, &state, write.clone()).await?;
     // Most files that an agent writes examine nothing, and an edit must not wait.
     if let ToolWrite::File(file) = &write
@@ -243,6 +247,24 @@ async fn try_note_writes(
         return Ok(());
     }
     store.note_exam_writes(key, &state.id, noted).await
+}
+
+/// What was overridden during a shell command of the agent may be its own doing.
+async fn doubt_overrides(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+    since_ns: i128,
+) -> Result<(), StoreError> {
+    let begun_ms = u64::try_from(since_ns / 1_000_000).unwrap_or_default();
+    let doubted = control::doubted(state, begun_ms);
+    if doubted == *state {
+        return Ok(());
+    }
+    if engine.store.advance_loop(&project.key, state, doubted).await? == Saved::Overtaken {
+        tracing::warn!(id = state.id, "a loop was changed while its overrides were looked at");
+    }
+    Ok(())
 }
 
 /// Whether a file is part of the exam of a loop, or would be.

@@ -29,6 +29,7 @@ mod loop_start;
 mod loop_status;
 mod lost_loops;
 mod mcp_tools;
+mod override_log;
 mod post_tool_batch;
 mod post_tool_use;
 mod references;

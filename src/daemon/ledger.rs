@@ -226,6 +226,28 @@ impl Ledger {
         self.session(session).texts(root)
     }
 
+    /// An agent of a session called a tool, or the turn is over.
+    pub(super) fn set_at_work(&mut self, session: &str, is_at_work: bool) {
+        self.session(session).is_at_work = Some(is_at_work);
+    }
+
+    /// Whether an agent of a session is in its turn and has called a tool in it; `None` when nobody
+    /// knows.
+    pub(super) fn is_at_work(&self, session: &str) -> Option<bool> {
+        self.sessions.get(session)?.is_at_work
+    }
+
+    /// The user of a session is told this at its next hook.
+    pub(super) fn tell_user(&mut self, session: &str, text: String) {
+        self.session(session).user_news.push(text);
+    }
+
+    /// What the user is to be told; from now on it is told.
+    pub(super) fn take_user_news(&mut self, session: &str) -> Option<String> {
+        let news = std::mem::take(&mut self.sessions.get_mut(session)?.user_news);
+        (!news.is_empty()).then(|| news.join("\n"))
+    }
+
     /// A session's agent called a tool.
     pub(super) fn acts(&mut self, session: &str) {
         self.session(session).has_acted = true;

@@ -2,7 +2,8 @@
 //! twice is the same as once.
 
 use super::start::{Refusal, bounded_iterations, bounded_minutes, bounded_tokens};
-use super::state::{LoopState, PauseReason, Status};
+use super::state::{LoopState, ManualOverride, PauseReason, Status};
+use crate::base::limits::LOOP_OVERRIDES_MAX;
 
 /// The loop with the session that claims it. Its time counts from now: it may have waited for long.
 #[must_use]
@@ -57,6 +58,27 @@ pub fn pause(state: &LoopState, now_ms: u64) -> Result<LoopState, NotPossible> {
     }
 }
 
+/// The loop with one more thing that was overridden by hand. Its times stay: it was not changed.
+#[must_use]
+pub fn overridden(state: &LoopState, by_hand: ManualOverride) -> LoopState {
+    let mut next = state.clone();
+    next.overrides.push(by_hand);
+    let surplus = next.overrides.len().saturating_sub(LOOP_OVERRIDES_MAX);
+    next.overrides.drain(..surplus);
+    next
+}
+
+/// The loop after a tool call that began at `since_ms`: what was overridden meanwhile may be the
+/// agent's doing.
+#[must_use]
+pub fn doubted(state: &LoopState, since_ms: u64) -> LoopState {
+    let mut next = state.clone();
+    for by_hand in next.overrides.iter_mut().filter(|it| it.at_ms >= since_ms) {
+        by_hand.is_confirmed = false;
+    }
+    next
+}
+
 /// New bounds that a loop goes on with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Raise {
@@ -86,6 +108,9 @@ pub enum NotPossible {
 /// raised now. A running loop only gets the new bounds.
 pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState, NotPossible> {
     let mut next = state.clone();
+    for by_hand in &mut next.overrides {
+        by_hand.is_confirmed = true;
+    }
     if let Some(max) = raise.max_iterations {
         next.max_iterations = bounded_iterations(max)?;
     }
@@ -153,6 +178,24 @@ mod tests {
             assert_eq!(cancel(&over, 9), over);
             assert!(pause(&over, 9).is_err(), "{status:?}");
         }
+    }
+
+    #[test]
+    fn an_override_is_doubted_by_a_later_command_confirmed_by_resume_and_bounded() {
+        let by_hand = |at_ms| ManualOverride { at_ms, is_confirmed: true, ..Default::default() };
+        let both = overridden(&overridden(&state(), by_hand(10)), by_hand(20));
+        let confirmed = |state: &LoopState| {
+            state.overrides.iter().map(|one| one.is_confirmed).collect::<Vec<_>>()
+        };
+        let doubted = doubted(&both, 20);
+        assert_eq!((confirmed(&both), confirmed(&doubted)), (vec![true, true], vec![true, false]));
+        for before in [&doubted, &pause(&doubted, 30).expect("it runs")] {
+            let resumed = resume(before, Raise::default(), 40).expect("it goes on");
+            assert_eq!(confirmed(&resumed), [true, true]);
+        }
+        let most = u64::try_from(LOOP_OVERRIDES_MAX).expect("small");
+        let many = (0..=most).fold(state(), |state, at_ms| overridden(&state, by_hand(at_ms)));
+        assert_eq!((many.overrides.len(), many.overrides[0].at_ms), (LOOP_OVERRIDES_MAX, 1));
     }
 
     #[test]

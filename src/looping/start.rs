@@ -167,6 +167,7 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         history: Vec::new(),
         basis: Basis::default(),
         note: None,
+        overrides: Vec::new(),
         answer: None,
         created_ms: setting.now_ms,
         clock_ms: setting.now_ms,

@@ -71,6 +71,8 @@ pub enum PauseReason {
     ContextBudget,
     /// What examines the loop changed, and its session did not write it.
     ExamChanged,
+    /// What holds it was overridden by hand while its agent was at work: was it a person?
+    Overridden,
     /// The user works where the base branch is checked out, so only the user can move it.
     BaseInUse,
     /// The user paused it.
@@ -83,6 +85,7 @@ words!(PauseReason {
     LspRequired: "lsp_required",
     ContextBudget: "context_budget",
     ExamChanged: "exam_changed",
+    Overridden: "overridden",
     BaseInUse: "base_in_use",
     User: "user",
 });
@@ -174,6 +177,8 @@ pub struct LoopState {
     pub basis: Basis,
     /// Why it is paused, or what a terminal state has to say.
     pub note: Option<String>,
+    /// What was taken over or allowed by hand, the oldest first.
+    pub overrides: Vec<ManualOverride>,
     /// What the last decided Stop was answered.
     pub answer: Option<Answer>,
     /// Start, in milliseconds since the epoch.
@@ -199,6 +204,18 @@ pub struct Answer {
     pub text: String,
     /// Whether it held the turn; else it was for the user.
     pub is_held: bool,
+}
+
+/// Something that held the loop and was taken over or allowed at a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManualOverride {
+    /// When, in milliseconds since the epoch.
+    pub at_ms: u64,
+    /// The finding that was allowed; `None` when the exam was frozen anew.
+    pub finding: Option<String>,
+    /// Whether a person did it, as far as can be told: not while the agent was at work, or a person
+    /// resumed the loop afterwards.
+    pub is_confirmed: bool,
 }
 
 /// What is counted from one Stop to the next.

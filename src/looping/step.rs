@@ -197,6 +197,9 @@ pub fn step(
     if !facts.exam_changed.is_empty() {
         return (record::exam_changed(state, facts), Decision::End);
     }
+    if state.overrides.iter().any(|by_hand| !by_hand.is_confirmed) {
+        return (record::overridden(state, facts), Decision::End);
+    }
     let outlook = outlook(state, input, evidence, facts);
     let lost = losses::lost(state, evidence);
     let evidence = &losses::charged(state, evidence);

@@ -20,7 +20,7 @@ use crate::base::text::one_line;
 use crate::looping::framework::{Framework, Language, Phase};
 use crate::looping::state::{LoopState, Mode, Status, Until};
 use crate::looping::step::Reasons;
-pub use ends::{ended, forgotten, report, report_json, waits_for_tasks};
+pub use ends::{by_hand_notice, ended, forgotten, report, report_json, waits_for_tasks};
 pub use lost::{mark_difference, offered, offered_to_agent};
 pub use proposals::{no_checks, no_rubric};
 pub use reason::{Notes, goes_on};

@@ -291,6 +291,13 @@ phrases!(ENDS {
     REMAIN: "; {0} remain", "; {0}는 그대로";
     MERGED: "; merged into {0}", "; {0}에 병합됨";
     NOTICED: "; to be looked at: {0}", "; 살펴볼 것: {0}";
+    REFROZEN: "the checks were refrozen by hand at {0}", "{0}에 검사를 터미널에서 다시 고정함";
+    ALLOWED: "{0} was allowed by hand at {1}", "{1}에 {0}을(를) 터미널에서 허용함";
+    NOTICE_BY_HAND: "[moai-ralph] loop {0}: {1}", "[moai-ralph] 루프 {0}: {1}";
+    OVERRIDDEN:
+        "{0}, while the agent was at work. If that was you, `moai-ralph loop resume`; if not, \
+         `moai-ralph loop cancel`",
+        "에이전트가 일하는 중에 {0}. 직접 한 것이면 `moai-ralph loop resume`, 아니면 `moai-ralph loop cancel`";
     PAUSED:
         "[moai-ralph] loop {0} is paused after {1}: {2} (moai-ralph loop resume, or \
          /moai-resume, goes on; moai-ralph loop cancel ends it)",

@@ -222,6 +222,12 @@ pub enum HookOutput {
 }
 
 impl HookOutput {
+    /// Whether the turn goes on.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        matches!(self, Self::Block(_) | Self::BlockAndNotice(..))
+    }
+
     /// The same with a text for the user, behind one that is there; a block stays one.
     #[must_use]
     pub fn with_notice(self, notice: Option<String>) -> Self {

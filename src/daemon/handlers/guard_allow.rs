@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{INVALID, REFUSED, load};
+use super::{INVALID, REFUSED, load, override_log};
 use crate::base::finding::Severity;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::guarding::{Wanted, guard};
+use crate::daemon::project::Project;
 use crate::daemon::waivers::Waivers;
 use crate::wire::control::{Caller, GuardAllow, Reply};
 
@@ -29,12 +30,24 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: GuardA
         );
     };
     let done = format!("allowed: {}: {}\n", finding.path, finding.message);
-    let (engine, key) = (Arc::clone(engine), project.key.clone());
-    let saved =
-        blocking(move || Waivers::load(&engine.places.state, &key).allow(&finding, &reason));
+    let what = format!("guard({}) in {}", finding.code, finding.path);
+    let (folder, key) = (engine.places.state.clone(), project.key.clone());
+    let saved = blocking(move || Waivers::load(&folder, &key).allow(&finding, &reason));
     match saved.await {
-        Some(Ok(())) => Reply::done(done),
+        Some(Ok(())) => match record(engine, &project, &what).await {
+            Ok(()) => Reply::done(done),
+            Err(error) => Reply::failed(REFUSED, &format!("moai-ralph: {done}{error}")),
+        },
         Some(Err(error)) => Reply::failed(REFUSED, &format!("moai-ralph: not written: {error}")),
         None => Reply::failed(REFUSED, "moai-ralph: internal error while writing"),
     }
+}
+
+/// Every active loop of the project remembers what was allowed.
+async fn record(engine: &Engine, project: &Project, what: &str) -> Result<(), String> {
+    let active = engine.store.active_loops(&project.key, &project.root).await;
+    for (id, _) in active.map_err(|error| error.to_string())? {
+        override_log::record(engine, project, &id, Some(what.to_owned())).await?;
+    }
+    Ok(())
 }

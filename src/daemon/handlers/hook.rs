@@ -62,9 +62,8 @@ pub(super) async fn handle(
     }
     // Tools of subagents do not count: it is the main agent that a Stop holds.
     let is_main_agent = input.agent_id.is_none() && !input.session_id.is_empty();
-    if matches!(event, Event::PostToolUse | Event::PostToolBatch) && is_main_agent {
-        engine.ledger().acts(&input.session_id);
-    }
+    let session = input.session_id.clone();
+    note_tool_or_prompt(engine, &session, event, is_main_agent);
     let mut project = Project::unasked(engine, &caller);
     if !project.config.is_enabled {
         let held = match event {
@@ -89,7 +88,7 @@ pub(super) async fn handle(
     if matches!(event, Event::PostToolUse | Event::PostToolBatch) {
         learn_language(engine, &project, &input.session_id).await;
     }
-    let stopped = (event == Event::Stop).then(|| (Arc::clone(engine), project.key.clone()));
+    let stopped = (event == Event::Stop).then(|| project.key.clone());
     let call = HookCall { engine, caller, project, input, delivery };
     let (output, told) = match event {
         Event::SessionStart => (session_start::handle(call).await, None),
@@ -100,13 +99,37 @@ pub(super) async fn handle(
         Event::Stop => (Box::pin(stop::handle(call)).await, None),
         Event::SessionEnd => (session_end::handle(&call), None),
     };
-    let mut output = output.with_notice(notice).with_notice(lost);
-    if let Some((engine, key)) = stopped.filter(|(engine, _)| engine.store.has_damage()) {
+    note_end_of_turn(engine, &session, event, is_main_agent && !output.is_held());
+    let news = engine.ledger().take_user_news(&session);
+    let mut output = output.with_notice(notice).with_notice(lost).with_notice(news);
+    if let Some(key) = stopped.filter(|_| engine.store.has_damage()) {
         // A loop that went with its store holds nobody any more, and that must not pass in silence.
         let damage = engine.store.recovered(&key).await.ok().flatten();
         output = output.with_notice(damage.map(|damage| words::recovered(&damage)));
     }
     Outcome { reply: Reply::done(output.to_stdout(event)), told }
+}
+
+/// Remembers whether the agents of a session are at work. What a subagent does is the agent's turn,
+/// but it is the main agent that a Stop holds.
+fn note_tool_or_prompt(engine: &Engine, session: &str, event: Event, is_main_agent: bool) {
+    match event {
+        Event::PostToolUse | Event::PostToolBatch => {
+            engine.ledger().set_at_work(session, true);
+            if is_main_agent {
+                engine.ledger().acts(session);
+            }
+        }
+        Event::UserPromptSubmit => engine.ledger().set_at_work(session, false),
+        _ => {}
+    }
+}
+
+/// A Stop that lets the main agent go ends the turn.
+fn note_end_of_turn(engine: &Engine, session: &str, event: Event, is_let_go: bool) {
+    if event == Event::Stop && is_let_go {
+        engine.ledger().set_at_work(session, false);
+    }
 }
 
 /// What the user must hear once per session: options that cannot be used, a damaged store that was

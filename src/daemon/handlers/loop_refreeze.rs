@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::loop_replies::which;
-use super::{REFUSED, load};
+use super::{REFUSED, load, override_log};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::{authorship, exam};
@@ -44,6 +44,7 @@ async fn refreeze(
     let before = exam::look(engine, project, &state.id, Role::ALL).await.map_err(words)?;
     exam::freeze(engine, project, state).await.map_err(words)?;
     let allowed = authorship::take_over(engine, project, state).await?;
+    override_log::record(engine, project, &state.id, None).await?;
     let differences = before.map(|(_, differences)| differences).unwrap_or_default();
     Ok(Refrozen { differences, allowed })
 }

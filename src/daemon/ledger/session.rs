@@ -26,6 +26,11 @@ pub(super) struct Session {
     pub(super) language: Option<Language>,
     pub(super) untold: Untold,
     pub(super) last_use: u64,
+    /// Whether its agents called a tool since the user spoke or the turn ended; `None` when this
+    /// daemon has seen neither.
+    pub(super) is_at_work: Option<bool>,
+    /// What its user is to be told at the next hook.
+    pub(super) user_news: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
     pub(super) has_acted: bool,
     pub(super) spending: Option<Spending>,

@@ -53,6 +53,17 @@ pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
     }
 }
 
+/// The same where somebody overrode what holds the loop while its agent was at work.
+pub(super) fn overridden(state: &LoopState, facts: &Facts) -> LoopState {
+    LoopState {
+        status: Status::Paused,
+        pause_reason: Some(PauseReason::Overridden),
+        note: None,
+        updated_ms: facts.now_ms,
+        ..state.clone()
+    }
+}
+
 /// How the Stop will stand in the history; the verdict is not known yet.
 pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) -> Iteration {
     let wrong = progress::weigh(evidence, facts.check_problems);

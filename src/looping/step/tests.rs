@@ -33,6 +33,7 @@ pub(crate) fn state() -> LoopState {
         history: Vec::new(),
         basis: Basis::default(),
         note: None,
+        overrides: Vec::new(),
         answer: None,
         created_ms: 0,
         clock_ms: 0,

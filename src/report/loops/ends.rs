@@ -11,9 +11,10 @@ use crate::base::limits::BACKGROUND_STOPS_MAX;
 use crate::looping::criteria::Criterion;
 use crate::looping::framework::Language;
 use crate::looping::progress;
-use crate::looping::state::{Iteration, LoopState, PauseReason, Status};
+use crate::looping::state::{Iteration, LoopState, ManualOverride, PauseReason, Status};
 use crate::looping::step::NOTHING_CHANGED;
 use crate::report::count;
+use crate::report::json::rfc3339;
 use crate::report::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 
 /// One message for the user when a loop has ended or paused.
@@ -24,21 +25,49 @@ pub fn ended(state: &LoopState) -> String {
     let id = &state.id;
     match state.status {
         Status::Completed => {
+            let by_hand = by_hand(state);
             let left = older(state.remaining.older, language);
             let left = left.map(|older| wording::REMAIN.with(language, &[&older]));
             format!(
-                "{}{}{}{}",
+                "{}{}{}{}{by_hand}",
                 wording::COMPLETED.with(language, &[id, &after, &rests_on(state)]),
                 merged(state).unwrap_or_default(),
                 left.unwrap_or_default(),
                 noticed(state).unwrap_or_default()
             )
         }
-        Status::CompletedUnverified => unverified(state, &after),
+        Status::CompletedUnverified => unverified(state, &after) + &by_hand(state),
         Status::Paused => wording::PAUSED.with(language, &[id, &after, &paused(state)]),
         Status::Cancelled => wording::CANCELLED.with(language, &[id, &after]),
         Status::Running => wording::RUNNING.with(language, &[id]),
-        _ => failed(state, &after),
+        _ => failed(state, &after) + &by_hand(state),
+    }
+}
+
+/// What was taken over or allowed by hand, behind an end.
+fn by_hand(state: &LoopState) -> String {
+    let lines: Vec<String> =
+        state.overrides.iter().map(|one| override_words(one, state.language())).collect();
+    match lines.as_slice() {
+        [] => String::new(),
+        lines => format!("; {}", lines.join(", ")),
+    }
+}
+
+/// That something was taken over or allowed by hand, for the user of the session.
+#[must_use]
+pub fn by_hand_notice(state: &LoopState, one: &ManualOverride) -> String {
+    let language = state.language();
+    wording::NOTICE_BY_HAND.with(language, &[&state.id, &override_words(one, language)])
+}
+
+fn override_words(one: &ManualOverride, language: Language) -> String {
+    let moment = rfc3339(one.at_ms);
+    // `12:03 UTC` of `2026-01-31T12:03:59.000Z`.
+    let at = format!("{} UTC", moment.get(11..16).unwrap_or_default());
+    match &one.finding {
+        Some(finding) => wording::ALLOWED.with(language, &[finding, &at]),
+        None => wording::REFROZEN.with(language, &[&at]),
     }
 }
 
@@ -165,6 +194,11 @@ fn paused(state: &LoopState) -> String {
         }
         Some(PauseReason::ExamChanged) => {
             wording::EXAM_CHANGED.with(language, &[or(&wording::EXAM_DIFFERS)])
+        }
+        Some(PauseReason::Overridden) => {
+            let doubted = state.overrides.iter().filter(|one| !one.is_confirmed);
+            let doubted: Vec<String> = doubted.map(|one| override_words(one, language)).collect();
+            wording::OVERRIDDEN.with(language, &[&doubted.join(", ")])
         }
         Some(PauseReason::BaseInUse) => {
             wording::BASE_IN_USE.with(language, &[note.unwrap_or_default()])
@@ -348,6 +382,7 @@ fn risk(state: &LoopState) -> Vec<String> {
     }
     let noticed = state.basis.noticed.iter();
     lines.extend(noticed.map(|one| format!("noticed beside the judgement: {one}")));
+    lines.extend(state.overrides.iter().map(|one| override_words(one, Language::English)));
     let codes: Vec<&str> =
         state.history.iter().flat_map(|one| &one.guard_codes).map(String::as_str).collect();
     if !codes.is_empty() {

@@ -7,14 +7,14 @@ use crate::base::limits::GAP_CHARS_MAX;
 use crate::base::text::one_line;
 use crate::looping::options::{BaselineMode, Options};
 use crate::looping::state::{
-    Answer, Basis, Counts, Iteration, LoopState, Mode, PauseReason, Remaining, Sensed, Status,
-    Until,
+    Answer, Basis, Counts, Iteration, LoopState, ManualOverride, Mode, PauseReason, Remaining,
+    Sensed, Status, Until,
 };
 use crate::store::StoreError;
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
-/// options, progress. 3: baseline, paths, checks, what was measured.
-const VERSION: u32 = 3;
+/// options, progress. 3: baseline, paths, checks, what was measured. 4: overrides by hand.
+const VERSION: u32 = 4;
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -49,6 +49,7 @@ struct Stored {
     history: Vec<StoredIteration>,
     basis: StoredBasis,
     note: Option<String>,
+    overrides: Vec<StoredOverride>,
     answer: Option<StoredAnswer>,
     created_ms: u64,
     clock_ms: Option<u64>,
@@ -117,6 +118,14 @@ struct StoredAnswer {
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
+struct StoredOverride {
+    at_ms: u64,
+    finding: Option<String>,
+    is_confirmed: bool,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct StoredSensed {
     sensor: String,
     kind: String,
@@ -163,6 +172,7 @@ fn stored(state: LoopState) -> Stored {
         history: state.history.into_iter().map(Into::into).collect(),
         basis: state.basis.into(),
         note: state.note,
+        overrides: state.overrides.into_iter().map(Into::into).collect(),
         answer: state.answer.map(Into::into),
         created_ms: state.created_ms,
         clock_ms: Some(state.clock_ms),
@@ -227,6 +237,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
         history: stored.history.into_iter().map(Into::into).collect(),
         basis: stored.basis.into(),
         note: stored.note,
+        overrides: stored.overrides.into_iter().map(Into::into).collect(),
         answer: stored.answer.map(Into::into),
         created_ms: stored.created_ms,
         clock_ms: stored.clock_ms.unwrap_or(stored.created_ms),
@@ -310,6 +321,7 @@ twins!(
     told_oscillation
 );
 twins!(Sensed, StoredSensed, sensor, kind, verdict, files, tests_passed);
+twins!(ManualOverride, StoredOverride, at_ms, finding, is_confirmed);
 twins!(Answer, StoredAnswer, call, content, at_ms, text, is_held);
 
 impl From<Basis> for StoredBasis {

@@ -4,7 +4,7 @@ use super::*;
 use crate::looping::control::cancel;
 use crate::looping::facts::{Facts, JudgeOutcome};
 use crate::looping::options::{BaselineMode, Options};
-use crate::looping::state::{Answer, Iteration, Mode, PauseReason, Status};
+use crate::looping::state::{Answer, Iteration, ManualOverride, Mode, PauseReason, Status};
 use crate::looping::step::tests::{measured_once, state};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
@@ -126,6 +126,11 @@ fn everything_set() -> LoopState {
         base: Some("b".into()),
         branch: Some("auto".into()),
         note: Some("n".into()),
+        overrides: vec![ManualOverride {
+            at_ms: 3,
+            finding: Some("guard(G01) in a.py".into()),
+            is_confirmed: true,
+        }],
         answer: Some(Answer {
             call: "c".into(),
             content: "h".into(),

@@ -129,8 +129,48 @@ fn a_rubric_that_the_user_tightened_pauses_and_asks_and_is_no_gaming() {
     }
     let taken = refreeze(&sandbox);
     assert_eq!(taken.code, 0, "{taken:#?}");
-    assert_eq!(stop(&sandbox, "finished"), None);
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("completed") && told.contains(REFROZEN), "{told}");
     assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+const REFROZEN: &str = "the checks were refrozen by hand at ";
+
+/// A refreeze that may be the agent's own pauses the loop, is told and named.
+fn is_asked_about_the_refreeze(sandbox: &Sandbox) {
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    for part in [REFROZEN, "while the agent was at work", "loop resume", "loop cancel"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let paused = status(sandbox);
+    assert_eq!((&paused["status"], &paused["iteration"]), (&"paused".into(), &0.into()));
+    assert_eq!(paused["pause_reason"], "overridden");
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("completed") && told.contains(REFROZEN), "{told}");
+    let report = sandbox.run(&["loop", "report"]);
+    assert!(report.stdout.contains(REFROZEN), "{report:#?}");
+}
+
+#[test]
+fn a_refreeze_while_the_agent_is_at_work_waits_for_a_person() {
+    let sandbox = with_rubric();
+    sandbox.tool_write("RUBRIC.md", "# Rubric\n");
+    assert_eq!(refreeze(&sandbox).code, 0);
+    let told = notice(&sandbox.tool_write("app.py", &format!("{FIXED}# done\n")));
+    assert!(told.contains(REFROZEN), "{told}");
+    is_asked_about_the_refreeze(&sandbox);
+}
+
+#[test]
+fn so_does_one_during_the_first_command_after_a_prompt() {
+    let sandbox = with_rubric();
+    sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    shell(&sandbox, || {
+        sandbox.write("RUBRIC.md", "# Rubric\n");
+        assert_eq!(refreeze(&sandbox).code, 0);
+    });
+    is_asked_about_the_refreeze(&sandbox);
 }
 
 #[test]

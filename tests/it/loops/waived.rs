@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{lacking_a_test, status, stop};
+use super::{lacking_a_test, notice, status, stop};
 use crate::support::{Output, Sandbox};
 use crate::terminal::typed;
 
@@ -37,7 +37,13 @@ fn what_a_person_allows_at_a_terminal_holds_the_loop_no_longer_and_is_named_at_i
     let passed = sandbox.run(&["guard"]);
     assert_eq!(passed.code, 0, "{passed:#?}");
     assert!(passed.stderr.contains("guard(G01) is allowed: covered end to end"), "{passed:#?}");
-    assert_eq!(stop(&sandbox, "finished"), None);
+    // The agent was held and goes on, so the user is asked whether it was them.
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("guard(G01) in tests/test_app.py was allowed by hand at "), "{told}");
+    assert_eq!(status(&sandbox)["pause_reason"], "overridden");
+    assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert!(told.contains("was allowed by hand at "), "{told}");
     let ended = status(&sandbox);
     assert_eq!((&ended["status"], &ended["iteration"]), (&json!("completed"), &json!(2)));
     let sensors = ended["terminal"]["report"]["evidence"].to_string();

@@ -1,0 +1,39 @@
+//! Overrides by hand: a loop remembers what was taken over or allowed at a terminal, and its user is
+//! told. Who did it cannot be proven: a process of the agent can leave its marks behind. What comes
+//! while the agent is at work waits for a person to resume the loop.
+
+use super::loop_replies::change;
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::project::Project;
+use crate::looping::control;
+use crate::looping::state::{LoopState, ManualOverride, Status};
+use crate::report::loops;
+use crate::store::loops::Which;
+
+/// Remembers an override of this loop; `finding` is what was allowed, `None` the exam.
+pub(super) async fn record(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    finding: Option<String>,
+) -> Result<(), String> {
+    let at_ms = now_ms();
+    let act = |state: &LoopState| {
+        let is_confirmed = !is_at_work(engine, state);
+        let by_hand = ManualOverride { at_ms, finding: finding.clone(), is_confirmed };
+        Ok::<_, String>(control::overridden(state, by_hand))
+    };
+    let kept = change(engine, project, Which::Id(loop_id.to_owned()), act).await;
+    let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
+    if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
+        let text = loops::by_hand_notice(&state, by_hand);
+        engine.ledger().tell_user(session, text);
+    }
+    Ok(())
+}
+
+/// Whether the agent of a loop may be in its turn. A loop without a session has no agent yet.
+fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
+    let known = state.session_id.as_ref().map(|session| engine.ledger().is_at_work(session));
+    known.is_some_and(|known| known.unwrap_or(state.status == Status::Running))
+}
