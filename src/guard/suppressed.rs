@@ -17,6 +17,8 @@ enum Codes {
     None,
     /// `[a, b]`, or none.
     Brackets,
+    /// `name=value` pairs, of which those count that switch something off.
+    Settings,
     /// Words with a number, such as `E501`, after a colon or a blank.
     Numbered,
     /// A list with commas, up to a blank that no comma comes before, or to `--`.
@@ -51,7 +53,8 @@ const DIRECTIVES: &[(&str, Codes)] = &[
     ("pylint: disable", Codes::List),
     ("pylint: skip-file", Codes::None),
     ("pyright: ignore", Codes::Brackets),
-    ("pyright: basic", Codes::None),
+    ("pyright: basic", Codes::List),
+    ("pyright:", Codes::Settings),
     ("ReSharper disable", Codes::List),
     ("ruff: noqa", Codes::Numbered),
     ("tslint:disable", Codes::List),
@@ -192,6 +195,12 @@ fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
     let all = || vec![String::new()];
     match codes {
         Codes::None => (all(), rest.to_owned()),
+        Codes::Settings => {
+            let is_off = |value: &str| matches!(value, "false" | "none" | "information");
+            let pairs = rest.split([',', ' ']).filter_map(|part| part.split_once('='));
+            let off = pairs.filter(|(_, value)| is_off(value.trim()));
+            (off.map(|(name, _)| name.trim().to_owned()).collect(), String::new())
+        }
         Codes::Brackets => {
             let inner = rest.trim_start().strip_prefix('[').and_then(|it| it.split_once(']'));
             let Some((inner, rest)) = inner else { return (all(), rest.to_owned()) };

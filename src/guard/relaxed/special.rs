@@ -47,6 +47,7 @@ pub(super) fn normal(tool: &Tool, value: Value) -> Value {
         "mypy" => mypy(&mut table),
         "ruff" => ruff(&mut table),
         "coverage" => return Value::Object(coverage(table)),
+        "pyright" => environments(&mut table),
         "pylint" => return Value::Object(flat(table)),
         "tsconfig" => {
             if let Some(Value::Object(options)) = table.get_mut("compilerOptions") {
@@ -106,6 +107,19 @@ fn mypy(table: &mut Map<String, Value>) {
     }
     table.insert("overrides".to_owned(), Value::Object(overrides));
     spread(table, &MYPY_STRICT);
+}
+
+/// The reports of pyright's list of folders with rules of their own, by folder.
+fn environments(table: &mut Map<String, Value>) {
+    let Some(Value::Array(list)) = table.remove("executionEnvironments") else { return };
+    let mut folders = Map::new();
+    for one in list {
+        let Value::Object(mut one) = one else { continue };
+        let root = one.get("root").map(as_word).unwrap_or_default();
+        one.retain(|key, _| key.starts_with("report") || key == "typeCheckingMode");
+        folders.insert(root, Value::Object(one));
+    }
+    table.insert("executionEnvironments".to_owned(), Value::Object(folders));
 }
 
 /// What ruff took at the top once stands below `lint`.

@@ -164,6 +164,13 @@ pub(super) const PYRIGHT: Tool = Tool {
         key("strictParameterNoneValue", Way::Strict),
         key("reportMissingModuleSource", Way::Free),
         key("reportMissingTypeStubs", Way::Free),
+        key(
+            "executionEnvironments.*.typeCheckingMode",
+            Way::Ladder(&["off", "basic", "standard", "strict"]),
+        ),
+        key("executionEnvironments.*.reportMissingModuleSource", Way::Free),
+        key("executionEnvironments.*.reportMissingTypeStubs", Way::Free),
+        key("executionEnvironments.*.*", Way::Ladder(REPORTS)),
         key("*", Way::Ladder(REPORTS)),
     ],
 };
