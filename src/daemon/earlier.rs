@@ -12,7 +12,7 @@ use super::gather::{self, Word};
 use super::overlay_gate::OverlayPass;
 use super::project::Project;
 use crate::base::hash::ContentHash;
-use crate::base::limits::{OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
+use crate::base::limits::{OPEN_DOCUMENTS_MAX, OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
@@ -142,11 +142,13 @@ struct ShownState<'a> {
     deadline: Instant,
     /// The files that the server has the earlier texts of.
     paths: BTreeSet<RelPath>,
+    /// Files measured since all of these were asked about.
+    asked_since: usize,
 }
 
 impl<'a> ShownState<'a> {
     fn new(restore: Restore, state: &'a EarlierState, epoch: u64, deadline: Instant) -> Self {
-        Self { restore, state, epoch, deadline, paths: BTreeSet::new() }
+        Self { restore, state, epoch, deadline, paths: BTreeSet::new(), asked_since: 0 }
     }
 
     async fn measure(&mut self, subject: &EarlierSubject) -> Result<Word, Gap> {
@@ -163,6 +165,7 @@ impl<'a> ShownState<'a> {
                 self.show(text, &subject.choice).await?;
             }
         }
+        self.keep_open(&subject.choice).await?;
         if self.state.texts.iter().any(|earlier| earlier.path == own.path) {
             self.paths.insert(own.path.clone());
             self.restore.overlaid(own);
@@ -176,6 +179,20 @@ impl<'a> ShownState<'a> {
             ));
         }
         Ok(word)
+    }
+
+    /// Of too many open documents the one that was asked about longest ago is closed, and the server
+    /// would read the text of now from the disk: the earlier texts are asked about again in time.
+    async fn keep_open(&mut self, choice: &Choice) -> Result<(), Gap> {
+        self.asked_since += 1;
+        if self.asked_since + self.paths.len() < OPEN_DOCUMENTS_MAX {
+            return Ok(());
+        }
+        for text in self.state.texts.iter().filter(|text| self.paths.contains(&text.path)) {
+            self.ask(text, choice).await?;
+        }
+        self.asked_since = 1;
+        Ok(())
     }
 
     async fn show(&mut self, text: &Snapshot, choice: &Choice) -> Result<(), Gap> {

@@ -1,6 +1,7 @@
 //! What was wrong before, by real servers: each is shown the base texts, so that an edit in a loop is
 //! answered for what it did itself, in the edited file and in its user, which nobody touched.
 
+use moai_ralph::base::limits::OPEN_DOCUMENTS_MAX;
 use serde_json::Value;
 
 use crate::rust::rust;
@@ -85,6 +86,25 @@ fn pyright_tells_older_errors_from_new_ones() {
 #[test]
 fn pyright_is_shown_the_base_when_its_measurements_are_lost() {
     check(&PYTHON, true, |_| {});
+}
+
+/// More files than a server has open documents: the earlier text is not closed among them.
+#[test]
+fn every_one_of_many_callers_is_compared_with_the_earlier_text() {
+    let sandbox = project_in(&["python"]);
+    sandbox.write(PYTHON.module, PYTHON.text);
+    let callers = OPEN_DOCUMENTS_MAX * 3 / 2;
+    for number in 0..callers {
+        sandbox.write(&format!("cart_{number:02}.py"), PYTHON.user_text);
+    }
+    sandbox.commit();
+    start(&sandbox);
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    // By a shell command: no hook compares the callers one by one.
+    sandbox.write(PYTHON.module, PYTHON.breaking);
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(&format!("{callers} errors")), "{held:#}");
 }
 
 const TYPESCRIPT: Past = Past {
