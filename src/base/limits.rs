@@ -350,6 +350,8 @@ pub const OVERLAY_FILES_MAX: usize = 16;
 pub const OVERLAY_PASSES_MAX: usize = 10;
 /// Pairs of a new and a vanished file that are compared to find renamed ones.
 pub const RENAME_PAIRS_MAX: usize = 10_000;
+/// Longest id of a session that a loop is given to.
+pub const SESSION_ID_CHARS_MAX: usize = 128;
 /// Base states of loops whose measurements are kept.
 pub const BASE_STATES_MAX: usize = 8;
 /// Programs of a project that are all measured before a loop ends as completed; in a larger one,

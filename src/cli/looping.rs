@@ -8,7 +8,7 @@ use super::args::looping::{AdoptArgs, ForgetArgs, LoopCommand, RestoreArgs, Sele
 use super::{INVALID, REFUSED, door, person};
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::wire::control::{
-    LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request,
+    LoopAdopt, LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request,
 };
 
 pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
@@ -44,7 +44,8 @@ pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
         }
         LoopCommand::Adopt(AdoptArgs { id, session }) => {
             let (id, session) = (id.clone(), session.clone());
-            Request::LoopAdopt(LoopSelect { id, session, json: args.json })
+            let select = LoopSelect { id, session, json: args.json };
+            Request::LoopAdopt(LoopAdopt { select, is_agent: person::is_agent() })
         }
         LoopCommand::Forget(ForgetArgs { id }) => {
             Request::LoopForget(LoopSelect { id: Some(id.clone()), session: None, json: args.json })

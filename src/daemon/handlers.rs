@@ -119,8 +119,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: Caller, request: Reques
         Request::LoopChecks { select, list } => {
             loop_checks::handle(engine, &caller, select, list).await.into()
         }
-        Request::LoopAdopt(select) => {
-            anyway(engine, &caller, loop_adopt::handle(engine, &caller, select).await)
+        Request::LoopAdopt(adopt) => {
+            anyway(engine, &caller, loop_adopt::handle(engine, &caller, adopt).await)
         }
         Request::LoopForget(select) => loop_forget::handle(engine, &caller, select).await.into(),
         Request::LoopRefreeze(select) => {

@@ -25,8 +25,8 @@ pub use lost::{mark_difference, offered, offered_to_agent};
 pub use proposals::{no_checks, no_rubric};
 pub use reason::{Notes, goes_on};
 pub use standing::{
-    has_own, history, history_json, list, list_json, none, none_active, of_other_root, several,
-    status,
+    NO_SESSION_ID, has_own, history, history_json, list, list_json, none, none_active,
+    of_other_root, owner_lives, several, status,
 };
 
 /// The agent's instructions at the start of a loop; `checks` are the commands that a Stop runs.

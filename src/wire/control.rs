@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use loops::{LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart};
+pub use loops::{LoopAdopt, LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart};
 
 /// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL: u32 = 1;
@@ -104,7 +104,7 @@ pub enum Request {
         list: bool,
     },
     /// `loop adopt`; the session is the new one.
-    LoopAdopt(LoopSelect),
+    LoopAdopt(LoopAdopt),
     /// `loop forget`.
     LoopForget(LoopSelect),
     /// `loop refreeze`.

@@ -2,7 +2,9 @@
 
 use super::checks_of_loop;
 use super::loop_replies::{change, failed, host_session, shown};
+use crate::base::limits::SESSION_ID_CHARS_MAX;
 use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::ledger::SessionLife;
 use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::looping::state::LoopState;
@@ -10,12 +12,18 @@ use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::store::StoreError;
 use crate::store::loops::Which;
-use crate::wire::control::{Caller, LoopSelect, Reply};
+use crate::wire::control::{Caller, LoopAdopt, LoopSelect, Reply};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(engine: &Engine, caller: &Caller, adopted: LoopAdopt) -> Reply {
     let project = Project::load_or_default(engine, caller);
+    let LoopAdopt { select, is_agent } = adopted;
     let session = select.session.clone().or_else(|| host_session(caller));
-    let session = session.filter(|session| !session.is_empty());
+    if session.as_deref().is_some_and(|session| !is_session_id(session)) {
+        return failed(&loops::NO_SESSION_ID);
+    }
+    if is_agent && let Some(id) = taken_from(engine, &project, &select, session.as_deref()).await {
+        return failed(&loops::owner_lives(&id));
+    }
     let state = match adopt(engine, &project, select.id.as_deref(), session.as_deref()).await {
         Ok(state) => state,
         Err(reason) => return failed(&reason),
@@ -26,6 +34,28 @@ pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect)
         engine.ledger().tell_start(session, start);
     }
     shown(&state, caller, select.json, loops::status(&state))
+}
+
+/// Hosts use UUIDs or words of their own.
+fn is_session_id(session: &str) -> bool {
+    let is_plain = |it: char| !it.is_control() && !it.is_whitespace();
+    (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count()) && session.chars().all(is_plain)
+}
+
+/// The loop that would be taken from a session which goes on. An agent could rid itself of its own
+/// loop like that.
+async fn taken_from(
+    engine: &Engine,
+    project: &Project,
+    select: &LoopSelect,
+    session: Option<&str>,
+) -> Option<String> {
+    let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
+    let is_meant = |id: &String| select.id.as_ref().is_none_or(|meant| meant == id);
+    active.into_iter().filter(|(id, _)| is_meant(id)).find_map(|(id, owner)| {
+        let owner = owner.filter(|owner| Some(owner.as_str()) != session)?;
+        (engine.ledger().life(&owner) == SessionLife::Seen).then_some(id)
+    })
 }
 
 /// Binds a loop to a session; without one, to the next that shows up. Without an id it is the only

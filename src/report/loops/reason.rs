@@ -8,7 +8,7 @@ use super::{claim, claim_words, framework_of, is_research, older, task};
 use crate::base::evidence::{Evidence, Reading, SensorKind};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
-    FLIPS_NAMED_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
+    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
     SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
 };
 use crate::base::text::one_line;
@@ -118,10 +118,13 @@ impl HeldStop<'_> {
         self.before.history.is_empty()
     }
 
-    /// Whether the last Stop had an error already.
+    /// Whether the last Stop had an error already. Of very many only the first are kept, in order:
+    /// what would come behind those may have been there.
     fn is_known(&self, finding: &Finding) -> bool {
-        let last = self.before.history.last();
-        last.is_some_and(|last| last.errors_seen.contains(&finding.id))
+        let Some(last) = self.before.history.last() else { return false };
+        let seen = &last.errors_seen;
+        let is_cut = seen.len() >= FLIP_ERRORS_MAX;
+        seen.contains(&finding.id) || (is_cut && seen.last().is_some_and(|end| finding.id > *end))
     }
 
     fn holding(&self, is_known: bool) -> Vec<&Finding> {

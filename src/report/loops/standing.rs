@@ -119,6 +119,19 @@ pub fn has_own(own: &str) -> String {
     )
 }
 
+/// Why a loop was not adopted: that is no session.
+pub const NO_SESSION_ID: &str =
+    "--session takes the id of a session: one word without control characters";
+
+/// Why an agent did not adopt a loop: it has a session that goes on.
+#[must_use]
+pub fn owner_lives(id: &str) -> String {
+    format!(
+        "loop {id} belongs to a session that has not ended; only a person moves it to another one: \
+         /moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
+    )
+}
+
 /// Why a loop was not adopted: its files are not here.
 #[must_use]
 pub fn of_other_root(id: &str) -> String {

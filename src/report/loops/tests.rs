@@ -6,7 +6,7 @@ use crate::base::finding::tests::finding;
 use crate::base::limits::{FAILED_LINES_MAX, REASON_BYTES_MAX};
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::options::Options;
-use crate::looping::progress::Signals;
+use crate::looping::progress::{Signals, weigh};
 use crate::looping::state::{Basis, Iteration, Mode, Remaining, Sensed};
 use crate::looping::step::tests::state;
 
@@ -258,7 +258,8 @@ fn sensed(sensor: &str, kind: SensorKind, verdict: &str, files: usize) -> Sensed
 
 /// A loop that decided a Stop in which these were wrong.
 fn after_a_stop(errors: &[Finding]) -> LoopState {
-    let errors_seen = errors.iter().map(|one| one.id.clone()).collect();
+    let evidence = Evidence { findings: errors.to_vec(), ..Evidence::default() };
+    let errors_seen = weigh(&evidence, None).errors;
     let history = vec![Iteration { errors_seen, ..iteration(1, errors.len()) }];
     LoopState { history, iteration: 2, promise: None, ..state() }
 }
@@ -287,6 +288,9 @@ fn a_later_stop_lists_what_is_new_and_counts_the_rest() {
     let text = said(&after_a_stop(&all), all.clone());
     assert!(text.contains("Still wrong: 5 errors\n  error a.py:1:1 "), "{text}");
     assert!(!text.contains("New since"), "{text}");
+    let very_many = errors(300);
+    let text = said(&after_a_stop(&very_many), very_many);
+    assert!(text.contains("Still wrong: 300 errors\n") && !text.contains("New since"), "{text}");
 }
 
 #[test]

@@ -56,6 +56,15 @@ pub struct LoopSelect {
     pub json: bool,
 }
 
+/// Arguments of `loop adopt`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LoopAdopt {
+    /// Which loop, and the session that takes it.
+    pub select: LoopSelect,
+    /// Whether an agent's shell asks for it.
+    pub is_agent: bool,
+}
+
 /// Arguments of `loop resume`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopResume {

@@ -184,3 +184,30 @@ fn a_loop_of_another_work_tree_is_not_adopted_from_here() {
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(refused.stderr.contains("another work tree"), "{refused:#?}");
 }
+
+#[test]
+fn an_agent_does_not_rid_itself_of_its_loop() {
+    let sandbox = held();
+    let id = loop_id(&sandbox);
+    let mut command = sandbox.program();
+    command.args(["loop", "adopt", &id, "--session", "ghost"]).env("CLAUDECODE", "1");
+    let refused = command.output().unwrap();
+    let reason = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{reason}");
+    assert!(reason.contains("belongs to a session that has not ended"), "{reason}");
+    assert!(stop(&sandbox, "finished").is_some(), "the loop still holds");
+    end(&sandbox, "clear");
+    let mut command = sandbox.program();
+    command.args(["loop", "adopt", &id, "--session", OTHER]).env("CLAUDECODE", "1");
+    assert!(command.output().unwrap().status.success(), "its session has ended");
+}
+
+#[test]
+fn what_is_no_session_takes_no_loop() {
+    let sandbox = held();
+    for session in ["", "a\nb", "two words"] {
+        let refused = sandbox.run(&["loop", "adopt", "--session", session]);
+        assert_eq!(refused.code, 1, "{refused:#?}");
+        assert!(refused.stderr.contains("--session takes the id"), "{refused:#?}");
+    }
+}
