@@ -125,7 +125,8 @@ fn a_repository_without_a_commit_and_a_folder_without_git_have_a_base() {
 fn a_repository_that_vanishes_under_a_loop_completes_nothing() {
     let sandbox = with_past();
     begin(&sandbox);
-    fs::remove_dir_all(sandbox.path(".git")).expect("there");
+    // At once: the daemon may be writing in it.
+    fs::rename(sandbox.path(".git"), sandbox.base().join("gone")).expect("there");
     sandbox.tool_write("app.py", FIXED);
     let told = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert_eq!(told.code, 0, "{told:#?}");
