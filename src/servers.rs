@@ -276,6 +276,12 @@ impl Servers {
         let _ = self.pool.send(order).await;
     }
 
+    /// Has one server of a root, and no other, read these files from the disk again.
+    pub async fn reread(&self, root: PathBuf, server: String, changes: Vec<(PathBuf, FileChange)>) {
+        let order = pool::Order::Reread { root, server, changes: changes.into() };
+        let _ = self.pool.send(order).await;
+    }
+
     /// Starts a server without a question and waits for its handshake.
     pub async fn warm(&self, around: &Surroundings, choice: resolve::Choice) -> Result<(), Gap> {
         let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));

@@ -115,7 +115,7 @@ async fn measure_by_server(
         }
         let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else { break };
         let mut shown =
-            ShownState::new(Restore::new(engine, project, pass), state, epoch, deadline);
+            ShownState::new(Restore::new(engine, project, &server, pass), state, epoch, deadline);
         while let Some(next) = left.pop_front_if(|_| !shown.restore.is_in_the_way()) {
             match shown.measure(&next.subject).await {
                 Ok(word) => results.push((next.place, word)),
@@ -160,8 +160,7 @@ impl<'a> ShownState<'a> {
         // The others first: what a file says depends on the texts that the server has then.
         let own = &subject.snapshot;
         for text in overlays.into_iter().filter(|text| text.path != own.path) {
-            if self.paths.insert(text.path.clone()) {
-                // Asked only so that the server has its text; its own result is not needed.
+            if !self.paths.contains(&text.path) {
                 self.show(text, &subject.choice).await?;
             }
         }
@@ -188,16 +187,30 @@ impl<'a> ShownState<'a> {
         if self.asked_since + self.paths.len() < OPEN_DOCUMENTS_MAX {
             return Ok(());
         }
-        for text in self.state.texts.iter().filter(|text| self.paths.contains(&text.path)) {
-            self.ask(text, choice).await?;
+        for text in &self.state.texts {
+            if self.paths.contains(&text.path) {
+                self.show(text, choice).await?;
+            }
         }
         self.asked_since = 1;
         Ok(())
     }
 
+    /// Gives the server an earlier text. Its findings there are not needed, but without a verdict
+    /// nothing shows that it has the text.
     async fn show(&mut self, text: &Snapshot, choice: &Choice) -> Result<(), Gap> {
         self.restore.overlaid(text);
-        self.ask(text, choice).await.map(drop)
+        let word = self.ask(text, choice).await?;
+        match word.gap {
+            Some(gap) if gap.cause != Cause::ProjectFault => {
+                self.paths.remove(&text.path);
+                Err(gap)
+            }
+            _ => {
+                self.paths.insert(text.path.clone());
+                Ok(())
+            }
+        }
     }
 
     /// One measurement. It is never given up half-way: the server would keep the text.
@@ -279,18 +292,26 @@ fn without_result(subject: EarlierSubject, gap: Gap) -> Word {
 }
 
 /// Gives the server the present texts again when it is dropped, and only then lets others ask. Runs
-/// on in a task of its own, so nobody waits for it who does not ask.
+/// on in a task of its own, so nobody waits for it who does not ask. Other servers may be shown the
+/// same files at the same time, and hear nothing of it.
 struct Restore {
     engine: Arc<Engine>,
     project: Project,
+    server: String,
     overlaid: BTreeSet<RelPath>,
     pass: Option<OverlayPass>,
 }
 
 impl Restore {
-    fn new(engine: &Arc<Engine>, project: &Project, pass: OverlayPass) -> Self {
+    fn new(engine: &Arc<Engine>, project: &Project, server: &str, pass: OverlayPass) -> Self {
         let (engine, project) = (Arc::clone(engine), project.clone());
-        Self { engine, project, overlaid: BTreeSet::new(), pass: Some(pass) }
+        Self {
+            engine,
+            project,
+            server: server.to_owned(),
+            overlaid: BTreeSet::new(),
+            pass: Some(pass),
+        }
     }
 
     fn overlaid(&mut self, text: &Snapshot) {
@@ -309,10 +330,11 @@ impl Drop for Restore {
         if overlaid.is_empty() {
             return;
         }
+        let server = std::mem::take(&mut self.server);
         let job = engine.job();
         tokio::spawn(async move {
             let _job = job;
-            restore(&engine, &project, overlaid).await;
+            restore(&engine, &project, server, overlaid).await;
             drop(pass);
         });
     }
@@ -320,15 +342,21 @@ impl Drop for Restore {
 
 /// A single file is asked about as it is now, which leaves it open and the server as it was. Several
 /// are closed, so that the server reads them from the disk.
-async fn restore(engine: &Arc<Engine>, project: &Project, overlaid: BTreeSet<RelPath>) {
+async fn restore(
+    engine: &Arc<Engine>,
+    project: &Project,
+    server: String,
+    overlaid: BTreeSet<RelPath>,
+) {
     if overlaid.len() == 1
         && let Some(path) = overlaid.first().cloned()
     {
         let root = project.root.clone();
         let read = blocking(move || files::read(&root, &path.under(&root)).ok()).await.flatten();
         if let Some(now) = read {
-            for chosen in gather::choices(engine, project, &now.path) {
-                gather::measure_directly(engine, project, &now, chosen).await;
+            let choices = gather::choices(engine, project, &now.path).into_iter().flatten();
+            for choice in choices.filter(|choice| choice.id == server) {
+                gather::measure_directly(engine, project, &now, Ok(choice)).await;
             }
             return;
         }
@@ -339,5 +367,5 @@ async fn restore(engine: &Arc<Engine>, project: &Project, overlaid: BTreeSet<Rel
         let change = if file.exists() { FileChange::Changed } else { FileChange::Deleted };
         (file, change)
     });
-    engine.servers.files_changed(root.clone(), changes.collect(), Vec::new()).await;
+    engine.servers.reread(root.clone(), server, changes.collect()).await;
 }

@@ -22,6 +22,7 @@ use super::{AskedFile, Done, Selection, ServerLog, ServerStatus, Surroundings};
 use crate::base::limits::{
     SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
 };
+use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
 use crate::lsp::session::FileChange;
@@ -34,6 +35,12 @@ pub(super) enum Order {
         root: PathBuf,
         changes: Arc<[(PathBuf, FileChange)]>,
         asked: Vec<AskedFile>,
+    },
+    /// The same for the servers of one id.
+    Reread {
+        root: PathBuf,
+        server: String,
+        changes: Arc<[(PathBuf, FileChange)]>,
     },
     /// Start one without a question.
     Start {
@@ -137,6 +144,13 @@ impl Entry {
         self.gauge.is_needed.store(true, Ordering::Relaxed);
     }
 
+    fn files_changed(&self, changes: &Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]>) {
+        let order = actor::Order::FilesChanged { changes: Arc::clone(changes), asked };
+        if self.orders.try_send(order).is_err() {
+            self.gauge.has_missed_changes.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn candidate(&self, now: Instant) -> Candidate {
         Candidate {
             restart: Duration::from_millis(self.gauge.restart_ms.load(Ordering::Relaxed)),
@@ -205,10 +219,13 @@ impl Pool {
                     // The others get no text of it: they must read the disk.
                     let own = asked.iter().filter(|file| file.servers.contains(&key.id));
                     let asked = own.map(|file| file.path.clone()).collect();
-                    let order = actor::Order::FilesChanged { changes: Arc::clone(&changes), asked };
-                    if entry.orders.try_send(order).is_err() {
-                        entry.gauge.has_missed_changes.store(true, Ordering::Relaxed);
-                    }
+                    entry.files_changed(&changes, asked);
+                }
+            }
+            Order::Reread { root, server, changes } => {
+                let entries = self.entries.iter();
+                for (_, entry) in entries.filter(|(key, _)| key.root == root && key.id == server) {
+                    entry.files_changed(&changes, Arc::default());
                 }
             }
             Order::Start { around, choice, reply } => {

@@ -107,6 +107,25 @@ fn every_one_of_many_callers_is_compared_with_the_earlier_text() {
     assert!(reason.contains(&format!("{callers} errors")), "{held:#}");
 }
 
+/// Two servers are shown the earlier text of one file, and the faster one is done with it while the
+/// slower one still measures what depends on it.
+#[test]
+fn a_linter_does_not_take_the_earlier_text_away_from_the_type_checker() {
+    let sandbox = project_in(&["python"]);
+    let unused = "import os\n\n\n";
+    sandbox.write(PYTHON.module, &format!("{unused}{}", PYTHON.text));
+    sandbox.write(PYTHON.user, PYTHON.user_text);
+    sandbox.commit();
+    start(&sandbox);
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    // By a shell command: no hook compares the caller first.
+    sandbox.write(PYTHON.module, &format!("{unused}{}", PYTHON.breaking));
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains(PYTHON.broken_at), "{held:#}\n{:#}", status(&sandbox));
+    assert!(!reason.contains("may be older"), "{reason}");
+}
+
 const TYPESCRIPT: Past = Past {
     module: "src/prices.ts",
     text: "export function half(value: number): number {\n  return value / 2;\n}\nexport const old: number = \"x\";\n",
