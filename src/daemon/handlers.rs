@@ -218,7 +218,7 @@ async fn last_loop_of_session(
     let claimed = control::claim(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
         Saved::Yes => {
-            engine.ledger().set_language(session, claimed.language());
+            engine.ledger().bind_to_loop(session, root, claimed.language());
             Ok((Some(claimed), true))
         }
         // Another session was quicker.

@@ -309,6 +309,14 @@ impl Ledger {
         self.session(session).affected(root)
     }
 
+    /// Binds a session to a loop. The files that earlier edits concern are forgotten: what was wrong
+    /// in them then is not the state that the loop is compared with.
+    pub(super) fn bind_to_loop(&mut self, session: &str, root: &Path, language: Language) {
+        let session = self.session(session);
+        session.language = Some(language);
+        session.forget_affected(root);
+    }
+
     /// The last text of a file that a hook saw.
     pub(super) fn text(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
         self.texts.get(root, path)

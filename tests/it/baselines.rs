@@ -174,3 +174,23 @@ fn a_check_measures_the_callers_of_what_changed() {
         .collect();
     assert_eq!(of_cart, ["half takes two arguments"], "{report:#}");
 }
+
+/// The session remembers what was wrong in the callers of its edits; what was wrong before a loop
+/// began is another matter.
+#[test]
+fn what_the_session_fixed_before_a_loop_holds_when_the_loop_breaks_it_again() {
+    // So slow that the first edit of the loop comes before its beginning is measured.
+    let sandbox = project(&json!({"delay_ms": 300}));
+    let broken = OLD.replace("half(number)", "half(number, part)");
+    sandbox.write("app.py", &broken);
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 1);
+    sandbox.tool_write("app.py", OLD);
+    start(&sandbox);
+    // Other settings: the server cannot be shown the beginning of the loop any more.
+    sandbox.tool_write("pyrightconfig.json", "{}\n");
+    sandbox.tool_write("app.py", &broken);
+    let held = stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("cart.py:3:9"), "{held:#}\n{:#}", status(&sandbox));
+}

@@ -166,7 +166,7 @@ pub(super) async fn begin(
         return Err(text(error));
     }
     if let Some(session) = session {
-        engine.ledger().set_language(session, state.language());
+        engine.ledger().bind_to_loop(session, &project.root, state.language());
     }
     remember(engine, project, &state).await;
     prepare(engine, project, &state);

@@ -163,6 +163,10 @@ impl Session {
         }
     }
 
+    pub(super) fn forget_affected(&mut self, root: &Path) {
+        self.of(root).affected = Affected::default();
+    }
+
     pub(super) fn affected(&self, root: &Path) -> Affected {
         self.roots.get(root).map(|it| it.affected.clone()).unwrap_or_default()
     }
