@@ -60,7 +60,7 @@ impl Surroundings {
 /// A server that can be asked, or the sensor's name and why it cannot.
 pub type Chosen = Result<resolve::Choice, (String, Gap)>;
 
-/// A file that is about to be measured, and by whom: those servers get its text as a document.
+/// A file that is about to be measured, with the servers that get its text as a document.
 #[derive(Clone, Debug)]
 pub struct AskedFile {
     /// The file.

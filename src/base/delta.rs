@@ -39,7 +39,7 @@ impl Delta {
     /// Compares where the lines of both texts are known. The same finding remains on a line that
     /// is kept, among lines that the edit changed in place, and on a line that it moved elsewhere.
     /// One that vanished from a kept line is fixed, even when an equal one appeared on another.
-    /// On a kept line another wording of the same code at the same place is the same finding.
+    /// On a kept line a finding with the same code at the same place is the same, however worded.
     #[must_use]
     pub fn mapped(before: (&Lines, &[Finding]), after: (&Lines, Vec<Finding>)) -> Self {
         let map = LineMap::between(before.0, after.0);
@@ -57,8 +57,8 @@ impl Delta {
             |one| moved(one, before.0, map.of_before(line(one))),
             |one| moved(one, after.0, map.of_after(line(one))),
         );
-        // Checkers word one error differently, depending on what they read before: the members of a
-        // union type change places. On a line that stayed, its place and code tell.
+        // Checkers word the same error differently, depending on what they read before: the members
+        // of a union type change places. On a line that stayed, place and code identify it.
         let at_place = |one: &Finding, fate: Option<Fate>| match fate? {
             Fate::Kept(line) if !one.code.is_empty() => {
                 let column = one.range.start.character;

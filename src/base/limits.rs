@@ -318,10 +318,14 @@ pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 pub const GOAL_CHARS_MAX: usize = 120;
 /// Loops whose session is gone that one session is offered.
 pub const OFFERED_LOOPS_MAX: usize = 3;
-/// Largest mark of a loop, in bytes; what is larger is none.
+/// Largest mark of a loop, in bytes; a larger file is ignored.
 pub const MARK_BYTES_MAX: u64 = 8 * 1024;
-/// Files of a folder of marks that are looked at.
+/// Files read in a folder of marks.
 pub const MARKS_READ_MAX: usize = 64;
+/// Longest id of a loop, in bytes.
+pub const LOOP_ID_BYTES_MAX: usize = 40;
+/// Longest id of a session that a loop is given to.
+pub const SESSION_ID_CHARS_MAX: usize = 128;
 /// Size at which a log file is moved aside (one old file is kept).
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.
@@ -346,23 +350,21 @@ pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
 /// Earlier texts shown to one language server at the same time; together with a measured file below
 /// [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const OVERLAY_FILES_MAX: usize = 16;
-/// How often earlier texts are shown again to a server that was asked something else in between.
+/// How often earlier texts are shown to a server again after other questions interrupted it.
 pub const OVERLAY_PASSES_MAX: usize = 10;
-/// Pairs of a new and a vanished file that are compared to find renamed ones.
-pub const RENAME_PAIRS_MAX: usize = 10_000;
-/// Longest id of a session that a loop is given to.
-pub const SESSION_ID_CHARS_MAX: usize = 128;
 /// Base states of loops whose measurements are kept.
 pub const BASE_STATES_MAX: usize = 8;
-/// Programs of a project that are all measured before a loop ends as completed; in a larger one,
-/// those that mention what was changed.
-pub const RELATED_FILES_MAX: usize = BASE_FILES_MAX;
 /// Files measured at the start of a loop, while the agent thinks, to know what is older.
 pub const BASE_FILES_MAX: usize = 300;
-/// How often the same of them are measured while the project changes.
-pub const BASE_TRIES_MAX: usize = 3;
 /// Of these, files measured at the same time; an edit then waits for few others.
 pub const BASE_FILES_AT_ONCE_MAX: usize = 4;
+/// How often such a group is measured when files change during its measurement.
+pub const BASE_TRIES_MAX: usize = 3;
+/// Programs of a project that are all measured before a loop ends as completed; in a larger
+/// project, only those that mention what was changed.
+pub const RELATED_FILES_MAX: usize = BASE_FILES_MAX;
+/// Pairs of a new and a deleted file that are compared to find renamed files.
+pub const RENAME_PAIRS_MAX: usize = 10_000;
 /// Time that an edit waits for the findings of the text before it, once it is measured itself.
 pub const EARLIER_INLINE_MS_MAX: u64 = 1_000;
 /// Time that a measurement of earlier texts in the background may take.
@@ -382,15 +384,16 @@ pub const CHANGED_READ_FILES_MAX: usize = 500;
 /// How much older than the start of its tool call a file's change may look; the clock of a file
 /// system is coarse.
 pub const TOOL_CLOCK_SLACK_MS: u64 = 1_000;
-/// Files that one tool call is remembered to have written; of more, none is.
+/// Files written by one tool call that are recorded; when there are more, none is recorded.
 pub const SESSION_WRITES_MAX: usize = 4_096;
-/// Files named when somebody else than the session weakened what examines a loop.
+/// Files named one by one that somebody other than the session changed, weakening what examines a
+/// loop.
 pub const FOREIGN_FILES_NAMED_MAX: usize = 5;
 /// Files remembered as written by one session.
 pub const SESSION_FILES_MAX: usize = 2_000;
-/// Files and folders looked through for texts that vanished under their name.
+/// Files and folders searched for the texts of deleted files.
 pub const MOVED_SEARCH_FILES_MAX: usize = 500_000;
-/// Bytes read while looking for them.
+/// Bytes read during that search.
 pub const MOVED_SEARCH_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Files remembered as concerned by one session's edits.
 pub const AFFECTED_FILES_MAX: usize = 300;
@@ -648,7 +651,7 @@ pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
 pub const GUARD_VARIABLE_STEPS_MAX: usize = 3;
 /// Size of the file of findings that the user allowed.
 pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
-/// Overrides by hand that a loop remembers; of more, the latest.
+/// Overrides by hand that a loop records; the oldest are dropped first.
 pub const LOOP_OVERRIDES_MAX: usize = 50;
 /// Longest reason for which a finding is allowed.
 pub const WAIVER_REASON_CHARS_MAX: usize = 500;

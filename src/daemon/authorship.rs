@@ -1,5 +1,5 @@
-//! Which files the session of a loop wrote: a finding of the guard about any other file is not held
-//! against the agent. What is not known to be the session's goes to the user.
+//! Which files the session of a loop wrote. A finding of the guard about any other file is not held
+//! against the agent: the user is asked about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::looping::exam::{Role, SessionWrites};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
 
-/// Remembers how a tool call of this loop's session left the files that the guard reads.
+/// Records the files that the guard reads as a tool call of the loop's session left them.
 pub(super) async fn note(
     engine: &Engine,
     project: &Project,
@@ -51,7 +51,7 @@ fn written_file(root: &Path, file: &Path) -> SessionWrites {
     path.map(|path| (path.clone(), hash_of(root, &path))).into_iter().collect()
 }
 
-/// Files that changed since a time; `known` are those that would be missed.
+/// Files that changed since a time; `known` are files that are named when they are gone.
 fn written_since(root: &Path, since_ns: i128, known: BTreeSet<RelPath>) -> SessionWrites {
     let mut paths: BTreeSet<RelPath> =
         files::walk_names(root, &|path| guard::reads(path)).into_iter().collect();
@@ -70,7 +70,7 @@ fn written_since(root: &Path, since_ns: i128, known: BTreeSet<RelPath>) -> Sessi
     hashed.collect()
 }
 
-/// `None` for a file that is not there; a file that the guard does not read has a hash of its own.
+/// `None` for a missing file; one that the guard cannot read has a hash of its size.
 fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
     let file: PathBuf = path.under(root);
     let metadata = file.symlink_metadata().ok()?;
@@ -80,8 +80,7 @@ fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
     std::fs::read(&file).ok().map(|bytes| ContentHash::of(&bytes))
 }
 
-/// Those of the findings that hold a Stop and are about a file that does not stand as the loop's
-/// session left it.
+/// The findings that hold a Stop although the loop's session did not leave their file as it is now.
 pub(super) async fn foreign_findings(
     engine: &Engine,
     project: &Project,
@@ -100,8 +99,8 @@ pub(super) async fn foreign_findings(
             |finding: &Finding| writes.get(&finding.path) != Some(&hash_of(&root, &finding.path));
         holding.into_iter().filter(is_foreign).collect()
     });
-    let lost = || StoreError::Unavailable("the files could not be read".to_owned());
-    sorted.await.ok_or_else(lost)
+    let unread = || StoreError::Unavailable("the files could not be read".to_owned());
+    sorted.await.ok_or_else(unread)
 }
 
 /// The files of these findings, one line each, for the user.
@@ -126,7 +125,7 @@ pub(super) fn lines(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// Allows the findings of the guard about files that the loop's session did not write; returns them.
+/// Allows the guard's findings about files that the loop's session did not write, and returns them.
 /// The error is one line for people.
 pub(super) async fn take_over(
     engine: &std::sync::Arc<Engine>,

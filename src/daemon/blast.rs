@@ -260,7 +260,7 @@ impl Change {
     /// one error differently, depending on what they read before. Where nothing is known from
     /// before, only what names what was touched is the change's.
     fn compared(&self, word: &Word, before: Option<&[Finding]>, snapshot: &Snapshot) -> Elsewhere {
-        // Only errors: across files a warning is seldom caused by the edit.
+        // Only errors: an edit seldom causes a warning in another file.
         let errors = word.found.iter().filter(|finding| finding.severity >= Severity::Error);
         let path = snapshot.path.clone();
         let Some(before) = before else {

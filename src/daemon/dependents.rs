@@ -59,21 +59,21 @@ impl DependentFiles {
     }
 }
 
-/// Which programs a change may concern by their language: everything that it is written in, or
-/// that is configured by a changed file, as long as the project is small.
+/// Programs that a change may break by their language alone: those that share a server with a
+/// changed file, and those that a changed file configures. Bounded by [`RELATED_FILES_MAX`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct RelatedPrograms {
     /// Programs whose servers read one of the changed files as their configuration.
     pub(super) configured: BTreeSet<RelPath>,
     /// Other programs that can see the change.
     pub(super) others: BTreeSet<RelPath>,
-    /// Whether the project has so many of the configured ones that they are left out.
+    /// Whether configured programs are left out because there are too many.
     pub(super) is_cut: bool,
 }
 
 impl RelatedPrograms {
-    /// Those of files that changed or are gone; `configuration` are those among them that configure
-    /// servers. It blocks.
+    /// The programs that files which changed or were deleted concern; `configuration` are the ones
+    /// among these that configure servers. It blocks.
     pub(super) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.around.catalogue;
         let language = |path: &RelPath| catalogue.language_of(path).map(|it| it.0);
@@ -81,13 +81,11 @@ impl RelatedPrograms {
         let extensions: BTreeSet<String> = changed.iter().filter_map(RelPath::extension).collect();
         let readers: BTreeSet<&str> =
             extensions.iter().flat_map(|extension| catalogue.readers_of(extension)).collect();
+        let names: BTreeSet<&str> =
+            configuration.iter().filter_map(|file| file.as_str().rsplit('/').next()).collect();
         let is_configured = |path: &RelPath| {
-            let name =
-                |file: &RelPath| file.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-            let mut files = configuration.iter();
-            files.any(|file| {
-                catalogue.is_configured_by(language(path).unwrap_or_default(), &name(file))
-            })
+            let language = language(path).unwrap_or_default();
+            names.iter().any(|name| catalogue.is_configured_by(language, name))
         };
         let is_seen = |path: &RelPath| {
             let Some((other, language, _)) = catalogue.language_of(path) else { return false };

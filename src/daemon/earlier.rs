@@ -95,8 +95,8 @@ pub(super) async fn measure_earlier(
     results
 }
 
-/// The same for one server. Live questions wait for one step at most: an overlay that is in their
-/// way ends, and what is left is measured after them.
+/// The same for one server. A live question waits for one measurement at most: the earlier texts
+/// are then taken away, and what is left is measured after it.
 async fn measure_by_server(
     engine: &Arc<Engine>,
     project: &Project,
@@ -140,9 +140,9 @@ struct ShownState<'a> {
     /// Of the project, when the earlier state was read.
     epoch: u64,
     deadline: Instant,
-    /// The files that the server has the earlier texts of.
+    /// The files of which the server has the earlier texts.
     paths: BTreeSet<RelPath>,
-    /// Files measured since all of these were asked about.
+    /// Files measured since the server was last asked about all of these.
     asked_since: usize,
 }
 
@@ -180,8 +180,8 @@ impl<'a> ShownState<'a> {
         Ok(word)
     }
 
-    /// Of too many open documents the one that was asked about longest ago is closed, and the server
-    /// would read the text of now from the disk: the earlier texts are asked about again in time.
+    /// Asks about the earlier texts again before they are closed: a server with too many open
+    /// documents closes the one that was asked about longest ago and reads it from the disk.
     async fn keep_open(&mut self, choice: &Choice) -> Result<(), Gap> {
         self.asked_since += 1;
         if self.asked_since + self.paths.len() < OPEN_DOCUMENTS_MAX {
@@ -292,8 +292,8 @@ fn without_result(subject: EarlierSubject, gap: Gap) -> Word {
 }
 
 /// Gives the server the present texts again when it is dropped, and only then lets others ask. Runs
-/// on in a task of its own, so nobody waits for it who does not ask. Other servers may be shown the
-/// same files at the same time, and hear nothing of it.
+/// on in a task of its own, so only those who ask the server wait for it. Other servers, which may be
+/// shown the same files at the same time, are left alone.
 struct Restore {
     engine: Arc<Engine>,
     project: Project,

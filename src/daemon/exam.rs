@@ -249,7 +249,7 @@ async fn try_note_writes(
     store.note_exam_writes(key, &state.id, noted).await
 }
 
-/// What was overridden during a shell command of the agent may be its own doing.
+/// Doubts overrides made during a shell command of the agent: it may have made them itself.
 async fn doubt_overrides(
     engine: &Engine,
     project: &Project,

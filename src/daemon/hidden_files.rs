@@ -1,5 +1,5 @@
-//! Files that `.gitignore` excludes now and did not exclude when a loop began: git does not list
-//! them as changed. It must not know how files are measured. It blocks.
+//! Files that git ignores only since a loop began: it does not list them as changed. It must not know
+//! how files are measured. It blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::git;
 #[derive(Debug, Default)]
 pub(super) struct HiddenFiles {
     pub(super) files: Vec<RelPath>,
-    /// Rules that cannot be compared, with the cause.
+    /// Files of rules that cannot be compared with those of the base.
     pub(super) skipped: Vec<Skipped>,
 }
 
@@ -84,7 +84,7 @@ fn newly_ignored(
     hidden.into_iter().filter(is_changed).collect()
 }
 
-/// The rules of git that no tree holds. The exam notices a change of them.
+/// Git's ignore rules outside the work tree. A change of these is the exam's business.
 fn private_rules(root: &Path) -> Ignores {
     let mut rules = Ignores::default();
     let [ignored, _] = git::private_rules(root);

@@ -88,14 +88,14 @@ pub(super) struct Changed {
     pub(super) before: Option<Seen>,
 }
 
-/// What is known about the life of a session.
+/// Whether a session goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionLife {
     /// The host ended it.
     Ended,
-    /// It was heard of since the daemon began.
+    /// One of its hooks was called since the daemon started.
     Seen,
-    /// Nothing was heard of it.
+    /// This daemon has seen no hook of it.
     Unknown,
 }
 
@@ -226,23 +226,23 @@ impl Ledger {
         self.session(session).texts(root)
     }
 
-    /// An agent of a session called a tool, or the turn is over.
+    /// Set when an agent of a session calls a tool, cleared when its turn begins or ends.
     pub(super) fn set_at_work(&mut self, session: &str, is_at_work: bool) {
         self.session(session).is_at_work = Some(is_at_work);
     }
 
-    /// Whether an agent of a session is in its turn and has called a tool in it; `None` when nobody
-    /// knows.
+    /// Whether an agent of a session has called a tool in the present turn; `None` when this daemon
+    /// has not seen the turn.
     pub(super) fn is_at_work(&self, session: &str) -> Option<bool> {
         self.sessions.get(session)?.is_at_work
     }
 
-    /// The user of a session is told this at its next hook.
+    /// Keeps a text for the user of a session until its next hook.
     pub(super) fn tell_user(&mut self, session: &str, text: String) {
         self.session(session).user_news.push(text);
     }
 
-    /// What the user is to be told; from now on it is told.
+    /// Takes the texts kept for the user of a session.
     pub(super) fn take_user_news(&mut self, session: &str) -> Option<String> {
         let news = std::mem::take(&mut self.sessions.get_mut(session)?.user_news);
         (!news.is_empty()).then(|| news.join("\n"))
@@ -440,7 +440,7 @@ impl Ledger {
         told.insert(gap.to_owned())
     }
 
-    /// Forgets a session that ended, but for its end.
+    /// Forgets all of a session that ended except that it did.
     pub(super) fn forget(&mut self, session: &str) {
         self.sessions.remove(session);
         self.ended_sessions.retain(|ended| ended != session);
@@ -450,13 +450,13 @@ impl Ledger {
         }
     }
 
-    /// A session lives, also one that had ended.
+    /// A hook of a session was called, so it lives, even if it had ended before.
     pub(super) fn set_alive(&mut self, session: &str) {
         self.ended_sessions.retain(|ended| ended != session);
         self.session(session);
     }
 
-    /// Whether a session lives, as far as its hooks tell.
+    /// What the hooks of a session show of its life.
     pub(super) fn life(&self, session: &str) -> SessionLife {
         if self.ended_sessions.iter().any(|ended| ended == session) {
             return SessionLife::Ended;

@@ -1,6 +1,6 @@
-//! Files that vanished under a name that sensors read, and whose text now stands where none looks:
-//! in a folder of packages or builds, behind an ignore rule, under another kind of name. It must
-//! not know how files are measured. It blocks.
+//! Deleted files whose text was moved to where no sensor looks: into a folder of packages or builds,
+//! behind an ignore rule, under a name that is no program's. It must not know how files are
+//! measured. It blocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,23 +15,23 @@ use crate::base::limits::{MOVED_SEARCH_BYTES_MAX, MOVED_SEARCH_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::files;
 
-/// Vanished texts, each with a name that it had.
+/// The texts of deleted files, each with the name that it had.
 type VanishedTexts = BTreeMap<TextId, RelPath>;
 
-/// Where vanished texts are looked for.
+/// Where the texts of deleted files are searched for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MoveSearch<'a> {
     pub(super) root: &'a Path,
-    /// The state that the work began with, where it can be read.
+    /// The state that the work began with, if it can be read.
     pub(super) base: Option<&'a WorkBase>,
-    /// The files that are measured: a text that stands there has not left.
+    /// The files that are measured: a text found in one of them is not hidden.
     pub(super) measured: &'a BTreeSet<RelPath>,
     /// The folder of our own copies.
     pub(super) copies: &'a Path,
 }
 
-/// The texts that stood under names that sensors read and are gone from there: those of the base,
-/// and those that hooks of the session saw last.
+/// The texts of deleted files that sensors read: files of the base, and files as hooks of the
+/// session saw them last.
 pub(super) fn vanished_texts(
     project: &Project,
     base: Option<&WorkBase>,
@@ -57,8 +57,8 @@ pub(super) fn vanished_texts(
 }
 
 impl MoveSearch<'_> {
-    /// The vanished texts that stand where nobody measures them, one place for each. A text that is
-    /// nowhere was deleted, which needs no word.
+    /// For each text found in a file that is not measured, one such file. A text that is found
+    /// nowhere was deleted, which is no gap.
     pub(super) fn unmeasured(&self, vanished: &VanishedTexts) -> Vec<Skipped> {
         self.within(vanished, MOVED_SEARCH_FILES_MAX, MOVED_SEARCH_BYTES_MAX)
     }
@@ -103,7 +103,7 @@ impl MoveSearch<'_> {
         skipped
     }
 
-    /// Whether a text stands in a file that is measured, or where it stood already.
+    /// Whether a measured file has this text, or a file that had it at the base already.
     fn is_in_place(&self, text: TextId, files: &[PathBuf]) -> bool {
         let paths: BTreeSet<RelPath> =
             files.iter().filter_map(|file| RelPath::below(self.root, file)).collect();
@@ -112,8 +112,8 @@ impl MoveSearch<'_> {
         is_measured || texts().values().any(|before| before.hash() == Some(text.hash))
     }
 
-    /// Whether a file may have come to its place since the work began: the file itself, or with its
-    /// folder, which then is gone from where it was. A moved folder leaves its files untouched.
+    /// Whether a file may have come to its place since the work began, alone or with a moved folder.
+    /// A move of a folder does not touch the times of its files; its old name is gone then.
     fn has_arrived(&self, file: &Path, was: &RelPath) -> bool {
         let Some(since_secs) = self.base.and_then(WorkBase::at_secs) else { return true };
         let is_since =

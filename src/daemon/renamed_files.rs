@@ -1,5 +1,5 @@
-//! Which files of the base state live on under another name. What was wrong in a file that only
-//! moved is older. Pure: texts in, names out.
+//! Which files of the base state were renamed: what was wrong in them is older. Pure: texts in,
+//! names out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,12 +8,12 @@ use crate::base::limits::RENAME_PAIRS_MAX;
 use crate::base::path::RelPath;
 use crate::files::Snapshot;
 
-/// A pair of texts of which this share of lines is equal is one file, in percent: git's default.
+/// Share of equal lines from which two texts count as one renamed file, in percent: git's default.
 const RENAME_LINES_MIN_PERCENT: usize = 50;
 
-/// For files that the base state does not have the name of the vanished file that each of them was:
-/// the one with the most equal lines, at least half. A vanished file has one new name at most.
-/// Beyond [`RENAME_PAIRS_MAX`] comparisons files count as new.
+/// The earlier names of created files: each is the deleted file of the same kind with the most equal
+/// lines, at least half, and no deleted file is taken twice. Beyond [`RENAME_PAIRS_MAX`] pairs all
+/// files count as new.
 pub(super) fn renamed(
     created: &[&Snapshot],
     gone: &BTreeMap<RelPath, BaseText>,
@@ -48,7 +48,7 @@ pub(super) fn renamed(
     renamed
 }
 
-/// Lines that both texts have, wherever they stand, of the longer one's; empty lines do not count.
+/// The share of the longer text's lines that both texts have, in any order; empty lines do not count.
 fn equal_lines_percent(one: &str, other: &str) -> usize {
     let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
     let longest = lines(one).max(lines(other));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_likest_pair_comes_first_and_a_vanished_file_has_one_new_name() {
+    fn the_best_pair_comes_first_and_a_deleted_file_has_one_new_name() {
         check(
             &[("b.py", "1\n2\n3\n"), ("c.py", "1\n2\n3\n4\n")],
             &[("a.py", "1\n2\n3\n4\n")],

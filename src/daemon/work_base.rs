@@ -99,17 +99,13 @@ impl WorkBase {
         Self { id: BaseId { root: root.clone(), state }, root, source }
     }
 
-    /// Whether a file was last touched before the checkpoint was made. A commit does not say.
+    /// Whether a file was last changed before the checkpoint was made; false for a commit.
     pub(super) fn is_older(&self, path: &RelPath) -> bool {
-        match &self.source {
-            BaseSource::Checkpoint { at_secs, .. } => {
-                checkpoints::is_older(&path.under(&self.root), *at_secs)
-            }
-            BaseSource::Commit(_) => false,
-        }
+        let is_older = |at_secs| checkpoints::is_older(&path.under(&self.root), at_secs);
+        self.at_secs().is_some_and(is_older)
     }
 
-    /// When the state was kept, in seconds since the epoch; a commit does not say.
+    /// When the checkpoint was made, in seconds since the epoch; `None` for a commit.
     pub(super) fn at_secs(&self) -> Option<i64> {
         match &self.source {
             BaseSource::Checkpoint { at_secs, .. } => Some(*at_secs),

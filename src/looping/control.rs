@@ -58,7 +58,7 @@ pub fn pause(state: &LoopState, now_ms: u64) -> Result<LoopState, NotPossible> {
     }
 }
 
-/// The loop with one more thing that was overridden by hand. Its times stay: it was not changed.
+/// The loop with one more override by hand. Its times stay: the loop itself did not go on.
 #[must_use]
 pub fn overridden(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     let mut next = state.clone();
@@ -68,8 +68,8 @@ pub fn overridden(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     next
 }
 
-/// The loop after a tool call that began at `since_ms`: what was overridden meanwhile may be the
-/// agent's doing.
+/// The loop after a tool call that began at `since_ms`: the agent may have made the overrides since
+/// then itself.
 #[must_use]
 pub fn doubted(state: &LoopState, since_ms: u64) -> LoopState {
     let mut next = state.clone();

@@ -71,7 +71,7 @@ pub enum PauseReason {
     ContextBudget,
     /// What examines the loop changed, and its session did not write it.
     ExamChanged,
-    /// What holds it was overridden by hand while its agent was at work: was it a person?
+    /// A finding was allowed or the exam frozen anew while its agent was at work.
     Overridden,
     /// The user works where the base branch is checked out, so only the user can move it.
     BaseInUse,
@@ -206,15 +206,15 @@ pub struct Answer {
     pub is_held: bool,
 }
 
-/// Something that held the loop and was taken over or allowed at a terminal.
+/// An override by hand: a finding allowed, or the exam frozen anew, at a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManualOverride {
     /// When, in milliseconds since the epoch.
     pub at_ms: u64,
     /// The finding that was allowed; `None` when the exam was frozen anew.
     pub finding: Option<String>,
-    /// Whether a person did it, as far as can be told: not while the agent was at work, or a person
-    /// resumed the loop afterwards.
+    /// Whether a person did it, as far as can be told: the agent was not at work, or a person resumed
+    /// the loop afterwards.
     pub is_confirmed: bool,
 }
 

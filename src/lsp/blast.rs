@@ -19,8 +19,8 @@ use words::{Declared, declared, is_import, is_name, is_telling, names_of_code, w
 pub struct Sought {
     /// Names whose meaning an edit may have changed.
     pub names: BTreeSet<String>,
-    /// Those of the names that an edit only used or named a parameter: nothing elsewhere means
-    /// another thing by that.
+    /// Those of the names that an edit only uses, or gives to a parameter: their meaning elsewhere
+    /// stays the same.
     pub used: BTreeSet<String>,
     /// Modules as importers write them.
     pub modules: BTreeSet<String>,
@@ -43,7 +43,7 @@ impl Sought {
         Self::by(path, before, after, |old, new| bodies::unnoticed(path, old, new))
     }
 
-    /// What the move of a file from one name to another concerns: its importers.
+    /// What the rename of a file concerns: its importers.
     #[must_use]
     pub fn moved(from: &RelPath, to: &RelPath) -> Self {
         let modules = module_names(from).into_iter().chain(module_names(to)).collect();

@@ -201,7 +201,7 @@ pub enum Workspace {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlays {
-    /// Diagnostics come from the disk, at least in part; also where nothing was verified.
+    /// Diagnostics come from the disk, at least in part, or nobody has verified where from.
     #[default]
     None,
     /// For the document itself; other files are measured against the disk.

@@ -216,7 +216,7 @@ impl Pool {
             Order::FilesChanged { root, changes, asked } => {
                 let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
                 for (key, entry) in of_root {
-                    // The others get no text of it: they must read the disk.
+                    // The other servers get no document and must read the file from the disk.
                     let own = asked.iter().filter(|file| file.servers.contains(&key.id));
                     let asked = own.map(|file| file.path.clone()).collect();
                     entry.files_changed(&changes, asked);

@@ -1,6 +1,7 @@
-//! The files of marks: an active loop is recorded once more outside the state folder, in git's folder
-//! of its work tree, else in the project. What the store lost or what was changed in it can then be
-//! told. It must not know when loops are compared with their marks, nor what is said about it.
+//! The files of marks: every active loop is recorded a second time outside the state folder, in git's
+//! folder of its work tree or, without git, in the project, so that the user can be told when the
+//! store lost or changed it. It must not know when loops are compared with their marks, nor what is
+//! said about it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -9,19 +10,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::limits::{MARK_BYTES_MAX, MARKS_READ_MAX};
+use crate::base::limits::{LOOP_ID_BYTES_MAX, MARK_BYTES_MAX, MARKS_READ_MAX};
 use crate::looping::framework::Language;
 use crate::looping::mark::{LoopMark, LoopStanding};
 use crate::looping::state::Status;
 
-/// Where they are in a project without git, below its root.
+/// The folder of marks in a project without git, below its root.
 pub const PROJECT_FOLDER: &str = ".moai/loops";
-/// Where they are in git's folder.
+/// The folder of marks below git's folder.
 const GIT_FOLDER: &str = "moai-ralph/loops";
 const SUFFIX: &str = ".json";
-/// Says that the folder above the marks was made with them, and goes with them.
+/// An empty file: the folder above was created for the marks and is removed with them.
 const OWN_PARENT: &str = ".own-parent";
-/// Raised when a field changes its meaning. A mark of another version is none.
+/// Raised when a field changes its meaning. A mark of another version is ignored.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -46,7 +47,7 @@ pub(super) fn folder(root: &Path) -> PathBuf {
     }
 }
 
-/// Folders that may hold marks of a root: a repository may have been made since.
+/// Folders that may hold marks of a root: a repository may have been created since.
 fn folders(root: &Path) -> [PathBuf; 2] {
     [folder(root), root.join(PROJECT_FOLDER)]
 }
@@ -73,7 +74,7 @@ fn open_file(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// The marks of a root's work tree; what is no mark is passed over.
+/// The marks of a root's work tree; files that are no marks are skipped.
 pub(super) fn read(root: &Path) -> Vec<LoopMark> {
     let mut found: Vec<LoopMark> = Vec::new();
     for folder in folders(root) {
@@ -109,10 +110,10 @@ fn read_file(path: &Path) -> Option<LoopMark> {
     })
 }
 
-/// An id is shown to people and becomes a file name: nothing else may pass for one.
+/// Whether a text is an id: it is shown to people and becomes a file name.
 fn is_loop_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    text.starts_with("loop-") && text.len() <= 40 && text.bytes().all(is_plain)
+    text.starts_with("loop-") && text.len() <= LOOP_ID_BYTES_MAX && text.bytes().all(is_plain)
 }
 
 /// Writes a mark in place of the one that is there; `is_durable` waits for the disk.
@@ -137,7 +138,7 @@ pub(super) fn write(mark: &LoopMark, is_durable: bool) -> io::Result<()> {
     make_folder(&folder)?;
     let path = file(&folder, &mark.id);
     let next = folder.join(format!(".{}{SUFFIX}", mark.id));
-    // What a killed process left, or somebody else put there.
+    // Left by a killed process, or put there by somebody else.
     let _ = fs::remove_file(&next);
     let mut options = OpenOptions::new();
     let mut new = options.write(true).create_new(true).mode(0o600).open(&next)?;
@@ -148,8 +149,8 @@ pub(super) fn write(mark: &LoopMark, is_durable: bool) -> io::Result<()> {
     fs::rename(&next, &path)
 }
 
-/// Makes the last two folders only: what is above them is git's or the project's. That the upper one
-/// was made here is noted in the lower one.
+/// Creates at most the last two folders: those above are git's or the project's. When the upper one
+/// is created here, [`OWN_PARENT`] records it.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let upper = folder.parent().unwrap_or(folder);
     let is_upper_made = make_level(upper)?;
@@ -160,7 +161,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it was not there before.
+/// Creates a folder unless it exists; returns whether it did.
 fn make_level(level: &Path) -> io::Result<bool> {
     let is_made = match DirBuilder::new().mode(0o700).create(level) {
         Ok(()) => true,
@@ -178,7 +179,7 @@ fn file(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}{SUFFIX}"))
 }
 
-/// Removes the mark of a loop, and folders that are empty then. Whether there was one.
+/// Removes the mark of a loop and folders left empty by that; returns whether there was a mark.
 pub(super) fn remove(root: &Path, id: &str) -> bool {
     let mut was_there = false;
     for folder in folders(root).into_iter().filter(|_| is_loop_id(id)) {
@@ -188,7 +189,7 @@ pub(super) fn remove(root: &Path, id: &str) -> bool {
     was_there
 }
 
-/// Removes the folder when no mark is in it, and the one above when it was made for it.
+/// Removes the folder when it has no mark left, and the one above if it was created for it.
 fn remove_empty(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     let names: Vec<_> = entries.flatten().take(2).map(|entry| entry.file_name()).collect();

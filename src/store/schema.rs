@@ -68,7 +68,7 @@ pub(super) const MIGRATIONS: [&str; 5] = [
         hash BLOB,
         PRIMARY KEY (loop_id, path)
     ) STRICT, WITHOUT ROWID;",
-    // How the session of a loop left the files that it wrote: `hash` is NULL where it removed one.
+    // The files that a loop's session wrote, as it left them: `hash` is NULL where it removed one.
     "CREATE TABLE session_writes (
         loop_id TEXT NOT NULL REFERENCES loops (id) ON DELETE CASCADE,
         path TEXT NOT NULL,

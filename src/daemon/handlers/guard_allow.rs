@@ -43,7 +43,7 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: GuardA
     }
 }
 
-/// Every active loop of the project remembers what was allowed.
+/// Records in every active loop of the root what was allowed.
 async fn record(engine: &Engine, project: &Project, what: &str) -> Result<(), String> {
     let active = engine.store.active_loops(&project.key, &project.root).await;
     for (id, _) in active.map_err(|error| error.to_string())? {

@@ -110,8 +110,8 @@ pub(super) async fn handle(
     Outcome { reply: Reply::done(output.to_stdout(event)), told }
 }
 
-/// Remembers whether the agents of a session are at work. What a subagent does is the agent's turn,
-/// but it is the main agent that a Stop holds.
+/// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
+/// but only the main agent is held by a Stop.
 fn note_tool_or_prompt(engine: &Engine, session: &str, event: Event, is_main_agent: bool) {
     match event {
         Event::PostToolUse | Event::PostToolBatch => {
@@ -125,7 +125,7 @@ fn note_tool_or_prompt(engine: &Engine, session: &str, event: Event, is_main_age
     }
 }
 
-/// A Stop that lets the main agent go ends the turn.
+/// A Stop that the main agent is not held at ends the turn.
 fn note_end_of_turn(engine: &Engine, session: &str, event: Event, is_let_go: bool) {
     if event == Event::Stop && is_let_go {
         engine.ledger().set_at_work(session, false);

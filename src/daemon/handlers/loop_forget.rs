@@ -42,8 +42,8 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSe
     }
 }
 
-/// A loop that the store does not have: its mark goes, and its checkpoints if it was this store that
-/// lost it.
+/// Removes what is left of a loop that is missing in the store: its mark, and its checkpoints if it
+/// belonged to this store.
 async fn forget_lost(engine: &Arc<Engine>, project: &Project, id: String, json: bool) -> Reply {
     let store = match engine.store.forget_mark(&project.root, id.clone()).await {
         Ok(Some(store)) => store,

@@ -1,6 +1,6 @@
-//! Overrides by hand: a loop remembers what was taken over or allowed at a terminal, and its user is
-//! told. Who did it cannot be proven: a process of the agent can leave its marks behind. What comes
-//! while the agent is at work waits for a person to resume the loop.
+//! Overrides by hand: a loop records what was taken over or allowed at a terminal, and its user is
+//! told. Who did it cannot be proven: a process of the agent can hide that it is one. An override
+//! made while the agent is at work waits until a person resumes the loop.
 
 use super::loop_replies::change;
 use crate::daemon::engine::{Engine, now_ms};
@@ -10,7 +10,7 @@ use crate::looping::state::{LoopState, ManualOverride, Status};
 use crate::report::loops;
 use crate::store::loops::Which;
 
-/// Remembers an override of this loop; `finding` is what was allowed, `None` the exam.
+/// Records an override in a loop: an allowed finding, or `None` for a frozen exam.
 pub(super) async fn record(
     engine: &Engine,
     project: &Project,

@@ -26,10 +26,10 @@ pub(super) struct Session {
     pub(super) language: Option<Language>,
     pub(super) untold: Untold,
     pub(super) last_use: u64,
-    /// Whether its agents called a tool since the user spoke or the turn ended; `None` when this
-    /// daemon has seen neither.
+    /// Whether its agents have called a tool in the present turn; `None` when this daemon has not seen
+    /// the turn.
     pub(super) is_at_work: Option<bool>,
-    /// What its user is to be told at the next hook.
+    /// Texts for its user, kept until the next hook.
     pub(super) user_news: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
     pub(super) has_acted: bool,
@@ -128,7 +128,7 @@ impl Session {
         of_root.map(|it| (it.written.clone(), it.is_written_cut)).unwrap_or_default()
     }
 
-    /// Remembers the text of a file that it changed.
+    /// Records the text that a hook of the session saw in a file.
     pub(super) fn saw_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
         let of_root = self.of(root);
         if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(path) {

@@ -53,7 +53,8 @@ pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
     }
 }
 
-/// The same where somebody overrode what holds the loop while its agent was at work.
+/// The state, paused because something was overridden by hand while the agent was at work: the user
+/// says whether it was a person.
 pub(super) fn overridden(state: &LoopState, facts: &Facts) -> LoopState {
     LoopState {
         status: Status::Paused,

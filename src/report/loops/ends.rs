@@ -44,7 +44,7 @@ pub fn ended(state: &LoopState) -> String {
     }
 }
 
-/// What was taken over or allowed by hand, behind an end.
+/// The overrides by hand, as the last part of an end's message.
 fn by_hand(state: &LoopState) -> String {
     let lines: Vec<String> =
         state.overrides.iter().map(|one| override_words(one, state.language())).collect();
@@ -54,7 +54,7 @@ fn by_hand(state: &LoopState) -> String {
     }
 }
 
-/// That something was taken over or allowed by hand, for the user of the session.
+/// A notice about an override by hand, for the user of the session.
 #[must_use]
 pub fn by_hand_notice(state: &LoopState, one: &ManualOverride) -> String {
     let language = state.language();

@@ -118,8 +118,8 @@ impl HeldStop<'_> {
         self.before.history.is_empty()
     }
 
-    /// Whether the last Stop had an error already. Of very many only the first are kept, in order:
-    /// what would come behind those may have been there.
+    /// Whether the last Stop had an error already. Only the first [`FLIP_ERRORS_MAX`] ids are kept, in
+    /// order: an error behind the last of them may have been there.
     fn is_known(&self, finding: &Finding) -> bool {
         let Some(last) = self.before.history.last() else { return false };
         let seen = &last.errors_seen;

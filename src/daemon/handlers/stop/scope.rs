@@ -27,7 +27,7 @@ pub(super) struct Scope {
     pub(super) dependents: UntouchedDependents,
     /// What their findings are compared with.
     pub(super) comparison: Option<Comparison>,
-    /// Programs that can see the changes although they mention nothing of them.
+    /// Programs that the changes may break although they mention nothing of them.
     pub(super) others: BTreeSet<RelPath>,
     /// All files that changed or are gone.
     changed: Vec<RelPath>,
@@ -38,9 +38,9 @@ pub(super) struct Scope {
 /// The state that the work of a Stop began with.
 #[derive(Clone, Debug, Default)]
 pub(in crate::daemon::handlers) struct StopBase {
-    /// The state, where there is one that can be read.
+    /// The state, if it can be read.
     pub(super) state: Option<Arc<WorkBase>>,
-    /// Whether findings are compared with it, and not all to be fixed.
+    /// Whether findings are compared with it; otherwise all of them are to be fixed.
     pub(super) is_compared: bool,
 }
 
@@ -137,7 +137,7 @@ async fn narrowed(hiding: Hiding, paths: Vec<String>) -> Scope {
     found.await.unwrap_or_else(Scope::lost)
 }
 
-/// What is known of files that were put where git or sensors do not see them.
+/// Finds files that were put where git or the sensors do not see them.
 struct Hiding {
     engine: Arc<Engine>,
     project: Project,

@@ -31,7 +31,7 @@ use crate::looping::state::{LoopState, Until};
 
 /// What the reading is called that says that there is none.
 const SILENCE: &str = "files";
-/// What the reading is called that says that there is nothing to compare with.
+/// Name of the reading for a base state that cannot be read.
 const BASELINE: &str = "baseline";
 
 /// All that was looked at.
@@ -155,8 +155,8 @@ pub(in crate::daemon::handlers) async fn measured(
     if others.is_empty() || !asked.lsp || evidence.verdict() == Verdict::Dirty {
         return evidence;
     }
-    // No text shows all that a change can break: a type that another file infers, a name of two
-    // letters. Before such a project is called done, its other programs are measured as well.
+    // Names do not show all that a change can break: a type inferred in a file between, a name of two
+    // letters. So the other programs of the project are measured before the loop completes.
     let mut wider = Asked { skipped: Vec::new(), scan: false, ..asked };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
@@ -164,8 +164,8 @@ pub(in crate::daemon::handlers) async fn measured(
     with_others(evidence, wider)
 }
 
-/// What the other programs of the project add: errors that the work introduced there, and how many
-/// files were measured. What was not measured there leaves nothing open.
+/// Adds what the other programs of the project show: errors that the work introduced there, and how
+/// many files were measured. A gap there is not added: nothing suggests that the work concerns them.
 fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     let is_server = |reading: &Reading| reading.kind == SensorKind::Lsp;
     if wider.verdict() == Verdict::Dirty {
@@ -210,8 +210,8 @@ async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> Checked
     Checked { sensed: (readings, findings), not_asked, problems }
 }
 
-/// Servers, scan, guard and exam, at the same time; and what was changed without the session and
-/// makes the exam weaker.
+/// Servers, scan, guard and exam, at the same time; and changes that weaken the exam and were not
+/// made by the session.
 async fn afresh(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -249,7 +249,7 @@ async fn afresh(
     let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
     evidence.skipped.extend(skipped);
     let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
-    // Without the record, a finding is held against the agent, and the loop does not end well.
+    // Without the record every finding counts as the agent's, and the loop does not complete.
     let not_own = not_own.unwrap_or_else(|error| {
         tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
         Vec::new()
