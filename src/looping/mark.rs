@@ -1,12 +1,12 @@
-//! What a mark, the second record of an active loop, says beside the store, and whether the two
-//! agree. It must not know where either of them is kept.
+//! The mark of an active loop, a second record of it outside the store, and whether it agrees with
+//! the loop's row there. It must not know where mark and row are kept.
 
 use std::path::PathBuf;
 
 use super::framework::Language;
-use super::state::Status;
+use super::state::{LoopState, Status};
 
-/// How a loop stands, as far as people are told when the two records differ.
+/// The progress of a loop, told to the user when mark and row differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopStanding {
     /// Its status.
@@ -15,6 +15,15 @@ pub struct LoopStanding {
     pub iteration: u32,
     /// The bound of `iteration`.
     pub max_iterations: u32,
+}
+
+impl LoopStanding {
+    /// The progress of a loop by its state.
+    #[must_use]
+    pub fn of(state: &LoopState) -> Self {
+        let LoopState { status, iteration, max_iterations, .. } = *state;
+        Self { status, iteration, max_iterations }
+    }
 }
 
 /// One mark.
@@ -30,35 +39,35 @@ pub struct LoopMark {
     pub store: PathBuf,
     /// The language of its task.
     pub language: Language,
-    /// How it stood when the mark was written.
+    /// Its progress when the mark was written.
     pub standing: LoopStanding,
-    /// Digests of its row. The row has one of them: while it is being saved there are two, and
-    /// [`NO_ROW`] stands for the row of a loop that is being added.
+    /// Digests that its row may have: two while a change is being saved, before and after it.
+    /// [`NO_ROW`] is the one before a loop is added.
     pub digests: Vec<String>,
 }
 
-/// The digest of a row that is not there.
+/// Stands for the digest of a missing row.
 pub const NO_ROW: &str = "none";
 
-/// The row of a loop, as far as it is compared.
+/// What of a loop's row is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRow {
-    /// Digest of all of it.
+    /// Digest of the whole row.
     pub digest: String,
-    /// How the loop stands; `None` when its state cannot be read.
+    /// The loop's progress; `None` when its state cannot be read.
     pub standing: Option<LoopStanding>,
 }
 
-/// What a mark and its row say together.
+/// The result of comparing a mark with its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkVerdict {
     /// They agree, and the loop is active.
     Agrees,
-    /// They agree, and the loop is over or never began: the mark is of no use any more.
+    /// They agree, and the loop is over or never began: the mark can go.
     Spent,
     /// The store lost the loop.
     RowGone,
-    /// Something else than this program changed the row.
+    /// Another program changed the row.
     RowChanged,
 }
 
@@ -76,7 +85,7 @@ pub fn compare(mark: &LoopMark, row: Option<&StoredRow>) -> MarkVerdict {
     }
 }
 
-/// A disagreement that the user is told.
+/// A disagreement to tell the user about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkDifference {
     /// The loop.
@@ -90,13 +99,13 @@ pub struct MarkDifference {
 /// What differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferenceKind {
-    /// The mark says how the loop stood; the store has no such loop.
+    /// The store has no such loop; the mark has its last progress, and its database.
     RowGone(LoopStanding, PathBuf),
-    /// The mark says how the loop stood; the row, if it can be read, says how it stands.
+    /// The loop's progress by the mark, and by the row if it can be read.
     RowChanged(LoopStanding, Option<LoopStanding>),
-    /// The loop is in another store (the first) than the one in use.
+    /// The loop is in the first database; the second is in use.
     OtherStore(PathBuf, PathBuf),
-    /// An active loop had no mark any more; it was written again, here.
+    /// The mark of an active loop was missing and has been written again, in this folder.
     MarkGone(PathBuf),
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
+use super::session_writes::{insert_writes, select_writes};
 use super::{ProjectKey, Store, StoreError};
 use crate::base::hash::ContentHash;
 use crate::base::limits::EXAMS_MAX;
@@ -88,18 +89,9 @@ impl Store {
         writes: SessionWrites,
     ) -> Result<(), StoreError> {
         let id = loop_id.to_owned();
-        self.write(project, move |transaction| {
-            let mut statement = transaction.prepare(
-                "INSERT OR REPLACE INTO exam_writes
-                 SELECT loop_id, ?2, ?3 FROM exams WHERE loop_id = ?1",
-            )?;
-            for (path, hash) in &writes {
-                let hash = hash.map(|hash| hash.as_bytes().to_vec());
-                statement.execute(params![id, path.as_str(), hash])?;
-            }
-            Ok(())
-        })
-        .await
+        let sql = "INSERT OR REPLACE INTO exam_writes
+                   SELECT loop_id, ?2, ?3 FROM exams WHERE loop_id = ?1";
+        self.write(project, move |transaction| insert_writes(transaction, sql, &id, &writes)).await
     }
 
     /// How the session of a loop left the files of its exam that it wrote.
@@ -109,19 +101,8 @@ impl Store {
         loop_id: &str,
     ) -> Result<SessionWrites, StoreError> {
         let id = loop_id.to_owned();
-        self.read(project, move |transaction| {
-            let sql = "SELECT path, hash FROM exam_writes WHERE loop_id = ?1";
-            let mut statement = transaction.prepare_cached(sql)?;
-            let mut rows = statement.query(params![id])?;
-            let mut writes = SessionWrites::new();
-            while let Some(row) = rows.next()? {
-                let (path, hash): (String, Option<[u8; 32]>) = (row.get(0)?, row.get(1)?);
-                let path = RelPath::parse(&path).ok_or_else(|| broken(&path))?;
-                writes.insert(path, hash.map(ContentHash::from_bytes));
-            }
-            Ok(writes)
-        })
-        .await
+        let sql = "SELECT path, hash FROM exam_writes WHERE loop_id = ?1";
+        self.read(project, move |transaction| select_writes(transaction, sql, &id)).await
     }
 
     /// Remembers the tests of checks for the next comparison. Does nothing for a loop without an

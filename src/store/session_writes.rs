@@ -1,7 +1,7 @@
 //! The table of files that the session of a loop wrote. It must not know what that means for a
 //! finding.
 
-use rusqlite::params;
+use rusqlite::{Transaction, params};
 
 use super::{ProjectKey, Store, StoreError};
 use crate::base::hash::ContentHash;
@@ -17,17 +17,9 @@ impl Store {
         writes: SessionWrites,
     ) -> Result<(), StoreError> {
         let id = loop_id.to_owned();
-        self.write(project, move |transaction| {
-            let mut statement = transaction.prepare_cached(
-                "INSERT OR REPLACE INTO session_writes SELECT id, ?2, ?3 FROM loops WHERE id = ?1",
-            )?;
-            for (path, hash) in &writes {
-                let hash = hash.map(|hash| hash.as_bytes().to_vec());
-                statement.execute(params![id, path.as_str(), hash])?;
-            }
-            Ok(())
-        })
-        .await
+        let sql = "INSERT OR REPLACE INTO session_writes
+                   SELECT id, ?2, ?3 FROM loops WHERE id = ?1";
+        self.write(project, move |transaction| insert_writes(transaction, sql, &id, &writes)).await
     }
 
     /// How the session of a loop left the files that it wrote.
@@ -37,19 +29,40 @@ impl Store {
         loop_id: &str,
     ) -> Result<SessionWrites, StoreError> {
         let id = loop_id.to_owned();
-        self.read(project, move |transaction| {
-            let sql = "SELECT path, hash FROM session_writes WHERE loop_id = ?1";
-            let mut statement = transaction.prepare_cached(sql)?;
-            let mut rows = statement.query(params![id])?;
-            let mut writes = SessionWrites::new();
-            while let Some(row) = rows.next()? {
-                let (path, hash): (String, Option<[u8; 32]>) = (row.get(0)?, row.get(1)?);
-                let broken = || StoreError::Corrupt(format!("not a path: {path}"));
-                let path = RelPath::parse(&path).ok_or_else(broken)?;
-                writes.insert(path, hash.map(ContentHash::from_bytes));
-            }
-            Ok(writes)
-        })
-        .await
+        let sql = "SELECT path, hash FROM session_writes WHERE loop_id = ?1";
+        self.read(project, move |transaction| select_writes(transaction, sql, &id)).await
     }
+}
+
+/// Runs a statement with the loop, a path and a hash for each of the writes.
+pub(super) fn insert_writes(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    loop_id: &str,
+    writes: &SessionWrites,
+) -> Result<(), StoreError> {
+    let mut statement = transaction.prepare_cached(sql)?;
+    for (path, hash) in writes {
+        let hash = hash.map(|hash| hash.as_bytes().to_vec());
+        statement.execute(params![loop_id, path.as_str(), hash])?;
+    }
+    Ok(())
+}
+
+/// The writes that a query for paths and hashes of a loop finds.
+pub(super) fn select_writes(
+    transaction: &Transaction<'_>,
+    sql: &str,
+    loop_id: &str,
+) -> Result<SessionWrites, StoreError> {
+    let mut statement = transaction.prepare_cached(sql)?;
+    let mut rows = statement.query(params![loop_id])?;
+    let mut writes = SessionWrites::new();
+    while let Some(row) = rows.next()? {
+        let (path, hash): (String, Option<[u8; 32]>) = (row.get(0)?, row.get(1)?);
+        let path = RelPath::parse(&path)
+            .ok_or_else(|| StoreError::Corrupt(format!("not a path: {path}")))?;
+        writes.insert(path, hash.map(ContentHash::from_bytes));
+    }
+    Ok(writes)
 }

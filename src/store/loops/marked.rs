@@ -1,6 +1,6 @@
-//! Rows of loops and their marks: what a change of a row means for its mark, and whether the two
-//! agree. A mark is written before the row is committed, fits both then, and is settled afterwards,
-//! so that a kill in between is no disagreement.
+//! Keeps the marks of loops in step with their rows, and compares them. Before a change of a row is
+//! committed, the mark gets the digests before and after it; the first is dropped after the commit.
+//! So a kill at any point leaves mark and row in agreement.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ use crate::store::open::Access;
 use crate::store::{Databases, ProjectKey, Store, StoreError, marks};
 
 impl Store {
-    /// [`Store::write`] for a change that a mark must follow.
+    /// [`Store::write`] for a change of a row, with the change of its mark.
     pub(super) async fn write_marked<T: Send + 'static>(
         &self,
         project: &ProjectKey,
@@ -44,9 +44,9 @@ impl Store {
         .await
     }
 
-    /// Compares the marks of a root, and those of a session in the same work tree, with the store. A
-    /// mark that an active loop lacks is written, and one whose loop goes on with a row that was
-    /// changed is written anew: each of these is returned once.
+    /// Compares the marks of a root, and those of a session in the same work tree, with the store. The
+    /// missing mark of an active loop is written, and that of an active loop whose row was changed is
+    /// brought up to date: each of these differences is returned once.
     pub async fn compare_marks(
         &self,
         project: &ProjectKey,
@@ -57,8 +57,8 @@ impl Store {
         self.run(move |databases| compare_all(databases, &project, &root, &session)).await
     }
 
-    /// Removes the mark of a loop that the store does not have. The database that the mark named;
-    /// `None` when there was no mark.
+    /// Removes the mark of a loop that is missing in the store. Returns the database that the mark
+    /// named; `None` when there was no mark.
     pub async fn forget_mark(
         &self,
         root: &Path,
@@ -74,7 +74,7 @@ impl Store {
     }
 }
 
-/// A row with what a mark needs of it.
+/// What a mark needs of a row.
 pub(super) struct LoopRow {
     root: PathBuf,
     session_id: Option<String>,
@@ -87,7 +87,7 @@ impl LoopRow {
     }
 }
 
-/// The row of a loop as it is.
+/// The present row of a loop.
 pub(super) fn row_of(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRow>, StoreError> {
     let sql = "SELECT root, session_id, status, state FROM loops WHERE id = ?1";
     let row = at.prepare_cached(sql)?.query_row(params![id], |row| {
@@ -99,11 +99,9 @@ pub(super) fn row_of(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRow>, 
     let [root, session_id, status, state] = columns;
     let status = Status::from_word(&status.unwrap_or_default());
     let state = decode(&state.unwrap_or_default()).ok();
-    let standing = status.zip(state).map(|(status, state)| LoopStanding {
-        status,
-        iteration: state.iteration,
-        max_iterations: state.max_iterations,
-    });
+    let standing = status
+        .zip(state)
+        .map(|(status, state)| LoopStanding { status, ..LoopStanding::of(&state) });
     let root = PathBuf::from(root.unwrap_or_default());
     Ok(Some(LoopRow { root, session_id, stored: StoredRow { digest, standing } }))
 }
@@ -112,7 +110,7 @@ pub(super) fn row_of(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRow>, 
 pub(super) struct MarkChange {
     root: PathBuf,
     id: String,
-    /// The mark with the digests before and after; `None` when there is no active loop any more.
+    /// The mark with the digests before and after; `None` when the row is removed or set aside.
     next: Option<LoopMark>,
     /// Whether the loop is over with the change.
     is_end: bool,
@@ -143,7 +141,7 @@ impl MarkChange {
         }))
     }
 
-    /// The loop is taken out of the store's sight.
+    /// The row is about to be removed or set aside.
     pub(super) fn end(at: &Transaction<'_>, id: &str) -> Result<Option<Self>, StoreError> {
         Ok(row_of(at, id)?.map(|row| Self {
             root: row.root,
@@ -154,8 +152,8 @@ impl MarkChange {
         }))
     }
 
-    /// Before the commit. A mark that disagrees with the row already stays as it is, until the user
-    /// is told.
+    /// Before the commit. A mark that disagrees with the row already is kept until the user has been
+    /// told.
     fn announce(&mut self, store: PathBuf) {
         let Some(next) = &mut self.next else { return };
         next.store = store;
@@ -190,7 +188,7 @@ impl MarkChange {
     }
 }
 
-/// The mark of a row; the database that it is in is not known yet.
+/// The mark of a row; its database is filled in later.
 fn mark_of(row: &LoopRow, state: &LoopState) -> LoopMark {
     LoopMark {
         id: state.id.clone(),
@@ -198,16 +196,12 @@ fn mark_of(row: &LoopRow, state: &LoopState) -> LoopMark {
         session_id: row.session_id.clone(),
         store: PathBuf::new(),
         language: state.language(),
-        standing: row.stored.standing.unwrap_or(LoopStanding {
-            status: state.status,
-            iteration: state.iteration,
-            max_iterations: state.max_iterations,
-        }),
+        standing: row.stored.standing.unwrap_or_else(|| LoopStanding::of(state)),
         digests: vec![row.stored.digest.clone()],
     }
 }
 
-/// A loop is not lost because it cannot be marked; whether it was written.
+/// Returns whether the mark was written: a loop goes on without one.
 fn write(mark: &LoopMark, is_durable: bool) -> bool {
     let written = marks::write(mark, is_durable);
     if let Err(error) = &written {
@@ -244,7 +238,7 @@ fn difference(
         let kind = DifferenceKind::OtherStore(mark.store.clone(), project.database(&home));
         return Ok(Some(kind));
     };
-    // A database that is not there is not made for this.
+    // Opening a missing database would create it.
     let row = if mark.store.exists() {
         databases.transact(&key, Access::Read, |at| row_of(at, &mark.id))?
     } else {
@@ -297,7 +291,7 @@ fn missing_marks(
         }
         Ok(lacking)
     })?;
-    // Where no mark can be kept none was removed.
+    // Where no mark can be written, none was removed.
     let written = lacking.into_iter().filter(|mark| write(mark, false));
     Ok(written
         .map(|mark| MarkDifference {
