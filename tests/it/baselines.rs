@@ -96,31 +96,29 @@ fn what_the_loop_broke_in_another_file_holds_and_what_was_wrong_there_does_not()
     assert!(!reason.contains("cart.py:4"), "{reason}");
 }
 
+/// A Stop of a loop that renamed a file with an old error and wrote more above and below it.
+fn stop_after_rename(above: &str, below: &str) -> Value {
+    let sandbox = project(&json!({}));
+    let text = "first = 'BAD'\nsecond = 2\nthird = 3\n";
+    sandbox.write("lone.py", text);
+    sandbox.commit();
+    start(&sandbox);
+    fs::remove_file(sandbox.path("lone.py")).unwrap();
+    sandbox.write("alone.py", &format!("{above}{text}{below}"));
+    stop(&sandbox)
+}
+
 #[test]
 fn what_was_wrong_in_a_file_that_was_renamed_is_older() {
-    for more in ["", "# moved\n"] {
-        let sandbox = project(&json!({}));
-        sandbox.write("lone.py", "first = 'BAD'\nsecond = 2\nthird = 3\n");
-        sandbox.commit();
-        start(&sandbox);
-        let moved = sandbox.read("lone.py");
-        fs::remove_file(sandbox.path("lone.py")).unwrap();
-        sandbox.write("alone.py", &format!("{more}{moved}"));
-        let ended = stop(&sandbox);
-        assert_ne!(ended["decision"], "block", "{more}{ended:#}");
+    for above in ["", "# moved\n"] {
+        let ended = stop_after_rename(above, "");
+        assert_ne!(ended["decision"], "block", "{above}{ended:#}");
     }
 }
 
 #[test]
 fn what_is_wrong_on_the_new_lines_of_a_renamed_file_holds() {
-    let sandbox = project(&json!({}));
-    sandbox.write("lone.py", "first = 'BAD'\nsecond = 2\nthird = 3\n");
-    sandbox.commit();
-    start(&sandbox);
-    let moved = sandbox.read("lone.py");
-    fs::remove_file(sandbox.path("lone.py")).unwrap();
-    sandbox.write("alone.py", &format!("{moved}fourth = 'BAD'\n"));
-    let held = stop(&sandbox);
+    let held = stop_after_rename("", "fourth = 'BAD'\n");
     let reason = held["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("alone.py:4:") && !reason.contains("alone.py:1:"), "{held:#}");
 }

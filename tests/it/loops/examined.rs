@@ -113,20 +113,25 @@ fn refreeze(sandbox: &Sandbox) -> Output {
     }
 }
 
-#[test]
-fn a_rubric_that_the_user_tightened_pauses_and_asks_and_is_no_gaming() {
-    let sandbox = with_rubric();
-    sandbox.write("RUBRIC.md", STRICTER);
+/// Each Stop asks the user about the change, and none counts.
+fn pauses_and_asks(sandbox: &Sandbox, named: &[&str]) {
     for _ in 0..3 {
         let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-        for part in ["RUBRIC.md", "not by this session", "loop refreeze", "loop resume"] {
+        for part in named.iter().chain(&["not by this session", "loop refreeze", "loop resume"]) {
             assert!(told.contains(part), "{part}: {told}");
         }
-        let paused = status(&sandbox);
+        let paused = status(sandbox);
         assert_eq!((&paused["status"], &paused["iteration"]), (&"paused".into(), &0.into()));
         assert_eq!(paused["pause_reason"], "exam_changed");
         assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
     }
+}
+
+#[test]
+fn a_rubric_that_the_user_tightened_pauses_and_asks_and_is_no_gaming() {
+    let sandbox = with_rubric();
+    sandbox.write("RUBRIC.md", STRICTER);
+    pauses_and_asks(&sandbox, &["RUBRIC.md"]);
     let taken = refreeze(&sandbox);
     assert_eq!(taken.code, 0, "{taken:#?}");
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
@@ -253,16 +258,7 @@ fn weaker_tests_or_configuration_of_the_user_pause_and_are_no_gaming() {
         let sandbox = with_tests();
         edit(&sandbox);
         sandbox.tool_write("app.py", &format!("{FIXED}# done\n"));
-        for _ in 0..3 {
-            let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-            for part in [file, code, "not by this session", "loop refreeze", "loop resume"] {
-                assert!(told.contains(part), "{file} {part}: {told}");
-            }
-            let paused = status(&sandbox);
-            assert_eq!((&paused["status"], &paused["iteration"]), (&"paused".into(), &0.into()));
-            assert_eq!(paused["pause_reason"], "exam_changed");
-            assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
-        }
+        pauses_and_asks(&sandbox, &[file, code]);
         let taken = refreeze(&sandbox);
         assert_eq!(taken.code, 0, "{taken:#?}");
         assert!(taken.stdout.contains("allowed: ") && taken.stdout.contains(code), "{taken:#?}");
