@@ -17,7 +17,7 @@ enum Codes {
     None,
     /// `[a, b]`, or none.
     Brackets,
-    /// `name=value` pairs, of which those count that switch something off.
+    /// `name=value` pairs with commas between them; those count that switch something off.
     Settings,
     /// Words with a number, such as `E501`, after a colon or a blank.
     Numbered,
@@ -196,9 +196,12 @@ fn codes_of(codes: Codes, rest: &str) -> (Vec<String>, String) {
     match codes {
         Codes::None => (all(), rest.to_owned()),
         Codes::Settings => {
-            let is_off = |value: &str| matches!(value, "false" | "none" | "information");
-            let pairs = rest.split([',', ' ']).filter_map(|part| part.split_once('='));
-            let off = pairs.filter(|(_, value)| is_off(value.trim()));
+            let is_off = |value: &str| {
+                let word = value.split_whitespace().next();
+                matches!(word, Some("false" | "none" | "information"))
+            };
+            let pairs = rest.split(',').filter_map(|part| part.split_once('='));
+            let off = pairs.filter(|(_, value)| is_off(value));
             (off.map(|(name, _)| name.trim().to_owned()).collect(), String::new())
         }
         Codes::Brackets => {

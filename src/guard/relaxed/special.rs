@@ -109,7 +109,8 @@ fn mypy(table: &mut Map<String, Value>) {
     spread(table, &MYPY_STRICT);
 }
 
-/// The reports of pyright's list of folders with rules of their own, by folder.
+/// The reports of pyright's list of folders with rules of their own, by folder. Of two entries for
+/// one folder pyright takes the first.
 fn environments(table: &mut Map<String, Value>) {
     let Some(Value::Array(list)) = table.remove("executionEnvironments") else { return };
     let mut folders = Map::new();
@@ -117,7 +118,7 @@ fn environments(table: &mut Map<String, Value>) {
         let Value::Object(mut one) = one else { continue };
         let root = one.get("root").map(as_word).unwrap_or_default();
         one.retain(|key, _| key.starts_with("report") || key == "typeCheckingMode");
-        folders.insert(root, Value::Object(one));
+        folders.entry(root).or_insert(Value::Object(one));
     }
     table.insert("executionEnvironments".to_owned(), Value::Object(folders));
 }
