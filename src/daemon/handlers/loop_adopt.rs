@@ -42,8 +42,7 @@ fn is_session_id(session: &str) -> bool {
     (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count()) && session.chars().all(is_plain)
 }
 
-/// The loop that would be taken from a session which goes on. An agent could rid itself of its own
-/// loop like that.
+/// The loop that an agent may not adopt: it could free itself of its own loop like that.
 async fn taken_from(
     engine: &Engine,
     project: &Project,
@@ -54,8 +53,21 @@ async fn taken_from(
     let is_meant = |id: &String| select.id.as_ref().is_none_or(|meant| meant == id);
     active.into_iter().filter(|(id, _)| is_meant(id)).find_map(|(id, owner)| {
         let owner = owner.filter(|owner| Some(owner.as_str()) != session)?;
-        (engine.ledger().life(&owner) == SessionLife::Seen).then_some(id)
+        let ledger = engine.ledger();
+        let taker = session.map(|session| ledger.life(session));
+        (!is_free(ledger.life(&owner), taker)).then_some(id)
     })
+}
+
+/// Whether the loop of a session may go to another one without a person. A new daemon knows no
+/// session until a hook calls: it then gives a loop only to a session that it has seen, as one that
+/// began with `/clear`.
+fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
+    match owner {
+        SessionLife::Ended => true,
+        SessionLife::Seen => false,
+        SessionLife::Unknown => taker == Some(SessionLife::Seen),
+    }
 }
 
 /// Binds a loop to a session; without one, to the next that shows up. Without an id it is the only

@@ -1,5 +1,5 @@
-//! Loops that would be lost without a word: the store and a mark disagree, or a loop's session is
-//! gone. It must not know when hooks ask.
+//! Loops that would be lost silently: the store and a mark disagree, or a loop's session is gone. It
+//! must not know which hooks call it.
 
 use super::hook::HookCall;
 use crate::base::limits::OFFERED_LOOPS_MAX;
@@ -10,13 +10,13 @@ use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::store::loops::Which;
 
-/// What the user of a session is told about marks that disagree with the store, each once.
+/// A notice for the user of a session about marks that disagree with the store, each told once.
 pub(super) async fn mark_notice(
     engine: &Engine,
     project: &Project,
     session: &str,
 ) -> Option<String> {
-    // Whoever cannot be told once is not told: a difference may be shown a single time.
+    // Without a session nothing shows what was told already.
     if session.is_empty() {
         return None;
     }
@@ -44,12 +44,10 @@ pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
         return None;
     }
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
+    let is_meant = |owner: &String| is_offered(engine.ledger().life(owner), source);
+    let meant = active.into_iter().filter(|(_, owner)| owner.as_ref().is_some_and(is_meant));
     let (mut texts, mut notices) = (Vec::new(), Vec::new());
-    for (id, owner) in active.into_iter().take(OFFERED_LOOPS_MAX) {
-        let Some(owner) = owner else { continue };
-        if !is_offered(engine.ledger().life(&owner), source) {
-            continue;
-        }
+    for (id, _) in meant.take(OFFERED_LOOPS_MAX) {
         let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id)).await;
         let Ok(Some(state)) = found else { continue };
         let notice = loops::offered(&state);
@@ -62,8 +60,8 @@ pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
     (!texts.is_empty()).then_some(offer)
 }
 
-/// Two sessions may work in one project, so only a session that ended gives its loop away. After
-/// `/clear` one that nobody has heard of is most likely the one that was cleared.
+/// Two sessions may work in one project, so only the loop of a session that ended is offered. After
+/// `/clear`, a session whose hooks this daemon has not seen is most likely the one that was cleared.
 fn is_offered(life: SessionLife, source: &str) -> bool {
     match life {
         SessionLife::Ended => true,

@@ -104,13 +104,13 @@ pub fn several(active: &[(String, Option<String>)]) -> String {
     format!("more than one loop is active here: {named}; name the one that is meant by its id")
 }
 
-/// Why nothing was adopted: there is nothing.
+/// Why nothing was adopted: no loop is active.
 #[must_use]
 pub fn none_active() -> String {
     "no loop is active here, so there is none to adopt: moai-ralph loop start begins one".to_owned()
 }
 
-/// Why a loop was not adopted: the session, or the place of a loop without one, is taken.
+/// Why a loop was not adopted: the session has one, or another loop waits for a session.
 #[must_use]
 pub fn has_own(own: &str) -> String {
     format!(
@@ -119,20 +119,20 @@ pub fn has_own(own: &str) -> String {
     )
 }
 
-/// Why a loop was not adopted: that is no session.
+/// Why a loop was not adopted: the id of the session is malformed.
 pub const NO_SESSION_ID: &str =
     "--session takes the id of a session: one word without control characters";
 
-/// Why an agent did not adopt a loop: it has a session that goes on.
+/// Why an agent may not adopt a loop: the loop's session goes on.
 #[must_use]
 pub fn owner_lives(id: &str) -> String {
     format!(
-        "loop {id} belongs to a session that has not ended; only a person moves it to another one: \
-         /moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
+        "loop {id} belongs to a session that has not ended, as far as is known; only a person moves \
+         it to another one: /moai-adopt {id} there, or moai-ralph loop adopt {id} in a terminal"
     )
 }
 
-/// Why a loop was not adopted: its files are not here.
+/// Why a loop was not adopted: it belongs to another root.
 #[must_use]
 pub fn of_other_root(id: &str) -> String {
     format!("loop {id} belongs to another work tree or root of this project; adopt it there")

@@ -189,17 +189,49 @@ fn a_loop_of_another_work_tree_is_not_adopted_from_here() {
 fn an_agent_does_not_rid_itself_of_its_loop() {
     let sandbox = held();
     let id = loop_id(&sandbox);
-    let mut command = sandbox.program();
-    command.args(["loop", "adopt", &id, "--session", "ghost"]).env("CLAUDECODE", "1");
-    let refused = command.output().unwrap();
-    let reason = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(1), "{reason}");
-    assert!(reason.contains("belongs to a session that has not ended"), "{reason}");
+    let refused = adopt_as_agent(&sandbox, &id, "ghost");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("belongs to a session that has not ended"), "{refused:#?}");
     assert!(stop(&sandbox, "finished").is_some(), "the loop still holds");
     end(&sandbox, "clear");
+    let adopted = adopt_as_agent(&sandbox, &id, OTHER);
+    assert_eq!(adopted.code, 0, "its session has ended: {adopted:#?}");
+}
+
+/// `loop adopt` as the shell of an agent runs it.
+fn adopt_as_agent(sandbox: &Sandbox, id: &str, session: &str) -> Output {
     let mut command = sandbox.program();
-    command.args(["loop", "adopt", &id, "--session", OTHER]).env("CLAUDECODE", "1");
-    assert!(command.output().unwrap().status.success(), "its session has ended");
+    command.args(["loop", "adopt", id, "--session", session]).env("CLAUDECODE", "1");
+    crate::support::finish(&mut command, "")
+}
+
+#[test]
+fn a_new_daemon_does_not_free_an_agent_of_its_loop() {
+    let sandbox = held();
+    let id = loop_id(&sandbox);
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    let refused = adopt_as_agent(&sandbox, &id, "ghost");
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(stop(&sandbox, "finished").is_some(), "the loop still holds");
+    // The session that is offered the loop takes it.
+    assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+    assert!(begin(&sandbox, "clear").context().contains("moai-ralph loop adopt"));
+    let adopted = adopt_as_agent(&sandbox, &id, OTHER);
+    assert_eq!(adopted.code, 0, "{adopted:#?}");
+}
+
+#[test]
+fn loops_of_sessions_that_live_do_not_crowd_out_an_offer() {
+    let sandbox = held();
+    let id = loop_id(&sandbox);
+    for number in 2..5 {
+        let session = format!("{number}{}", &OTHER[1..]);
+        let begun = ["loop", "start", "--session", &session, "--prompt", "other work"];
+        assert_eq!(sandbox.run(&begun).code, 0);
+    }
+    end(&sandbox, "clear");
+    let output = begin(&sandbox, "startup");
+    assert!(output.context().contains(&id), "{output:#?}");
 }
 
 #[test]
