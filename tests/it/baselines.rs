@@ -103,7 +103,7 @@ fn stop_after_rename(above: &str, below: &str) -> Value {
     sandbox.write("lone.py", text);
     sandbox.commit();
     start(&sandbox);
-    fs::remove_file(sandbox.path("lone.py")).unwrap();
+    fs::remove_file(sandbox.path("lone.py")).expect("there");
     sandbox.write("alone.py", &format!("{above}{text}{below}"));
     stop(&sandbox)
 }
