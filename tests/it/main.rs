@@ -29,6 +29,7 @@ mod rules;
 mod sandbox;
 mod scan;
 mod servers;
+mod snapshots;
 #[expect(dead_code, reason = "shared with the other test targets, which use the rest")]
 mod support;
 mod surroundings;
