@@ -1,44 +1,81 @@
-//! The texts that users and agents see, word for word: help, hook outputs and MCP tools.
+//! The texts that users and agents see, word for word: help, JSON documents, hook outputs
+//! and MCP tools.
+
+mod documents;
+mod hooks;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::mcp_client::Client;
-use crate::support::{CHECKOUT, Output, Sandbox};
+use crate::support::{CHECKOUT, Output, SESSION, Sandbox, write_file};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
 /// Clean, but different from the committed text: a Stop has something to measure.
 const FIXED: &str = "word = 'better'\n";
+const PRICES: &str = "def half(number):\n    return number\n";
+const TESTS: &str =
+    "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
+const FEWER: &str = "def test_sum():\n    assert 1 + 2 == 3\n";
 
-/// A committed clean file and a scripted server that reports `BAD`.
+/// A snapshot's name and the steps that lead to its text.
+type Case = (&'static str, fn(&Sandbox) -> Output);
+
+/// Four characters of a line, both counted from zero.
+fn place(line: u32, from: u32) -> Value {
+    let end = json!({"line": line, "character": from + 4});
+    json!({"start": {"line": line, "character": from}, "end": end})
+}
+
+/// Three committed files and a scripted server that reports `BAD`, and a call of `half` that does
+/// not fit its definition.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    let errors = json!([{"needle": "BAD", "message": "bad word", "code": "badWord"}]);
-    sandbox.fake_server("pyright-langserver", json!({"errors": errors}));
+    let root = sandbox.root().to_string_lossy().into_owned();
+    let uri = |path: &str| format!("file://{root}/{path}");
+    let places = json!([
+        {"uri": uri("prices.py"), "range": place(0, 4)},
+        {"uri": uri("cart.py"), "range": place(0, 19)},
+    ]);
+    let edit = |line: u32, from: u32| json!({"range": place(line, from), "newText": "halved"});
+    sandbox.fake_server("pyright-langserver", json!({
+        "errors": [
+            {"needle": "BAD", "message": "bad word", "code": "badWord"},
+            {"needle": "half(1)", "message": "argument missing", "code": "args",
+                "unless": {"file": "prices.py", "has": "def half(number):"}},
+        ],
+        "log_message": "Found 3 source files",
+        "capabilities": {
+            "referencesProvider": true, "definitionProvider": {}, "hoverProvider": true,
+            "documentSymbolProvider": true, "workspaceSymbolProvider": true, "renameProvider": true,
+        },
+        "answers": {
+            "textDocument/references": places,
+            "textDocument/definition": [places[0]],
+            "textDocument/hover": {"contents": {"kind": "plaintext", "value": "(function) half"}},
+            "textDocument/documentSymbol": [{"name": "half", "kind": 12, "range": place(0, 0),
+                "selectionRange": place(0, 4)}],
+            "textDocument/rename": {"changes": {
+                uri("prices.py"): [edit(0, 4)],
+                uri("cart.py"): [edit(0, 19), edit(1, 8)],
+            }},
+        },
+    }));
     sandbox.write("app.py", CLEAN);
+    sandbox.write("prices.py", PRICES);
+    sandbox.write("cart.py", "from prices import half\ntotal = half(1)\n");
     sandbox.commit();
+    let transcript = sandbox.payload("Stop")["transcript_path"].as_str().map(PathBuf::from);
+    write_file(&transcript.expect("the payload names it"), "");
     sandbox
 }
 
 fn stop(sandbox: &Sandbox) -> Output {
     sandbox.hook("stop", &sandbox.payload("Stop"))
-}
-
-/// A slash command of the session.
-fn slash(sandbox: &Sandbox, name: &str, arguments: &str) -> Output {
-    let mut input = sandbox.payload("UserPromptExpansion");
-    input["command_name"] = format!("moai-ralph:{name}").into();
-    input["command_args"] = arguments.into();
-    sandbox.hook("user-prompt-expansion", &input)
-}
-
-/// Starts a loop as the user does, with a task in English.
-fn start(sandbox: &Sandbox) -> Output {
-    slash(sandbox, "moai-loop", "fix it --max-iterations 9")
 }
 
 #[test]
@@ -75,67 +112,6 @@ fn tools_of_the_mcp_server() {
     assert_snapshots("mcp", vec![("tools".to_owned(), format!("{:#}", list["result"]))]);
 }
 
-/// A snapshot's name and the steps that lead to its text.
-type HookCase = (&'static str, fn(&Sandbox) -> Output);
-
-fn assert_hook_texts(folder: &str, cases: &[HookCase]) {
-    let text_of = |(name, steps): &HookCase| {
-        let sandbox = project();
-        let output = steps(&sandbox);
-        assert_eq!(output.code, 0, "{name}: {output:#?}");
-        let mut text = String::new();
-        append_leaves(&mut text, "", &output.json());
-        ((*name).to_owned(), redacted(&text, &sandbox))
-    };
-    assert_snapshots(folder, cases.iter().map(text_of).collect());
-}
-
-/// One paragraph for each value of a document, below its path; unlike in JSON, lines stay lines.
-fn append_leaves(text: &mut String, path: &str, value: &Value) {
-    if let Some(object) = value.as_object() {
-        for (key, part) in object {
-            append_leaves(text, &format!("{path}.{key}"), part);
-        }
-        return;
-    }
-    let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.extend([path, ":\n", shown.trim_end(), "\n\n"]);
-}
-
-#[test]
-fn hook_texts_of_edits() {
-    assert_hook_texts(
-        "hooks_edits",
-        &[
-            ("introduced", |sandbox| sandbox.tool_write("app.py", DIRTY)),
-            ("fixed", |sandbox| {
-                sandbox.tool_write("app.py", DIRTY);
-                sandbox.tool_write("app.py", CLEAN)
-            }),
-        ],
-    );
-}
-
-#[test]
-fn hook_texts_of_loops() {
-    assert_hook_texts(
-        "hooks_loops",
-        &[
-            ("start_english", start),
-            ("stop_held", |sandbox| {
-                start(sandbox);
-                sandbox.write("app.py", DIRTY);
-                stop(sandbox)
-            }),
-            ("end_completed", |sandbox| {
-                start(sandbox);
-                sandbox.write("app.py", FIXED);
-                stop(sandbox)
-            }),
-        ],
-    );
-}
-
 /// Compares every text with its file, and the folder's files with the names.
 fn assert_snapshots(folder: &str, texts: Vec<(String, String)>) {
     let folder = Path::new(CHECKOUT).join("tests/it/snapshots").join(folder);
@@ -146,32 +122,38 @@ fn assert_snapshots(folder: &str, texts: Vec<(String, String)>) {
     let mut names = BTreeSet::new();
     for (name, text) in texts {
         settings.bind(|| insta::assert_snapshot!(name.as_str(), text));
-        names.insert(format!("{name}.snap"));
+        names.insert(name);
     }
     let files = fs::read_dir(&folder).expect("the folder has snapshots").flatten();
     let files = files.map(|file| file.file_name().to_string_lossy().into_owned());
-    let stale: Vec<String> = files.filter(|name| !names.contains(name)).collect();
+    let stale: Vec<String> = files
+        .filter(|file| file.strip_suffix(".snap").is_some_and(|name| !names.contains(name)))
+        .collect();
     assert!(stale.is_empty(), "no test makes these: {stale:?} in {}", folder.display());
 }
 
-/// The text without what differs between two runs: folders, ids, hashes and times.
+/// The text without what differs between two runs or versions.
 fn redacted(text: &str, sandbox: &Sandbox) -> String {
-    let text = text.replace(&*sandbox.base().to_string_lossy(), "[sandbox]");
-    let is_boundary =
-        |character: char| !(character.is_ascii_alphanumeric() || "-:.".contains(character));
+    let text = text
+        .replace(&*sandbox.base().to_string_lossy(), "[sandbox]")
+        .replace(SESSION, "[session]")
+        .replace(env!("CARGO_PKG_VERSION"), "[version]");
+    let is_boundary = |it: char| !(it.is_ascii_alphanumeric() || "-:.".contains(it));
     text.split_inclusive(is_boundary).map(redacted_word).collect()
 }
 
-/// A word with the separator after it.
+/// A word and the separator after it, without a time, ids and hashes.
 fn redacted_word(word: &str) -> String {
-    let end = word.trim_end_matches(|character: char| !character.is_ascii_alphanumeric()).len();
-    let (core, rest) = word.split_at(end);
-    let is_hex = |text: &str| text.len() >= 8 && text.chars().all(|it| it.is_ascii_hexdigit());
-    let is_time = core.get(4..5) == Some("-") && core.get(10..11) == Some("T");
-    match core.strip_prefix("loop-") {
-        Some(id) if is_hex(id) => format!("loop-[id]{rest}"),
-        _ if is_hex(core) => format!("[hash]{rest}"),
-        _ if is_time => format!("[time]{rest}"),
-        _ => word.to_owned(),
+    if word.get(4..5) == Some("-") && word.get(10..11) == Some("T") {
+        let rest =
+            word.trim_start_matches(|it: char| it.is_ascii_alphanumeric() || "-:.".contains(it));
+        return format!("[time]{rest}");
     }
+    let is_separator = |it: char| !it.is_ascii_alphanumeric();
+    let redacted_part = |part: &str| {
+        let core = part.trim_end_matches(is_separator);
+        let is_id = core.len() >= 8 && core.chars().all(|it| it.is_ascii_hexdigit());
+        if is_id { part.replacen(core, "[id]", 1) } else { part.to_owned() }
+    };
+    word.split_inclusive(is_separator).map(redacted_part).collect()
 }

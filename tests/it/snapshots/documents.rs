@@ -1,0 +1,234 @@
+//! One JSON document of every schema that a command prints.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{Case, DIRTY, FEWER, FIXED, TESTS, assert_snapshots, project, redacted, stop};
+use crate::support::{Output, SESSION, Sandbox};
+use crate::terminal;
+
+const INJECTION: &str = "def run(text):\n    return eval(text)\n";
+const RULE: &str = "id: own\nlanguage: Python\nseverity: error\nmessage: leave it\n\
+                    rule:\n  pattern: bad($X)\ntests:\n  valid: [good(1)]\n  invalid: [bad(1)]\n";
+const CHECKS: &str = "ralph: {loop: {checks: [{name: unit, command: ['true']}]}}\n";
+
+fn assert_documents(folder: &str, cases: &[Case]) {
+    let text_of = |(name, steps): &Case| {
+        let sandbox = project();
+        let mut document = steps(&sandbox).json();
+        redact_measures(&mut document);
+        ((*name).to_owned(), redacted(&format!("{document:#}"), &sandbox))
+    };
+    assert_snapshots(folder, cases.iter().map(text_of).collect());
+}
+
+/// Replaces the numbers that differ between two runs.
+fn redact_measures(value: &mut Value) {
+    for part in value.as_array_mut().into_iter().flatten() {
+        redact_measures(part);
+    }
+    for (key, part) in value.as_object_mut().into_iter().flatten() {
+        let is_measure = ["pid", "uptime_secs"].contains(&key.as_str())
+            || key.ends_with("_ms")
+            || key.ends_with("_bytes");
+        if is_measure && part.is_number() {
+            *part = "[number]".into();
+        }
+        redact_measures(part);
+    }
+}
+
+/// Starts a loop with one check that passes.
+fn start(sandbox: &Sandbox) -> Output {
+    sandbox.write(".moai/config/sections/ralph.yaml", CHECKS);
+    sandbox.commit();
+    sandbox.run(&["loop", "start", "--session", SESSION, "--prompt", "fix it", "--json"])
+}
+
+/// A loop that was held once and then completed.
+fn complete(sandbox: &Sandbox) {
+    start(sandbox);
+    sandbox.write("app.py", DIRTY);
+    stop(sandbox);
+    sandbox.write("app.py", FIXED);
+    stop(sandbox);
+}
+
+fn loop_id(sandbox: &Sandbox) -> String {
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    status["id"].as_str().expect("a loop has an id").to_owned()
+}
+
+#[test]
+fn of_measurements() {
+    assert_documents(
+        "documents_measurements",
+        &[
+            ("check", |sandbox| {
+                sandbox.write("app.py", DIRTY);
+                sandbox.run(&["check", "--json"])
+            }),
+            ("check_unmeasured", |sandbox| {
+                fs::remove_file(sandbox.base().join("bin/pyright-langserver"))
+                    .expect("it was there");
+                sandbox.write("app.py", DIRTY);
+                sandbox.run(&["check", "--json"])
+            }),
+            ("scan", |sandbox| {
+                sandbox.write("app.py", INJECTION);
+                sandbox.run(&["scan", "--changed", "--json"])
+            }),
+            ("scan_test", |sandbox| {
+                sandbox.write("mine/own.yml", RULE);
+                sandbox.run(&["scan", "test", "mine", "--json"])
+            }),
+            ("guard", |sandbox| {
+                sandbox.write("tests/test_app.py", TESTS);
+                sandbox.commit();
+                sandbox.write("tests/test_app.py", FEWER);
+                sandbox.run(&["guard", "--json"])
+            }),
+            ("judge_unmeasured", |sandbox| {
+                sandbox.write("RUBRIC.md", "## Judge criteria\n- The word is sensible.\n");
+                sandbox.write(
+                    ".moai/config/sections/ralph.yaml",
+                    "ralph: {judge: {backend: command, command: ['false']}}\n",
+                );
+                sandbox.commit();
+                sandbox.write("app.py", FIXED);
+                sandbox.run(&["judge", "--json"])
+            }),
+            ("baseline_file", |sandbox| {
+                sandbox.write("app.py", DIRTY);
+                sandbox.run(&["check", "--write-baseline", "known.json"]);
+                Output { code: 0, stdout: sandbox.read("known.json"), stderr: String::new() }
+            }),
+        ],
+    );
+}
+
+#[test]
+fn of_code_queries() {
+    assert_documents(
+        "documents_code",
+        &[
+            ("references", |sandbox| sandbox.run(&["references", "prices.py:1:5", "--json"])),
+            ("definition", |sandbox| sandbox.run(&["definition", "cart.py:1:20", "--json"])),
+            ("hover", |sandbox| sandbox.run(&["hover", "prices.py:1:5", "--json"])),
+            ("hover_unmeasured", |sandbox| {
+                fs::remove_file(sandbox.base().join("bin/pyright-langserver"))
+                    .expect("it was there");
+                sandbox.run(&["hover", "prices.py:1:5", "--json"])
+            }),
+            ("symbols", |sandbox| sandbox.run(&["symbols", "prices.py", "--json"])),
+            ("search", |sandbox| {
+                sandbox.run(&["search", "half($X)", "--lang", "python", "--json"])
+            }),
+            ("rewrite", |sandbox| {
+                sandbox.run(&["rewrite", "half($X)", "$X / 2", "--lang", "python", "--json"])
+            }),
+            ("rename", |sandbox| sandbox.run(&["rename", "prices.py:1:5", "halved", "--json"])),
+            ("rename_applied", |sandbox| {
+                sandbox.run(&["rename", "prices.py:1:5", "halved", "--apply", "--json"])
+            }),
+        ],
+    );
+}
+
+#[test]
+fn of_loops() {
+    assert_documents(
+        "documents_loops",
+        &[
+            ("start", start),
+            ("status", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "status", "--json"])
+            }),
+            ("history", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "history", "--json"])
+            }),
+            ("history_of_all", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "history", "--all", "--json"])
+            }),
+            ("report", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "report", "--json"])
+            }),
+            ("checks", |sandbox| {
+                start(sandbox);
+                sandbox.run(&["loop", "checks", "--json"])
+            }),
+            ("restore", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "restore", &loop_id(sandbox), "--to", "1", "--json"])
+            }),
+            ("forget", |sandbox| {
+                complete(sandbox);
+                sandbox.run(&["loop", "forget", &loop_id(sandbox), "--json"])
+            }),
+            ("refreeze", |sandbox| {
+                start(sandbox);
+                sandbox.write(".moai/config/sections/ralph.yaml", &CHECKS.replace("true", "false"));
+                let (_person, end) = terminal::open();
+                let mut command = sandbox.program();
+                let output = command.args(["loop", "refreeze", "--json"]).stdin(Stdio::from(end));
+                let output = output.output().expect("the program starts");
+                Output {
+                    code: output.status.code().unwrap_or(-1),
+                    stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+                    stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+                }
+            }),
+            ("start_workers", |sandbox| {
+                sandbox.run(&[
+                    "loop",
+                    "start",
+                    "--mode",
+                    "autonomous",
+                    "--no-research",
+                    "--workers",
+                    "2",
+                    "--prompt",
+                    "fix it",
+                    "--json",
+                ])
+            }),
+        ],
+    );
+}
+
+#[test]
+fn of_servers() {
+    assert_documents(
+        "documents_servers",
+        &[
+            ("daemon_stopped", |sandbox| sandbox.run(&["daemon", "status", "--json"])),
+            ("daemon_running", |sandbox| {
+                sandbox.run(&["server", "start", "pyright", "--json"]);
+                sandbox.run(&["daemon", "status", "--json"])
+            }),
+            ("server_start", |sandbox| sandbox.run(&["server", "start", "pyright", "--json"])),
+            ("server_list", |sandbox| {
+                sandbox.run(&["check", "--all", "--json"]);
+                sandbox.run(&["server", "list", "--json"])
+            }),
+            ("server_logs", |sandbox| {
+                sandbox.run(&["check", "--all", "--json"]);
+                let list = sandbox.run(&["server", "list", "--json"]).json();
+                let id = list["servers"][0]["id"].as_str().expect("a server has an id").to_owned();
+                sandbox.run(&["server", "logs", &id, "--json"])
+            }),
+            ("doctor", |sandbox| sandbox.run(&["doctor", "--json"])),
+            ("doctor_probes", |sandbox| {
+                let errors = json!([{"needle": "count = ", "message": "no value"}]);
+                sandbox.fake_server("tombi", json!({"mode": "pull", "errors": errors}));
+                sandbox.run(&["doctor", "--servers", "toml", "--json"])
+            }),
+        ],
+    );
+}
