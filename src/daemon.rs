@@ -11,6 +11,7 @@ mod changes;
 mod checkpoints;
 mod criteria;
 mod dependents;
+mod dispatch;
 mod earlier;
 mod edit_tree;
 pub mod engine;
@@ -34,6 +35,7 @@ mod loop_files;
 mod merge_place;
 mod merging;
 mod moved_files;
+mod option_files;
 mod overlay_gate;
 #[cfg(test)]
 mod place;

@@ -161,7 +161,7 @@ fn beside_work(
         Err(error) => return Reply::failed(1, &format!("moai-ralph: {error}")),
     };
     let reply = runtime.block_on(async {
-        let engine = Engine::new(places.clone(), &Config::default(), lsp_gap);
+        let engine = Engine::start(places.clone(), &Config::default(), lsp_gap);
         let reply = tokio::select! {
             outcome = engine.handle(caller, request) => outcome.reply,
             never = beside(&engine) => match never {},

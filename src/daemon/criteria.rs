@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::engine::{Engine, blocking};
 use super::exam as files_of_exam;
-use super::project::{Project, read};
+use super::option_files::read;
+use super::project::Project;
 use super::rubrics;
 use crate::base::evidence::{Reading, SensorKind, TestTotals};
 use crate::base::finding::{Finding, fingerprint};

@@ -5,12 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::task::JoinSet;
-
-use super::changes;
-use super::handlers;
 use super::ledger::{Late, Ledger, Reader};
-use super::merge_place;
 use super::progress::Progress;
 use super::stop_registry::StopRegistry;
 use crate::base::verdict::Gap;
@@ -18,7 +13,7 @@ use crate::config::Config;
 use crate::ipc::Places;
 use crate::servers::{MemoryLimits, Servers};
 use crate::store::Store;
-use crate::wire::control::{Caller, Reply, Request};
+use crate::wire::control::Reply;
 
 /// What all handlers share.
 #[derive(Debug)]
@@ -56,14 +51,12 @@ impl Engine {
     /// An engine over these places. `lsp_gap` says why there are no language servers, when it runs
     /// where none can be kept warm. Needs a tokio runtime.
     #[must_use]
-    pub fn new(places: Places, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+    pub(super) fn new(places: Places, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
         let memory = MemoryLimits {
             // Who lowers only the hard limit means both.
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
-        changes::recover_all(&places);
-        merge_place::tidy_all(&places);
         Arc::new(Self {
             servers: Servers::start(places.data.clone(), options.server_idle, memory),
             store: Store::start(places.state.clone()),
@@ -74,25 +67,6 @@ impl Engine {
             stops: StopRegistry::default(),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
-        })
-    }
-
-    /// Answers one request; a panic inside becomes an error reply. The work ends when this is
-    /// dropped, except what must not be left half done.
-    pub async fn handle(self: &Arc<Self>, caller: Caller, request: Request) -> Outcome {
-        let is_hook = matches!(request, Request::Hook { .. });
-        let engine = Arc::clone(self);
-        let _job = self.job();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(async move { Box::pin(handlers::handle(&engine, caller, request)).await });
-        let ended = tasks.join_next().await.unwrap_or_else(|| Ok(Outcome::default()));
-        ended.unwrap_or_else(|error| {
-            tracing::error!(%error, "a handler panicked");
-            // A hook never fails the agent.
-            if is_hook {
-                return Outcome::default();
-            }
-            Reply::failed(1, "moai-ralph: internal error; the daemon's log says more").into()
         })
     }
 

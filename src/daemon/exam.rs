@@ -7,7 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::engine::{Engine, blocking, now_ms};
-use super::project::{Project, read as read_options};
+use super::option_files::read as read_options;
+use super::project::Project;
 use super::{authorship, criteria};
 use crate::base::evidence::{Reading, SensorKind};
 use crate::base::finding::Finding;

@@ -2,8 +2,10 @@
 //! wrote and was told, what changed on disk. Pure bookkeeping over maps.
 
 mod disk;
+mod known_rules;
 mod session;
 mod texts;
+mod transcripts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -14,8 +16,6 @@ use tokio::sync::Semaphore;
 use super::base_results::BaseResults;
 use super::kept_lines::KeptLines;
 use super::overlay_gate::OverlayGate;
-use super::project_rules::KnownRules;
-use super::spending::Spending;
 use super::untold::Untold;
 use crate::base::finding::Finding;
 use crate::base::hash::{ContentHash, TextId};
@@ -29,9 +29,11 @@ use crate::lsp::session::FileChange;
 use crate::report::agent::EditText;
 use crate::store::ProjectKey;
 use disk::Disk;
+pub(super) use known_rules::{KnownRules, RuleFolder, RuleInputs};
 use session::Session;
 pub(super) use session::{Affected, Seen};
 use texts::Texts;
+pub(super) use transcripts::Spending;
 
 /// A verdict that came after its hook had gone.
 #[derive(Clone, Debug, PartialEq, Eq)]

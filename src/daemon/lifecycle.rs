@@ -60,7 +60,7 @@ pub async fn run(places: Places, tell: impl FnOnce(&Start)) -> Result<(), String
     };
     log::to_file(&places.logs(), "daemon.log");
     let daemon = Arc::new(Daemon {
-        engine: Engine::new(places.clone(), &options, None),
+        engine: Engine::start(places.clone(), &options, None),
         program: Identity::of_this_program(),
         stop: Notify::new(),
         is_draining: AtomicBool::new(false),

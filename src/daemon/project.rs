@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
+use super::option_files::read;
 use super::project_rules;
-use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
 use crate::lsp::registry::{Catalogue, CatalogueError, HostServers};
@@ -192,25 +192,4 @@ pub(super) fn options(
         layers.extend(read(&path)?.map(|text| (path.display().to_string(), text)));
     }
     Config::load(&layers, env, catalogue).map_err(|error| error.to_string())
-}
-
-/// A file's text; `None` when it is not there. A project may hold anything under this name, so
-/// devices and pipes are not opened and the size is bounded.
-pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
-    use std::io::Read as _;
-    let text = |meta: std::fs::Metadata| {
-        if !meta.is_file() || meta.len() > SOURCE_BYTES_MAX {
-            return Err(std::io::Error::other("not a regular file of at most 1 MiB"));
-        }
-        let mut text = String::new();
-        std::fs::File::open(path)?.take(SOURCE_BYTES_MAX).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    match path.metadata().and_then(text) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // A file in the place of a folder is as good as no file.
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
-        Err(error) => Err(format!("{}: {error}", path.display())),
-    }
 }

@@ -2,16 +2,17 @@
 //! `sgconfig.yml` at its root names, and the folders of the options. Read again when one of these
 //! files changed. It must not know what is in them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::engine::Engine;
-use super::project::read;
+use super::ledger::{KnownRules, RuleFolder, RuleInputs};
+use super::option_files::read;
 use crate::base::limits::RULE_FILES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
-use crate::files::{self, Stamp};
+use crate::files;
 use crate::scan::{RuleSet, ScanConfig, Sources};
 
 /// Rules of the project, below its root.
@@ -19,36 +20,9 @@ const RULES_FOLDER: &str = ".moai/rules";
 /// What the ast-grep program is told by a project; the first that is there counts.
 const CONFIG_FILES: [&str; 2] = ["sgconfig.yml", "sgconfig.yaml"];
 
-/// The rules of a root, and what they were read from.
-#[derive(Debug)]
-pub(super) struct KnownRules {
-    state: State,
-    set: Arc<RuleSet>,
-}
-
-/// Everything that decides which rules a root has.
-#[derive(Debug, PartialEq)]
-struct State {
-    config: Option<(String, String)>,
-    /// What could not be read, with the reason.
-    unreadable: Vec<(String, String)>,
-    rules: Vec<Folder>,
-    utils: Vec<Folder>,
-    rule_dirs: Vec<String>,
-    disabled: Vec<String>,
-    severities: BTreeMap<String, String>,
-}
-
-/// The rule files below one folder.
-#[derive(Debug, PartialEq)]
-struct Folder {
-    path: PathBuf,
-    stamps: BTreeMap<RelPath, Stamp>,
-}
-
 /// The rules of a root as its files and these options say.
 pub(super) fn rules(engine: &Engine, root: &Path, config: &Config) -> Arc<RuleSet> {
-    let state = State::look(root, config, &Named::default());
+    let state = RuleInputs::look(root, config, &Named::default());
     if state.is_plain() {
         return RuleSet::built_in_shared();
     }
@@ -82,7 +56,7 @@ pub(super) fn sources(root: &Path, config: &Config, named: &Named) -> Result<Sou
     if let Some(folder) = named.folders.iter().find(|folder| !folder.is_dir()) {
         return Err(format!("rules {}: not a folder", folder.display()));
     }
-    let state = State::look(root, config, named);
+    let state = RuleInputs::look(root, config, named);
     let is_empty = |folder: &&PathBuf| {
         let own = folder.canonicalize().ok();
         state.rules.iter().any(|it| Some(&it.path) == own.as_ref() && it.stamps.is_empty())
@@ -93,7 +67,7 @@ pub(super) fn sources(root: &Path, config: &Config, named: &Named) -> Result<Sou
     Ok(Sources { built_in: !named.is_alone, ..state.sources(root) })
 }
 
-impl State {
+impl RuleInputs {
     fn look(root: &Path, config: &Config, asked: &Named) -> Self {
         let mut state = Self {
             config: None,
@@ -126,7 +100,7 @@ impl State {
     }
 
     /// The rule files below a folder, of which some may not be readable.
-    fn folder(&mut self, root: &Path, folder: &Path) -> Option<Folder> {
+    fn folder(&mut self, root: &Path, folder: &Path) -> Option<RuleFolder> {
         let Ok(path) = folder.canonicalize() else {
             self.unreadable.push((shown(root, folder), "no such folder".to_owned()));
             return None;
@@ -143,7 +117,7 @@ impl State {
             self.unreadable.push((name, skipped.reason));
         }
         let stamps = files::stamps(&path, &walk.files);
-        Some(Folder { path, stamps })
+        Some(RuleFolder { path, stamps })
     }
 
     /// Whether there is nothing but the built-in rules as they are.
@@ -155,7 +129,7 @@ impl State {
 
     fn sources(&self, root: &Path) -> Sources {
         let mut unreadable = self.unreadable.clone();
-        let mut texts = |folders: &[Folder]| {
+        let mut texts = |folders: &[RuleFolder]| {
             // One folder may be named twice, or lie in another.
             let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
             for folder in folders {

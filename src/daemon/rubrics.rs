@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::engine::{Engine, blocking};
-use super::project::{Project, read};
+use super::option_files::read;
+use super::project::Project;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::judge::rubric::Rubric;

@@ -1,28 +1,14 @@
 //! Tokens that a session has used, and those its context holds: its transcripts, read on from where the last look ended. What is
 //! done about them is not decided here.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::engine::{Engine, blocking};
-use crate::base::limits::{
-    TRANSCRIPT_FILES_MAX, TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_READ_BYTES_MAX,
-};
+use super::ledger::Spending;
 use crate::base::verdict::{Cause, Gap};
 use crate::config::prices::{Cost, Prices};
-use crate::files::{Tail, read_on};
 use crate::report::spending::{Price, used};
-use crate::wire::transcript::{Context, Tally, Thread, Usage};
-
-/// What is remembered between two looks.
-#[derive(Debug, Default)]
-pub(super) struct Spending {
-    tally: Tally,
-    tails: BTreeMap<PathBuf, Tail>,
-    /// Why the session's own transcript was not read to its end.
-    unread: Option<Gap>,
-}
+use crate::wire::transcript::{Context, Usage};
 
 /// What was used since a moment.
 #[derive(Clone, Debug)]
@@ -69,125 +55,4 @@ pub(super) fn words(spent: &Spent) -> String {
     let as_of = &Prices::built_in().as_of;
     let price = Price { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
     used(usage, price, gap.as_ref())
-}
-
-impl Spending {
-    /// Reads on; the gap says why not everything was read.
-    fn read(&mut self, transcript: &Path) -> Option<Gap> {
-        let mut bytes_left = TRANSCRIPT_READ_BYTES_MAX;
-        let gap = self.read_file(transcript, Thread::Main, &mut bytes_left).err();
-        self.unread.clone_from(&gap);
-        if gap.as_ref().is_some_and(|gap| gap.cause == Cause::Loading) {
-            return gap;
-        }
-        let (paths, is_cut) = subagents(transcript);
-        let cut = is_cut.then(|| {
-            let detail = format!("more than {TRANSCRIPT_FILES_MAX} subagents have transcripts");
-            Gap::new(Cause::Skipped, detail)
-        });
-        let mut gap = gap.or(cut);
-        for path in paths {
-            // With less, an ordinary line could be taken for one that is too long.
-            if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
-                return Some(read_later());
-            }
-            match self.read_file(&path, Thread::Subagent, &mut bytes_left) {
-                Err(unread) if unread.cause == Cause::Loading => return Some(unread),
-                Err(unread) => drop(gap.get_or_insert(unread)),
-                Ok(()) => {}
-            }
-        }
-        gap
-    }
-
-    fn read_file(
-        &mut self,
-        path: &Path,
-        thread: Thread,
-        bytes_left: &mut usize,
-    ) -> Result<(), Gap> {
-        let tail = self.tails.entry(path.to_path_buf()).or_default();
-        let grown = read_on(path, tail, *bytes_left).map_err(|error| {
-            Gap::new(Cause::Skipped, format!("a transcript cannot be read: {error}"))
-        })?;
-        grown.text.lines().for_each(|line| self.tally.take(line, thread));
-        self.tally.count_junk(grown.long_lines, thread);
-        *bytes_left -= grown.bytes;
-        if grown.has_more { Err(read_later()) } else { Ok(()) }
-    }
-
-    /// What the context holds, when that is known up to now.
-    fn context(&self) -> Result<Context, Gap> {
-        if let Some(gap) = &self.unread {
-            return Err(gap.clone());
-        }
-        let detail = "the transcript has no reply since the context began or was compacted";
-        self.tally.context().cloned().ok_or_else(|| Gap::new(Cause::Loading, detail))
-    }
-}
-
-fn read_later() -> Gap {
-    Gap::new(Cause::Loading, "the transcript is read on at the next look")
-}
-
-/// `<session>/subagents/agent-*.jsonl` beside `<session>.jsonl`, and whether there are more than
-/// are read. A host that keeps none has no such folder.
-fn subagents(transcript: &Path) -> (Vec<PathBuf>, bool) {
-    let folder = transcript.with_extension("").join("subagents");
-    let Ok(entries) = fs::read_dir(folder) else { return (Vec::new(), false) };
-    let is_agent = |name: &str| {
-        name.strip_prefix("agent-").is_some_and(|it| it.strip_suffix(".jsonl").is_some())
-    };
-    let names = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_agent));
-    let mut paths: Vec<PathBuf> =
-        names.map(|entry| entry.path()).take(TRANSCRIPT_FILES_MAX + 1).collect();
-    paths.sort();
-    let is_cut = paths.len() > TRANSCRIPT_FILES_MAX;
-    paths.truncate(TRANSCRIPT_FILES_MAX);
-    (paths, is_cut)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn line(id: &str, output: u64) -> String {
-        let usage = json!({"input_tokens": 1, "output_tokens": output});
-        let message = json!({"id": id, "model": "claude-opus-4-6", "usage": usage});
-        format!("{}\n", json!({"type": "assistant", "requestId": id, "message": message}))
-    }
-
-    #[test]
-    fn subagents_count_and_copied_lines_count_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let transcript = folder.path().join("session.jsonl");
-        let agents = folder.path().join("session/subagents");
-        fs::create_dir_all(&agents).expect("made");
-        fs::write(&transcript, line("a", 10)).expect("written");
-        fs::write(agents.join("agent-1.jsonl"), line("b", 20) + &line("a", 2)).expect("written");
-        fs::write(agents.join("notes.txt"), line("c", 40)).expect("written");
-        let mut spending = Spending::default();
-        assert_eq!(spending.read(&transcript), None);
-        assert_eq!(spending.tally.usage(0).total().output, 30);
-        fs::write(agents.join("agent-2.jsonl"), line("d", 5)).expect("written");
-        let more = line("a", 10) + &line("e", 1);
-        fs::write(&transcript, more).expect("written");
-        assert_eq!(spending.read(&transcript), None);
-        assert_eq!(spending.tally.usage(0).total().output, 36);
-        assert_eq!(spending.context().map(|context| context.tokens), Ok(2), "the last of its own");
-        fs::remove_file(&transcript).expect("there");
-        assert!(spending.read(&transcript).is_some());
-        assert!(spending.context().is_err(), "what was true once is not known any more");
-    }
-
-    #[test]
-    fn a_transcript_that_cannot_be_read_is_a_gap_and_not_nothing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut spending = Spending::default();
-        let gap = spending.read(&folder.path().join("none.jsonl"));
-        assert_eq!(gap.as_ref().map(|gap| gap.cause), Some(Cause::Skipped));
-        assert_eq!(spending.context().err(), gap);
-    }
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout_at;
 
 use super::earlier_findings::EarlierFindings;
-use super::hook::HookCall;
+use super::hook_call::HookCall;
 use super::late_answers::Pending;
 use super::post_tool_use;
 use crate::base::delta::{Delta, carried};

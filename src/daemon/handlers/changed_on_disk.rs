@@ -8,7 +8,7 @@ use std::time::Instant;
 use tokio::sync::OnceCell;
 
 use super::answers::{SharedLook, answered, ask_all};
-use super::hook::{HookCall, edit_text, language};
+use super::hook_call::{HookCall, edit_text, language};
 use super::post_tool_use::skipped_text;
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use crate::base::path::RelPath;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::replies::{REFUSED, load};
 use super::reported::{Measured, Wish, baselines, reply};
-use super::{REFUSED, load};
 use crate::base::evidence::Skipped;
 use crate::base::path::RelPath;
 use crate::daemon::attribution::Comparison;

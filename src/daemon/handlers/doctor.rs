@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use super::{INVALID, REFUSED, UNMEASURED, load};
+use super::replies::{INVALID, REFUSED, UNMEASURED, load};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout_at;
 
 use super::answers::{delta_of, is_partial};
-use super::hook::edit_text;
+use super::hook_call::edit_text;
 use crate::base::delta::Delta;
 use crate::base::finding::{Finding, Severity, State};
 use crate::base::hash::ContentHash;

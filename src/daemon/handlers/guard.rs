@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::replies::{INVALID, load};
 use super::reported::{Measured, Wish, baselines, reply};
-use super::{INVALID, load};
 use crate::daemon::engine::Engine;
 use crate::daemon::guarding::{Wanted, guard};
 use crate::report::human::Style;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{INVALID, REFUSED, load, override_log};
+use super::override_log;
+use super::replies::{INVALID, REFUSED, load};
 use crate::base::finding::Severity;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::guarding::{Wanted, guard};

@@ -4,39 +4,19 @@
 use std::sync::Arc;
 
 use super::held_by::all_the_same;
+use super::hook_call::HookCall;
 use super::{
     lost_loops, post_tool_batch, post_tool_use, session_end, session_start, stop,
     user_prompt_expansion, user_prompt_submit,
 };
-use crate::daemon::blast::has_bytes;
 use crate::daemon::engine::{Engine, Outcome};
-use crate::daemon::ledger::{Late, Reader};
 use crate::daemon::project::Project;
-use crate::files;
 use crate::looping::framework::Language;
 use crate::looping::stop_table::StopDelivery;
-use crate::report::agent::{EditFeedback, EditText};
-use crate::report::{agent, notice as words};
+use crate::report::notice as words;
 use crate::store::loops::Which;
 use crate::wire::control::{Caller, Reply};
-use crate::wire::hook::{Event, HookInput, HookOutput};
-
-/// What an event's handler is given.
-pub(super) struct HookCall<'e> {
-    pub(super) engine: &'e Arc<Engine>,
-    pub(super) caller: Caller,
-    pub(super) project: Project,
-    pub(super) input: HookInput,
-    /// What tells this call apart from others.
-    pub(super) delivery: StopDelivery,
-}
-
-impl HookCall<'_> {
-    /// Who reads what this hook says.
-    pub(super) fn reader(&self) -> Reader {
-        Reader { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
-    }
-}
+use crate::wire::hook::{Event, HookInput};
 
 /// Reads the input and hands it to its event.
 pub(super) async fn handle(
@@ -161,46 +141,6 @@ fn project_folder(caller: &Caller, input: &HookInput) -> Option<std::path::PathB
         .or_else(|| Some(input.cwd.clone()).filter(|folder| folder.is_absolute()))
 }
 
-/// Texts for the agent, and which late verdicts are among them.
-pub(super) type Told = (HookOutput, Option<(Reader, Vec<Late>)>);
-
-/// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
-pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told {
-    let reader = call.reader();
-    let late = call.engine.ledger().take_late(&reader);
-    let fresh = still_fresh(late).await;
-    let is_main_agent = call.input.agent_id.is_none();
-    let start = is_main_agent.then(|| call.engine.ledger().take_start(&call.input.session_id));
-    let late = fresh.iter().map(|late| late.text.clone());
-    let all: Vec<EditText> = start.flatten().into_iter().chain(late).chain(texts).collect();
-    if all.is_empty() {
-        return (HookOutput::Silent, None);
-    }
-    let notices: Vec<String> = all.iter().filter_map(|one| one.notice.clone()).collect();
-    let texts: Vec<String> = all.into_iter().map(|one| one.text).collect();
-    let notice = Some(notices.join("\n")).filter(|text| !text.is_empty());
-    let told = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(agent::join(&texts)).with_notice(notice), told)
-}
-
-/// The language in which a session is spoken to.
-pub(super) fn language(engine: &Engine, session: &str) -> Language {
-    engine.ledger().language(session).unwrap_or_default()
-}
-
-/// What is said about an edited file; counts of older findings only where the session does not know
-/// them yet.
-pub(super) fn edit_text(
-    engine: &Engine,
-    session: &str,
-    feedback: &EditFeedback,
-) -> Option<EditText> {
-    let is_news = |key: String| engine.ledger().is_news(session, &key);
-    let counts_are_news = feedback.counts_key().is_some_and(is_news);
-    let feedback = EditFeedback { counts_are_news, ..feedback.clone() };
-    agent::edit(&feedback, language(engine, session))
-}
-
 /// Looks up the language of a session's loop, once for each life of the daemon; whoever starts or
 /// ends a loop of the session sets it anew.
 async fn learn_language(engine: &Engine, project: &Project, session: &str) {
@@ -211,19 +151,4 @@ async fn learn_language(engine: &Engine, project: &Project, session: &str) {
     let found = engine.store.find_loop(&project.key, &project.root, which).await.ok().flatten();
     let language = found.map_or(Language::English, |state| state.language());
     engine.ledger().set_language(session, language);
-}
-
-/// Most hooks have none to look at, and these wait for no other thread.
-async fn still_fresh(late: Vec<Late>) -> Vec<Late> {
-    if late.is_empty() {
-        return late;
-    }
-    let fresh = crate::daemon::engine::blocking(move || {
-        let is_fresh = |late: &Late| {
-            let now = files::read(&late.root, &late.path.under(&late.root));
-            now.is_ok_and(|now| now.hash == late.hash) && has_bytes(&late.root, &late.because)
-        };
-        late.into_iter().filter(is_fresh).collect()
-    });
-    fresh.await.unwrap_or_default()
 }

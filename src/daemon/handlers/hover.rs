@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{asked, ended, load, no_reply};
+use super::replies::{asked, ended, load, no_reply};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::queries::{self, Wanted};

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{INVALID, REFUSED, UNMEASURED, ended, load};
+use super::replies::{INVALID, REFUSED, UNMEASURED, ended, load};
 use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::judging::{self, Asked};
-use crate::daemon::project::{Project, read};
+use crate::daemon::option_files::read;
+use crate::daemon::project::Project;
 use crate::daemon::rubrics;
 use crate::judge::decision::Judgement;
 use crate::judge::rubric::Rubric;

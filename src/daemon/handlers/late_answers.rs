@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::answers::{delta_of, is_partial};
 use super::earlier_findings::EarlierFindings;
-use super::hook::{edit_text, language};
+use super::hook_call::{edit_text, language};
 use crate::base::delta::Delta;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;

@@ -1,7 +1,7 @@
 //! `loop adopt`: an active loop goes on in another session.
 
-use super::checks_of_loop;
 use super::loop_replies::{change, failed, host_session, shown};
+use super::session_loop::checks_of_loop;
 use crate::base::limits::SESSION_ID_CHARS_MAX;
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::ledger::SessionLife;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::loop_replies::which;
-use super::{REFUSED, UNMEASURED, load};
+use super::replies::{REFUSED, UNMEASURED, load};
 use crate::base::evidence::Evidence;
 use crate::base::limits::CHECKS_MS_MAX;
 use crate::base::verdict::Verdict;

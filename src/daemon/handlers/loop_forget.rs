@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::loop_replies::{failed, no_such_loop};
-use super::{REFUSED, load};
+use super::replies::{REFUSED, load};
 use crate::daemon::checkpoints;
 use crate::daemon::engine::Engine;
 use crate::daemon::merging;

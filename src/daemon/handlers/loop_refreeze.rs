@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::loop_replies::which;
-use super::{REFUSED, load, override_log};
+use super::override_log;
+use super::replies::{REFUSED, load};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::{authorship, exam};

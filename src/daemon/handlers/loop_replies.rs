@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use super::{INVALID, REFUSED};
+use super::replies::{INVALID, REFUSED};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::looping::state::{LoopState, Status};

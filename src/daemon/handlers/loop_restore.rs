@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{REFUSED, load};
+use super::replies::{REFUSED, load};
 use crate::base::tree::Checkpoint;
 use crate::daemon::changes;
 use crate::daemon::checkpoints::{self, Keeper};

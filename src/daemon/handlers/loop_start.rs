@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::loop_replies::{own_session, shown, unknown_word};
-use super::{REFUSED, checks_of_loop, load, loop_id};
+use super::replies::{REFUSED, load};
+use super::session_loop::{checks_of_loop, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
 use crate::daemon::base_preparation::prepare;
 use crate::daemon::engine::{Engine, blocking, now_ms};

@@ -1,7 +1,7 @@
 //! Loops that would be lost silently: the store and a mark disagree, or a loop's session is gone. It
 //! must not know which hooks call it.
 
-use super::hook::HookCall;
+use super::hook_call::HookCall;
 use crate::base::limits::OFFERED_LOOPS_MAX;
 use crate::daemon::engine::Engine;
 use crate::daemon::ledger::SessionLife;

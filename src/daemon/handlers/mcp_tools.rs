@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::load;
+use super::replies::load;
 use crate::daemon::engine::Engine;
 use crate::wire::control::{Caller, Reply};
 

@@ -2,7 +2,7 @@
 //! exactly once.
 
 use super::changed_on_disk;
-use super::hook::{HookCall, Told, with_late};
+use super::hook_call::{HookCall, Told, with_late};
 
 pub(super) async fn handle(call: &HookCall<'_>) -> Told {
     let texts = changed_on_disk::texts(call).await;

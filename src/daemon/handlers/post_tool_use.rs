@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::answers::{SharedLook, answered, ask_all};
 use super::changed_on_disk;
-use super::hook::{HookCall, Told, edit_text, with_late};
+use super::hook_call::{HookCall, Told, edit_text, with_late};
 use crate::base::delta::Delta;
 use crate::base::evidence::Skipped;
 use crate::base::hash::ContentHash;

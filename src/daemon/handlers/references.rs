@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;

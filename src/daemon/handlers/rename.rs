@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use self::measured::Before;
-use super::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
 use crate::base::finding::Severity;
 use crate::base::limits::RENAME_TRIES_MAX;
 use crate::base::path::RelPath;

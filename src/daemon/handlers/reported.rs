@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use super::{INVALID, REFUSED, UNMEASURED, ended};
+use super::replies::{INVALID, REFUSED, UNMEASURED, ended};
 use crate::base::evidence::Evidence;
 use crate::base::finding::Severity;
 use crate::base::verdict::Verdict;

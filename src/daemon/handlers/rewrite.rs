@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
 use crate::base::finding::Severity;
 use crate::daemon::engine::{Engine, blocking};
 use crate::daemon::project::Project;

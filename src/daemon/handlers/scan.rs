@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::replies::{INVALID, REFUSED, load};
 use super::reported::{Measured, Wish, baselines, reply};
-use super::{INVALID, REFUSED, load};
 use crate::base::evidence::Skipped;
 use crate::base::finding::Severity;
 use crate::base::limits::KEPT_SCANS_FILES_MIN;

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{INVALID, REFUSED, load};
+use super::replies::{INVALID, REFUSED, load};
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::option_files::read;
 use crate::daemon::progress::Progress;
-use crate::daemon::project::{Project, read};
+use crate::daemon::project::Project;
 use crate::daemon::project_rules::{self, Named};
 use crate::files;
 use crate::report::rule_tests::{self, Tried};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::evidence::Skipped;
 use crate::base::path::RelPath;
 use crate::daemon::engine::{Engine, blocking};
@@ -40,7 +40,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Search) 
         let is_measured = !sweep.has_named(&searched.looked.skipped);
         written(&Asked { elapsed_ms: ended(begun), ..asked }, &searched, is_measured, json)
     });
-    reply.await.unwrap_or_else(|| Reply::failed(super::REFUSED, "moai-ralph: internal error"))
+    reply
+        .await
+        .unwrap_or_else(|| Reply::failed(super::replies::REFUSED, "moai-ralph: internal error"))
 }
 
 fn written(asked: &Asked, searched: &Searched, is_measured: bool, json: bool) -> Reply {

@@ -1,6 +1,6 @@
 //! `server logs`: what a language server wrote lately, as far as the daemon remembers it.
 
-use super::REFUSED;
+use super::replies::REFUSED;
 use super::server_restart::selection;
 use crate::daemon::engine::Engine;
 use crate::report::servers::{self, Log, Said};

@@ -1,6 +1,6 @@
 //! `server restart`: ends language servers and starts them again.
 
-use super::REFUSED;
+use super::replies::REFUSED;
 use crate::daemon::engine::Engine;
 use crate::daemon::project;
 use crate::report::servers::{self, Acted};

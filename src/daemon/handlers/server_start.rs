@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use super::replies::{INVALID, load};
 use super::server_restart::reply;
-use super::{INVALID, load};
 use crate::base::path::RelPath;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;

@@ -1,7 +1,7 @@
 //! A session ended: what was remembered for it alone is dropped. Its loop stays, because the
 //! session may be resumed.
 
-use super::hook::HookCall;
+use super::hook_call::HookCall;
 use crate::wire::hook::HookOutput;
 
 pub(super) fn handle(call: &HookCall<'_>) -> HookOutput {

@@ -1,9 +1,9 @@
 //! A session starts, resumes or goes on after compaction: the active loop's instructions are given
 //! again, and a loop whose session is gone is offered.
 
-use super::checks_of_loop;
-use super::hook::HookCall;
+use super::hook_call::HookCall;
 use super::lost_loops;
+use super::session_loop::checks_of_loop;
 use crate::report::loops;
 use crate::store::loops::Which;
 use crate::wire::hook::HookOutput;

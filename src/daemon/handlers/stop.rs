@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::hook::HookCall;
-use super::{held_by, last_loop_of_session};
+use super::held_by;
+use super::hook_call::HookCall;
+use super::session_loop::last_loop_of_session;
 use crate::base::limits::{
     HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_REPLY_SHARE, STOP_SENSORS_SHARE,
     STOP_TRIES_MAX,

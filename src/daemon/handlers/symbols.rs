@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{UNMEASURED, asked, ended, load, no_reply};
+use super::replies::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::limits::{LOCATIONS_MAX, SYMBOL_SERVERS_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::{Encoding, Position};

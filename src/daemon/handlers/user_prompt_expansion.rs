@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::hook::HookCall;
+use super::hook_call::HookCall;
 use super::loop_start::Begun;
-use super::{checks_of_loop, loop_adopt, loop_cancel, loop_resume, loop_start, stop};
+use super::session_loop::checks_of_loop;
+use super::{loop_adopt, loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
 use crate::base::path::RelPath;
 use crate::daemon::loop_files;

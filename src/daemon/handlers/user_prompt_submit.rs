@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use super::hook::{HookCall, Told, with_late};
-use super::{checks_of_loop, loop_of_session, lost_loops};
+use super::hook_call::{HookCall, Told, with_late};
+use super::lost_loops;
+use super::session_loop::{checks_of_loop, loop_of_session};
 use crate::daemon::look;
 use crate::report::agent::EditText;
 use crate::report::loops;

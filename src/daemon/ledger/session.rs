@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::Late;
+use super::transcripts::Spending;
 use crate::base::finding::Finding;
 use crate::base::hash::TextId;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use crate::base::path::RelPath;
-use crate::daemon::spending::Spending;
 use crate::daemon::untold::Untold;
 use crate::looping::framework::Language;
 use crate::lsp::blast::Sought;

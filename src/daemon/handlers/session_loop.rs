@@ -1,0 +1,69 @@
+//! The loop of a session: finding and claiming it, the names of its checks, the id of a new one.
+
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::daemon::engine::{Engine, now_ms};
+use crate::daemon::project::Project;
+use crate::looping::control;
+use crate::looping::criteria::AUTOCHECKS;
+use crate::looping::exam::Role;
+use crate::looping::state::LoopState;
+use crate::store::StoreError;
+use crate::store::loops::{Saved, Which};
+
+/// The active loop of a session; an unclaimed one of the root becomes this session's. Whether it
+/// did comes with it.
+pub(super) async fn loop_of_session(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Result<(Option<LoopState>, bool), StoreError> {
+    let (last, is_claimed) = last_loop_of_session(engine, project, session).await?;
+    Ok((last.filter(|state| state.status.is_active()), is_claimed))
+}
+
+/// The same; without an active one the session's last, which is over.
+pub(super) async fn last_loop_of_session(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Result<(Option<LoopState>, bool), StoreError> {
+    if session.is_empty() {
+        return Ok((None, false));
+    }
+    let (store, root) = (&engine.store, &project.root);
+    let found = store.find_loop(&project.key, root, Which::For(session.to_owned())).await?;
+    let unclaimed = match found {
+        Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
+        own => return Ok((own, false)),
+    };
+    let claimed = control::claim(&unclaimed, session, now_ms());
+    match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
+        Saved::Yes => {
+            engine.ledger().bind_to_loop(session, root, claimed.language());
+            Ok((Some(claimed), true))
+        }
+        // Another session was quicker.
+        Saved::Overtaken => Ok((None, false)),
+    }
+}
+
+/// The commands that a Stop of this loop runs, by name, as they were frozen at its start.
+pub(super) async fn checks_of_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Vec<String> {
+    let exam = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
+    let Ok(Some(exam)) = exam else { return Vec::new() };
+    let autochecks = RelPath::parse(AUTOCHECKS).filter(|path| exam.files.contains_key(path));
+    let autochecks = autochecks.map(|path| path.to_string());
+    let commands = exam.plan.commands.into_iter().map(|command| command.name);
+    autochecks.into_iter().chain(commands).collect()
+}
+
+/// A new loop id.
+pub(super) fn loop_id() -> String {
+    let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
+    format!("loop-{}", &ContentHash::of(seed.as_bytes()).to_string()[..8])
+}
