@@ -21,7 +21,7 @@ use std::{env, fs};
 use moai_ralph::base::finding::Finding;
 use moai_ralph::base::hash::ContentHash;
 use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan};
+use moai_ralph::scan::{RuleSet, scan_text};
 use serde::Deserialize;
 
 /// Weaknesses that sets and rules name differently for the same thing; the first stands for all.
@@ -92,8 +92,8 @@ fn findings(sample: &Sample) -> Vec<Finding> {
     let root = Path::new("/samples");
     let path = RelPath::below(root, &root.join(format!("sample.{extension}")));
     let path = path.expect("a name below the root");
-    let hash = ContentHash::of(sample.text.as_bytes());
-    scan(RuleSet::built_in(), &path, &sample.text, hash).findings
+    let hash = ContentHash::of_bytes(sample.text.as_bytes());
+    scan_text(RuleSet::built_in(), &path, &sample.text, hash).findings
 }
 
 /// Counts one sample; what is missed or false in the weakness of interest goes to `listed`.

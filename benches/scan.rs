@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use moai_ralph::base::hash::ContentHash;
 use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan, scan_metered};
+use moai_ralph::scan::{RuleSet, scan_text, scan_text_metered};
 use sameness::code::{self, CodeBase, DJANGO};
 use sameness::program::Program;
 use sameness::{compare, files, plain};
@@ -192,10 +192,10 @@ fn file(sandbox: &Sandbox) -> bool {
     let folder = project.join("code/unpacked/django-5.2.8.tar.gz/django-5.2.8/django");
     let source = fs::read_to_string(folder.join("db/models/base.py")).expect("a module of Django");
     let text: String = source.split_inclusive('\n').take(1000).collect();
-    let hash = ContentHash::of(text.as_bytes());
+    let hash = ContentHash::of_bytes(text.as_bytes());
     let once = || {
         let begun = Instant::now();
-        let outcome = scan(RuleSet::built_in(), &path, &text, hash);
+        let outcome = scan_text(RuleSet::built_in(), &path, &text, hash);
         assert_eq!(outcome.gap, None);
         begun.elapsed()
     };
@@ -220,7 +220,7 @@ fn rules(sandbox: &Sandbox) -> bool {
         for file in files(&project) {
             let path = RelPath::below(&project, &file).expect("below the root");
             let Ok(text) = fs::read_to_string(&file) else { continue };
-            let hash = ContentHash::of(text.as_bytes());
+            let hash = ContentHash::of_bytes(text.as_bytes());
             // What is before the first try is reading and parsing.
             let mut last = None;
             let mut tried = |rule: &str| {
@@ -231,7 +231,7 @@ fn rules(sandbox: &Sandbox) -> bool {
                 }
                 last = Some(Instant::now());
             };
-            let _ = scan_metered(RuleSet::built_in(), &path, &text, hash, &mut tried);
+            let _ = scan_text_metered(RuleSet::built_in(), &path, &text, hash, &mut tried);
         }
         let total = begun.elapsed().as_secs_f64();
         let share = |cost: &Duration| cost.as_secs_f64() / total;

@@ -27,15 +27,15 @@ use crate::base::limits::{
     CHECK_DRAIN_MS_MAX, CHECK_KILL_GRACE_MS, CHECK_READ_BYTES_MAX, CHECK_REAP_MS_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
-use output::Output;
-use parent::{RUN_CHECK, Said};
+use output::OutputBuffer;
+use parent::{ParentReport, RUN_CHECK};
 
 /// What our processes are called in lists of them.
 const PROGRAM: &str = "moai-ralph";
 
 /// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct ProcessCommand {
     /// What people call it: `npm test`.
     pub name: String,
     /// A path, or a name that is looked up in the `PATH` of `env`.
@@ -55,7 +55,7 @@ pub struct Command {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CommandOutcome {
     /// Exit status 0.
     Passed,
     /// It ran and said no; the fragment for people: `exit status 1`, `killed by signal 9`.
@@ -67,9 +67,9 @@ pub enum End {
 
 /// One run of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct CommandRun {
     /// How it ended.
-    pub end: End,
+    pub outcome: CommandOutcome,
     /// Stdout and stderr in the order they came: head and tail, a line between them that counts
     /// what was left out, without escape sequences.
     pub output: String,
@@ -80,29 +80,34 @@ pub struct Run {
 /// Runs a command to its end or its timeout. No process of its group is left when this returns,
 /// and none when the future is dropped. A process that left the group (`setsid`) cannot hold up the
 /// run; below a parent it is ended as well (Linux).
-pub async fn run(command: Command) -> Run {
-    run_with(command, Output::default()).await
+pub async fn run_command(command: ProcessCommand) -> CommandRun {
+    run_with(command, OutputBuffer::default()).await
 }
 
 /// The same; `watch` sees every line of the output, also those that are not kept, except lines of
 /// more than [`crate::base::limits::CHECK_LINE_BYTES_MAX`] bytes.
-pub async fn run_watched(command: Command, watch: &mut (dyn FnMut(&str) + Send)) -> Run {
-    run_with(command, Output::watched(watch)).await
+pub async fn run_command_watched(
+    command: ProcessCommand,
+    watch: &mut (dyn FnMut(&str) + Send),
+) -> CommandRun {
+    run_with(command, OutputBuffer::with_watcher(watch)).await
 }
 
-async fn run_with(command: Command, mut output: Output<'_>) -> Run {
+async fn run_with(command: ProcessCommand, mut output: OutputBuffer<'_>) -> CommandRun {
     let started = Instant::now();
-    let end = match start(&command) {
+    let end = match spawn_command(&command) {
         Ok(mut running) => match running.finish(command.timeout, &mut output).await {
-            Ended::As(end) => end,
-            Ended::NotStarted(error) => End::Unmeasured(not_started(&command, &error)),
+            WaitOutcome::Finished(end) => end,
+            WaitOutcome::NotStarted(error) => {
+                CommandOutcome::Unmeasured(start_failure_gap(&command, &error))
+            }
         },
-        Err(error) => End::Unmeasured(not_started(&command, &error)),
+        Err(error) => CommandOutcome::Unmeasured(start_failure_gap(&command, &error)),
     };
-    Run { end, output: output.finish(), elapsed: started.elapsed() }
+    CommandRun { outcome: end, output: output.finish(), elapsed: started.elapsed() }
 }
 
-fn start(command: &Command) -> io::Result<Running> {
+fn spawn_command(command: &ProcessCommand) -> io::Result<RunningCommand> {
     // One pipe for both streams keeps them in the order they were written.
     let (reader, writer) = io::pipe()?;
     let receiver = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -114,7 +119,7 @@ fn start(command: &Command) -> io::Result<Running> {
             let mut process = tokio::process::Command::new(parent);
             process.arg0(PROGRAM).arg(RUN_CHECK).arg(&command.program);
             process.stdin(Stdio::from(OwnedFd::from(its)));
-            (process, Some(Words::of(ours)?))
+            (process, Some(ParentReports::of(ours)?))
         }
     };
     if said.is_none() {
@@ -134,52 +139,52 @@ fn start(command: &Command) -> io::Result<Running> {
     // `process` holds our copies of the writing end; it is dropped here, so that the output ends
     // with the last process that has it.
     let id = child.id().filter(|_| said.is_none()).and_then(|id| Pid::from_raw(id.cast_signed()));
-    Ok(Running { child, group: Group(id), receiver: Some(receiver), said })
+    Ok(RunningCommand { child, group: ProcessGroup(id), receiver: Some(receiver), reports: said })
 }
 
 /// How a run went on after it was begun.
-enum Ended {
-    As(End),
+enum WaitOutcome {
+    Finished(CommandOutcome),
     /// Its parent runs, and the command does not.
     NotStarted(io::Error),
 }
 
 /// What the parent of a command says, as far as it was read.
-struct Words {
+struct ParentReports {
     socket: tokio::net::UnixStream,
-    read: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
-impl Words {
+impl ParentReports {
     fn of(socket: UnixStream) -> io::Result<Self> {
-        Ok(Self { socket: tokio::net::UnixStream::from_std(socket)?, read: Vec::new() })
+        Ok(Self { socket: tokio::net::UnixStream::from_std(socket)?, buffer: Vec::new() })
     }
 
     /// The next line; `None` at the end. Nothing is lost when this is given up.
-    async fn next(&mut self) -> io::Result<Option<Said>> {
+    async fn next(&mut self) -> io::Result<Option<ParentReport>> {
         loop {
-            if let Some(at) = self.read.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=at).collect();
-                return Ok(Said::parse(&String::from_utf8_lossy(&line)));
+            if let Some(at) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.buffer.drain(..=at).collect();
+                return Ok(ParentReport::parse(&String::from_utf8_lossy(&line)));
             }
-            if self.socket.read_buf(&mut self.read).await? == 0 {
+            if self.socket.read_buf(&mut self.buffer).await? == 0 {
                 return Ok(None);
             }
         }
     }
 }
 
-struct Running {
+struct RunningCommand {
     child: Child,
-    group: Group,
+    group: ProcessGroup,
     /// `None` behind the end of the output.
     receiver: Option<pipe::Receiver>,
     /// Where the child is the command's parent and not the command itself.
-    said: Option<Words>,
+    reports: Option<ParentReports>,
 }
 
-impl Running {
-    async fn finish(&mut self, limit: Duration, output: &mut Output<'_>) -> Ended {
+impl RunningCommand {
+    async fn finish(&mut self, limit: Duration, output: &mut OutputBuffer<'_>) -> WaitOutcome {
         let end = if let Ok(ended) = timeout(limit, self.wait(output)).await {
             ended
         } else {
@@ -187,13 +192,13 @@ impl Running {
             let grace = Duration::from_millis(CHECK_KILL_GRACE_MS);
             let _ = timeout(grace, self.wait(output)).await;
             let detail = format!("did not end within {} ms", limit.as_millis());
-            Ended::As(End::Unmeasured(Gap::new(Cause::TimedOut, detail)))
+            WaitOutcome::Finished(CommandOutcome::Unmeasured(Gap::new(Cause::TimedOut, detail)))
         };
         self.group.kill();
         let reap = Duration::from_millis(CHECK_REAP_MS_MAX);
         // A parent sees the socket closed, ends what left the group, and then itself, unless it was
         // stopped.
-        let has_parent = self.said.take().is_some();
+        let has_parent = self.reports.take().is_some();
         let is_reaped = timeout(reap, self.child.wait()).await.is_ok();
         if has_parent && !is_reaped {
             let _ = self.child.start_kill();
@@ -207,10 +212,10 @@ impl Running {
     }
 
     /// Reads output until the process ends.
-    async fn wait(&mut self, output: &mut Output<'_>) -> Ended {
+    async fn wait(&mut self, output: &mut OutputBuffer<'_>) -> WaitOutcome {
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
-        let Self { child, group, receiver, said } = self;
-        let ended = ended(child, group, said.as_mut());
+        let Self { child, group, receiver, reports: said } = self;
+        let ended = wait_for_outcome(child, group, said.as_mut());
         tokio::pin!(ended);
         loop {
             let Some(open) = receiver else { return ended.await };
@@ -225,7 +230,7 @@ impl Running {
     }
 
     /// Reads what the ended group left in the pipe.
-    async fn drain(&mut self, output: &mut Output<'_>) {
+    async fn drain(&mut self, output: &mut OutputBuffer<'_>) {
         let Some(receiver) = &mut self.receiver else { return };
         let mut buffer = vec![0; CHECK_READ_BYTES_MAX];
         while let Ok(count @ 1..) = receiver.read(&mut buffer).await {
@@ -235,16 +240,27 @@ impl Running {
 }
 
 /// Waits for the command's end.
-async fn ended(child: &mut Child, group: &mut Group, said: Option<&mut Words>) -> Ended {
-    let Some(said) = said else { return Ended::As(end_of(child.wait().await)) };
+async fn wait_for_outcome(
+    child: &mut Child,
+    group: &mut ProcessGroup,
+    said: Option<&mut ParentReports>,
+) -> WaitOutcome {
+    let Some(said) = said else {
+        return WaitOutcome::Finished(outcome_of_status(child.wait().await));
+    };
     loop {
         match said.next().await {
-            Ok(Some(Said::Runs(id))) => group.0 = Some(id),
-            Ok(Some(Said::Ended(status))) => return Ended::As(end_of(Ok(status))),
-            Ok(Some(Said::NotStarted(error))) => return Ended::NotStarted(error),
+            Ok(Some(ParentReport::Started(id))) => group.0 = Some(id),
+            Ok(Some(ParentReport::Exited(status))) => {
+                return WaitOutcome::Finished(outcome_of_status(Ok(status)));
+            }
+            Ok(Some(ParentReport::NotStarted(error))) => return WaitOutcome::NotStarted(error),
             Ok(None) | Err(_) => {
                 let detail = "the process that ran it was killed before it ended";
-                return Ended::As(End::Unmeasured(Gap::new(Cause::Crashed, detail)));
+                return WaitOutcome::Finished(CommandOutcome::Unmeasured(Gap::new(
+                    Cause::Crashed,
+                    detail,
+                )));
             }
         }
     }
@@ -254,9 +270,9 @@ async fn ended(child: &mut Child, group: &mut Group, said: Option<&mut Words>) -
 ///
 /// Between the end of its leader and the kill the group's id could be given to a stranger only if
 /// the system ran through all process ids in that moment; while a member lives it never is.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.0 {
             // The only failure is that nobody is left.
@@ -270,37 +286,37 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-fn end_of(status: io::Result<ExitStatus>) -> End {
+fn outcome_of_status(status: io::Result<ExitStatus>) -> CommandOutcome {
     let status = match status {
         Ok(status) => status,
         Err(error) => {
             let gap = Gap::new(Cause::Crashed, format!("its end was lost: {error}"));
-            return End::Unmeasured(gap);
+            return CommandOutcome::Unmeasured(gap);
         }
     };
     match (status.code(), status.signal()) {
-        (Some(0), _) => End::Passed,
+        (Some(0), _) => CommandOutcome::Passed,
         (Some(126), _) => {
             let detail = "exit status 126: a command is not executable";
-            End::Unmeasured(Gap::new(Cause::ProjectFault, detail))
+            CommandOutcome::Unmeasured(Gap::new(Cause::ProjectFault, detail))
         }
         (Some(127), _) => {
             let detail = "exit status 127: a command was not found";
-            End::Unmeasured(Gap::new(Cause::NotInstalled, detail))
+            CommandOutcome::Unmeasured(Gap::new(Cause::NotInstalled, detail))
         }
-        (Some(code), _) => End::Failed(format!("exit status {code}")),
-        (None, Some(signal)) => End::Failed(format!("killed by signal {signal}")),
-        (None, None) => End::Failed("ended without a status".to_owned()),
+        (Some(code), _) => CommandOutcome::Failed(format!("exit status {code}")),
+        (None, Some(signal)) => CommandOutcome::Failed(format!("killed by signal {signal}")),
+        (None, None) => CommandOutcome::Failed("ended without a status".to_owned()),
     }
 }
 
-fn not_started(command: &Command, error: &io::Error) -> Gap {
+fn start_failure_gap(command: &ProcessCommand, error: &io::Error) -> Gap {
     let program = command.program.display();
     let is_name = command.program.components().count() == 1 && command.program.is_relative();
     match error.kind() {

@@ -1,16 +1,16 @@
 //! The command line: arguments in, output and exit code out. Decides nothing itself; every answer
 //! comes from a handler, through the daemon or in this process.
 
+mod agent_detection;
 mod args;
+mod client;
 mod daemon;
 mod demo;
-mod door;
 mod guard;
 mod hook;
 mod looping;
 mod mcp;
 mod patterns;
-mod person;
 mod queries;
 mod scan;
 mod server;
@@ -22,11 +22,13 @@ use std::path::PathBuf;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 
-use args::{Args, Color, Command, Output};
+use args::{CliArgs, CliCommand, ColorMode, OutputFormat};
 
 use crate::checks::parent;
 use crate::servers::supervisor;
-use crate::wire::control::{Check, Doctor, Format, Judge, Reply, Request};
+use crate::wire::control::{
+    CheckRequest, CommandReply, DaemonRequest, DoctorRequest, JudgeChangeRequest, ReportFormat,
+};
 
 /// Exit code of a usage error or unusable input. Never 2: the host reads 2 as "block".
 const INVALID: u8 = 3;
@@ -52,7 +54,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     }
     let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));
     let is_hook = words.next().is_some_and(|arg| arg == "hook");
-    let args = match Args::try_parse_from(args) {
+    let args = match CliArgs::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
             let code = usage(&error);
@@ -60,11 +62,11 @@ pub fn run(args: Vec<OsString>) -> u8 {
             return if is_hook { 0 } else { code };
         }
     };
-    if let Command::Hook { event } = &args.command {
+    if let CliCommand::Hook { event } = &args.command {
         return hook::run(event);
     }
     let reply = execute(&args);
-    print(&reply)
+    print_reply(&reply)
 }
 
 fn usage(error: &clap::Error) -> u8 {
@@ -76,24 +78,24 @@ fn usage(error: &clap::Error) -> u8 {
     }
 }
 
-fn print(reply: &Reply) -> u8 {
+fn print_reply(reply: &CommandReply) -> u8 {
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush());
     reply.code
 }
 
-fn execute(args: &Args) -> Reply {
+fn execute(args: &CliArgs) -> CommandReply {
     let is_quiet = args.quiet;
     let mut reply = match args.command {
-        Command::Check(ref check) => {
-            let request = Request::Check(Check {
+        CliCommand::Check(ref check) => {
+            let request = DaemonRequest::Check(CheckRequest {
                 paths: check.paths.clone(),
                 all: check.all,
                 format: args.format(check.format.format()),
                 color: has_color(args.color),
                 verbose: args.verbose,
-                fail_on: check.fail_on.word().to_owned(),
+                fail_on: check.fail_on.as_str().to_owned(),
                 allow_unmeasured: check.allow_unmeasured,
                 no_lsp: check.no_lsp,
                 no_scan: check.no_scan,
@@ -101,41 +103,41 @@ fn execute(args: &Args) -> Reply {
                 baseline: check.baseline.clone(),
                 write_baseline: check.write_baseline.clone(),
             });
-            door::ask(args.root.as_deref(), request, check.no_daemon)
+            client::send_request(args.root.as_deref(), request, check.no_daemon)
         }
-        Command::Scan(ref wish) => scan::run(args, wish),
-        Command::Guard(ref wish) => guard::run(args, wish),
-        Command::References(_)
-        | Command::Definition(_)
-        | Command::Hover(_)
-        | Command::Symbols(_)
-        | Command::Rename(_) => queries::run(args),
-        Command::Search(_) | Command::Rewrite(_) => patterns::run(args),
-        Command::Loop(ref command) => looping::run(args, command),
-        Command::Judge(ref judge) => {
-            let request = Request::Judge(Judge {
+        CliCommand::Scan(ref wish) => scan::run(args, wish),
+        CliCommand::Guard(ref wish) => guard::run(args, wish),
+        CliCommand::References(_)
+        | CliCommand::Definition(_)
+        | CliCommand::Hover(_)
+        | CliCommand::Symbols(_)
+        | CliCommand::Rename(_) => queries::run(args),
+        CliCommand::Search(_) | CliCommand::Rewrite(_) => patterns::run(args),
+        CliCommand::Loop(ref command) => looping::run(args, command),
+        CliCommand::Judge(ref judge) => {
+            let request = DaemonRequest::Judge(JudgeChangeRequest {
                 rubric: judge.rubric.clone(),
                 base: judge.base.clone(),
                 record: judge.record,
                 json: args.json,
             });
             // Nothing that would be kept warm is needed.
-            door::ask(args.root.as_deref(), request, true)
+            client::send_request(args.root.as_deref(), request, true)
         }
-        Command::Daemon(ref command) => daemon::run(command, args.json),
-        Command::Doctor(ref doctor) => {
-            let request = Request::Doctor(Doctor {
+        CliCommand::Daemon(ref command) => daemon::run(command, args.json),
+        CliCommand::Doctor(ref doctor) => {
+            let request = DaemonRequest::Doctor(DoctorRequest {
                 probe: doctor.servers.is_some(),
                 languages: doctor.servers.clone().unwrap_or_default(),
                 json: args.json,
             });
             // Probes run apart from the servers that others are using.
-            door::ask(args.root.as_deref(), request, doctor.servers.is_some())
+            client::send_request(args.root.as_deref(), request, doctor.servers.is_some())
         }
-        Command::Mcp => return mcp::run(args.root.clone()),
-        Command::Server(ref command) => server::run(command, args.root.as_deref(), args.json),
-        Command::Demo(ref demo) => demo::run(demo),
-        Command::Hook { .. } => Reply::default(),
+        CliCommand::Mcp => return mcp::run(args.root.clone()),
+        CliCommand::Server(ref command) => server::run(command, args.root.as_deref(), args.json),
+        CliCommand::Demo(ref demo) => demo::run(demo),
+        CliCommand::Hook { .. } => CommandReply::default(),
     };
     if is_quiet {
         // A document was asked for by name; the exit code says the rest.
@@ -147,21 +149,21 @@ fn execute(args: &Args) -> Reply {
     reply
 }
 
-fn wants_document(args: &Args) -> bool {
+fn wants_document(args: &CliArgs) -> bool {
     args.json
         || match &args.command {
-            Command::Check(check) => check.format != Output::Text,
-            Command::Guard(wish) => wish.format != Output::Text,
-            Command::Scan(wish) => args.format(wish.format.format()) != Format::Text,
+            CliCommand::Check(check) => check.format != OutputFormat::Text,
+            CliCommand::Guard(wish) => wish.format != OutputFormat::Text,
+            CliCommand::Scan(wish) => args.format(wish.format.format()) != ReportFormat::Text,
             _ => false,
         }
 }
 
-fn has_color(wish: Color) -> bool {
+fn has_color(wish: ColorMode) -> bool {
     match wish {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
+        ColorMode::Always => true,
+        ColorMode::Never => false,
+        ColorMode::Auto => {
             let is_off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             std::io::stdout().is_terminal() && !is_off
         }
@@ -169,6 +171,6 @@ fn has_color(wish: Color) -> bool {
 }
 
 /// This program's own file.
-fn this_program() -> std::io::Result<PathBuf> {
+fn current_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use self::judge::JudgeOptions;
-use crate::looping::criteria::{CheckCommand, Criterion};
+use crate::looping::criteria::{CheckCommand, CheckCriterion};
 use crate::looping::options::BaselineMode;
-use crate::lsp::registry::{Catalogue, Overrides, ServerOverride};
+use crate::lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
 
 /// The options in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Config {
     /// Languages whose server is asked; `None` stands for all.
     pub languages: Option<Vec<String>>,
     /// Servers that are asked in place of a language's own, by language id.
-    pub choose: BTreeMap<String, Vec<String>>,
+    pub server_choices: BTreeMap<String, Vec<String>>,
     /// Fields of servers that differ from the catalogue, by server id.
     pub servers: BTreeMap<String, ServerOverride>,
     /// Whether a missing language server pauses a loop.
@@ -57,7 +57,7 @@ pub struct Config {
     /// Longest run of the project's own checks.
     pub check_timeout: Duration,
     /// What a loop asks of the project's own commands.
-    pub success_criteria: Vec<Criterion>,
+    pub success_criteria: Vec<CheckCriterion>,
     /// Commands that are run at every Stop.
     pub checks: Vec<CheckCommand>,
     /// Whether a criterion without a command takes the one that the project's files suggest.
@@ -109,29 +109,29 @@ impl fmt::Display for ConfigError {
 /// One file's worth of options; what is absent keeps the lower layer's value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Document {
-    ralph: Layer,
+struct ConfigDocument {
+    ralph: ConfigLayer,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Layer {
+struct ConfigLayer {
     enabled: Option<bool>,
-    lsp: Lsp,
-    scan: Scan,
+    lsp: LspLayer,
+    scan: ScanLayer,
     #[serde(rename = "loop")]
-    looping: loops::Layer,
-    judge: judge::Layer,
-    daemon: Daemon,
-    mcp: Mcp,
+    looping: loops::LoopLayer,
+    judge: judge::JudgeLayer,
+    daemon: DaemonLayer,
+    mcp: McpLayer,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Lsp {
+struct LspLayer {
     enabled: Option<bool>,
     inline_budget_ms: Option<u64>,
-    languages: Option<Languages>,
+    languages: Option<LanguagesOption>,
     choose: BTreeMap<String, Vec<String>>,
     servers: BTreeMap<String, ServerOverride>,
     required: Option<bool>,
@@ -142,20 +142,20 @@ struct Lsp {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected \"all\" or a list of language ids")]
-enum Languages {
-    Word(All),
+enum LanguagesOption {
+    Word(AllKeyword),
     List(Vec<String>),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum All {
+enum AllKeyword {
     All,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Scan {
+struct ScanLayer {
     enabled: Option<bool>,
     rule_dirs: Option<Vec<String>>,
     disable: Option<Vec<String>>,
@@ -164,20 +164,20 @@ struct Scan {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Daemon {
+struct DaemonLayer {
     idle_secs: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Mcp {
-    tools: Option<Tools>,
+struct McpLayer {
+    tools: Option<ToolsOption>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected \"all\" or a list of tools")]
-enum Tools {
-    Word(All),
+enum ToolsOption {
+    Word(AllKeyword),
     List(Vec<String>),
 }
 
@@ -248,7 +248,7 @@ impl Default for Config {
             lsp_enabled: true,
             inline_budget: Duration::from_millis(2_500),
             languages: None,
-            choose: BTreeMap::new(),
+            server_choices: BTreeMap::new(),
             servers: BTreeMap::new(),
             lsp_required: false,
             server_idle: Duration::from_mins(10),
@@ -288,7 +288,7 @@ impl Config {
         let mut config = Self::default();
         for (name, text) in files {
             let layer = parse(name, text)?;
-            config.lay_over(layer, catalogue).map_err(|(key, reason)| ConfigError {
+            config.apply_layer(layer, catalogue).map_err(|(key, reason)| ConfigError {
                 source_name: name.clone(),
                 line: line_of(text, &key),
                 key: format!("ralph.{key}"),
@@ -298,13 +298,13 @@ impl Config {
         for key in KEYS {
             let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
             let Some(value) = env.get(&variable) else { continue };
-            config.set_from(&variable, key, value, catalogue)?;
+            config.apply_variable(&variable, key, value, catalogue)?;
         }
         Ok(config)
     }
 
     /// A variable's value is read as the YAML value of its key.
-    fn set_from(
+    fn apply_variable(
         &mut self,
         variable: &str,
         key: &str,
@@ -323,22 +323,26 @@ impl Config {
             .fold(value.to_owned(), |inner, part| format!("{{{part}: {inner}}}"));
         let layer =
             parse(variable, &format!("ralph: {nested}")).map_err(|inner| error(inner.reason))?;
-        self.lay_over(layer, catalogue).map_err(|(_, reason)| error(reason))
+        self.apply_layer(layer, catalogue).map_err(|(_, reason)| error(reason))
     }
 
-    fn lay_over(&mut self, layer: Layer, catalogue: &Catalogue) -> Result<(), Refusal> {
-        let Layer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
+    fn apply_layer(
+        &mut self,
+        layer: ConfigLayer,
+        catalogue: &Catalogue,
+    ) -> Result<(), OptionRefusal> {
+        let ConfigLayer { enabled, lsp, scan, looping, judge, daemon, mcp } = layer;
         set(&mut self.is_enabled, enabled);
-        self.lay_scan_over(scan)?;
-        self.lay_over_lsp(lsp, catalogue)?;
-        self.lay_tools_over(mcp.tools)?;
-        self.lay_loop_over(looping)?;
-        self.judge.lay_over(judge)?;
+        self.apply_scan(scan)?;
+        self.apply_lsp(lsp, catalogue)?;
+        self.apply_tools(mcp.tools)?;
+        self.apply_loop(looping)?;
+        self.judge.apply_layer(judge)?;
         let secs = Duration::from_secs;
         bounded(&mut self.daemon_idle, "daemon.idle_secs", daemon.idle_secs, 1..=86_400, secs)
     }
 
-    fn lay_scan_over(&mut self, scan: Scan) -> Result<(), Refusal> {
+    fn apply_scan(&mut self, scan: ScanLayer) -> Result<(), OptionRefusal> {
         set(&mut self.scan_enabled, scan.enabled);
         set(&mut self.rule_dirs, scan.rule_dirs);
         set(&mut self.disabled_rules, scan.disable);
@@ -352,13 +356,13 @@ impl Config {
         Ok(())
     }
 
-    fn lay_over_lsp(&mut self, lsp: Lsp, catalogue: &Catalogue) -> Result<(), Refusal> {
+    fn apply_lsp(&mut self, lsp: LspLayer, catalogue: &Catalogue) -> Result<(), OptionRefusal> {
         set(&mut self.lsp_enabled, lsp.enabled);
         set(&mut self.lsp_required, lsp.required);
         match lsp.languages {
             None => {}
-            Some(Languages::Word(All::All)) => self.languages = None,
-            Some(Languages::List(ids)) => {
+            Some(LanguagesOption::Word(AllKeyword::All)) => self.languages = None,
+            Some(LanguagesOption::List(ids)) => {
                 let unknown = ids.iter().find(|id| catalogue.language(id).is_none());
                 if let Some(id) = unknown {
                     return Err(("lsp.languages".to_owned(), unknown_language(id, catalogue)));
@@ -366,7 +370,7 @@ impl Config {
                 self.languages = Some(ids);
             }
         }
-        self.lay_servers_over(lsp.choose, lsp.servers, catalogue)?;
+        self.apply_servers(lsp.choose, lsp.servers, catalogue)?;
         bounded(
             &mut self.inline_budget,
             "lsp.inline_budget_ms",
@@ -391,11 +395,11 @@ impl Config {
         Ok(())
     }
 
-    fn lay_tools_over(&mut self, tools: Option<Tools>) -> Result<(), Refusal> {
+    fn apply_tools(&mut self, tools: Option<ToolsOption>) -> Result<(), OptionRefusal> {
         match tools {
             None => {}
-            Some(Tools::Word(All::All)) => self.tools = None,
-            Some(Tools::List(names)) => {
+            Some(ToolsOption::Word(AllKeyword::All)) => self.tools = None,
+            Some(ToolsOption::List(names)) => {
                 if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
                     let known = TOOLS.join(", ");
                     let reason = format!("unknown tool {name}; known: {known}");
@@ -417,12 +421,12 @@ impl Config {
         TOOLS.into_iter().filter(is_on).collect()
     }
 
-    fn lay_servers_over(
+    fn apply_servers(
         &mut self,
         choose: BTreeMap<String, Vec<String>>,
         servers: BTreeMap<String, ServerOverride>,
         catalogue: &Catalogue,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), OptionRefusal> {
         let unknown_server = |id: &str| {
             let known: Vec<&str> = catalogue.server_ids().collect();
             format!("unknown language server {id}; known: {}", known.join(", "))
@@ -438,40 +442,40 @@ impl Config {
             if ids.is_empty() {
                 return Err((key, "name at least one language server".to_owned()));
             }
-            if let Some(id) = ids.iter().find(|id| !catalogue.speaks(id, &language)) {
+            if let Some(id) = ids.iter().find(|id| !catalogue.serves_language(id, &language)) {
                 return Err((key, format!("{id} is a language server of other languages")));
             }
-            self.choose.insert(language, ids);
+            self.server_choices.insert(language, ids);
         }
         for (id, over) in servers {
             if catalogue.server(&id).is_none() {
                 return Err((format!("lsp.servers.{id}"), unknown_server(&id)));
             }
-            self.servers.entry(id).or_default().lay_over(over);
+            self.servers.entry(id).or_default().override_with(over);
         }
         Ok(())
     }
 
     /// What is laid over the catalogue.
     #[must_use]
-    pub fn overrides(&self) -> Overrides {
-        Overrides {
+    pub fn overrides(&self) -> CatalogueOverrides {
+        CatalogueOverrides {
             servers: self.servers.clone(),
-            choose: self.choose.clone(),
+            choose: self.server_choices.clone(),
             languages: self.languages.clone().unwrap_or_default(),
         }
     }
 
     /// Whether the language server of this language is asked.
     #[must_use]
-    pub fn asks_for(&self, language: &str) -> bool {
+    pub fn is_language_enabled(&self, language: &str) -> bool {
         self.lsp_enabled
             && self.languages.as_ref().is_none_or(|ids| ids.iter().any(|id| id == language))
     }
 }
 
 /// Key and reason.
-type Refusal = (String, String);
+type OptionRefusal = (String, String);
 
 fn unknown_language(id: &str, catalogue: &Catalogue) -> String {
     let known: Vec<&str> = catalogue.language_ids().collect();
@@ -490,7 +494,7 @@ fn bounded<T>(
     value: Option<u64>,
     range: std::ops::RangeInclusive<u64>,
     convert: impl Fn(u64) -> T,
-) -> Result<(), Refusal> {
+) -> Result<(), OptionRefusal> {
     let Some(value) = value else { return Ok(()) };
     if !range.contains(&value) {
         let (low, high) = range.into_inner();
@@ -500,15 +504,15 @@ fn bounded<T>(
     Ok(())
 }
 
-fn parse(name: &str, text: &str) -> Result<Layer, ConfigError> {
+fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
     // An empty file, or one of comments alone, sets nothing.
     let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     if text.lines().all(is_empty) {
-        return Ok(Layer::default());
+        return Ok(ConfigLayer::default());
     }
     let mut key = String::new();
     let parsed = serde_saphyr::with_deserializer_from_str(text, |input| {
-        serde_path_to_error::deserialize::<_, Document>(input).map_err(|error| {
+        serde_path_to_error::deserialize::<_, ConfigDocument>(input).map_err(|error| {
             key = error.path().to_string();
             error.into_inner()
         })
@@ -568,7 +572,7 @@ mod tests {
         let env = [("MOAI_RALPH_LOOP_MAX_ITERATIONS", "5"), ("MOAI_RALPH_LSP_LANGUAGES", "[go]")];
         let config = load(&[user, project], &env).expect("valid");
         assert_eq!(config.max_iterations, 5);
-        assert!(config.asks_for("go") && !config.asks_for("python"));
+        assert!(config.is_language_enabled("go") && !config.is_language_enabled("python"));
         assert_eq!(load(&["# nothing\n", ""], &[]), Ok(Config::default()));
     }
 

@@ -17,17 +17,19 @@ mod walk;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::path::{RelPath, normalize};
 
-pub use ignores::Ignores;
-pub use private::{private_dir, read_private, write_private, write_unsynced};
-pub use replace::replace;
-pub use search::{Found, fold, search};
-pub use snapshot::{Root, Snapshot, given, read};
-pub use stamps::{Stamp, stamps};
-pub use tail::{Grown, Tail, read_on};
-pub use walk::{Walk, files_of_sizes, is_own, walk, walk_hidden, walk_names, walk_watched};
+pub use ignores::IgnoreRules;
+pub use private::{private_dir, read_private, write_private, write_private_unsynced};
+pub use replace::replace_file;
+pub use search::{FileMatches, fold_files, search_files};
+pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
+pub use stamps::{FileStamp, stamp_files};
+pub use tail::{TailChunk, TailPosition, read_tail};
+pub use walk::{
+    FileWalk, files_of_sizes, is_real_path, walk_files, walk_hidden, walk_names, walk_watched,
+};
 
 /// Root of a working directory: inside a git work tree the nearest ancestor with a `.moai`
 /// directory that is not above the work tree, else the work tree itself (`.git` is a directory, or
@@ -35,7 +37,7 @@ pub use walk::{Walk, files_of_sizes, is_own, walk, walk_hidden, walk_names, walk
 /// directory below `home`, else the directory itself. Canonical; a directory that cannot be
 /// canonicalised comes back resolved by text.
 #[must_use]
-pub fn root_of(cwd: &Path, home: Option<&Path>) -> PathBuf {
+pub fn find_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let cwd = canonical(cwd);
     let work_tree = cwd.ancestors().find(|at| at.join(".git").exists());
     let home = home.map(canonical);
@@ -57,7 +59,7 @@ fn canonical(path: &Path) -> PathBuf {
 }
 
 /// Where a path that was asked for really leads.
-struct Place {
+struct ResolvedPath {
     /// Canonical.
     absolute: PathBuf,
     /// `None` when it is the root itself.
@@ -66,27 +68,27 @@ struct Place {
 
 /// Follows a path below a canonical root; what leads out of it or nowhere is skipped, with the
 /// reason.
-fn place(root: &Path, path: &Path) -> Result<Place, Skipped> {
-    let skip = |reason: &str| Err(skipped(root, path, reason));
+fn resolve_in_root(root: &Path, path: &Path) -> Result<ResolvedPath, SkippedFile> {
+    let skip = |reason: &str| Err(skipped_file(root, path, reason));
     let asked = root.join(path);
     let absolute = match asked.canonicalize() {
         Ok(absolute) => absolute,
         Err(_) if asked.is_symlink() => return skip("broken symbolic link"),
-        Err(error) => return skip(&unreadable(&error)),
+        Err(error) => return skip(&io_error_reason(&error)),
     };
     if absolute == root {
-        return Ok(Place { absolute, relative: None });
+        return Ok(ResolvedPath { absolute, relative: None });
     }
     if !absolute.starts_with(root) {
         return skip("outside the root");
     }
     match RelPath::below(root, &absolute) {
-        Some(relative) => Ok(Place { absolute, relative: Some(relative) }),
+        Some(relative) => Ok(ResolvedPath { absolute, relative: Some(relative) }),
         None => skip("its path is not UTF-8"),
     }
 }
 
-fn unreadable(error: &io::Error) -> String {
+fn io_error_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "not readable: permission denied".to_owned(),
@@ -96,13 +98,13 @@ fn unreadable(error: &io::Error) -> String {
 
 /// The skipped file, named relative to the root where it lies below it. The folder is followed,
 /// because a host may name the root through a symbolic link.
-fn skipped(root: &Path, path: &Path, reason: &str) -> Skipped {
+fn skipped_file(root: &Path, path: &Path, reason: &str) -> SkippedFile {
     let asked = root.join(path);
     let followed = || Some(asked.parent()?.canonicalize().ok()?.join(asked.file_name()?));
     let relative = RelPath::below(root, &asked)
         .or_else(|| followed().and_then(|followed| RelPath::below(root, &followed)));
     let path = relative.map_or_else(|| path.to_string_lossy().into_owned(), |it| it.to_string());
-    Skipped { path, reason: reason.to_owned() }
+    SkippedFile { path, reason: reason.to_owned() }
 }
 
 #[cfg(test)]
@@ -118,7 +120,7 @@ mod tests {
         for folder in folders.iter().chain([&cwd]) {
             fs::create_dir_all(home.join(folder)).unwrap();
         }
-        let root = root_of(&home.join(cwd), Some(&home));
+        let root = find_root(&home.join(cwd), Some(&home));
         assert_eq!(root.strip_prefix(&home).unwrap(), Path::new(expected), "{folders:?} {cwd}");
     }
 
@@ -147,7 +149,7 @@ mod tests {
         fs::create_dir_all(top.join("part/src")).unwrap();
         fs::create_dir(top.join(".moai")).unwrap();
         fs::write(top.join("part/.git"), "gitdir: elsewhere\n").unwrap();
-        assert_eq!(root_of(&top.join("part/src"), None), top.join("part"));
+        assert_eq!(find_root(&top.join("part/src"), None), top.join("part"));
     }
 
     #[test]
@@ -158,6 +160,6 @@ mod tests {
         fs::create_dir_all(top.join("real/src")).unwrap();
         fs::write(top.join("real/src/.moai"), "").unwrap();
         std::os::unix::fs::symlink(top.join("real"), top.join("link")).unwrap();
-        assert_eq!(root_of(&top.join("link/src"), None), top.join("real"));
+        assert_eq!(find_root(&top.join("link/src"), None), top.join("real"));
     }
 }

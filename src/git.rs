@@ -2,13 +2,13 @@
 //! only place that names `git2`. This file only reads; checkpoints write objects and refs of our
 //! own, and nobody here writes an index or a work tree. It must not know what the answers are for.
 
+pub mod base_versions;
 pub mod branches;
 pub mod checkpoint;
-pub mod foreign;
-pub mod versions;
+pub mod foreign_commits;
 
 mod difference;
-mod hidden;
+mod hidden_entries;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -20,13 +20,13 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{ErrorCode, Repository, Status, StatusOptions};
 
-pub use self::difference::{Before, Different, different_since};
-use crate::base::evidence::Skipped;
+pub use self::difference::{FileDifference, TextAtBase, diff_since};
+use crate::base::evidence::SkippedFile;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
 
 /// Why what stands in a repository inside this one is not looked at.
-pub const OF_ITS_OWN: &str = "a repository of its own";
+pub const NESTED_REPOSITORY: &str = "a repository of its own";
 
 /// Git data that cannot be used. Never a sign that there is no git, or that nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,14 +40,14 @@ pub struct GitError {
 
 /// The files that differ from HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct WorkTreeChanges {
     /// Relative to the root; sorted, each once.
     pub files: Vec<RelPath>,
     /// Files of HEAD or the index that are not there any more, relative to the root.
     pub deleted: Vec<RelPath>,
     /// Changed files that cannot be named, because their path is not UTF-8; they may be of any
     /// kind, and the path shows replacement characters.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// Where the repository of this root keeps what its worktrees share (`.git` of the main work
@@ -67,14 +67,14 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
 
 /// The folder that git keeps for the work tree of a root.
 #[must_use]
-pub fn own_dir(root: &Path) -> Option<PathBuf> {
+pub fn work_tree_git_dir(root: &Path) -> Option<PathBuf> {
     Repository::discover_path(root, no_ceiling()).ok()
 }
 
 /// Which files git does not look at, by rules that are in no commit: those to ignore, of the
 /// repository and of its user, and those of a sparse checkout. `None` where there are none.
 #[must_use]
-pub fn private_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
+pub fn local_ignore_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
     let Ok(Some(repository)) = open(root) else { return [None, None] };
     // gitignore(5): `core.excludesFile` stands for the user's file, where it is set.
     let config = repository.config();
@@ -108,15 +108,15 @@ fn read_some(path: &Path) -> Option<Vec<u8>> {
 ///
 /// `Ok(None)` when the root lies in no work tree or is a folder that its work tree ignores. The
 /// root may be a subfolder; then only the files below it are returned.
-pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
+pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, GitError> {
     let Some(repository) = open(root)? else { return Ok(None) };
-    let broken = |error: git2::Error| broken(root, &error);
+    let broken = |error: git2::Error| unreadable_repository(root, &error);
     let Some(work_tree) = repository.workdir().and_then(|it| it.canonicalize().ok()) else {
         return Ok(None);
     };
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(None) };
-    let left_out = hidden::reveal(&repository, &work_tree).map_err(broken)?;
+    let left_out = hidden_entries::clear_hidden_flags(&repository, &work_tree).map_err(broken)?;
     let mut options = StatusOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true);
     if !prefix.as_os_str().is_empty() {
@@ -125,11 +125,12 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
         }
         options.pathspec(prefix).disable_pathspec_match(true);
     }
-    let mut changed = Changed::default();
+    let mut changed = WorkTreeChanges::default();
     let head = repository.head().and_then(|head| head.peel_to_tree()).ok();
     // A submodule, or a repository inside this one: what changed in it is not known here.
     let mut inner =
-        hidden::inner_changes(&repository, &work_tree, head.as_ref()).map_err(broken)?;
+        hidden_entries::changed_inner_repositories(&repository, &work_tree, head.as_ref())
+            .map_err(broken)?;
     for entry in repository.statuses(Some(&mut options)).map_err(broken)?.iter() {
         let path = &path_of(entry.path_bytes());
         let absolute = work_tree.join(path);
@@ -138,7 +139,7 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
             continue;
         }
         if is_there(&absolute, entry.status()) {
-            if !is_generated(path, entry.status()) {
+            if !is_untracked_package(path, entry.status()) {
                 changed.add(&root, &absolute);
             }
         } else if !absolute.exists() && !left_out.contains(path) {
@@ -147,26 +148,29 @@ pub fn changed(root: &Path) -> Result<Option<Changed>, GitError> {
     }
     let inner = inner.iter().map(|path| work_tree.join(path));
     let inner = inner.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_path_buf()));
-    changed.skipped.extend(inner.map(|path| Skipped {
+    changed.skipped.extend(inner.map(|path| SkippedFile {
         path: path.to_string_lossy().into_owned(),
-        reason: OF_ITS_OWN.to_owned(),
+        reason: NESTED_REPOSITORY.to_owned(),
     }));
     changed.files.sort();
     changed.files.dedup();
     Ok(Some(changed))
 }
 
-/// The same, and the files that commits since `base` (as [`base`] gave it) changed. A base that is
+/// The same, and the files that commits since `base` (as [`base_commit`] gave it) changed. A base that is
 /// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.
-pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>, GitError> {
-    let Some(mut changed) = changed(root)? else { return Ok(None) };
-    let Some(base) = base.filter(|base| head(root).as_deref() != Some(*base)) else {
+pub fn files_changed_since(
+    root: &Path,
+    base: Option<&str>,
+) -> Result<Option<WorkTreeChanges>, GitError> {
+    let Some(mut changed) = files_changed_since_head(root)? else { return Ok(None) };
+    let Some(base) = base.filter(|base| head_commit(root).as_deref() != Some(*base)) else {
         return Ok(Some(changed));
     };
     let Some(repository) = open(root)? else { return Ok(None) };
-    let broken = |error: git2::Error| broken(root, &error);
+    let broken = |error: git2::Error| unreadable_repository(root, &error);
     let tree = |id: &str| repository.revparse_single(id)?.peel_to_tree();
-    if base == NO_COMMIT && head(root).is_none() {
+    if base == NO_COMMIT && head_commit(root).is_none() {
         return Ok(Some(changed));
     }
     let old = if base == NO_COMMIT { None } else { Some(tree(base).map_err(broken)?) };
@@ -194,10 +198,12 @@ pub fn changed_since(root: &Path, base: Option<&str>) -> Result<Option<Changed>,
 
 /// Those of the paths below the root that git ignores; a file that git tracks is not ignored,
 /// whatever the rules say. None without git.
-pub fn ignored(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {
+pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {
     let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };
-    let broken = |error: git2::Error| broken(root, &error);
-    let Some((work_tree, root)) = places(&repository, root) else { return Ok(BTreeSet::new()) };
+    let broken = |error: git2::Error| unreadable_repository(root, &error);
+    let Some((work_tree, root)) = work_tree_and_root(&repository, root) else {
+        return Ok(BTreeSet::new());
+    };
     let index = repository.index().map_err(broken)?;
     let mut ignored = BTreeSet::new();
     for path in paths {
@@ -214,19 +220,19 @@ pub fn ignored(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitE
 /// Stands for "no commit yet" where a loop remembers what it started from.
 const NO_COMMIT: &str = "none";
 
-/// What [`changed_since`] takes as its base: the commit of HEAD, or that there is none yet. `None`
+/// What [`files_changed_since`] takes as its base: the commit of HEAD, or that there is none yet. `None`
 /// without git, or when git's data cannot be used.
 #[must_use]
-pub fn base(root: &Path) -> Option<String> {
+pub fn base_commit(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
     let is_unborn = repository.head().is_err_and(|error| error.code() == ErrorCode::UnbornBranch);
-    if is_unborn { Some(NO_COMMIT.to_owned()) } else { head(root) }
+    if is_unborn { Some(NO_COMMIT.to_owned()) } else { head_commit(root) }
 }
 
 /// Id of the commit of HEAD, in hex. `None` without git, without a commit, or when git's data
 /// cannot be used.
 #[must_use]
-pub fn head(root: &Path) -> Option<String> {
+pub fn head_commit(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
     let commit = repository.head().ok()?.peel_to_commit().ok()?;
     Some(commit.id().to_string())
@@ -236,7 +242,7 @@ pub fn head(root: &Path) -> Option<String> {
 #[must_use]
 pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
     let repository = open(root).ok()??;
-    let (work_tree, root) = places(&repository, root)?;
+    let (work_tree, root) = work_tree_and_root(&repository, root)?;
     let absolute = file.under(&root);
     let path = absolute.strip_prefix(&work_tree).ok()?;
     let tree = repository.head().ok()?.peel_to_tree().ok()?;
@@ -245,18 +251,18 @@ pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
 }
 
 /// Work tree and root, both canonical.
-fn places(repository: &Repository, root: &Path) -> Option<(PathBuf, PathBuf)> {
+fn work_tree_and_root(repository: &Repository, root: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((repository.workdir()?.canonicalize().ok()?, root.canonicalize().ok()?))
 }
 
-impl Changed {
+impl WorkTreeChanges {
     fn add(&mut self, root: &Path, absolute: &Path) {
         match RelPath::below(root, absolute) {
             Some(path) => self.files.push(path),
             None if absolute.starts_with(root) && absolute.to_str().is_none() => {
                 let below = absolute.strip_prefix(root).unwrap_or(absolute);
                 let path = below.to_string_lossy().into_owned();
-                self.skipped.push(Skipped { path, reason: "its path is not UTF-8".to_owned() });
+                self.skipped.push(SkippedFile { path, reason: "its path is not UTF-8".to_owned() });
             }
             None => {}
         }
@@ -277,8 +283,8 @@ fn open(root: &Path) -> Result<Option<Repository>, GitError> {
         Ok(repository) => Ok(Some(repository)),
         // A `.git` that leads nowhere or lacks its parts is "not found" too, but then there was
         // meant to be git.
-        Err(error) if error.code() == ErrorCode::NotFound && !is_marked(root) => Ok(None),
-        Err(error) => Err(broken(root, &error)),
+        Err(error) if error.code() == ErrorCode::NotFound && !has_git_entry(root) => Ok(None),
+        Err(error) => Err(unreadable_repository(root, &error)),
     }
 }
 
@@ -290,11 +296,11 @@ fn no_repository() -> GitError {
     GitError { detail: "there is no git repository".to_owned(), remedy: None }
 }
 
-fn is_marked(root: &Path) -> bool {
+fn has_git_entry(root: &Path) -> bool {
     root.ancestors().any(|ancestor| ancestor.join(".git").exists())
 }
 
-fn broken(root: &Path, error: &git2::Error) -> GitError {
+fn unreadable_repository(root: &Path, error: &git2::Error) -> GitError {
     if error.code() == ErrorCode::Owner {
         let marked = |at: &&Path| at.join(".git").exists();
         let owned = root.ancestors().find(marked).unwrap_or(root).display();
@@ -314,7 +320,7 @@ fn is_there(absolute: &Path, status: Status) -> bool {
 
 /// Whether nobody put this file under version control and nobody meant to: a package folder that
 /// is not ignored yet would drown the change.
-fn is_generated(path: &Path, status: Status) -> bool {
+fn is_untracked_package(path: &Path, status: Status) -> bool {
     status == Status::WT_NEW && is_never_walked(path)
 }
 

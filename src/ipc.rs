@@ -4,8 +4,8 @@
 //! One daemon per state folder: it holds `*.lock` (flock) for life and takes it before anything is
 //! unlinked or bound; front doors that want to start one queue up at `*.start`.
 
-pub mod door;
-pub mod listen;
+pub mod client;
+pub mod listener;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOCKET_PATH_BYTES_MAX;
-use crate::wire::control::PROTOCOL;
+use crate::wire::control::PROTOCOL_VERSION;
 
 /// Where this user's state, downloads, options and socket lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct StateDirs {
     /// State: stores, logs.
     pub state: PathBuf,
     /// Downloads: language servers.
@@ -32,7 +32,7 @@ pub struct Places {
     stem: String,
 }
 
-impl Places {
+impl StateDirs {
     /// From a caller's environment (contract section 1). `None` when it names no home at all.
     #[must_use]
     pub fn from_env(env: &BTreeMap<String, String>) -> Option<Self> {
@@ -50,7 +50,10 @@ impl Places {
         let config = absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
         let user_config =
             config.map_or_else(|| state.join("ralph.yaml"), |it| it.join("moai-ralph/ralph.yaml"));
-        let stem = format!("d{PROTOCOL}-{}", ContentHash::of(state.as_os_str().as_bytes()).short());
+        let stem = format!(
+            "d{PROTOCOL_VERSION}-{}",
+            ContentHash::of_bytes(state.as_os_str().as_bytes()).short_hex()
+        );
         let runtime = absolute("XDG_RUNTIME_DIR").filter(|folder| folder.is_dir());
         let wanted = runtime.map_or_else(|| state.clone(), |folder| folder.join("moai-ralph"));
         let fits = wanted.join(format!("{stem}.sock")).as_os_str().len() <= SOCKET_PATH_BYTES_MAX;
@@ -66,13 +69,13 @@ impl Places {
 
     /// The socket.
     #[must_use]
-    pub fn socket(&self) -> PathBuf {
+    pub fn socket_path(&self) -> PathBuf {
         self.socket_folder.join(format!("{}.sock", self.stem))
     }
 
     /// The folder of log files.
     #[must_use]
-    pub fn logs(&self) -> PathBuf {
+    pub fn log_folder(&self) -> PathBuf {
         self.state.join("log")
     }
 
@@ -88,7 +91,7 @@ impl Places {
 /// This process's environment. Variables that are not UTF-8 cannot travel as JSON; none that
 /// matter here are.
 #[must_use]
-pub fn environment() -> BTreeMap<String, String> {
+pub fn process_environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
@@ -96,13 +99,15 @@ pub fn environment() -> BTreeMap<String, String> {
 
 /// An exclusive flock; the kernel gives it back when the process ends, however it ends.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the lock is held as long as the file is open")] File);
+pub struct FileLock(
+    #[expect(dead_code, reason = "the lock is held as long as the file is open")] File,
+);
 
-fn try_lock(path: &Path) -> std::io::Result<Option<Lock>> {
+fn try_lock(path: &Path) -> std::io::Result<Option<FileLock>> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(Lock(file))),
+        Ok(()) => Ok(Some(FileLock(file))),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
         Err(std::fs::TryLockError::Error(error)) => Err(error),
     }
@@ -112,9 +117,9 @@ fn try_lock(path: &Path) -> std::io::Result<Option<Lock>> {
 mod tests {
     use super::*;
 
-    fn places(env: &[(&str, &str)]) -> Option<Places> {
+    fn places(env: &[(&str, &str)]) -> Option<StateDirs> {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Places::from_env(&env.collect())
+        StateDirs::from_env(&env.collect())
     }
 
     #[test]
@@ -140,10 +145,10 @@ mod tests {
         let of = |home: &str| {
             places(&[("MOAI_RALPH_HOME", home), ("XDG_RUNTIME_DIR", runtime)]).expect("a home")
         };
-        assert_ne!(of("/a").socket(), of("/b").socket());
+        assert_ne!(of("/a").socket_path(), of("/b").socket_path());
         let long = format!("/{}", "x".repeat(120));
         let deep = places(&[("MOAI_RALPH_HOME", &long)]).expect("a home");
-        assert!(deep.socket().as_os_str().len() <= SOCKET_PATH_BYTES_MAX);
+        assert!(deep.socket_path().as_os_str().len() <= SOCKET_PATH_BYTES_MAX);
     }
 
     #[test]

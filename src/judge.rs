@@ -10,12 +10,12 @@
 
 pub mod change;
 pub mod decision;
+pub mod escaping;
 pub mod hunks;
 pub mod injection;
-pub mod judged;
+pub mod judge_report;
 pub mod parts;
 pub mod prompt;
 pub mod quotes;
 pub mod rubric;
-pub mod shown;
 pub mod verdict;

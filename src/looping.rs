@@ -13,7 +13,7 @@ mod fences;
 pub mod fields;
 pub mod framework;
 pub mod handoff;
-pub mod mark;
+pub mod marker;
 pub mod options;
 pub mod progress;
 pub mod promise;

@@ -2,11 +2,11 @@
 //! Pure: messages and times come in, messages and verdicts go out. It must not know processes,
 //! sockets or disks.
 
-pub mod blast;
 pub mod edits;
 pub mod faults;
 pub mod freshness;
 mod glob;
+pub mod impact;
 pub mod latency;
 pub mod probe;
 pub mod registry;

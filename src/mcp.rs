@@ -14,35 +14,35 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 
 use crate::base::limits::CONTEXT_CHARS_MAX;
-use crate::wire::control::{Reply, Request};
+use crate::wire::control::{CommandReply, DaemonRequest};
 
 /// How a request reaches its handler: blocking, and able to start the daemon.
-pub type Ask = Arc<dyn Fn(Request) -> Reply + Send + Sync>;
+pub type RequestHandler = Arc<dyn Fn(DaemonRequest) -> CommandReply + Send + Sync>;
 
 /// Serves one client until it closes its end. Needs a tokio runtime with I/O. The error is one
 /// line.
-pub async fn serve(ask: Ask) -> Result<(), String> {
-    let running = Server { ask }.serve(rmcp::transport::io::stdio()).await;
+pub async fn serve(ask: RequestHandler) -> Result<(), String> {
+    let running = McpServer { handler: ask }.serve(rmcp::transport::io::stdio()).await;
     let running = running.map_err(|error| format!("the client did not say hello: {error}"))?;
     running.waiting().await.map(drop).map_err(|error| error.to_string())
 }
 
-struct Server {
-    ask: Ask,
+struct McpServer {
+    handler: RequestHandler,
 }
 
-impl Server {
+impl McpServer {
     /// Asks where blocking is allowed.
-    async fn ask(&self, request: Request) -> Result<Reply, ErrorData> {
-        let ask = Arc::clone(&self.ask);
+    async fn call_handler(&self, request: DaemonRequest) -> Result<CommandReply, ErrorData> {
+        let ask = Arc::clone(&self.handler);
         let answer = tokio::task::spawn_blocking(move || ask(request)).await;
         answer.map_err(|_| ErrorData::internal_error("internal error", None))
     }
 
     /// The tools that the project's options leave on; asked each time, because options count at
     /// once.
-    async fn tools_on(&self) -> Result<Vec<String>, ErrorData> {
-        let reply = self.ask(Request::McpTools).await?;
+    async fn enabled_tools(&self) -> Result<Vec<String>, ErrorData> {
+        let reply = self.call_handler(DaemonRequest::McpTools).await?;
         match reply.document.as_ref().and_then(|names| names.as_array()) {
             Some(names) => {
                 Ok(names.iter().filter_map(|name| name.as_str()).map(str::to_owned).collect())
@@ -52,7 +52,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
@@ -65,9 +65,9 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let on = self.tools_on().await?;
+        let on = self.enabled_tools().await?;
         let tools = tools::all().iter().filter(|tool| on.iter().any(|name| name == tool.name));
-        Ok(ListToolsResult::with_all_items(tools.map(tools::Tool::described).collect()))
+        Ok(ListToolsResult::with_all_items(tools.map(tools::McpTool::to_rmcp).collect()))
     }
 
     async fn call_tool(
@@ -80,13 +80,13 @@ impl ServerHandler for Server {
             ErrorData::invalid_params(message, None)
         };
         let tool = tools::all().iter().find(|tool| tool.name == call.name).ok_or_else(unknown)?;
-        if !self.tools_on().await?.iter().any(|name| name == tool.name) {
+        if !self.enabled_tools().await?.iter().any(|name| name == tool.name) {
             return Err(unknown());
         }
         let arguments = serde_json::Value::Object(call.arguments.unwrap_or_default());
         Ok(match (tool.request)(arguments) {
             Ok(request) => tokio::select! {
-                reply = self.ask(request) => result(reply?),
+                reply = self.call_handler(request) => tool_result(reply?),
                 // What has begun goes on in the daemon to its own end; nobody waits for it here,
                 // and no response is sent.
                 () = context.ct.cancelled() => {
@@ -102,8 +102,8 @@ impl ServerHandler for Server {
 
 /// A refusal did nothing, so it is an error, which the model can mend; what was not measured is an
 /// answer. A reply without a document is a failure, whose words are on stderr.
-fn result(reply: Reply) -> CallToolResult {
-    let text = |text: String| vec![ContentBlock::text(cut(&text))];
+fn tool_result(reply: CommandReply) -> CallToolResult {
+    let text = |text: String| vec![ContentBlock::text(truncate_lines(&text))];
     match reply.document {
         Some(document) => {
             let text = text(reply.stderr + &reply.stdout);
@@ -119,7 +119,7 @@ fn result(reply: Reply) -> CallToolResult {
 }
 
 /// Whole lines, as many as an agent's context should hold.
-fn cut(text: &str) -> String {
+fn truncate_lines(text: &str) -> String {
     let text = text.trim_end();
     match text.char_indices().nth(CONTEXT_CHARS_MAX) {
         None => text.to_owned(),

@@ -17,7 +17,7 @@ pub const RECURSION_MARK: &str = "MOAI_RALPH_JUDGE";
 
 /// A way to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Backend {
+pub enum ModelBackend {
     /// The host's own program, without tools, settings of the project, hooks and memory.
     Claude {
         /// A name or a path.
@@ -37,7 +37,7 @@ pub enum Backend {
     /// An HTTP endpoint.
     Http {
         /// Whose words it speaks.
-        style: Style,
+        style: ApiStyle,
         /// The endpoint, or what stands before its well-known path.
         url: String,
         /// The model's name.
@@ -49,7 +49,7 @@ pub enum Backend {
 
 /// Whose words an endpoint speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum ApiStyle {
     /// `POST …/chat/completions`.
     Openai,
     /// `POST …/v1/messages`.
@@ -58,7 +58,7 @@ pub enum Style {
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ModelRequest {
     /// Standing instructions.
     pub system: String,
     /// The question itself.
@@ -69,7 +69,7 @@ pub struct Question {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct ModelResponse {
     /// The model's words, whole.
     pub text: String,
     /// Which model it was, where that is told.
@@ -79,47 +79,53 @@ pub struct Said {
 }
 
 /// The environment of the caller, as names and values.
-pub type Environment = [(String, String)];
+pub type CallerEnv = [(String, String)];
 
 /// A back end that was looked at and can be asked.
 #[derive(Clone, Debug)]
-pub struct Ready {
-    backend: Backend,
+pub struct PreparedBackend {
+    backend: ModelBackend,
     /// For the claude program: which of the options it is given it knows.
-    known: claude::Known,
+    known_options: claude::KnownOptions,
 }
 
-impl Backend {
+impl ModelBackend {
     /// Looks whether the back end can be asked at all.
-    pub async fn prepare(self, env: &Environment) -> Result<Ready, Gap> {
+    pub async fn prepare(self, env: &CallerEnv) -> Result<PreparedBackend, Gap> {
         let known = match &self {
-            Self::Claude { program, .. } => claude::known(program, env).await?,
+            Self::Claude { program, .. } => claude::read_known_options(program, env).await?,
             Self::Command { program, .. } if program.as_os_str().is_empty() => {
                 return Err(unset("judge.command"));
             }
             Self::Http { url, .. } if url.is_empty() => return Err(unset("judge.url")),
             Self::Http { model, .. } if model.is_empty() => return Err(unset("judge.model")),
-            _ => claude::Known::default(),
+            _ => claude::KnownOptions::default(),
         };
-        Ok(Ready { backend: self, known })
+        Ok(PreparedBackend { backend: self, known_options: known })
     }
 }
 
-impl Ready {
+impl PreparedBackend {
     /// Asks once. Whatever goes wrong is a gap, whose words hold neither key nor answer.
-    pub async fn ask(&self, question: Question, env: &Environment) -> Result<Said, Gap> {
+    pub async fn ask(&self, question: ModelRequest, env: &CallerEnv) -> Result<ModelResponse, Gap> {
         match &self.backend {
-            Backend::Claude { program, model, budget_cents } => {
+            ModelBackend::Claude { program, model, budget_cents } => {
                 let options =
-                    claude::Options { model: model.as_deref(), budget_cents: *budget_cents };
-                claude::ask(program, &self.known, &options, question, env).await
+                    claude::ClaudeOptions { model: model.as_deref(), budget_cents: *budget_cents };
+                claude::ask_claude(program, &self.known_options, &options, question, env).await
             }
-            Backend::Command { program, args } => command::ask(program, args, question, env).await,
-            Backend::Http { style, url, model, api_key_env } => {
+            ModelBackend::Command { program, args } => {
+                command::ask_command(program, args, question, env).await
+            }
+            ModelBackend::Http { style, url, model, api_key_env } => {
                 let key = api_key_env.as_deref().map(|name| key(name, env)).transpose()?;
-                let endpoint =
-                    http::Endpoint { style: *style, url: url.clone(), model: model.clone(), key };
-                http::ask(endpoint, question, env).await
+                let endpoint = http::HttpEndpoint {
+                    style: *style,
+                    url: url.clone(),
+                    model: model.clone(),
+                    key,
+                };
+                http::ask_http(endpoint, question, env).await
             }
         }
     }
@@ -129,7 +135,7 @@ fn unset(option: &str) -> Gap {
     Gap::new(Cause::NotInstalled, format!("the option {option} is not set"))
 }
 
-fn key(name: &str, env: &Environment) -> Result<String, Gap> {
+fn key(name: &str, env: &CallerEnv) -> Result<String, Gap> {
     let value = env.iter().find(|(key, _)| key == name).map(|(_, value)| value.trim().to_owned());
     value.filter(|value| !value.is_empty()).ok_or_else(|| {
         Gap::new(Cause::NotInstalled, format!("the environment variable {name} is not set"))

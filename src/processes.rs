@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// One process, as it was a moment ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ProcessInfo {
     pid: i32,
     parent: i32,
     /// In clock ticks since boot: with the number it names one process, also when the number is
@@ -19,24 +19,24 @@ pub(crate) struct Found {
 }
 
 /// All processes of the machine.
-pub(crate) fn all() -> Vec<Found> {
+pub(crate) fn list_processes() -> Vec<ProcessInfo> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(look).collect()
+    pids.filter_map(read_process).collect()
 }
 
-fn look(pid: i32) -> Option<Found> {
+fn read_process(pid: i32) -> Option<ProcessInfo> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// `proc_pid_stat(5)`: the name stands in parentheses and may hold anything, the fields follow it.
-fn parse(stat: &str) -> Option<Found> {
+fn parse(stat: &str) -> Option<ProcessInfo> {
     let (before, fields) = stat.rsplit_once(") ")?;
     let pid = before.split(' ').next()?.parse().ok()?;
     let fields: Vec<&str> = fields.split(' ').collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
     let page_bytes = u64::try_from(rustix::param::page_size()).ok()?;
-    Some(Found {
+    Some(ProcessInfo {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         started: number(19)?,
@@ -46,12 +46,12 @@ fn parse(stat: &str) -> Option<Found> {
 }
 
 /// Living descendants of a process, without itself.
-pub(crate) fn below(all: &[Found], root: i32) -> Vec<Found> {
+pub(crate) fn living_descendants(all: &[ProcessInfo], root: i32) -> Vec<ProcessInfo> {
     let mut known = HashSet::from([root]);
     let mut found = Vec::new();
     loop {
-        let is_next = |it: &&Found| known.contains(&it.parent) && !known.contains(&it.pid);
-        let next: Vec<Found> = all.iter().filter(is_next).copied().collect();
+        let is_next = |it: &&ProcessInfo| known.contains(&it.parent) && !known.contains(&it.pid);
+        let next: Vec<ProcessInfo> = all.iter().filter(is_next).copied().collect();
         if next.is_empty() {
             return found;
         }
@@ -62,13 +62,16 @@ pub(crate) fn below(all: &[Found], root: i32) -> Vec<Found> {
 
 /// Memory of a process and all that descend from it. Pages that they share count in each: for the
 /// exact share the kernel walks all page tables, some 40 ms for 500 MiB instead of 20 microseconds.
-pub(crate) fn resident_bytes(all: &[Found], root: i32) -> Option<u64> {
+pub(crate) fn tree_resident_bytes(all: &[ProcessInfo], root: i32) -> Option<u64> {
     let own = all.iter().find(|it| it.pid == root)?;
-    Some(own.resident_bytes + below(all, root).iter().map(|it| it.resident_bytes).sum::<u64>())
+    Some(
+        own.resident_bytes
+            + living_descendants(all, root).iter().map(|it| it.resident_bytes).sum::<u64>(),
+    )
 }
 
 /// The first child of a process.
-pub(crate) fn first_child(all: &[Found], parent: i32) -> Option<i32> {
+pub(crate) fn first_child(all: &[ProcessInfo], parent: i32) -> Option<i32> {
     all.iter().filter(|it| it.parent == parent).min_by_key(|it| it.started).map(|it| it.pid)
 }
 
@@ -83,12 +86,12 @@ pub(crate) fn adopt_orphans() {
 
 /// Kills exactly this process, and no other that got its number meanwhile.
 #[cfg(target_os = "linux")]
-pub(crate) fn kill(it: &Found) {
+pub(crate) fn kill(it: &ProcessInfo) {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
     let Some(pid) = Pid::from_raw(it.pid) else { return };
     // The handle first, then the look: what is seen is what the handle holds.
     let handle = pidfd_open(pid, PidfdFlags::empty());
-    if look(it.pid).map(|now| now.started) != Some(it.started) {
+    if read_process(it.pid).map(|now| now.started) != Some(it.started) {
         return;
     }
     // Fails when it has just ended, which is what is wanted.
@@ -100,7 +103,7 @@ pub(crate) fn kill(it: &Found) {
 
 /// Kills this process.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn kill(it: &Found) {
+pub(crate) fn kill(it: &ProcessInfo) {
     let Some(pid) = Pid::from_raw(it.pid) else { return };
     let _ = kill_process(pid, Signal::KILL);
 }
@@ -109,7 +112,7 @@ pub(crate) fn kill(it: &Found) {
 mod tests {
     use super::*;
 
-    fn found(pid: i32, parent: i32, pages: u64) -> Found {
+    fn found(pid: i32, parent: i32, pages: u64) -> ProcessInfo {
         let stat = format!(
             "{pid} (a) b (c) S {parent} 1 1 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 {started} 999 {pages} 1",
             started = 100 + pid,
@@ -131,15 +134,16 @@ mod tests {
         // Children may have smaller numbers than their parents.
         let all = [found(9, 4, 8), found(4, 1, 1), found(5, 9, 2), found(6, 1, 4), found(3, 4, 16)];
         let pids = |root| {
-            let mut pids: Vec<i32> = below(&all, root).iter().map(|it| it.pid).collect();
+            let mut pids: Vec<i32> =
+                living_descendants(&all, root).iter().map(|it| it.pid).collect();
             pids.sort_unstable();
             pids
         };
         assert_eq!(pids(4), [3, 5, 9]);
         assert_eq!(pids(6), [0; 0]);
         let page_bytes = rustix::param::page_size() as u64;
-        assert_eq!(resident_bytes(&all, 4), Some(27 * page_bytes));
-        assert_eq!(resident_bytes(&all, 77), None);
+        assert_eq!(tree_resident_bytes(&all, 4), Some(27 * page_bytes));
+        assert_eq!(tree_resident_bytes(&all, 77), None);
         assert_eq!(first_child(&all, 4), Some(3));
     }
 
@@ -147,8 +151,8 @@ mod tests {
     fn only_the_very_process_is_killed() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("`sleep`");
         let pid = i32::try_from(child.id()).expect("a process id");
-        let it = look(pid).expect("it runs");
-        kill(&Found { started: it.started + 1, ..it });
+        let it = read_process(pid).expect("it runs");
+        kill(&ProcessInfo { started: it.started + 1, ..it });
         assert_eq!(child.try_wait().expect("ours"), None);
         kill(&it);
         assert_eq!(child.wait().expect("ours").code(), None);

@@ -4,7 +4,7 @@
 pub mod agent;
 pub mod align;
 pub mod answers;
-pub mod checks;
+pub mod checks_report;
 pub mod demo;
 pub mod doctor;
 pub mod excerpt;
@@ -34,13 +34,13 @@ use crate::base::limits::LINE_CHARS_MAX;
 use crate::base::text::one_line;
 
 /// `1 error`, `2 errors`.
-fn count(number: usize, word: &str) -> String {
+fn count_noun(number: usize, word: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {word}{plural}")
 }
 
 /// `2 errors, 1 warning`; infos and hints count as notes. Empty for nothing.
-fn counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
+fn severity_counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
     let (mut errors, mut warnings, mut notes) = (0, 0, 0);
     for finding in findings {
         match finding.severity {
@@ -51,12 +51,12 @@ fn counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> String {
     }
     let parts = [(errors, "error"), (warnings, "warning"), (notes, "note")];
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    parts.map(|(number, word)| count(*number, word)).collect::<Vec<_>>().join(", ")
+    parts.map(|(number, word)| count_noun(*number, word)).collect::<Vec<_>>().join(", ")
 }
 
 /// One finding on one line, positions 1-based:
 /// `error src/a.py:10:5 pyright(reportArgumentType): …`.
-fn line(finding: &Finding) -> String {
+fn finding_line(finding: &Finding) -> String {
     let start = finding.range.start;
     let tags: Vec<&str> = std::iter::once(finding.code.as_str())
         .chain(finding.cwe.iter().map(String::as_str))
@@ -77,11 +77,11 @@ fn line(finding: &Finding) -> String {
 }
 
 /// A text of foreign origin with its lines, without what would steer a terminal.
-fn plain(text: &str) -> String {
+fn sanitized_text(text: &str) -> String {
     text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
 }
 
 /// A name of foreign origin as it may be shown: a file name can hold line breaks and escapes.
-fn shown(name: &str) -> String {
+fn sanitized_name(name: &str) -> String {
     one_line(name, LINE_CHARS_MAX)
 }

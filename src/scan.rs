@@ -5,17 +5,17 @@
 //! has a gap: a missing rule never looks like a clean file.
 
 mod builtin;
+mod cache;
 pub mod comments;
 pub mod edits;
 mod engine;
-mod facts;
 pub mod fixes;
-mod kept;
 mod language;
-mod project;
+mod rule_facts;
+mod rule_set;
 mod rules;
 pub mod search;
-mod set;
+mod sgconfig;
 pub mod syntax;
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,16 @@ mod trials;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use self::engine::{Match, UNUSED_SUPPRESSION};
-pub use self::facts::RuleFacts;
-pub use self::kept::Kept;
-use self::language::Language;
-pub use self::project::{ScanConfig, TestDir};
-pub use self::set::{BrokenRule, RuleSet, Sources};
-pub use self::trials::{Failure, TestFile, Trial, hand_out, test_file, trials};
-use crate::base::finding::{Finding, fingerprint};
+pub use self::cache::ScanCache;
+use self::engine::{RuleMatch, UNUSED_SUPPRESSION};
+use self::language::ScanLanguage;
+pub use self::rule_facts::RuleFacts;
+pub use self::rule_set::{BrokenRule, RuleSet, RuleSources};
+pub use self::sgconfig::{ScanConfig, TestDir};
+pub use self::trials::{
+    RuleTestFile, RuleTrial, TrialFailure, assign_tests, parse_test_file, parse_trials,
+};
+use crate::base::finding::{Finding, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
@@ -51,21 +53,22 @@ pub struct ScanOutcome {
 }
 
 /// The languages of the scan, as messages call them.
-pub fn languages() -> impl Iterator<Item = &'static str> {
-    Language::ALL.iter().map(|language| language.as_str())
+pub fn language_names() -> impl Iterator<Item = &'static str> {
+    ScanLanguage::ALL.iter().map(|language| language.as_str())
 }
 
 /// Name of a file in a language that a rule file calls so; `None` for no language of the scan.
 #[must_use]
-pub fn file_name(stem: &str, language: &str) -> Option<String> {
-    let extension = Language::named(language)?.extension();
+pub fn file_name_in_language(stem: &str, language: &str) -> Option<String> {
+    let extension = ScanLanguage::from_name(language)?.extension();
     Some(format!("{stem}.{extension}"))
 }
 
 /// Whether a file is in a language that a rule file calls so.
 #[must_use]
-pub fn is_in(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
-    Language::named(language).is_some_and(|language| rules.language_of(path) == Some(language))
+pub fn is_in_language(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
+    ScanLanguage::from_name(language)
+        .is_some_and(|language| rules.language_of(path) == Some(language))
 }
 
 /// Scans one text, with what in it is in other languages. A path that no rule speaks about, a text
@@ -73,14 +76,14 @@ pub fn is_in(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
 /// gap; a syntax error inside an otherwise parsable text does not, because the parser goes on
 /// behind it.
 #[must_use]
-pub fn scan(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
-    scan_metered(rules, path, text, hash, &mut |_| {})
+pub fn scan_text(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
+    scan_text_metered(rules, path, text, hash, &mut |_| {})
 }
 
 /// The same, and calls `tried` with a rule's id each time that the rule has been tried on a node,
 /// so that a caller with a clock can tell what each rule costs.
 #[must_use]
-pub fn scan_metered(
+pub fn scan_text_metered(
     rules: &RuleSet,
     path: &RelPath,
     text: &str,
@@ -88,33 +91,33 @@ pub fn scan_metered(
     tried: &mut impl FnMut(&str),
 ) -> ScanOutcome {
     if text.len() as u64 > SOURCE_BYTES_MAX && rules.handles(path) {
-        return only_gap(Cause::Skipped, &format!("larger than {SOURCE_BYTES_MAX} bytes"));
+        return gap_outcome(Cause::Skipped, &format!("larger than {SOURCE_BYTES_MAX} bytes"));
     }
     let language = match rules.language_of(path) {
         Some(language) if rules.handles(path) => language,
         _ => {
-            let why = rules.foreign_reason(path).unwrap_or("no rule speaks about this file");
-            return only_gap(Cause::NoTool, why);
+            let why = rules.unsupported_reason(path).unwrap_or("no rule speaks about this file");
+            return gap_outcome(Cause::NoTool, why);
         }
     };
-    let file = Scanned { rules, path, text, hash, lines: LineIndex::new(text) };
-    let (mut findings, mut gap) = file.part(language, 0..text.len(), tried);
+    let file = FileScan { rules, path, text, hash, lines: LineIndex::new(text) };
+    let (mut findings, mut gap) = file.scan_part(language, 0..text.len(), tried);
     gap = gap.or_else(|| rules.rule_gap(language));
     let parts = rules.config.injector.parts(language, text).unwrap_or_else(|unseen| {
         gap.get_or_insert(unseen);
         Vec::new()
     });
     for part in parts {
-        let (more, part_gap) = file.part(part.language, part.bytes, tried);
+        let (more, part_gap) = file.scan_part(part.language, part.bytes, tried);
         findings.extend(more);
         gap = gap.or(part_gap).or_else(|| rules.rule_gap(part.language));
     }
-    fingerprint(&mut findings);
+    assign_fingerprints(&mut findings);
     ScanOutcome { findings, gap }
 }
 
 /// One file that is scanned.
-struct Scanned<'a> {
+struct FileScan<'a> {
     rules: &'a RuleSet,
     path: &'a RelPath,
     text: &'a str,
@@ -122,15 +125,15 @@ struct Scanned<'a> {
     lines: LineIndex<'a>,
 }
 
-impl Scanned<'_> {
+impl FileScan<'_> {
     /// What the rules of one language say about a part of the text.
-    fn part(
+    fn scan_part(
         &self,
-        language: Language,
+        language: ScanLanguage,
         bytes: Range<usize>,
         tried: &mut impl FnMut(&str),
     ) -> (Vec<Finding>, Option<Gap>) {
-        let engine = &self.rules.shelf(language).engine;
+        let engine = &self.rules.language_rules(language).engine;
         // Suppressions speak of lines, so the part keeps its line in the file.
         let above = self.text[..bytes.start].bytes().filter(|byte| *byte == b'\n').count();
         let padded = match above {
@@ -138,7 +141,7 @@ impl Scanned<'_> {
             _ => Cow::Owned("\n".repeat(above) + &self.text[bytes.clone()]),
         };
         let (matches, gap) = engine.matches(self.path, &padded, tried);
-        let to_finding = |found: Match| {
+        let to_finding = |found: RuleMatch| {
             let offset = |at: usize| at.max(above) - above + bytes.start;
             let place = offset(found.bytes.start)..offset(found.bytes.end);
             let range = self.lines.range(place.start, place.end);
@@ -152,12 +155,12 @@ impl Scanned<'_> {
                 ..Finding::new(SENSOR, &found.id, found.severity, at, &found.message)
             }
         };
-        let tells_unused = self.rules.tells_unused_suppressions();
-        let is_told = |found: &Match| tells_unused || found.id != UNUSED_SUPPRESSION;
+        let tells_unused = self.rules.reports_unused_suppressions();
+        let is_told = |found: &RuleMatch| tells_unused || found.id != UNUSED_SUPPRESSION;
         (matches.into_iter().filter(is_told).map(to_finding).collect(), gap)
     }
 }
 
-fn only_gap(cause: Cause, detail: &str) -> ScanOutcome {
+fn gap_outcome(cause: Cause, detail: &str) -> ScanOutcome {
     ScanOutcome { findings: Vec::new(), gap: Some(Gap::new(cause, detail)) }
 }

@@ -3,15 +3,15 @@
 
 mod actor;
 mod breaker;
-mod diary;
 mod eviction;
-mod facts;
+mod fault_facts;
 pub mod install;
+mod log_buffer;
 mod memory;
 mod pool;
 mod process;
 pub mod resolve;
-mod room;
+mod slots;
 pub mod supervisor;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::diary::LogLine;
+pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
@@ -29,11 +29,11 @@ use crate::base::limits::SERVER_QUEUE_MAX;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::Catalogue;
-use crate::lsp::session::{FileChange, Query, Replied};
+use crate::lsp::session::{DiskChange, QueryReply, ServerQuery};
 
 /// A project as a language server must see it: the caller's surroundings, never the daemon's.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct ServerContext {
     /// Absolute root.
     pub root: PathBuf,
     /// The caller's environment.
@@ -42,10 +42,10 @@ pub struct Surroundings {
     pub catalogue: Arc<Catalogue>,
     /// When packages were last installed, looked at once: the look reads whole folders, and every
     /// file of a request needs the answer.
-    installed: Arc<OnceLock<Vec<Option<SystemTime>>>>,
+    package_times: Arc<OnceLock<Vec<Option<SystemTime>>>>,
 }
 
-impl Surroundings {
+impl ServerContext {
     /// What a request finds; a later request makes its own.
     #[must_use]
     pub fn new(
@@ -53,16 +53,16 @@ impl Surroundings {
         env: Arc<BTreeMap<String, String>>,
         catalogue: Arc<Catalogue>,
     ) -> Self {
-        Self { root, env, catalogue, installed: Arc::default() }
+        Self { root, env, catalogue, package_times: Arc::default() }
     }
 }
 
 /// A server that can be asked, or the sensor's name and why it cannot.
-pub type Chosen = Result<resolve::Choice, (String, Gap)>;
+pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
 
 /// A file that is about to be measured, with the servers that get its text as a document.
 #[derive(Clone, Debug)]
-pub struct AskedFile {
+pub struct MeasureTarget {
     /// The file.
     pub path: RelPath,
     /// Ids of the servers.
@@ -71,7 +71,7 @@ pub struct AskedFile {
 
 /// One file to be measured.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct MeasureInput {
     /// The file.
     pub path: RelPath,
     /// Its text.
@@ -82,7 +82,7 @@ pub struct Subject {
 
 /// What a language server said about exactly the bytes of one subject.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct ServerMeasurement {
     /// Server id, or the language's name where no server is known.
     pub sensor: String,
     /// The server's version, when it said one.
@@ -151,7 +151,7 @@ pub struct ServerStatus {
 
 /// Which servers are meant.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct PoolFilter {
     /// Server ids; none means all.
     pub ids: Vec<String>,
     /// Only those of this root.
@@ -160,7 +160,7 @@ pub struct Selection {
 
 /// What became of one server.
 #[derive(Clone, Debug)]
-pub struct Done {
+pub struct ServerActionResult {
     /// Server id.
     pub id: String,
     /// Its root.
@@ -171,7 +171,7 @@ pub struct Done {
 
 /// What one server wrote lately.
 #[derive(Clone, Debug)]
-pub struct ServerLog {
+pub struct ServerLogTail {
     /// Server id.
     pub id: String,
     /// Its root.
@@ -182,31 +182,31 @@ pub struct ServerLog {
 
 /// Handle to the pool; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Servers {
-    pool: mpsc::Sender<pool::Order>,
+pub struct LanguageServers {
+    pool: mpsc::Sender<pool::PoolRequest>,
     data: PathBuf,
 }
 
-impl Servers {
+impl LanguageServers {
     /// Starts the pool. `data` is where `server install` puts pinned servers; a server nobody
     /// asked for `idle` long is stopped. Needs a tokio runtime.
     #[must_use]
     pub fn start(data: PathBuf, idle: Duration, memory: MemoryLimits) -> Self {
         let (sender, orders) = mpsc::channel(SERVER_QUEUE_MAX);
-        tokio::spawn(pool::Pool::new(idle, memory).run(orders));
+        tokio::spawn(pool::ServerPool::new(idle, memory).run(orders));
         Self { pool: sender, data }
     }
 
     /// Which servers would be asked about a file: those the user chose, else the language's main
     /// one or the gap in its place, and its companions. None at all for a file in no known language.
     #[must_use]
-    pub fn choose(&self, around: &Surroundings, path: &RelPath) -> Vec<Chosen> {
-        resolve::choose(around, &self.data, path)
+    pub fn select(&self, around: &ServerContext, path: &RelPath) -> Vec<ServerSelection> {
+        resolve::select_servers(around, &self.data, path)
     }
 
     /// The auxiliary languages that no installed server speaks about.
     #[must_use]
-    pub fn unserved(&self, around: &Surroundings) -> BTreeSet<String> {
+    pub fn unserved_languages(&self, around: &ServerContext) -> BTreeSet<String> {
         let auxiliary = around.catalogue.languages().filter(|(_, language)| language.auxiliary);
         auxiliary
             .filter(|(_, language)| !resolve::is_served(around, &self.data, language))
@@ -218,18 +218,18 @@ impl Servers {
     /// future gives the answer up, not the work: the server stays warm.
     pub async fn measure(
         &self,
-        around: &Surroundings,
-        choice: resolve::Choice,
-        subject: Subject,
-    ) -> Measured {
+        around: &ServerContext,
+        choice: resolve::ResolvedServer,
+        subject: MeasureInput,
+    ) -> ServerMeasurement {
         let begun = Instant::now();
         let (reply, answer) = oneshot::channel();
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
         let asked = (language_id.clone(), subject.clone());
-        let order = actor::Order::Measure { subject, language_id, reply };
-        let ask = pool::Ask { around: around.clone(), choice, order };
-        let sent = self.pool.send(pool::Order::Ask(Box::new(ask))).await.is_ok();
+        let order = actor::ActorRequest::Measure { subject, language_id, reply };
+        let ask = pool::RoutedRequest { context: around.clone(), choice, request: order };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(ask))).await.is_ok();
         let (version, outcome) = match answer.await {
             Ok(answer) if sent => answer,
             _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
@@ -238,26 +238,26 @@ impl Servers {
         let (outcome, fault) = match outcome {
             Ok(mut found) => {
                 found.retain(|finding| !ignored.contains(&finding.code));
-                let (found, fault) = facts::explained(around, asked, found).await;
+                let (found, fault) = fault_facts::explain_faults(around, asked, found).await;
                 (Ok(found), fault)
             }
             Err(gap) => (Err(gap), None),
         };
-        Measured { sensor, version, outcome, fault, elapsed }
+        ServerMeasurement { sensor, version, outcome, fault, elapsed }
     }
 
     /// Passes a request about a document on, once the server has loaded the project. The query's
     /// ticket is not looked at.
     pub async fn query(
         &self,
-        around: &Surroundings,
-        choice: resolve::Choice,
-        query: Query,
-    ) -> Result<Replied, Gap> {
+        around: &ServerContext,
+        choice: resolve::ResolvedServer,
+        query: ServerQuery,
+    ) -> Result<QueryReply, Gap> {
         let (reply, answer) = oneshot::channel();
-        let order = actor::Order::Query { query, reply };
-        let ask = pool::Ask { around: around.clone(), choice, order };
-        let sent = self.pool.send(pool::Order::Ask(Box::new(ask))).await.is_ok();
+        let order = actor::ActorRequest::Query { query, reply };
+        let ask = pool::RoutedRequest { context: around.clone(), choice, request: order };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(ask))).await.is_ok();
         match answer.await {
             Ok(answer) if sent => answer,
             _ => Err(Gap::new(Cause::Crashed, "the language server's actor is gone")),
@@ -268,55 +268,65 @@ impl Servers {
     pub async fn files_changed(
         &self,
         root: PathBuf,
-        changes: Vec<(PathBuf, FileChange)>,
-        asked: Vec<AskedFile>,
+        changes: Vec<(PathBuf, DiskChange)>,
+        asked: Vec<MeasureTarget>,
     ) {
-        let order = pool::Order::FilesChanged { root, changes: changes.into(), asked };
+        let order = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
         // A pool that is gone has no servers that could be stale.
         let _ = self.pool.send(order).await;
     }
 
     /// Has one server of a root, and no other, read these files from the disk again.
-    pub async fn reread(&self, root: PathBuf, server: String, changes: Vec<(PathBuf, FileChange)>) {
-        let order = pool::Order::Reread { root, server, changes: changes.into() };
+    pub async fn reread(&self, root: PathBuf, server: String, changes: Vec<(PathBuf, DiskChange)>) {
+        let order = pool::PoolRequest::Reread { root, server, changes: changes.into() };
         let _ = self.pool.send(order).await;
     }
 
     /// Starts a server without a question and waits for its handshake.
-    pub async fn warm(&self, around: &Surroundings, choice: resolve::Choice) -> Result<(), Gap> {
+    pub async fn start_server(
+        &self,
+        around: &ServerContext,
+        choice: resolve::ResolvedServer,
+    ) -> Result<(), Gap> {
         let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));
         let (around, choice) = (Box::new(around.clone()), Box::new(choice));
-        let started = self.errand(|reply| pool::Order::Start { around, choice, reply }).await;
+        let started =
+            self.request(|reply| pool::PoolRequest::Start { context: around, choice, reply }).await;
         started.unwrap_or_else(gone)
     }
 
     /// All servers that run, are to run, or went wrong.
     pub async fn list(&self) -> Vec<ServerStatus> {
-        self.errand(|reply| pool::Order::List { reply }).await.unwrap_or_default()
+        self.request(|reply| pool::PoolRequest::List { reply }).await.unwrap_or_default()
     }
 
     /// What these servers wrote lately.
-    pub async fn log(&self, which: Selection) -> Vec<ServerLog> {
-        self.errand(|reply| pool::Order::Log { which, reply }).await.unwrap_or_default()
+    pub async fn log(&self, which: PoolFilter) -> Vec<ServerLogTail> {
+        self.request(|reply| pool::PoolRequest::Log { which, reply }).await.unwrap_or_default()
     }
 
     /// Stops these servers and waits until they are gone. The next question starts them again.
-    pub async fn stop_some(&self, which: Selection) -> Vec<Done> {
-        self.errand(|reply| pool::Order::StopSome { which, reply }).await.unwrap_or_default()
+    pub async fn stop_selected(&self, which: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::StopSelected { which, reply })
+            .await
+            .unwrap_or_default()
     }
 
     /// Starts these servers anew and waits for their handshakes.
-    pub async fn restart(&self, which: Selection) -> Vec<Done> {
-        self.errand(|reply| pool::Order::Restart { which, reply }).await.unwrap_or_default()
+    pub async fn restart(&self, which: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::Restart { which, reply }).await.unwrap_or_default()
     }
 
     /// Stops all servers for good and waits until their process trees are gone.
-    pub async fn stop(&self) {
-        let _ = self.errand(|reply| pool::Order::Stop { reply }).await;
+    pub async fn stop_all(&self) {
+        let _ = self.request(|reply| pool::PoolRequest::Stop { reply }).await;
     }
 
     /// `None` when the pool is gone, which has no servers then.
-    async fn errand<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> pool::Order) -> Option<T> {
+    async fn request<T>(
+        &self,
+        order: impl FnOnce(oneshot::Sender<T>) -> pool::PoolRequest,
+    ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.pool.send(order(reply)).await.ok()?;
         answer.await.ok()

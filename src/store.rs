@@ -6,7 +6,7 @@
 pub mod exams;
 pub mod judgements;
 pub mod loops;
-pub mod marks;
+pub mod markers;
 mod open;
 pub mod peek;
 mod schema;
@@ -24,10 +24,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::base::hash::ContentHash;
 use crate::base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
-use open::{Access, Database};
+use open::{ProjectDatabase, TransactionMode};
 
 /// The folder of all projects' folders, below the state folder.
-pub const PROJECTS: &str = "projects";
+pub const PROJECTS_FOLDER: &str = "projects";
 
 /// Which project's database. Worktrees of one repository share theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,20 +37,20 @@ impl ProjectKey {
     /// The key of a project: of the folder its worktrees share, or of its root without git.
     /// Both canonical, or the same project would get two keys.
     #[must_use]
-    pub fn of(common_dir_or_root: &Path) -> Self {
-        Self(ContentHash::of(common_dir_or_root.as_os_str().as_bytes()).short())
+    pub fn from_folder(common_dir_or_root: &Path) -> Self {
+        Self(ContentHash::of_bytes(common_dir_or_root.as_os_str().as_bytes()).short_hex())
     }
 
     /// The project's private folder below the state folder; the database is in it.
     #[must_use]
     pub fn folder(&self, home: &Path) -> PathBuf {
-        home.join(PROJECTS).join(&self.0)
+        home.join(PROJECTS_FOLDER).join(&self.0)
     }
 
     /// The file of the database itself, which is made when it is first needed.
     #[must_use]
     pub fn database(&self, home: &Path) -> PathBuf {
-        self.folder(home).join(open::DATABASE)
+        self.folder(home).join(open::DATABASE_FILE)
     }
 
     /// The key of the project whose database below the state folder this is.
@@ -63,8 +63,8 @@ impl ProjectKey {
 
     /// Where the last damaged database was moved to, as long as it is kept.
     #[must_use]
-    pub fn damaged(&self, home: &Path) -> Option<PathBuf> {
-        open::last_aside(&self.database(home))
+    pub fn damaged_copy(&self, home: &Path) -> Option<PathBuf> {
+        open::last_moved_aside(&self.database(home))
     }
 }
 
@@ -116,21 +116,21 @@ impl From<rusqlite::Error> for StoreError {
 /// Handle to the one store thread; cheap to clone. The thread ends with the last handle.
 #[derive(Clone, Debug)]
 pub struct Store {
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<StoreJob>,
     /// Whether any database was found damaged.
     has_damage: Arc<AtomicBool>,
 }
 
-type Job = Box<dyn FnOnce(&mut Databases) + Send>;
+type StoreJob = Box<dyn FnOnce(&mut OpenDatabases) + Send>;
 
 impl Store {
     /// Starts the thread over a state folder, which is created (0700) when it is first needed.
     /// Nothing is opened yet. When no thread can be had, every use is [`StoreError::Unavailable`].
     #[must_use]
     pub fn start(home: PathBuf) -> Self {
-        let (jobs, mut queue) = mpsc::channel::<Job>(STORE_QUEUE_MAX);
+        let (jobs, mut queue) = mpsc::channel::<StoreJob>(STORE_QUEUE_MAX);
         let has_damage = Arc::new(AtomicBool::new(false));
-        let mut databases = Databases::new(home, Arc::clone(&has_damage));
+        let mut databases = OpenDatabases::new(home, Arc::clone(&has_damage));
         let work = move || {
             while let Some(job) = queue.blocking_recv() {
                 job(&mut databases);
@@ -142,7 +142,7 @@ impl Store {
         Self { jobs, has_damage }
     }
 
-    /// Whether a database was found damaged that [`Store::recovered`] may tell of; known without
+    /// Whether a database was found damaged that [`Store::take_recovery_notice`] may tell of; known without
     /// asking the thread.
     #[must_use]
     pub fn has_damage(&self) -> bool {
@@ -151,7 +151,10 @@ impl Store {
 
     /// Where a damaged database of this project was moved to since the last time this was asked,
     /// as one sentence for people and the log. Opens the database if it is not.
-    pub async fn recovered(&self, project: &ProjectKey) -> Result<Option<String>, StoreError> {
+    pub async fn take_recovery_notice(
+        &self,
+        project: &ProjectKey,
+    ) -> Result<Option<String>, StoreError> {
         let project = project.clone();
         self.run(move |databases| {
             let database = databases.take(&project)?;
@@ -170,7 +173,7 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let project = project.clone();
-        self.run(move |databases| databases.transact(&project, Access::Write, work)).await
+        self.run(move |databases| databases.transact(&project, TransactionMode::Write, work)).await
     }
 
     /// The same for reading; a change inside `work` is refused.
@@ -180,34 +183,34 @@ impl Store {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let project = project.clone();
-        self.run(move |databases| databases.transact(&project, Access::Read, work)).await
+        self.run(move |databases| databases.transact(&project, TransactionMode::Read, work)).await
     }
 
     async fn run<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Databases) -> Result<T, StoreError> + Send + 'static,
+        job: impl FnOnce(&mut OpenDatabases) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let gone = || StoreError::Unavailable("the store thread is gone".to_owned());
         let (reply, answer) = oneshot::channel();
         // Nobody waits for the answer any more when the caller was dropped; the work still counts.
-        let job: Job = Box::new(move |databases| drop(reply.send(job(databases))));
+        let job: StoreJob = Box::new(move |databases| drop(reply.send(job(databases))));
         self.jobs.send(job).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 }
 
 /// The open databases; lives on the store thread and nowhere else.
-struct Databases {
+struct OpenDatabases {
     home: PathBuf,
     /// The least recently used first.
-    open: Vec<(ProjectKey, Database)>,
+    open: Vec<(ProjectKey, ProjectDatabase)>,
     /// Projects whose database said that it is damaged: checked wholly when opened again.
     suspects: HashSet<ProjectKey>,
     notices: HashMap<ProjectKey, String>,
     has_damage: Arc<AtomicBool>,
 }
 
-impl Databases {
+impl OpenDatabases {
     fn new(home: PathBuf, has_damage: Arc<AtomicBool>) -> Self {
         let (open, suspects, notices) = (Vec::new(), HashSet::new(), HashMap::new());
         Self { home, open, suspects, notices, has_damage }
@@ -216,7 +219,7 @@ impl Databases {
     fn transact<T>(
         &mut self,
         project: &ProjectKey,
-        access: Access,
+        access: TransactionMode,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut database = self.take(project)?;
@@ -239,7 +242,7 @@ impl Databases {
     }
 
     /// The database of a project, taken out of the open ones or opened.
-    fn take(&mut self, project: &ProjectKey) -> Result<Database, StoreError> {
+    fn take(&mut self, project: &ProjectKey) -> Result<ProjectDatabase, StoreError> {
         if let Some(at) = self.open.iter().position(|(key, _)| key == project) {
             let (_, database) = self.open.remove(at);
             if database.is_in_place() {
@@ -247,7 +250,7 @@ impl Databases {
             }
         }
         let folder = project.folder(&self.home);
-        let (database, notice) = open::open(&folder, self.suspects.contains(project))?;
+        let (database, notice) = open::open_database(&folder, self.suspects.contains(project))?;
         self.suspects.remove(project);
         if let Some(notice) = notice {
             tracing::warn!("{notice}");
@@ -257,7 +260,7 @@ impl Databases {
         Ok(database)
     }
 
-    fn put_back(&mut self, project: &ProjectKey, database: Database) {
+    fn put_back(&mut self, project: &ProjectKey, database: ProjectDatabase) {
         if self.open.len() >= STORE_OPEN_MAX {
             self.open.remove(0);
         }

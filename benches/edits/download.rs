@@ -30,7 +30,7 @@ impl Download {
             run(Command::new(self.fetch[0]).args(&self.fetch[1..]).current_dir(&cache));
         }
         let bytes = fs::read(&file).expect("the client has put it there");
-        assert_eq!(ContentHash::of(&bytes).to_string(), self.hash, "{}", self.file);
+        assert_eq!(ContentHash::of_bytes(&bytes).to_string(), self.hash, "{}", self.file);
         let folder = base.join("unpacked").join(self.file);
         fs::create_dir_all(&folder).expect("the sandbox is writable");
         let mut command = Command::new(self.unpack[0]);

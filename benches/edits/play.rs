@@ -181,7 +181,7 @@ impl Play<'_> {
     /// Stands for the bytes of all files.
     fn bytes(&self) -> ContentHash {
         let all: Vec<_> = self.board.texts.iter().collect();
-        ContentHash::of(format!("{all:?}").as_bytes())
+        ContentHash::of_bytes(format!("{all:?}").as_bytes())
     }
 
     /// Whether a server that never saw another text says the same. The batch tool may stop before

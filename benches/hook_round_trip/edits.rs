@@ -12,7 +12,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use moai_ralph::servers::resolve::on_path;
+use moai_ralph::servers::resolve::program_on_path;
 use serde_json::{Value, json};
 
 use crate::raw_client::{RawClient, Start};
@@ -62,7 +62,7 @@ fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> (Samples, Sam
     sandbox.write("edited.py", &source(0, FUNCTIONS));
     sandbox.commit();
     let environment = std::env::vars().collect();
-    let python = on_path("python3", &environment).map(|path| path.display().to_string());
+    let python = program_on_path("python3", &environment).map(|path| path.display().to_string());
     let settings = json!({"python": {"pythonPath": python}});
     let mut command = Command::new(program);
     sandbox.prepare(&mut command);

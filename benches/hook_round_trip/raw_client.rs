@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use moai_ralph::base::path::{from_uri, to_uri};
-use moai_ralph::wire::framing::{Decoder, encode};
-use moai_ralph::wire::jsonrpc::{Id, Message};
+use moai_ralph::wire::framing::{FrameDecoder, encode_frame};
+use moai_ralph::wire::jsonrpc::{RpcId, RpcMessage};
 use serde_json::{Value, json};
 
 use crate::support::PATIENCE;
@@ -49,7 +49,7 @@ pub(crate) struct Start<'a> {
 pub(crate) struct RawClient {
     child: Child,
     stdin: ChildStdin,
-    messages: Receiver<Message>,
+    messages: Receiver<RpcMessage>,
     settings: Value,
     uri: String,
     version: i64,
@@ -165,16 +165,16 @@ impl RawClient {
     }
 
     /// Answers a request, remembers a publish, and yields a notification.
-    fn hear(&mut self, message: Message) -> Option<(String, Value)> {
+    fn hear(&mut self, message: RpcMessage) -> Option<(String, Value)> {
         match message {
-            Message::Request { id, method, params } => self.reply(id, &method, &params),
-            Message::Notification { method, params } => {
+            RpcMessage::Request { id, method, params } => self.reply(id, &method, &params),
+            RpcMessage::Notification { method, params } => {
                 if method == PUBLISH && params["uri"] == self.uri {
                     self.published = error_lines(&params["diagnostics"]);
                 }
                 return Some((method, params));
             }
-            Message::Response { .. } => {}
+            RpcMessage::Response { .. } => {}
         }
         None
     }
@@ -202,11 +202,11 @@ impl RawClient {
     /// Sends a request and waits for its answer; answers what the server asks meanwhile.
     fn request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
-        let id = Id::Number(self.last_id);
-        self.send(&Message::Request { id: id.clone(), method: method.to_owned(), params });
+        let id = RpcId::Number(self.last_id);
+        self.send(&RpcMessage::Request { id: id.clone(), method: method.to_owned(), params });
         loop {
             match self.messages.recv_timeout(ANSWER_MAX).expect("the language server answers") {
-                Message::Response { id: of, result } if of == id => {
+                RpcMessage::Response { id: of, result } if of == id => {
                     return result.expect("the language server does not refuse");
                 }
                 other => drop(self.hear(other)),
@@ -214,9 +214,9 @@ impl RawClient {
         }
     }
 
-    fn reply(&mut self, id: Id, method: &str, params: &Value) {
+    fn reply(&mut self, id: RpcId, method: &str, params: &Value) {
         let result = Ok(self.answer(method, params));
-        self.send(&Message::Response { id, result });
+        self.send(&RpcMessage::Response { id, result });
     }
 
     fn answer(&self, method: &str, params: &Value) -> Value {
@@ -229,11 +229,11 @@ impl RawClient {
     }
 
     fn notify(&mut self, method: &str, params: Value) {
-        self.send(&Message::Notification { method: method.to_owned(), params });
+        self.send(&RpcMessage::Notification { method: method.to_owned(), params });
     }
 
-    fn send(&mut self, message: &Message) {
-        let frame = encode(&message.to_bytes());
+    fn send(&mut self, message: &RpcMessage) {
+        let frame = encode_frame(&message.to_bytes());
         self.stdin.write_all(&frame).expect("the language server reads");
     }
 }
@@ -246,16 +246,16 @@ impl Drop for RawClient {
 }
 
 /// Reads messages in a thread of its own until the server ends.
-fn receive(child: &mut Child) -> Receiver<Message> {
+fn receive(child: &mut Child) -> Receiver<RpcMessage> {
     let mut stdout = child.stdout.take().expect("stdout is piped");
     let (sender, messages) = channel();
     thread::spawn(move || {
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         let mut piece = vec![0; READ_BYTES];
         while let Ok(count @ 1..) = stdout.read(&mut piece) {
             decoder.push(&piece[..count]);
             while let Ok(Some(frame)) = decoder.next_frame() {
-                let Some(message) = Message::parse(&frame) else { continue };
+                let Some(message) = RpcMessage::parse(&frame) else { continue };
                 if sender.send(message).is_err() {
                     return;
                 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use moai_ralph::base::hash::ContentHash;
 use moai_ralph::base::path::RelPath;
-use moai_ralph::scan::{RuleSet, scan};
+use moai_ralph::scan::{RuleSet, scan_text};
 
 use crate::sameness::files;
 use crate::say;
@@ -19,7 +19,7 @@ pub(crate) const ARGUMENT: &str = "scan-project";
 pub(crate) fn command(project: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program is a file"));
     // As the daemon is started, which makes the scans of `moai-ralph scan`.
-    let (name, value) = moai_ralph::ipc::door::MALLOC;
+    let (name, value) = moai_ralph::ipc::client::MALLOC_TUNABLES;
     command.arg(ARGUMENT).arg(project).env(name, value);
     command
 }
@@ -63,7 +63,7 @@ fn scan_file(rules: &RuleSet, project: &Path, file: &Path) {
         return;
     }
     let Ok(text) = fs::read_to_string(file) else { return };
-    for finding in scan(rules, &path, &text, ContentHash::of(text.as_bytes())).findings {
+    for finding in scan_text(rules, &path, &text, ContentHash::of_bytes(text.as_bytes())).findings {
         say(&format!("{finding:?}"));
     }
 }

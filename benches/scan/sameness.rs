@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use moai_ralph::base::hash::ContentHash;
 use moai_ralph::base::path::RelPath;
-use moai_ralph::base::text::{Encoding, LineIndex};
-use moai_ralph::scan::{RuleSet, scan};
+use moai_ralph::base::text::{LineIndex, PositionEncoding};
+use moai_ralph::scan::{RuleSet, scan_text};
 
 use program::Program;
 
@@ -73,7 +73,7 @@ fn scanned(project: &Path, rules: &RuleSet) -> Scanned {
         if !rules.handles(&relative) {
             continue;
         }
-        let outcome = scan(rules, &relative, &text, ContentHash::of(text.as_bytes()));
+        let outcome = scan_text(rules, &relative, &text, ContentHash::of_bytes(text.as_bytes()));
         if outcome.gap.is_some() {
             scanned.refused += 1;
             continue;
@@ -81,7 +81,8 @@ fn scanned(project: &Path, rules: &RuleSet) -> Scanned {
         let name = relative.to_string();
         let lines = LineIndex::new(&text);
         for finding in outcome.findings {
-            let offset = |at| lines.offset(at, Encoding::Utf16).expect("a place in the text");
+            let offset =
+                |at| lines.offset(at, PositionEncoding::Utf16).expect("a place in the text");
             let (start, end) = (offset(finding.range.start), offset(finding.range.end));
             scanned.places.insert((finding.code, name.clone(), start, end));
         }

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::evidence::{Compared, Evidence};
-use super::finding::{Finding, Severity, State};
+use super::evidence::{BaselineComparison, Evidence};
+use super::finding::{Finding, FindingState, Severity};
 
 /// What makes two findings of different runs the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Known {
+pub struct BaselineKey {
     /// The file, relative to the root.
     pub path: String,
     /// Who said so.
@@ -20,8 +20,8 @@ pub struct Known {
     pub anchor: String,
 }
 
-impl Known {
-    fn of(finding: &Finding) -> Self {
+impl BaselineKey {
+    fn from_finding(finding: &Finding) -> Self {
         Self {
             path: finding.path.to_string(),
             sensor: finding.sensor.clone(),
@@ -35,42 +35,47 @@ impl Known {
     }
 
     /// Whether both are the same but for the file.
-    fn is_like(&self, other: &Self) -> bool {
+    fn equals_except_path(&self, other: &Self) -> bool {
         (&self.sensor, &self.code, &self.anchor) == (&other.sensor, &other.code, &other.anchor)
     }
 }
 
 /// Known findings with their numbers of occurrences, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Baseline(BTreeMap<Known, usize>);
+pub struct Baseline(BTreeMap<BaselineKey, usize>);
 
 impl Baseline {
     /// The baseline of these findings.
     #[must_use]
-    pub fn of(findings: &[Finding]) -> Self {
+    pub fn from_findings(findings: &[Finding]) -> Self {
         let mut baseline = Self::default();
         for finding in findings {
-            baseline.add(Known::of(finding), 1);
+            baseline.add(BaselineKey::from_finding(finding), 1);
         }
         baseline
     }
 
     /// Adds occurrences.
-    pub fn add(&mut self, known: Known, count: usize) {
+    pub fn add(&mut self, known: BaselineKey, count: usize) {
         *self.0.entry(known).or_default() += count;
     }
 
     /// What is in it, sorted.
-    pub fn entries(&self) -> impl Iterator<Item = (&Known, usize)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&BaselineKey, usize)> {
         self.0.iter().map(|(known, count)| (known, *count))
     }
 
     /// Takes over what this run cannot say anything about: entries of files that are there and were
     /// not measured by their sensor.
-    pub fn keep_unmeasured(&mut self, old: &Self, evidence: &Evidence, is_there: &IsThere<'_>) {
-        let looked = Looked::of(evidence);
+    pub fn retain_unmeasured(
+        &mut self,
+        old: &Self,
+        evidence: &Evidence,
+        is_there: &FileExists<'_>,
+    ) {
+        let looked = MeasuredScope::from_evidence(evidence);
         for (known, count) in old.entries() {
-            if !looked.at(known) && is_there(&known.path) {
+            if !looked.covers_file(known) && is_there(&known.path) {
                 self.0.entry(known.clone()).or_insert(count);
             }
         }
@@ -78,22 +83,24 @@ impl Baseline {
 
     /// Marks every finding as existing or introduced. What is at or above the threshold and known
     /// makes its sensor dirty no more.
-    pub fn apply(&self, evidence: &mut Evidence, threshold: Severity, is_there: &IsThere<'_>) {
+    pub fn apply(&self, evidence: &mut Evidence, threshold: Severity, is_there: &FileExists<'_>) {
         let mut left = self.clone();
         for finding in &mut evidence.findings {
-            let is_known = left.take(&Known::of(finding));
-            finding.state = if is_known { State::Existing } else { State::Introduced };
+            let is_known = left.remove_one(&BaselineKey::from_finding(finding));
+            finding.state =
+                if is_known { FindingState::Existing } else { FindingState::Introduced };
         }
         self.follow_renamed(&mut left, &mut evidence.findings, is_there);
-        let looked = Looked::of(evidence);
-        let is_fixed =
-            |known: &Known| looked.at(known) || looked.spoke(known) && !is_there(&known.path);
+        let looked = MeasuredScope::from_evidence(evidence);
+        let is_fixed = |known: &BaselineKey| {
+            looked.covers_file(known) || looked.covers_sensor(known) && !is_there(&known.path)
+        };
         let fixed = left.entries().filter(|(known, _)| is_fixed(known)).map(|(_, count)| count);
         let fixed = fixed.sum();
-        let is_new = |finding: &&Finding| finding.state == State::Introduced;
+        let is_new = |finding: &&Finding| finding.state == FindingState::Introduced;
         let new = evidence.findings.iter().filter(is_new).count();
         let known = evidence.findings.len() - new;
-        evidence.baseline = Some(Compared { known, new, fixed });
+        evidence.baseline = Some(BaselineComparison { known, new, fixed });
         for reading in &mut evidence.readings {
             let counts = |finding: &&Finding| {
                 finding.sensor == reading.sensor && finding.severity >= threshold
@@ -101,14 +108,14 @@ impl Baseline {
             let mut own = evidence.findings.iter().filter(counts).peekable();
             // What is dirty without a finding, such as a failed check, stays so.
             if own.peek().is_some() {
-                reading.dirty = own.any(|finding| finding.state == State::Introduced);
+                reading.dirty = own.any(|finding| finding.state == FindingState::Introduced);
             }
         }
     }
 
     /// A file that the baseline does not know may be one that it knows under a name that is gone.
     /// One with the same last name is taken first.
-    fn follow_renamed(&self, left: &mut Self, findings: &mut [Finding], is_there: &IsThere<'_>) {
+    fn follow_renamed(&self, left: &mut Self, findings: &mut [Finding], is_there: &FileExists<'_>) {
         let known_files: BTreeSet<&str> = self.0.keys().map(|known| known.path.as_str()).collect();
         let gone: BTreeSet<String> = known_files
             .iter()
@@ -120,24 +127,25 @@ impl Baseline {
         }
         for is_name_kept in [true, false] {
             let unknown = findings.iter_mut().filter(|finding| {
-                finding.state == State::Introduced && !known_files.contains(finding.path.as_str())
+                finding.state == FindingState::Introduced
+                    && !known_files.contains(finding.path.as_str())
             });
             for finding in unknown {
-                let sought = Known::of(finding);
-                let fits = |known: &&Known| {
+                let sought = BaselineKey::from_finding(finding);
+                let fits = |known: &&BaselineKey| {
                     gone.contains(&known.path)
-                        && known.is_like(&sought)
+                        && known.equals_except_path(&sought)
                         && (!is_name_kept || known.name() == sought.name())
                 };
                 let Some(old) = left.0.keys().find(fits).cloned() else { continue };
-                left.take(&old);
-                finding.state = State::Existing;
+                left.remove_one(&old);
+                finding.state = FindingState::Existing;
             }
         }
     }
 
     /// Takes one occurrence out, when there is one.
-    fn take(&mut self, known: &Known) -> bool {
+    fn remove_one(&mut self, known: &BaselineKey) -> bool {
         let Some(count) = self.0.get_mut(known) else { return false };
         *count -= 1;
         if *count == 0 {
@@ -148,16 +156,16 @@ impl Baseline {
 }
 
 /// Whether a file, named relative to the root, is there.
-pub type IsThere<'f> = dyn Fn(&str) -> bool + 'f;
+pub type FileExists<'f> = dyn Fn(&str) -> bool + 'f;
 
 /// What a run looked at.
-struct Looked<'e> {
+struct MeasuredScope<'e> {
     files: BTreeSet<&'e str>,
     sensors: BTreeSet<&'e str>,
 }
 
-impl<'e> Looked<'e> {
-    fn of(evidence: &'e Evidence) -> Self {
+impl<'e> MeasuredScope<'e> {
+    fn from_evidence(evidence: &'e Evidence) -> Self {
         let whole = evidence.readings.iter().filter(|reading| reading.gap.is_none());
         Self {
             files: evidence.files.iter().map(super::path::RelPath::as_str).collect(),
@@ -166,34 +174,39 @@ impl<'e> Looked<'e> {
     }
 
     /// Whether its sensor spoke wholly.
-    fn spoke(&self, known: &Known) -> bool {
+    fn covers_sensor(&self, known: &BaselineKey) -> bool {
         self.sensors.contains(known.sensor.as_str())
     }
 
     /// Whether its sensor spoke wholly, also about its file.
-    fn at(&self, known: &Known) -> bool {
-        self.spoke(known) && self.files.contains(known.path.as_str())
+    fn covers_file(&self, known: &BaselineKey) -> bool {
+        self.covers_sensor(known) && self.files.contains(known.path.as_str())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::{Reading, SensorKind};
+    use crate::base::evidence::{SensorKind, SensorReading};
     use crate::base::finding::tests::finding;
     use crate::base::verdict::{Cause, Gap, Verdict};
 
     fn evidence(findings: Vec<Finding>) -> Evidence {
         let mut files: Vec<_> = findings.iter().map(|finding| finding.path.clone()).collect();
         files.dedup();
-        let reading = Reading { dirty: true, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
+        let reading =
+            SensorReading { dirty: true, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
         Evidence { files, findings, readings: vec![reading], ..Evidence::default() }
     }
 
-    fn compared(old: &[Finding], now: Vec<Finding>, there: &[&str]) -> (Compared, Verdict) {
+    fn compared(
+        old: &[Finding],
+        now: Vec<Finding>,
+        there: &[&str],
+    ) -> (BaselineComparison, Verdict) {
         let mut evidence = evidence(now);
         let is_there = |path: &str| there.contains(&path);
-        Baseline::of(old).apply(&mut evidence, Severity::Error, &is_there);
+        Baseline::from_findings(old).apply(&mut evidence, Severity::Error, &is_there);
         (evidence.baseline.expect("it was compared"), evidence.verdict())
     }
 
@@ -202,11 +215,11 @@ mod tests {
         let old = [finding("a.py", 3, "x"), finding("a.py", 9, "x"), finding("a.py", 1, "y")];
         let now = vec![finding("a.py", 30, "x"), finding("a.py", 90, "x")];
         let (counts, verdict) = compared(&old, now.clone(), &["a.py"]);
-        assert_eq!(counts, Compared { known: 2, new: 0, fixed: 1 });
+        assert_eq!(counts, BaselineComparison { known: 2, new: 0, fixed: 1 });
         assert_eq!(verdict, Verdict::Clean);
         let more = [now, vec![finding("a.py", 95, "x")]].concat();
         let (counts, verdict) = compared(&old, more, &["a.py"]);
-        assert_eq!(counts, Compared { known: 2, new: 1, fixed: 1 });
+        assert_eq!(counts, BaselineComparison { known: 2, new: 1, fixed: 1 });
         assert_eq!(verdict, Verdict::Dirty);
     }
 
@@ -215,25 +228,25 @@ mod tests {
         let old = [finding("old/a.py", 3, "x"), finding("old/b.py", 3, "x")];
         let moved = || vec![finding("new/a.py", 3, "x")];
         let (counts, _) = compared(&old, moved(), &["new/a.py", "old/b.py"]);
-        assert_eq!(counts, Compared { known: 1, new: 0, fixed: 0 });
+        assert_eq!(counts, BaselineComparison { known: 1, new: 0, fixed: 0 });
         let (counts, _) = compared(&old, moved(), &["new/a.py", "old/a.py", "old/b.py"]);
-        assert_eq!(counts, Compared { known: 0, new: 1, fixed: 0 });
+        assert_eq!(counts, BaselineComparison { known: 0, new: 1, fixed: 0 });
         // Each occurrence stands for one finding, whatever the new names are.
         let twice = vec![finding("c.py", 3, "x"), finding("d.py", 3, "x"), finding("e.py", 1, "x")];
         let (counts, _) = compared(&old, twice, &["c.py", "d.py", "e.py"]);
-        assert_eq!(counts, Compared { known: 2, new: 1, fixed: 0 });
+        assert_eq!(counts, BaselineComparison { known: 2, new: 1, fixed: 0 });
     }
 
     #[test]
     fn what_was_not_measured_is_neither_fixed_nor_forgotten() {
-        let old = Baseline::of(&[finding("a.py", 3, "x"), finding("b.py", 3, "x")]);
+        let old = Baseline::from_findings(&[finding("a.py", 3, "x"), finding("b.py", 3, "x")]);
         let is_there = |path: &str| path != "gone.py";
         let mut now = evidence(vec![finding("b.py", 3, "z")]);
         old.apply(&mut now, Severity::Error, &is_there);
-        assert_eq!(now.baseline, Some(Compared { known: 0, new: 1, fixed: 1 }));
+        assert_eq!(now.baseline, Some(BaselineComparison { known: 0, new: 1, fixed: 1 }));
         let written = |now: &Evidence| {
-            let mut new = Baseline::of(&now.findings);
-            new.keep_unmeasured(&old, now, &is_there);
+            let mut new = Baseline::from_findings(&now.findings);
+            new.retain_unmeasured(&old, now, &is_there);
             new.entries().map(|(known, _)| format!("{} {}", known.path, known.code)).collect()
         };
         let kept: Vec<String> = written(&now);

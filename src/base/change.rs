@@ -8,31 +8,31 @@ use super::path::RelPath;
 
 /// What happens to one path. A file that moves is two changes: one path loses it, one gains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct PathChange {
     /// The file.
     pub path: RelPath,
     /// The bytes that must stand there before; `None`: nothing may stand there.
     pub before: Option<ContentHash>,
     /// What stands there afterwards; `None`: nothing.
-    pub after: Option<After>,
+    pub after: Option<NewContent>,
 }
 
 /// A file's content after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct After {
+pub struct NewContent {
     /// Every byte.
     pub bytes: Arc<[u8]>,
     /// The file that was here before the change and whose owner and permissions this one takes;
     /// `None`: those of the file it replaces, or of any new file.
-    pub like: Option<RelPath>,
+    pub permissions_from: Option<RelPath>,
 }
 
 /// A set of changes that are made wholly or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     /// One per path, sorted by path.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PathChange>,
     /// Folders that are removed afterwards if nothing is left in them, and so are those in them
     /// that lose a file here.
-    pub emptied: Vec<RelPath>,
+    pub emptied_folders: Vec<RelPath>,
 }

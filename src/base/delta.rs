@@ -3,15 +3,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use super::finding::{Finding, Severity, State};
-use super::lines::{Fate, LineMap, Lines};
+use super::finding::{Finding, FindingState, Severity};
+use super::lines::{LineFate, LineHashes, LineMap};
 use super::text::Position;
 
 /// The difference between two verified sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
     /// All findings of now; each one's `state` says whether it is new.
-    pub now: Vec<Finding>,
+    pub findings: Vec<Finding>,
     /// How many of the earlier set are gone; hints are taste and do not count.
     pub fixed: usize,
     /// How many of those were errors.
@@ -23,14 +23,14 @@ impl Delta {
     /// stays unknown and nothing counts as fixed: a first look proves nothing about what an edit
     /// did.
     #[must_use]
-    pub fn between(before: Option<&[Finding]>, mut now: Vec<Finding>) -> Self {
+    pub fn by_fingerprint(before: Option<&[Finding]>, mut now: Vec<Finding>) -> Self {
         let Some(before) = before else {
             for finding in &mut now {
-                finding.state = State::Unknown;
+                finding.state = FindingState::Unknown;
             }
-            return Self { now, ..Self::default() };
+            return Self { findings: now, ..Self::default() };
         };
-        let mut pairs = Pairs::new(before, now);
+        let mut pairs = FindingPairs::new(before, now);
         let id = |finding: &Finding| Some(finding.id.clone());
         pairs.match_up(id, id);
         pairs.delta()
@@ -41,34 +41,37 @@ impl Delta {
     /// One that vanished from a kept line is fixed, even when an equal one appeared on another.
     /// On a kept line a finding with the same code at the same place is the same, however worded.
     #[must_use]
-    pub fn mapped(before: (&Lines, &[Finding]), after: (&Lines, Vec<Finding>)) -> Self {
+    pub fn by_line_map(
+        before: (&LineHashes, &[Finding]),
+        after: (&LineHashes, Vec<Finding>),
+    ) -> Self {
         let map = LineMap::between(before.0, after.0);
         let line = |finding: &Finding| finding.range.start.line;
-        let mut pairs = Pairs::new(before.1, after.1);
+        let mut pairs = FindingPairs::new(before.1, after.1);
         pairs.match_up(
-            |one| Some((one.identity(), map.of_before(line(one))?)),
-            |one| Some((one.identity(), map.of_after(line(one))?)),
+            |one| Some((one.identity(), map.fate_of_old_line(line(one))?)),
+            |one| Some((one.identity(), map.fate_of_new_line(line(one))?)),
         );
-        let moved = |one: &Finding, lines: &Lines, fate: Option<Fate>| match fate? {
-            Fate::Edited(_) => Some((one.identity(), lines.hash_at(line(one))?)),
-            Fate::Kept(_) => None,
+        let moved = |one: &Finding, lines: &LineHashes, fate: Option<LineFate>| match fate? {
+            LineFate::Edited(_) => Some((one.identity(), lines.hash_at(line(one))?)),
+            LineFate::Kept(_) => None,
         };
         pairs.match_up(
-            |one| moved(one, before.0, map.of_before(line(one))),
-            |one| moved(one, after.0, map.of_after(line(one))),
+            |one| moved(one, before.0, map.fate_of_old_line(line(one))),
+            |one| moved(one, after.0, map.fate_of_new_line(line(one))),
         );
         // Checkers word the same error differently, depending on what they read before: the members
         // of a union type change places. On a line that stayed, place and code identify it.
-        let at_place = |one: &Finding, fate: Option<Fate>| match fate? {
-            Fate::Kept(line) if !one.code.is_empty() => {
+        let at_place = |one: &Finding, fate: Option<LineFate>| match fate? {
+            LineFate::Kept(line) if !one.code.is_empty() => {
                 let column = one.range.start.character;
                 Some((one.sensor.clone(), one.code.clone(), one.severity, line, column))
             }
-            Fate::Kept(_) | Fate::Edited(_) => None,
+            LineFate::Kept(_) | LineFate::Edited(_) => None,
         };
         pairs.match_up(
-            |one| at_place(one, map.of_before(line(one))),
-            |one| at_place(one, map.of_after(line(one))),
+            |one| at_place(one, map.fate_of_old_line(line(one))),
+            |one| at_place(one, map.fate_of_new_line(line(one))),
         );
         // What is said of a whole file stands at its beginning, whichever line that is.
         let of_file =
@@ -82,21 +85,25 @@ impl Delta {
     /// stands on a line that the edit wrote, and was not there before, is the edit's. On other lines
     /// only what names something touched is; of the rest nobody knows.
     #[must_use]
-    pub fn attributed(
+    pub fn attribute_to_edit(
         mut self,
-        before: (&Lines, &[Finding]),
-        after: &Lines,
+        before: (&LineHashes, &[Finding]),
+        after: &LineHashes,
         is_meant: impl Fn(&Finding) -> bool,
     ) -> Self {
         let map = LineMap::between(before.0, after);
-        let own = Self::mapped(before, (after, self.now.clone()));
-        for (finding, own) in self.now.iter_mut().zip(own.now) {
-            let fate = map.of_after(finding.range.start.line);
+        let own = Self::by_line_map(before, (after, self.findings.clone()));
+        for (finding, own) in self.findings.iter_mut().zip(own.findings) {
+            let fate = map.fate_of_new_line(finding.range.start.line);
             finding.state = match (fate, finding.state, own.state) {
-                (Some(Fate::Kept(_)), State::Introduced, State::Introduced) => {
-                    if is_meant(finding) { State::Introduced } else { State::Unknown }
+                (Some(LineFate::Kept(_)), FindingState::Introduced, FindingState::Introduced) => {
+                    if is_meant(finding) {
+                        FindingState::Introduced
+                    } else {
+                        FindingState::Unknown
+                    }
                 }
-                (Some(Fate::Kept(_)), ..) => State::Existing,
+                (Some(LineFate::Kept(_)), ..) => FindingState::Existing,
                 (_, _, state) => state,
             };
         }
@@ -106,33 +113,36 @@ impl Delta {
     /// Judges by the texts alone, where nothing was measured before: what stands on a line that the
     /// edit wrote, or names something it touched, counts as introduced; the rest may be older.
     #[must_use]
-    pub fn by_lines(
-        before: &Lines,
-        after: &Lines,
+    pub fn by_edited_lines(
+        before: &LineHashes,
+        after: &LineHashes,
         mut now: Vec<Finding>,
         is_meant: impl Fn(&Finding) -> bool,
     ) -> Self {
         let map = LineMap::between(before, after);
         for finding in &mut now {
-            let is_kept = matches!(map.of_after(finding.range.start.line), Some(Fate::Kept(_)));
+            let is_kept =
+                matches!(map.fate_of_new_line(finding.range.start.line), Some(LineFate::Kept(_)));
             let is_own = !is_kept || is_meant(finding);
-            finding.state = if is_own { State::Introduced } else { State::Unknown };
+            finding.state = if is_own { FindingState::Introduced } else { FindingState::Unknown };
         }
-        Self { now, ..Self::default() }
+        Self { findings: now, ..Self::default() }
     }
 
     /// The findings in one state.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Finding> {
-        self.now.iter().filter(move |finding| finding.state == state)
+    pub fn in_state(&self, state: FindingState) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.state == state)
     }
 }
 
 /// The findings of one text that stand on lines which another text kept, at their lines there.
 #[must_use]
-pub fn carried(set: &[Finding], from: &Lines, to: &Lines) -> Vec<Finding> {
+pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Vec<Finding> {
     let map = LineMap::between(from, to);
     let carry = |finding: &Finding| {
-        let Some(Fate::Kept(line)) = map.of_before(finding.range.start.line) else { return None };
+        let Some(LineFate::Kept(line)) = map.fate_of_old_line(finding.range.start.line) else {
+            return None;
+        };
         let mut finding = finding.clone();
         finding.range.start.line = line;
         Some(finding)
@@ -141,19 +151,19 @@ pub fn carried(set: &[Finding], from: &Lines, to: &Lines) -> Vec<Finding> {
 }
 
 /// Two sets, and which findings of them are the same; each is in one pair at most.
-struct Pairs<'f> {
+struct FindingPairs<'f> {
     /// Findings of the set before that have no partner yet, in the order of their places.
-    open: Vec<&'f Finding>,
+    unmatched: Vec<&'f Finding>,
     /// The set after; one with a partner is existing.
-    now: Vec<Finding>,
+    current: Vec<Finding>,
 }
 
-impl<'f> Pairs<'f> {
+impl<'f> FindingPairs<'f> {
     fn new(before: &'f [Finding], mut now: Vec<Finding>) -> Self {
         for finding in &mut now {
-            finding.state = State::Introduced;
+            finding.state = FindingState::Introduced;
         }
-        Self { open: before.iter().collect(), now }
+        Self { unmatched: before.iter().collect(), current: now }
     }
 
     /// Pairs those with equal keys, first with first.
@@ -163,27 +173,28 @@ impl<'f> Pairs<'f> {
         key_now: impl Fn(&Finding) -> Option<K>,
     ) {
         let mut waiting: HashMap<K, VecDeque<usize>> = HashMap::new();
-        for (at, finding) in self.open.iter().enumerate() {
+        for (at, finding) in self.unmatched.iter().enumerate() {
             if let Some(key) = key_before(finding) {
                 waiting.entry(key).or_default().push_back(at);
             }
         }
-        let mut is_paired = vec![false; self.open.len()];
-        for finding in self.now.iter_mut().filter(|one| one.state == State::Introduced) {
+        let mut is_paired = vec![false; self.unmatched.len()];
+        for finding in self.current.iter_mut().filter(|one| one.state == FindingState::Introduced) {
             let partners = key_now(finding).and_then(|key| waiting.get_mut(&key));
             if let Some(partner) = partners.and_then(VecDeque::pop_front) {
                 is_paired[partner] = true;
-                finding.state = State::Existing;
+                finding.state = FindingState::Existing;
             }
         }
         let mut is_paired = is_paired.into_iter();
-        self.open.retain(|_| !is_paired.next().unwrap_or(false));
+        self.unmatched.retain(|_| !is_paired.next().unwrap_or(false));
     }
 
     fn delta(self) -> Delta {
-        let fixed = self.open.iter().filter(|one| one.severity > Severity::Hint).count();
-        let fixed_errors = self.open.iter().filter(|one| one.severity == Severity::Error).count();
-        Delta { now: self.now, fixed, fixed_errors }
+        let fixed = self.unmatched.iter().filter(|one| one.severity > Severity::Hint).count();
+        let fixed_errors =
+            self.unmatched.iter().filter(|one| one.severity == Severity::Error).count();
+        Delta { findings: self.current, fixed, fixed_errors }
     }
 }
 

@@ -35,7 +35,7 @@ impl SensorKind {
 
 /// What one sensor said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct SensorReading {
     /// Language server id, `scan`, or the check's name.
     pub sensor: String,
     /// The kind of sensor.
@@ -68,12 +68,12 @@ pub struct TestTotals {
 impl TestTotals {
     /// Tests that were run.
     #[must_use]
-    pub fn run(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.passed.saturating_add(self.failed)
     }
 }
 
-impl Reading {
+impl SensorReading {
     /// A reading of a sensor that found nothing and left nothing out.
     #[must_use]
     pub fn clean(sensor: &str, kind: SensorKind, files: usize) -> Self {
@@ -103,7 +103,7 @@ impl Reading {
 
 /// A file that was asked for and not looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// The path as it was asked for; relative to the root where it lies below it.
     pub path: String,
     /// Why, as a lower-case fragment: `larger than 1 MiB`.
@@ -112,7 +112,7 @@ pub struct Skipped {
 
 /// A comparison with a baseline; known findings have the state `Existing`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct BaselineComparison {
     /// Findings that are in it.
     pub known: usize,
     /// Findings that are not.
@@ -127,15 +127,15 @@ pub struct Evidence {
     /// The files every sensor that handles them was asked about.
     pub files: Vec<RelPath>,
     /// The files that were asked for and not looked at.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// The files that options leave out of what was asked for: counted and shown, and no gap.
-    pub excluded: Vec<Skipped>,
+    pub excluded: Vec<SkippedFile>,
     /// One reading per sensor asked for, sorted by kind and name.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<SensorReading>,
     /// All findings, fingerprinted and sorted by place.
     pub findings: Vec<Finding>,
     /// What a baseline says about them, where one was given.
-    pub baseline: Option<Compared>,
+    pub baseline: Option<BaselineComparison>,
     /// Findings that were left out because they are older and in files nobody touched.
     pub older: usize,
 }
@@ -186,13 +186,17 @@ mod tests {
         let empty = Evidence::default();
         assert_eq!(empty.verdict().gap().map(|gap| gap.cause), Some(Cause::Nothing));
         let skipped = Evidence {
-            skipped: vec![Skipped { path: "big.py".into(), reason: "larger than 1 MiB".into() }],
-            readings: vec![Reading::clean("scan", SensorKind::Scan, 0)],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
+            readings: vec![SensorReading::clean("scan", SensorKind::Scan, 0)],
             ..Evidence::default()
         };
         assert_eq!(skipped.verdict().gap().map(|gap| gap.cause), Some(Cause::Skipped));
         assert_eq!(skipped.files_total(), 1);
-        let dirty = Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) };
+        let dirty =
+            SensorReading { dirty: true, ..SensorReading::clean("scan", SensorKind::Scan, 1) };
         let dirty = Evidence { readings: vec![dirty], ..skipped };
         assert_eq!(dirty.verdict(), Verdict::Dirty);
     }

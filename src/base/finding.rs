@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::hash::ContentHash;
 use super::limits::MESSAGE_CHARS_MAX;
 use super::path::RelPath;
-use super::text::{Range, one_line};
+use super::text::{TextRange, one_line};
 
 /// How bad, in LSP's four degrees; ordered from harmless to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ impl Severity {
 
 /// Whether the finding is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum State {
+pub enum FindingState {
     /// It was not there in the last verified set.
     Introduced,
     /// It was there before.
@@ -60,11 +60,11 @@ pub struct Finding {
     /// Where: the file.
     pub path: RelPath,
     /// Where: the range in it.
-    pub range: Range,
+    pub range: TextRange,
     /// What is wrong and, for rules of ours, what to do; one line.
     pub message: String,
     /// New or not.
-    pub state: State,
+    pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,
     /// Where to read more.
@@ -73,7 +73,7 @@ pub struct Finding {
     pub fix: Option<String>,
     /// The bytes this finding speaks of.
     pub content_hash: ContentHash,
-    /// Fingerprint: 16 hex digits, set by [`fingerprint`].
+    /// Fingerprint: 16 hex digits, set by [`assign_fingerprints`].
     pub id: String,
     /// What identifies the finding besides sensor, code and path: the message of a diagnostic, the
     /// matched text of a rule. White space does not count.
@@ -87,7 +87,7 @@ impl Finding {
         sensor: &str,
         code: &str,
         severity: Severity,
-        place: (RelPath, Range, ContentHash),
+        place: (RelPath, TextRange, ContentHash),
         message: &str,
     ) -> Self {
         let message = one_line(message, MESSAGE_CHARS_MAX);
@@ -98,7 +98,7 @@ impl Finding {
             path: place.0,
             range: place.1,
             content_hash: place.2,
-            state: State::Unknown,
+            state: FindingState::Unknown,
             cwe: Vec::new(),
             url: None,
             fix: None,
@@ -118,17 +118,17 @@ impl Finding {
     /// Hash of the anchor as the identity takes it: 16 hex digits.
     #[must_use]
     pub fn anchor_hash(&self) -> String {
-        ContentHash::of(self.plain_anchor().as_bytes()).short()
+        ContentHash::of_bytes(self.plain_anchor().as_bytes()).short_hex()
     }
 
     fn plain_anchor(&self) -> String {
-        without_lines(&one_line(&self.anchor, MESSAGE_CHARS_MAX))
+        without_line_numbers(&one_line(&self.anchor, MESSAGE_CHARS_MAX))
     }
 }
 
 /// A message without the numbers in `line 12`, `lines 3` and `a.c:12:5`: they change whenever code
 /// moves.
-fn without_lines(message: &str) -> String {
+fn without_line_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for part in message.split_inclusive(|character: char| !character.is_ascii_digit()) {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
@@ -147,7 +147,7 @@ fn without_lines(message: &str) -> String {
 /// Sorts findings by place, removes exact repeats and gives each its fingerprint: a hash of its
 /// identity and how many equal ones stand before it. No line number goes in, so the fingerprint
 /// survives edits elsewhere in the file; two occurrences differ.
-pub fn fingerprint(findings: &mut Vec<Finding>) {
+pub fn assign_fingerprints(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| {
         (&a.path, a.range, &a.sensor, &a.code, &a.message)
             .cmp(&(&b.path, b.range, &b.sensor, &b.code, &b.message))
@@ -160,7 +160,7 @@ pub fn fingerprint(findings: &mut Vec<Finding>) {
     for finding in findings {
         let key = finding.identity();
         let ordinal = seen.entry(key.clone()).or_insert(0);
-        finding.id = ContentHash::of(format!("{key}\0{ordinal}").as_bytes()).short();
+        finding.id = ContentHash::of_bytes(format!("{key}\0{ordinal}").as_bytes()).short_hex();
         *ordinal += 1;
     }
 }
@@ -176,12 +176,12 @@ pub(crate) mod tests {
     pub(crate) fn finding(path: &str, line: u32, code: &str) -> Finding {
         let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
         let at = Position { line, character: 0 };
-        let place = (path, Range { start: at, end: at }, ContentHash::of(b""));
+        let place = (path, TextRange { start: at, end: at }, ContentHash::of_bytes(b""));
         Finding::new("pyright", code, Severity::Error, place, &format!("{code} is wrong"))
     }
 
     fn ids(mut findings: Vec<Finding>) -> Vec<String> {
-        fingerprint(&mut findings);
+        assign_fingerprints(&mut findings);
         findings.into_iter().map(|finding| finding.id).collect()
     }
 

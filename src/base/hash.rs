@@ -9,7 +9,7 @@ pub struct ContentHash([u8; 32]);
 impl ContentHash {
     /// Hash of exactly these bytes.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
@@ -27,7 +27,7 @@ impl ContentHash {
 
     /// First 16 hex digits: enough to name a project folder or a finding.
     #[must_use]
-    pub fn short(&self) -> String {
+    pub fn short_hex(&self) -> String {
         self.to_string()[..16].to_owned()
     }
 }
@@ -45,8 +45,8 @@ pub struct TextId {
 impl TextId {
     /// The identity of a text; `None` for white space alone, which is the same in too many files.
     #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
-        let hash = || ContentHash::of(text.as_bytes());
+    pub fn of_text(text: &str) -> Option<Self> {
+        let hash = || ContentHash::of_bytes(text.as_bytes());
         (!text.trim().is_empty()).then(|| Self { bytes: text.len() as u64, hash: hash() })
     }
 }
@@ -59,7 +59,7 @@ impl fmt::Display for ContentHash {
 
 impl fmt::Debug for ContentHash {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "ContentHash({})", self.short())
+        write!(out, "ContentHash({})", self.short_hex())
     }
 }
 
@@ -69,14 +69,14 @@ mod tests {
 
     #[test]
     fn equal_bytes_equal_hash_and_any_change_differs() {
-        assert_eq!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\n"));
-        assert_ne!(ContentHash::of(b"x = 1\n"), ContentHash::of(b"x = 1\r\n"));
-        assert_eq!(ContentHash::of(b"").short().len(), 16);
+        assert_eq!(ContentHash::of_bytes(b"x = 1\n"), ContentHash::of_bytes(b"x = 1\n"));
+        assert_ne!(ContentHash::of_bytes(b"x = 1\n"), ContentHash::of_bytes(b"x = 1\r\n"));
+        assert_eq!(ContentHash::of_bytes(b"").short_hex().len(), 16);
     }
 
     #[test]
     fn white_space_alone_identifies_no_file() {
-        assert_eq!(TextId::of("\n \t\n"), None);
-        assert_eq!(TextId::of("가\n").map(|text| text.bytes), Some(4));
+        assert_eq!(TextId::of_text("\n \t\n"), None);
+        assert_eq!(TextId::of_text("가\n").map(|text| text.bytes), Some(4));
     }
 }

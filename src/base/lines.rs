@@ -11,12 +11,12 @@ use super::limits::DIFF_DEPTH_MAX;
 /// Hashes of a text's lines, without line breaks and indentation: re-indented code is the same
 /// code, and so is a file whose line breaks were converted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines(Arc<[u64]>);
+pub struct LineHashes(Arc<[u64]>);
 
-impl Lines {
+impl LineHashes {
     /// The lines of a text; breaks are `\n`, `\r\n` and `\r`, as in LSP.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let lines = text.split('\n').flat_map(|line| {
             // The return of `\r\n` belongs to its line break.
             line.strip_suffix('\r').unwrap_or(line).split('\r')
@@ -45,7 +45,7 @@ fn hash(line: &str) -> u64 {
 
 /// What an edit did to a line. Two lines with the same fate are the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fate {
+pub enum LineFate {
     /// It is still there, in the text after as this 0-based line.
     Kept(u32),
     /// It was changed, added or removed; the number names the stretch between two kept lines.
@@ -55,21 +55,21 @@ pub enum Fate {
 /// Which line of the text after an edit is which line of the text before.
 #[derive(Clone, Debug)]
 pub struct LineMap {
-    before: Vec<Fate>,
-    after: Vec<Fate>,
+    before: Vec<LineFate>,
+    after: Vec<LineFate>,
 }
 
 impl LineMap {
     /// Compares two texts: equal beginnings and ends, then lines that occur once in both, and the
     /// same again between those (patience diff). Bounded: at most [`DIFF_DEPTH_MAX`] rounds.
     #[must_use]
-    pub fn between(before: &Lines, after: &Lines) -> Self {
+    pub fn between(before: &LineHashes, after: &LineHashes) -> Self {
         let mut same = vec![None; before.0.len()];
         let mut open = vec![(0..before.0.len(), 0..after.0.len())];
         for _ in 0..DIFF_DEPTH_MAX {
             let mut next = Vec::new();
             for stretch in open {
-                match_stretch(&before.0, &after.0, stretch, &mut same, &mut next);
+                match_ranges(&before.0, &after.0, stretch, &mut same, &mut next);
             }
             open = next;
         }
@@ -82,39 +82,39 @@ impl LineMap {
 
     /// What became of a 0-based line of the text before; `None` behind its end.
     #[must_use]
-    pub fn of_before(&self, line: u32) -> Option<Fate> {
+    pub fn fate_of_old_line(&self, line: u32) -> Option<LineFate> {
         self.before.get(line as usize).copied()
     }
 
     /// Where a 0-based line of the text after comes from; `None` behind its end.
     #[must_use]
-    pub fn of_after(&self, line: u32) -> Option<Fate> {
+    pub fn fate_of_new_line(&self, line: u32) -> Option<LineFate> {
         self.after.get(line as usize).copied()
     }
 }
 
-fn fates(kept: &[Option<usize>]) -> Vec<Fate> {
+fn fates(kept: &[Option<usize>]) -> Vec<LineFate> {
     let mut stretch = 0;
     let fate = |line: &Option<usize>| match line.map(u32::try_from) {
         Some(Ok(line)) => {
             stretch += 1;
-            Fate::Kept(line)
+            LineFate::Kept(line)
         }
-        _ => Fate::Edited(stretch),
+        _ => LineFate::Edited(stretch),
     };
     kept.iter().map(fate).collect()
 }
 
-type Stretch = (Range<usize>, Range<usize>);
+type RangePair = (Range<usize>, Range<usize>);
 
 /// Matches what is equal at both ends of a stretch; between lines that occur once in both texts
 /// are the stretches of the next round.
-fn match_stretch(
+fn match_ranges(
     before: &[u64],
     after: &[u64],
-    (mut of, mut to): Stretch,
+    (mut of, mut to): RangePair,
     same: &mut [Option<usize>],
-    next: &mut Vec<Stretch>,
+    next: &mut Vec<RangePair>,
 ) {
     while !of.is_empty() && !to.is_empty() && before[of.start] == after[to.start] {
         same[of.start] = Some(to.start);
@@ -192,10 +192,10 @@ mod tests {
 
     /// What becomes of each line of `before`: its new number, or `-`.
     fn check(before: &str, after: &str, expected: &str) {
-        let map = LineMap::between(&Lines::of(before), &Lines::of(after));
+        let map = LineMap::between(&LineHashes::from_text(before), &LineHashes::from_text(after));
         let places = map.before.iter().map(|fate| match fate {
-            Fate::Kept(line) => line.to_string(),
-            Fate::Edited(_) => "-".to_owned(),
+            LineFate::Kept(line) => line.to_string(),
+            LineFate::Edited(_) => "-".to_owned(),
         });
         assert_eq!(places.collect::<Vec<_>>().join(" "), expected, "{before:?} -> {after:?}");
     }
@@ -222,12 +222,13 @@ mod tests {
 
     #[test]
     fn changed_lines_between_the_same_kept_lines_share_their_fate() {
-        let (before, after) = (Lines::of("a\nold\nb\nout"), Lines::of("a\nnew\nb\nin\nc"));
+        let (before, after) =
+            (LineHashes::from_text("a\nold\nb\nout"), LineHashes::from_text("a\nnew\nb\nin\nc"));
         let map = LineMap::between(&before, &after);
-        assert_eq!(map.of_before(1), map.of_after(1));
-        assert_eq!(map.of_before(3), map.of_after(3));
-        assert_ne!(map.of_before(1), map.of_after(3));
-        assert_eq!((map.of_before(4), map.of_after(5)), (None, None));
+        assert_eq!(map.fate_of_old_line(1), map.fate_of_new_line(1));
+        assert_eq!(map.fate_of_old_line(3), map.fate_of_new_line(3));
+        assert_ne!(map.fate_of_old_line(1), map.fate_of_new_line(3));
+        assert_eq!((map.fate_of_old_line(4), map.fate_of_new_line(5)), (None, None));
     }
 
     #[test]
@@ -235,8 +236,8 @@ mod tests {
         let many =
             |words: [&str; 3]| words.map(|word| format!("{word}\n")).concat().repeat(100_000);
         let (before, after) = (many(["a", "b", "c"]), many(["d", "e", "f"]));
-        let map = LineMap::between(&Lines::of(&before), &Lines::of(&after));
-        assert_eq!(map.of_before(0), Some(Fate::Edited(0)));
+        let map = LineMap::between(&LineHashes::from_text(&before), &LineHashes::from_text(&after));
+        assert_eq!(map.fate_of_old_line(0), Some(LineFate::Edited(0)));
     }
 
     proptest! {
@@ -246,17 +247,17 @@ mod tests {
             after in prop::collection::vec("[a-e]", 0..30),
         ) {
             let map =
-                LineMap::between(&Lines::of(&before.join("\n")), &Lines::of(&after.join("\n")));
+                LineMap::between(&LineHashes::from_text(&before.join("\n")), &LineHashes::from_text(&after.join("\n")));
             let mut last = None;
             for (text, fate) in before.iter().zip(&map.before) {
-                let Fate::Kept(now) = *fate else { continue };
+                let LineFate::Kept(now) = *fate else { continue };
                 prop_assert_eq!(text, &after[now as usize]);
                 prop_assert!(last < Some(now));
-                prop_assert_eq!(map.of_after(now), Some(*fate));
+                prop_assert_eq!(map.fate_of_new_line(now), Some(*fate));
                 last = Some(now);
             }
-            let count = |fates: &[Fate]| {
-                fates.iter().filter(|fate| matches!(fate, Fate::Kept(_))).count()
+            let count = |fates: &[LineFate]| {
+                fates.iter().filter(|fate| matches!(fate, LineFate::Kept(_))).count()
             };
             prop_assert_eq!(count(&map.before), count(&map.after));
         }

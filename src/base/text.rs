@@ -12,7 +12,7 @@ pub struct Position {
 
 /// What a column counts; a language server chooses one (LSP 3.17, `positionEncoding`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub enum PositionEncoding {
     /// Bytes.
     Utf8,
     /// UTF-16 code units, the protocol's default and ours.
@@ -22,10 +22,10 @@ pub enum Encoding {
     Utf32,
 }
 
-impl Encoding {
+impl PositionEncoding {
     /// Of the protocol's word; an unknown one is the default.
     #[must_use]
-    pub fn from_word(word: &str) -> Self {
+    pub fn from_lsp_name(word: &str) -> Self {
         match word {
             "utf-8" => Self::Utf8,
             "utf-32" => Self::Utf32,
@@ -44,7 +44,7 @@ impl Encoding {
 
 /// A half-open range of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Range {
+pub struct TextRange {
     /// First position inside.
     pub start: Position,
     /// First position behind.
@@ -92,8 +92,8 @@ impl<'t> LineIndex<'t> {
 
     /// Range between two byte offsets.
     #[must_use]
-    pub fn range(&self, start: usize, end: usize) -> Range {
-        Range { start: self.position(start), end: self.position(end) }
+    pub fn range(&self, start: usize, end: usize) -> TextRange {
+        TextRange { start: self.position(start), end: self.position(end) }
     }
 
     /// Bytes of the text.
@@ -111,7 +111,7 @@ impl<'t> LineIndex<'t> {
     /// Byte offset of a position that is counted in `encoding`; `None` when there is no such line,
     /// or the column lies behind the end of its line or inside a character.
     #[must_use]
-    pub fn offset(&self, position: Position, encoding: Encoding) -> Option<usize> {
+    pub fn offset(&self, position: Position, encoding: PositionEncoding) -> Option<usize> {
         let line = self.line(position.line)?;
         let mut left = position.character as usize;
         let mut offset = *self.starts.get(position.line as usize)?;
@@ -137,7 +137,12 @@ impl<'t> LineIndex<'t> {
     /// A position counted in `from`, counted in `to`. A column behind the end of its line stays
     /// behind it.
     #[must_use]
-    pub fn recount(&self, position: Position, from: Encoding, to: Encoding) -> Position {
+    pub fn convert_encoding(
+        &self,
+        position: Position,
+        from: PositionEncoding,
+        to: PositionEncoding,
+    ) -> Position {
         let Some(line) = self.line(position.line) else { return position };
         let (mut left, mut counted) = (position.character as usize, 0);
         for character in line.chars() {
@@ -151,21 +156,21 @@ impl<'t> LineIndex<'t> {
     /// Whether both ends of a range lie inside the text. A range behind the end proves that it
     /// was computed for other bytes.
     #[must_use]
-    pub fn contains(&self, range: &Range) -> bool {
+    pub fn contains(&self, range: &TextRange) -> bool {
         range.start <= range.end && range.end.line <= self.end().line
     }
 }
 
 /// The 0-based UTF-16 columns at which a name stands in a line as a whole identifier.
 #[must_use]
-pub fn columns_of(line: &str, name: &str) -> Vec<u32> {
+pub fn identifier_columns(line: &str, name: &str) -> Vec<u32> {
     let column = |at: usize| to_u32(line[..at].chars().map(char::len_utf16).sum());
     identifiers(line, name).map(column).collect()
 }
 
 /// The text with a name replaced wherever it stands as a whole identifier.
 #[must_use]
-pub fn replace_name(text: &str, old: &str, new: &str) -> String {
+pub fn replace_identifier(text: &str, old: &str, new: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut done = 0;
     for at in identifiers(text, old) {
@@ -179,7 +184,7 @@ pub fn replace_name(text: &str, old: &str, new: &str) -> String {
 
 /// Whether a name stands in the text as a whole identifier.
 #[must_use]
-pub fn has_name(text: &str, name: &str) -> bool {
+pub fn contains_identifier(text: &str, name: &str) -> bool {
     identifiers(text, name).next().is_some()
 }
 
@@ -244,27 +249,42 @@ mod tests {
     fn columns_are_recounted_between_encodings() {
         let index = LineIndex::new("x\n한🦀z\n");
         let at = |character| Position { line: 1, character };
-        assert_eq!(index.recount(at(7), Encoding::Utf8, Encoding::Utf16), at(3));
-        assert_eq!(index.recount(at(2), Encoding::Utf32, Encoding::Utf16), at(3));
-        assert_eq!(index.recount(at(3), Encoding::Utf16, Encoding::Utf8), at(7));
-        assert_eq!(index.recount(at(20), Encoding::Utf8, Encoding::Utf16), at(16));
+        assert_eq!(
+            index.convert_encoding(at(7), PositionEncoding::Utf8, PositionEncoding::Utf16),
+            at(3)
+        );
+        assert_eq!(
+            index.convert_encoding(at(2), PositionEncoding::Utf32, PositionEncoding::Utf16),
+            at(3)
+        );
+        assert_eq!(
+            index.convert_encoding(at(3), PositionEncoding::Utf16, PositionEncoding::Utf8),
+            at(7)
+        );
+        assert_eq!(
+            index.convert_encoding(at(20), PositionEncoding::Utf8, PositionEncoding::Utf16),
+            at(16)
+        );
         let behind = Position { line: 9, character: 5 };
-        assert_eq!(index.recount(behind, Encoding::Utf8, Encoding::Utf16), behind);
+        assert_eq!(
+            index.convert_encoding(behind, PositionEncoding::Utf8, PositionEncoding::Utf16),
+            behind
+        );
     }
 
     #[test]
     fn an_offset_exists_only_for_a_place_in_the_text() {
         let index = LineIndex::new("x\r\n한🦀z\n");
         let at = |line, character, encoding| index.offset(Position { line, character }, encoding);
-        assert_eq!(at(1, 3, Encoding::Utf16), Some(10));
-        assert_eq!(at(1, 7, Encoding::Utf8), Some(10));
-        assert_eq!(at(1, 2, Encoding::Utf32), Some(10));
-        assert_eq!(at(1, 4, Encoding::Utf16), Some(11));
-        assert_eq!(at(2, 0, Encoding::Utf16), Some(12));
-        assert_eq!(at(1, 2, Encoding::Utf16), None, "inside a surrogate pair");
-        assert_eq!(at(1, 1, Encoding::Utf8), None, "inside a character");
-        assert_eq!(at(0, 2, Encoding::Utf16), None, "inside a line break");
-        assert_eq!(at(3, 0, Encoding::Utf16), None, "behind the last line");
+        assert_eq!(at(1, 3, PositionEncoding::Utf16), Some(10));
+        assert_eq!(at(1, 7, PositionEncoding::Utf8), Some(10));
+        assert_eq!(at(1, 2, PositionEncoding::Utf32), Some(10));
+        assert_eq!(at(1, 4, PositionEncoding::Utf16), Some(11));
+        assert_eq!(at(2, 0, PositionEncoding::Utf16), Some(12));
+        assert_eq!(at(1, 2, PositionEncoding::Utf16), None, "inside a surrogate pair");
+        assert_eq!(at(1, 1, PositionEncoding::Utf8), None, "inside a character");
+        assert_eq!(at(0, 2, PositionEncoding::Utf16), None, "inside a line break");
+        assert_eq!(at(3, 0, PositionEncoding::Utf16), None, "behind the last line");
     }
 
     #[test]
@@ -272,18 +292,18 @@ mod tests {
         let index = LineIndex::new("one\ntwo");
         assert!(index.contains(&index.range(0, 7)));
         let beyond = Position { line: 9, character: 0 };
-        assert!(!index.contains(&Range { start: beyond, end: beyond }));
+        assert!(!index.contains(&TextRange { start: beyond, end: beyond }));
         assert_eq!(index.line(1), Some("two"));
         assert_eq!(index.line(2), None);
     }
 
     #[test]
     fn a_name_is_found_as_a_whole_identifier() {
-        assert_eq!(columns_of("🦀 = total(subtotal, total_of, total)", "total"), [5, 31]);
-        assert_eq!(columns_of("$x + x", "x"), [5]);
-        assert_eq!(columns_of("x", ""), [0u32; 0]);
-        assert_eq!(replace_name("x of $x, x", "x", "y"), "y of $x, y");
-        assert_eq!(replace_name("x", "", "y"), "x");
+        assert_eq!(identifier_columns("🦀 = total(subtotal, total_of, total)", "total"), [5, 31]);
+        assert_eq!(identifier_columns("$x + x", "x"), [5]);
+        assert_eq!(identifier_columns("x", ""), [0u32; 0]);
+        assert_eq!(replace_identifier("x of $x, x", "x", "y"), "y of $x, y");
+        assert_eq!(replace_identifier("x", "", "y"), "x");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::path::RelPath;
 
 /// What kind of entry stands under a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A regular file.
     File,
     /// One that its owner may execute.
@@ -20,31 +20,32 @@ pub enum Kind {
 
 /// One entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct FileNode {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The name of its content, in hex; equal names, equal bytes.
     pub content: String,
 }
 
 /// The files below a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct FileTree {
     /// Every entry that is held.
-    pub nodes: BTreeMap<RelPath, Node>,
+    pub nodes: BTreeMap<RelPath, FileNode>,
     /// What stood there and is not held, with the reason as a lower-case fragment; as shown to
     /// people, because a path may be no text.
-    pub left_out: BTreeMap<String, String>,
+    pub omitted: BTreeMap<String, String>,
 }
 
-impl Tree {
+impl FileTree {
     /// Equal files, equal id; 64 hex digits.
     #[must_use]
     pub fn id(&self) -> String {
-        let line =
-            |(path, node): (&RelPath, &Node)| format!("{:?} {} {path}\0", node.kind, node.content);
+        let line = |(path, node): (&RelPath, &FileNode)| {
+            format!("{:?} {} {path}\0", node.kind, node.content)
+        };
         let lines: String = self.nodes.iter().map(line).collect();
-        ContentHash::of(lines.as_bytes()).to_string()
+        ContentHash::of_bytes(lines.as_bytes()).to_string()
     }
 }
 
@@ -64,14 +65,14 @@ pub struct Checkpoint {
 }
 
 /// Sorts checkpoints: the oldest first, those of one loop in the order they were made.
-pub fn sort(checkpoints: &mut [Checkpoint]) {
+pub fn sort_checkpoints(checkpoints: &mut [Checkpoint]) {
     let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
     checkpoints.sort_by_key(|it| (it.at_secs, it.owner.clone(), number(&it.name), it.name.clone()));
 }
 
 /// How one path gets from the present to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RestoreStep {
     /// It is there again.
     Added,
     /// Its content or kind changes.
@@ -80,7 +81,7 @@ pub enum Step {
     Removed,
 }
 
-impl Step {
+impl RestoreStep {
     /// The word in JSON and in texts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -94,11 +95,11 @@ impl Step {
 
 /// What it takes to bring a target back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct RestoreSteps {
     /// One per path that changes.
-    pub steps: BTreeMap<RelPath, Step>,
+    pub steps: BTreeMap<RelPath, RestoreStep>,
     /// Files that stay although the target has none: nothing shows that the loop made them.
-    pub kept: Vec<RelPath>,
+    pub kept_files: Vec<RelPath>,
     /// Paths that stay as they are because one of the two trees does not hold them, with the reason.
     pub untouched: BTreeMap<String, String>,
 }
@@ -106,18 +107,22 @@ pub struct Way {
 /// The way from `present` to `target`. A file that the target has not goes only when `made` names
 /// it: then a later checkpoint of the same loop holds it. Everything else is somebody's own.
 #[must_use]
-pub fn way(present: &Tree, target: &Tree, made: &BTreeSet<RelPath>) -> Way {
-    let mut way = Way::default();
+pub fn restore_steps(
+    present: &FileTree,
+    target: &FileTree,
+    made: &BTreeSet<RelPath>,
+) -> RestoreSteps {
+    let mut way = RestoreSteps::default();
     let reason = |path: &RelPath| {
         let text = path.as_str();
-        let now = present.left_out.get(text).map(|reason| format!("not saved now: {reason}"));
-        now.or_else(|| target.left_out.get(text).map(|reason| format!("not saved then: {reason}")))
+        let now = present.omitted.get(text).map(|reason| format!("not saved now: {reason}"));
+        now.or_else(|| target.omitted.get(text).map(|reason| format!("not saved then: {reason}")))
     };
     for (path, node) in &target.nodes {
         let step = match present.nodes.get(path) {
             Some(now) if now == node => continue,
-            Some(_) => Step::Changed,
-            None => Step::Added,
+            Some(_) => RestoreStep::Changed,
+            None => RestoreStep::Added,
         };
         match reason(path) {
             Some(reason) => drop(way.untouched.insert(path.to_string(), reason)),
@@ -128,9 +133,9 @@ pub fn way(present: &Tree, target: &Tree, made: &BTreeSet<RelPath>) -> Way {
         if let Some(reason) = reason(path) {
             way.untouched.insert(path.to_string(), reason);
         } else if made.contains(path) {
-            way.steps.insert(path.clone(), Step::Removed);
+            way.steps.insert(path.clone(), RestoreStep::Removed);
         } else {
-            way.kept.push(path.clone());
+            way.kept_files.push(path.clone());
         }
     }
     way
@@ -144,11 +149,11 @@ mod tests {
         RelPath::parse(text).unwrap()
     }
 
-    fn tree(files: &[(&str, &str)], left_out: &[&str]) -> Tree {
-        let node = |content: &str| Node { kind: Kind::File, content: content.to_owned() };
-        Tree {
+    fn tree(files: &[(&str, &str)], left_out: &[&str]) -> FileTree {
+        let node = |content: &str| FileNode { kind: FileKind::File, content: content.to_owned() };
+        FileTree {
             nodes: files.iter().map(|(name, content)| (path(name), node(content))).collect(),
-            left_out: left_out.iter().map(|name| ((*name).to_owned(), "huge".to_owned())).collect(),
+            omitted: left_out.iter().map(|name| ((*name).to_owned(), "huge".to_owned())).collect(),
         }
     }
 
@@ -156,10 +161,13 @@ mod tests {
     fn what_the_loop_made_goes_and_what_it_lost_or_changed_comes_back() {
         let target = tree(&[("a", "1"), ("b", "1"), ("same", "1")], &[]);
         let present = tree(&[("a", "2"), ("same", "1"), ("new", "1"), ("mine", "1")], &[]);
-        let way = way(&present, &target, &BTreeSet::from([path("new"), path("a")]));
+        let way = restore_steps(&present, &target, &BTreeSet::from([path("new"), path("a")]));
         let steps: Vec<_> = way.steps.iter().map(|(at, step)| (at.as_str(), *step)).collect();
-        assert_eq!(steps, [("a", Step::Changed), ("b", Step::Added), ("new", Step::Removed)]);
-        assert_eq!(way.kept, [path("mine")]);
+        assert_eq!(
+            steps,
+            [("a", RestoreStep::Changed), ("b", RestoreStep::Added), ("new", RestoreStep::Removed)]
+        );
+        assert_eq!(way.kept_files, [path("mine")]);
         assert!(way.untouched.is_empty());
     }
 
@@ -167,8 +175,8 @@ mod tests {
     fn what_one_of_the_two_does_not_hold_is_not_touched() {
         let target = tree(&[("grew", "1")], &["shrank"]);
         let present = tree(&[("shrank", "1")], &["grew"]);
-        let way = way(&present, &target, &BTreeSet::from([path("shrank")]));
-        assert!(way.steps.is_empty() && way.kept.is_empty());
+        let way = restore_steps(&present, &target, &BTreeSet::from([path("shrank")]));
+        assert!(way.steps.is_empty() && way.kept_files.is_empty());
         assert_eq!(way.untouched["grew"], "not saved now: huge");
         assert_eq!(way.untouched["shrank"], "not saved then: huge");
     }
@@ -177,7 +185,10 @@ mod tests {
     fn another_kind_with_the_same_content_is_a_change() {
         let target = tree(&[("run", "1")], &[]);
         let mut present = target.clone();
-        present.nodes.get_mut(&path("run")).unwrap().kind = Kind::Program;
-        assert_eq!(way(&present, &target, &BTreeSet::new()).steps[&path("run")], Step::Changed);
+        present.nodes.get_mut(&path("run")).unwrap().kind = FileKind::Program;
+        assert_eq!(
+            restore_steps(&present, &target, &BTreeSet::new()).steps[&path("run")],
+            RestoreStep::Changed
+        );
     }
 }

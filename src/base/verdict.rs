@@ -24,7 +24,11 @@ impl Verdict {
         match (self, other) {
             (Self::Dirty, _) | (_, Self::Dirty) => Self::Dirty,
             (Self::Unmeasured(a), Self::Unmeasured(b)) => {
-                Self::Unmeasured(if b.cause.is_passing() && !a.cause.is_passing() { b } else { a })
+                Self::Unmeasured(if b.cause.is_transient() && !a.cause.is_transient() {
+                    b
+                } else {
+                    a
+                })
             }
             (gap @ Self::Unmeasured(_), Self::Clean) | (Self::Clean, gap @ Self::Unmeasured(_)) => {
                 gap
@@ -120,13 +124,13 @@ pub enum Cause {
 impl Cause {
     /// Whether waiting or asking again may close the gap without anyone acting.
     #[must_use]
-    pub fn is_passing(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
     }
 
     /// Whether the agent itself can close the gap, once it is told.
     #[must_use]
-    pub fn is_mendable(self) -> bool {
+    pub fn is_fixable_by_agent(self) -> bool {
         matches!(self, Self::ProjectFault)
     }
 }

@@ -11,26 +11,26 @@ const BELL: u8 = 0x07;
 /// Collects output in bounded memory. Escape sequences are removed before anything is counted, so
 /// that no cut can leave half of one.
 #[derive(Default)]
-pub(super) struct Output<'w> {
+pub(super) struct OutputBuffer<'w> {
     head: Vec<u8>,
     tail: Vec<u8>,
     dropped_bytes: u64,
-    at: At,
-    lines: Option<Lines<'w>>,
+    escape_state: EscapeState,
+    watcher: Option<LineWatcher<'w>>,
 }
 
 /// Takes a line of visible text, without its line break.
-pub(super) type Watch<'w> = &'w mut (dyn FnMut(&str) + Send);
+pub(super) type LineCallback<'w> = &'w mut (dyn FnMut(&str) + Send);
 
 /// The line that is not over yet.
-struct Lines<'w> {
-    watch: Watch<'w>,
+struct LineWatcher<'w> {
+    watch: LineCallback<'w>,
     line: Vec<u8>,
     /// The line is longer than anybody wants to see.
     is_too_long: bool,
 }
 
-impl Lines<'_> {
+impl LineWatcher<'_> {
     fn push(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             let (text, is_over) = match part {
@@ -58,7 +58,7 @@ impl Lines<'_> {
 
 /// Where in an escape sequence (ECMA-48) the output stands.
 #[derive(Clone, Copy, Default)]
-enum At {
+enum EscapeState {
     #[default]
     Text,
     /// Behind ESC, or behind its intermediate bytes.
@@ -69,22 +69,22 @@ enum At {
     String,
 }
 
-impl<'w> Output<'w> {
+impl<'w> OutputBuffer<'w> {
     /// The same, watched.
-    pub(super) fn watched(watch: Watch<'w>) -> Self {
-        let lines = Lines { watch, line: Vec::new(), is_too_long: false };
-        Self { lines: Some(lines), ..Self::default() }
+    pub(super) fn with_watcher(watch: LineCallback<'w>) -> Self {
+        let lines = LineWatcher { watch, line: Vec::new(), is_too_long: false };
+        Self { watcher: Some(lines), ..Self::default() }
     }
 
     /// Takes the next bytes, cut anywhere.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if matches!(self.at, At::Text) && !bytes.contains(&ESCAPE) {
+        if matches!(self.escape_state, EscapeState::Text) && !bytes.contains(&ESCAPE) {
             return self.keep(bytes);
         }
         let mut visible = Vec::with_capacity(bytes.len());
         for byte in bytes {
-            let (next, is_visible) = step(self.at, *byte);
-            self.at = next;
+            let (next, is_visible) = next_escape_state(self.escape_state, *byte);
+            self.escape_state = next;
             if is_visible {
                 visible.push(*byte);
             }
@@ -93,7 +93,7 @@ impl<'w> Output<'w> {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        if let Some(lines) = &mut self.lines {
+        if let Some(lines) = &mut self.watcher {
             lines.push(bytes);
         }
         let room = CHECK_OUTPUT_HEAD_BYTES_MAX - self.head.len();
@@ -115,7 +115,7 @@ impl<'w> Output<'w> {
     /// The kept text: undecodable bytes replaced, control characters except line breaks and tabs
     /// removed, and one line that counts the bytes left out, when there are any.
     pub(super) fn finish(mut self) -> String {
-        if let Some(lines) = &mut self.lines {
+        if let Some(lines) = &mut self.watcher {
             lines.end();
         }
         self.cut_tail();
@@ -145,15 +145,18 @@ fn cut_character(bytes: &[u8]) -> usize {
 }
 
 /// The next place in the escape sequence, and whether the byte is visible text.
-fn step(at: At, byte: u8) -> (At, bool) {
+fn next_escape_state(at: EscapeState, byte: u8) -> (EscapeState, bool) {
     let next = match (at, byte) {
-        (_, ESCAPE) | (At::Escape, 0x20..=0x2f) => At::Escape,
-        (At::Escape, b'[') | (At::Control, 0x20..=0x3f) => At::Control,
-        (At::Escape, 0x30..=0x7e) if b"]PX^_".contains(&byte) => At::String,
-        (At::Escape, 0x30..=0x7e) | (At::Control, 0x40..=0x7e) | (At::String, BELL) => At::Text,
+        (_, ESCAPE) | (EscapeState::Escape, 0x20..=0x2f) => EscapeState::Escape,
+        (EscapeState::Escape, b'[') | (EscapeState::Control, 0x20..=0x3f) => EscapeState::Control,
+        (EscapeState::Escape, 0x30..=0x7e) if b"]PX^_".contains(&byte) => EscapeState::String,
+        (EscapeState::Escape, 0x30..=0x7e)
+        | (EscapeState::Control, 0x40..=0x7e)
+        | (EscapeState::String, BELL) => EscapeState::Text,
         // A string that never ends must not swallow the rest of the output.
-        (At::Text | At::Escape | At::Control, _) | (At::String, b'\n') => return (At::Text, true),
-        (At::String, _) => At::String,
+        (EscapeState::Text | EscapeState::Escape | EscapeState::Control, _)
+        | (EscapeState::String, b'\n') => return (EscapeState::Text, true),
+        (EscapeState::String, _) => EscapeState::String,
     };
     (next, false)
 }
@@ -168,10 +171,10 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], expected: &str) {
-        let mut whole = Output::default();
+        let mut whole = OutputBuffer::default();
         whole.push(bytes);
         assert_eq!(whole.finish(), expected);
-        let mut split = Output::default();
+        let mut split = OutputBuffer::default();
         for byte in bytes {
             split.push(&[*byte]);
         }
@@ -202,7 +205,7 @@ mod tests {
         let check = |bytes: &[u8], piece: usize, expected: &[&str]| {
             let mut seen = Vec::new();
             let mut watch = |line: &str| seen.push(line.to_owned());
-            let mut output = Output::watched(&mut watch);
+            let mut output = OutputBuffer::with_watcher(&mut watch);
             bytes.chunks(piece).for_each(|piece| output.push(piece));
             output.finish();
             assert_eq!(seen, expected);
@@ -217,7 +220,7 @@ mod tests {
     #[test]
     fn a_cut_never_goes_through_a_character() {
         let text = "한".repeat(4_000);
-        let mut output = Output::default();
+        let mut output = OutputBuffer::default();
         output.push(text.as_bytes());
         let kept = output.finish();
         assert!(!kept.contains('\u{fffd}'), "{kept}");

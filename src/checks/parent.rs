@@ -29,20 +29,20 @@ pub const RUN_CHECK: &str = "run-check";
 
 /// What it says.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum ParentReport {
     /// The command runs and leads this group.
-    Runs(Pid),
+    Started(Pid),
     /// It ended.
-    Ended(ExitStatus),
+    Exited(ExitStatus),
     /// It could not be started.
     NotStarted(io::Error),
 }
 
-impl Said {
-    fn line(&self) -> String {
+impl ParentReport {
+    fn to_line(&self) -> String {
         match self {
-            Self::Runs(id) => format!("runs {}\n", id.as_raw_nonzero()),
-            Self::Ended(status) => format!("ended {}\n", status.into_raw()),
+            Self::Started(id) => format!("runs {}\n", id.as_raw_nonzero()),
+            Self::Exited(status) => format!("ended {}\n", status.into_raw()),
             Self::NotStarted(error) => format!("error {}\n", error.raw_os_error().unwrap_or(0)),
         }
     }
@@ -52,8 +52,8 @@ impl Said {
         let (word, number) = line.trim_end().split_once(' ')?;
         let number: i32 = number.parse().ok()?;
         match word {
-            "runs" if number > 0 => Pid::from_raw(number).map(Self::Runs),
-            "ended" => Some(Self::Ended(ExitStatus::from_raw(number))),
+            "runs" if number > 0 => Pid::from_raw(number).map(Self::Started),
+            "ended" => Some(Self::Exited(ExitStatus::from_raw(number))),
             "error" => Some(Self::NotStarted(io::Error::from_raw_os_error(number))),
             _ => None,
         }
@@ -69,20 +69,20 @@ pub fn run_check(words: &[OsString]) -> u8 {
     processes::adopt_orphans();
     let child = command.args(args).stdin(Stdio::null()).process_group(0).spawn();
     let said = match &child {
-        Ok(child) => follow(child),
-        Err(error) => {
-            Said::NotStarted(io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(0)))
-        }
+        Ok(child) => wait_for_child(child),
+        Err(error) => ParentReport::NotStarted(io::Error::from_raw_os_error(
+            error.raw_os_error().unwrap_or(0),
+        )),
     };
-    say(&said);
+    write_report(&said);
     0
 }
 
-fn follow(child: &Child) -> Said {
+fn wait_for_child(child: &Child) -> ParentReport {
     let Some(id) = Pid::from_raw(child.id().cast_signed()) else {
-        return Said::NotStarted(io::Error::other("no process id"));
+        return ParentReport::NotStarted(io::Error::other("no process id"));
     };
-    say(&Said::Runs(id));
+    write_report(&ParentReport::Started(id));
     thread::spawn(move || {
         // Nothing is ever said to us; the end of it is what is waited for.
         let mut byte = [0];
@@ -95,19 +95,22 @@ fn follow(child: &Child) -> Said {
         match wait(WaitOptions::empty()) {
             Ok(Some((ended, status))) if ended == id => break status,
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Said::NotStarted(error.into()),
+            Err(error) => return ParentReport::NotStarted(error.into()),
         }
     };
     // Before it is said: then the daemon ends this process.
     let _ = kill_process_group(id, Signal::KILL);
     end_descendants();
-    Said::Ended(ExitStatus::from_raw(status.as_raw()))
+    ParentReport::Exited(ExitStatus::from_raw(status.as_raw()))
 }
 
 /// Ends whatever the command started, group or not.
 fn end_descendants() {
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
-        let left = processes::below(&processes::all(), getpid().as_raw_nonzero().get());
+        let left = processes::living_descendants(
+            &processes::list_processes(),
+            getpid().as_raw_nonzero().get(),
+        );
         if left.is_empty() {
             return;
         }
@@ -116,9 +119,9 @@ fn end_descendants() {
     }
 }
 
-fn say(said: &Said) {
+fn write_report(said: &ParentReport) {
     // Nobody listens any more: nothing is left to do about it.
-    let _ = rustix::io::write(io::stdin(), said.line().as_bytes());
+    let _ = rustix::io::write(io::stdin(), said.to_line().as_bytes());
 }
 
 #[cfg(test)]
@@ -129,13 +132,16 @@ mod tests {
     fn what_is_said_is_understood_and_nothing_else() {
         let id = Pid::from_raw(7).expect("no zero");
         let error = io::Error::from_raw_os_error(2);
-        for said in [Said::Runs(id), Said::Ended(ExitStatus::from_raw(9)), Said::NotStarted(error)]
-        {
-            let heard = Said::parse(&said.line()).map(|heard| heard.line());
-            assert_eq!(heard, Some(said.line()));
+        for said in [
+            ParentReport::Started(id),
+            ParentReport::Exited(ExitStatus::from_raw(9)),
+            ParentReport::NotStarted(error),
+        ] {
+            let heard = ParentReport::parse(&said.to_line()).map(|heard| heard.to_line());
+            assert_eq!(heard, Some(said.to_line()));
         }
         for noise in ["", "runs", "runs 0\n", "runs -1\n", "runs x\n", "ended\n", "over 1\n"] {
-            assert!(Said::parse(noise).is_none(), "{noise:?}");
+            assert!(ParentReport::parse(noise).is_none(), "{noise:?}");
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::base::limits::{CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_M
 /// A deadline for facts that come soon; far longer than any of them takes.
 const SOON: Duration = Duration::from_secs(20);
 
-fn program(program: impl Into<PathBuf>, cwd: &Path) -> Command {
-    Command {
+fn program(program: impl Into<PathBuf>, cwd: &Path) -> ProcessCommand {
+    ProcessCommand {
         name: "check".to_owned(),
         program: program.into(),
         args: Vec::new(),
@@ -22,9 +22,9 @@ fn program(program: impl Into<PathBuf>, cwd: &Path) -> Command {
     }
 }
 
-fn shell(script: &str, cwd: &Path) -> Command {
+fn shell(script: &str, cwd: &Path) -> ProcessCommand {
     let args = vec!["-c".to_owned(), script.to_owned()];
-    Command { args, ..program("sh", cwd) }
+    ProcessCommand { args, ..program("sh", cwd) }
 }
 
 fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
@@ -34,9 +34,9 @@ fn script(folder: &Path, name: &str, text: &str, mode: u32) -> PathBuf {
     path
 }
 
-async fn gap(command: Command) -> Gap {
-    match run(command).await.end {
-        End::Unmeasured(gap) => gap,
+async fn gap(command: ProcessCommand) -> Gap {
+    match run_command(command).await.outcome {
+        CommandOutcome::Unmeasured(gap) => gap,
         other => panic!("measured: {other:?}"),
     }
 }
@@ -68,12 +68,12 @@ fn is_dead(id: u32) -> bool {
 async fn exit_status_and_signal_tell_passed_from_failed() {
     let temp = tempfile::tempdir().unwrap();
     let ends = [
-        ("exit 0", End::Passed),
-        ("exit 3", End::Failed("exit status 3".to_owned())),
-        ("kill -9 $$", End::Failed("killed by signal 9".to_owned())),
+        ("exit 0", CommandOutcome::Passed),
+        ("exit 3", CommandOutcome::Failed("exit status 3".to_owned())),
+        ("kill -9 $$", CommandOutcome::Failed("killed by signal 9".to_owned())),
     ];
     for (text, expected) in ends {
-        assert_eq!(run(shell(text, temp.path())).await.end, expected, "{text}");
+        assert_eq!(run_command(shell(text, temp.path())).await.outcome, expected, "{text}");
     }
 }
 
@@ -81,9 +81,9 @@ async fn exit_status_and_signal_tell_passed_from_failed() {
 async fn both_streams_come_in_the_order_they_were_written_without_colours() {
     let temp = tempfile::tempdir().unwrap();
     let text = r"echo one; echo two >&2; printf '\033[31mthree\033[0m\n'; printf four >&2; exit 1";
-    let run = run(shell(text, temp.path())).await;
+    let run = run_command(shell(text, temp.path())).await;
     assert_eq!(run.output, "one\ntwo\nthree\nfour");
-    assert_eq!(run.end, End::Failed("exit status 1".to_owned()));
+    assert_eq!(run.outcome, CommandOutcome::Failed("exit status 1".to_owned()));
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn directory_and_environment_are_the_ones_given_and_stdin_is_empty() {
     let cwd = temp.path().canonicalize().unwrap();
     let mut command = shell("pwd; cat; echo $ONLY; env | grep -c CARGO", &cwd);
     command.env.push(("ONLY".to_owned(), "this".to_owned()));
-    assert_eq!(run(command).await.output, format!("{}\nthis\n0\n", cwd.display()));
+    assert_eq!(run_command(command).await.output, format!("{}\nthis\n0\n", cwd.display()));
 }
 
 #[tokio::test]
@@ -101,9 +101,10 @@ async fn a_hanging_check_is_ended_with_everything_it_started() {
     // Neither the shell nor its children listen to SIGTERM.
     let text = "trap '' TERM; echo $$ > main; (sleep 1000 & echo $! > deep; wait) & echo $! > sub; \
                 while ! [ -s deep ]; do :; done; echo started; while :; do sleep 1000; done";
-    let command = Command { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
-    let run = run(command).await;
-    let End::Unmeasured(gap) = &run.end else { panic!("{run:?}") };
+    let command =
+        ProcessCommand { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let run = run_command(command).await;
+    let CommandOutcome::Unmeasured(gap) = &run.outcome else { panic!("{run:?}") };
     assert_eq!(gap.cause, Cause::TimedOut);
     assert_eq!(gap.detail, "did not end within 300 ms");
     assert_eq!(run.output, "started\n");
@@ -117,9 +118,13 @@ async fn a_hanging_check_is_ended_with_everything_it_started() {
 async fn a_check_that_obeys_is_not_killed_and_its_last_words_are_kept() {
     let temp = tempfile::tempdir().unwrap();
     let text = "trap 'echo cleaned; exit 0' TERM; echo started; sleep 1000 & wait";
-    let command = Command { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
-    let run = run(command).await;
-    assert!(matches!(&run.end, End::Unmeasured(gap) if gap.cause == Cause::TimedOut), "{run:?}");
+    let command =
+        ProcessCommand { timeout: Duration::from_millis(300), ..shell(text, temp.path()) };
+    let run = run_command(command).await;
+    assert!(
+        matches!(&run.outcome, CommandOutcome::Unmeasured(gap) if gap.cause == Cause::TimedOut),
+        "{run:?}"
+    );
     assert_eq!(run.output, "started\ncleaned\n");
 }
 
@@ -127,8 +132,8 @@ async fn a_check_that_obeys_is_not_killed_and_its_last_words_are_kept() {
 async fn a_background_process_that_keeps_the_pipe_cannot_hold_up_the_run() {
     let temp = tempfile::tempdir().unwrap();
     let text = "sleep 1000 & echo $! > background; echo done";
-    let run = run(shell(text, temp.path())).await;
-    assert_eq!((run.end, run.output.as_str()), (End::Passed, "done\n"));
+    let run = run_command(shell(text, temp.path())).await;
+    assert_eq!((run.outcome, run.output.as_str()), (CommandOutcome::Passed, "done\n"));
     assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
     for id in ids(temp.path(), &["background"]) {
         until("the background process is dead", || is_dead(id)).await;
@@ -140,11 +145,11 @@ async fn a_process_that_left_the_group_cannot_hold_up_the_run_either() {
     let temp = tempfile::tempdir().unwrap();
     let text = "setsid sh -c 'echo $$ > away; exec sleep 1000' & \
                 while ! [ -s away ]; do :; done; echo done";
-    let run = run(shell(text, temp.path())).await;
+    let run = run_command(shell(text, temp.path())).await;
     let away = ids(temp.path(), &["away"]);
     let id = Pid::from_raw(away[0].cast_signed()).unwrap();
     kill_process_group(id, Signal::KILL).unwrap();
-    assert_eq!((run.end, run.output.as_str()), (End::Passed, "done\n"));
+    assert_eq!((run.outcome, run.output.as_str()), (CommandOutcome::Passed, "done\n"));
     assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
 }
 
@@ -153,8 +158,8 @@ async fn a_check_that_kills_its_own_parent_is_a_failed_one_and_nothing_is_left()
     let temp = tempfile::tempdir().unwrap();
     // The child outlives the shell that was started, ignores SIGTERM and keeps the pipe.
     let text = "sh -c 'trap \"\" TERM HUP; echo $$ > child; kill -9 $PPID; sleep 1000' & wait";
-    let run = run(shell(text, temp.path())).await;
-    assert_eq!(run.end, End::Failed("killed by signal 9".to_owned()));
+    let run = run_command(shell(text, temp.path())).await;
+    assert_eq!(run.outcome, CommandOutcome::Failed("killed by signal 9".to_owned()));
     assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
     for id in ids(temp.path(), &["child"]) {
         until("the child is dead", || is_dead(id)).await;
@@ -167,9 +172,13 @@ async fn a_check_that_forks_without_end_is_ended_with_all_of_them() {
     // Each generation leaves a successor and ends, so that no process id stays.
     let text = "echo '[ $(wc -l < ids) -gt 400 ] && sleep 1000; echo $$ >> ids; sh next.sh & \
                 exit' > next.sh; : > ids; sh next.sh; while :; do sleep 1; done";
-    let command = Command { timeout: Duration::from_millis(500), ..shell(text, temp.path()) };
-    let run = run(command).await;
-    assert!(matches!(&run.end, End::Unmeasured(gap) if gap.cause == Cause::TimedOut), "{run:?}");
+    let command =
+        ProcessCommand { timeout: Duration::from_millis(500), ..shell(text, temp.path()) };
+    let run = run_command(command).await;
+    assert!(
+        matches!(&run.outcome, CommandOutcome::Unmeasured(gap) if gap.cause == Cause::TimedOut),
+        "{run:?}"
+    );
     let forks = fs::read_to_string(temp.path().join("ids")).unwrap().lines().count();
     assert!(forks > 1, "it forked");
     until("nobody works in the folder", || !is_worked_in(temp.path())).await;
@@ -191,7 +200,7 @@ async fn totals_in_the_middle_of_much_output_are_seen_though_they_are_not_kept()
                 yes bbbbbbbbbbbbbbb | head -c 1000000";
     let mut seen = Vec::new();
     let mut watch = |line: &str| seen.extend(line.strip_prefix("total: ").map(str::to_owned));
-    let run = run_watched(shell(text, temp.path()), &mut watch).await;
+    let run = run_command_watched(shell(text, temp.path()), &mut watch).await;
     assert!(!run.output.contains("total"), "{}", run.output);
     assert_eq!(seen, ["7"]);
 }
@@ -201,7 +210,7 @@ async fn dropping_the_run_kills_the_group() {
     let temp = tempfile::tempdir().unwrap();
     let text = "(sleep 1000 & echo $! > deep; wait) & echo $! > sub; \
                 while ! [ -s deep ]; do :; done; echo $$ > main; wait";
-    let task = tokio::spawn(run(shell(text, temp.path())));
+    let task = tokio::spawn(run_command(shell(text, temp.path())));
     let main = temp.path().join("main");
     until("the check runs", || fs::read(&main).is_ok_and(|text| !text.is_empty())).await;
     task.abort();
@@ -215,8 +224,8 @@ async fn dropping_the_run_kills_the_group() {
 async fn a_hundred_megabytes_of_output_keep_only_head_and_tail() {
     let temp = tempfile::tempdir().unwrap();
     let text = "echo first; yes 0123456789abcde | head -c 104857600; echo last";
-    let run = run(shell(text, temp.path())).await;
-    assert_eq!(run.end, End::Passed);
+    let run = run_command(shell(text, temp.path())).await;
+    assert_eq!(run.outcome, CommandOutcome::Passed);
     assert!(run.output.starts_with("first\n0123456789abcde\n"));
     assert!(run.output.ends_with("0123456789abcde\nlast\n"));
     let kept = CHECK_OUTPUT_HEAD_BYTES_MAX + CHECK_OUTPUT_TAIL_BYTES_MAX;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::base::limits::SEARCH_MATCHES_MAX;
-use crate::wire::control::Format;
+use crate::wire::control::ReportFormat;
 
 /// Makes a coding agent's work verifiable while it works: fresh diagnostics, structural scan, and
 /// a Stop that means done.
@@ -18,7 +18,7 @@ use crate::wire::control::Format;
 /// error or unusable input; 4 something could not be measured; 130 interrupted. Never 2.
 #[derive(Debug, Parser)]
 #[command(name = "moai-ralph", version, max_term_width = 100)]
-pub(super) struct Args {
+pub(super) struct CliArgs {
     /// Root of the project [default: nearest folder with .moai/ inside the git work tree, else the work tree, else here]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
@@ -32,28 +32,28 @@ pub(super) struct Args {
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     /// Colours in text
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub(super) color: Color,
+    #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
+    pub(super) color: ColorMode,
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: CliCommand,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Color {
+pub(super) enum ColorMode {
     Auto,
     Always,
     Never,
 }
 
-impl Args {
+impl CliArgs {
     /// How a report is written: `--json` stands for that format, unless another was asked for.
-    pub(super) fn format(&self, asked: Format) -> Format {
-        if self.json && asked == Format::Text { Format::Json } else { asked }
+    pub(super) fn format(&self, asked: ReportFormat) -> ReportFormat {
+        if self.json && asked == ReportFormat::Text { ReportFormat::Json } else { asked }
     }
 }
 
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     /// Measure files: language servers and structural scan
     Check(CheckArgs),
     /// Scan files with structural rules alone
@@ -61,11 +61,11 @@ pub(super) enum Command {
     /// Whether what changed makes the measurements easier instead of the code better
     Guard(guard::GuardArgs),
     /// Everywhere the symbol at a place is spoken of
-    References(PlaceArgs),
+    References(LocationArgs),
     /// Where the symbol at a place is defined
-    Definition(PlaceArgs),
+    Definition(LocationArgs),
     /// What the symbol at a place is
-    Hover(PlaceArgs),
+    Hover(LocationArgs),
     /// What a file defines, or where in the project a name is defined
     Symbols(SymbolsArgs),
     /// Give the symbol at a place another name in all files; a preview without --apply
@@ -107,8 +107,8 @@ pub(super) struct CheckArgs {
     #[arg(long, conflicts_with = "paths")]
     pub(super) all: bool,
     /// How the report is written
-    #[arg(long, value_enum, default_value_t = Output::Text)]
-    pub(super) format: Output,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(super) format: OutputFormat,
     /// Lowest severity that makes the verdict dirty
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(super) fail_on: FailOn,
@@ -136,10 +136,10 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct PlaceArgs {
+pub(super) struct LocationArgs {
     /// The place, counted from 1; without a column with --symbol
-    #[arg(value_name = "FILE:LINE:COL", value_parser = Spot::parse)]
-    pub(super) at: Spot,
+    #[arg(value_name = "FILE:LINE:COL", value_parser = FilePosition::parse)]
+    pub(super) at: FilePosition,
     /// A name that stands once on the line, in place of a column
     #[arg(long, value_name = "NAME")]
     pub(super) symbol: Option<String>,
@@ -161,7 +161,7 @@ pub(super) struct SymbolsArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct RenameArgs {
     #[command(flatten)]
-    pub(super) place: PlaceArgs,
+    pub(super) location: LocationArgs,
     /// The new name
     #[arg(value_name = "NEW_NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(super) new_name: String,
@@ -171,7 +171,7 @@ pub(super) struct RenameArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct SweepArgs {
+pub(super) struct PatternScopeArgs {
     /// Language of the pattern and of the files it is looked for in; several: ts,tsx
     #[arg(long, required = true, value_name = "LANG", value_delimiter = ',')]
     pub(super) lang: Vec<String>,
@@ -187,7 +187,7 @@ pub(super) struct SearchArgs {
     /// Code, in which $NAME stands for one node and $$$NAME for any number
     pub(super) pattern: String,
     #[command(flatten)]
-    pub(super) sweep: SweepArgs,
+    pub(super) scope: PatternScopeArgs,
     /// Matches that are shown; the rest are counted
     #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEARCH_MATCHES_MAX as u64))]
     pub(super) max_results: u64,
@@ -200,7 +200,7 @@ pub(super) struct RewriteArgs {
     /// What takes its place; it may use the names of the pattern
     pub(super) replacement: String,
     #[command(flatten)]
-    pub(super) sweep: SweepArgs,
+    pub(super) scope: PatternScopeArgs,
     /// Write it to all files, or to none
     #[arg(long)]
     pub(super) apply: bool,
@@ -208,13 +208,13 @@ pub(super) struct RewriteArgs {
 
 /// `FILE:LINE` or `FILE:LINE:COL`; a file name may hold colons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct FilePosition {
     pub(super) file: PathBuf,
     pub(super) line: u32,
     pub(super) column: Option<u32>,
 }
 
-impl Spot {
+impl FilePosition {
     fn parse(text: &str) -> Result<Self, String> {
         let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
         let split = |text: &str| {
@@ -239,20 +239,20 @@ impl Spot {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Output {
+pub(super) enum OutputFormat {
     Text,
     Json,
     Sarif,
     Github,
 }
 
-impl Output {
-    pub(super) fn format(self) -> Format {
+impl OutputFormat {
+    pub(super) fn format(self) -> ReportFormat {
         match self {
-            Self::Text => Format::Text,
-            Self::Json => Format::Json,
-            Self::Sarif => Format::Sarif,
-            Self::Github => Format::Github,
+            Self::Text => ReportFormat::Text,
+            Self::Json => ReportFormat::Json,
+            Self::Sarif => ReportFormat::Sarif,
+            Self::Github => ReportFormat::Github,
         }
     }
 }
@@ -265,7 +265,7 @@ pub(super) enum FailOn {
 }
 
 impl FailOn {
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
@@ -291,9 +291,9 @@ pub(super) enum ServerCommand {
         what: String,
     },
     /// Stop them; the next question starts them again
-    Stop(Servers),
+    Stop(ServerIdsArgs),
     /// Stop them and start them again
-    Restart(Servers),
+    Restart(ServerIdsArgs),
     /// What one wrote lately: its stderr and its log messages
     Logs {
         /// Server id
@@ -302,7 +302,7 @@ pub(super) enum ServerCommand {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Servers {
+pub(super) struct ServerIdsArgs {
     /// Server ids [default: all; with --root, those of that root]
     #[arg(value_name = "ID")]
     pub(super) ids: Vec<String>,
@@ -362,8 +362,8 @@ mod tests {
     #[test]
     fn a_place_is_read_from_its_end() {
         let check = |text: &str, expected: Option<(&str, u32, Option<u32>)>| {
-            let spot = Spot::parse(text).ok();
-            let expected = expected.map(|(file, line, column)| Spot {
+            let spot = FilePosition::parse(text).ok();
+            let expected = expected.map(|(file, line, column)| FilePosition {
                 file: PathBuf::from(file),
                 line,
                 column,
@@ -382,6 +382,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        Args::command().debug_assert();
+        CliArgs::command().debug_assert();
     }
 }

@@ -11,14 +11,14 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::args::DemoArgs;
-use super::{door, this_program};
-use crate::ipc::Places;
+use super::{client, current_program};
+use crate::ipc::StateDirs;
 use crate::lsp::registry::Catalogue;
 use crate::report::demo as words;
 use crate::scan::RuleSet;
-use crate::servers::install::{Installer, installed_program};
-use crate::servers::resolve::on_path;
-use crate::wire::control::Reply;
+use crate::servers::install::{ServerInstaller, installed_program};
+use crate::servers::resolve::program_on_path;
+use crate::wire::control::CommandReply;
 
 const SESSION: &str = "demo-session";
 const FILE: &str = "app.py";
@@ -41,22 +41,22 @@ def user_id(connection: sqlite3.Connection, name: str) -> int | None:
     return None if row is None else row[0]
 ";
 
-pub(super) fn run(args: &DemoArgs) -> Reply {
+pub(super) fn run(args: &DemoArgs) -> CommandReply {
     match play(args) {
-        Ok(code) => Reply { code, ..Reply::default() },
-        Err(error) => Reply::failed(1, &format!("moai-ralph demo: {error}")),
+        Ok(code) => CommandReply { code, ..CommandReply::default() },
+        Err(error) => CommandReply::failure(1, &format!("moai-ralph demo: {error}")),
     }
 }
 
 fn play(args: &DemoArgs) -> Result<u8, String> {
-    let caller = door::caller(None)?;
-    let Some(places) = Places::from_env(&caller.env) else {
+    let caller = client::current_caller(None)?;
+    let Some(places) = StateDirs::from_env(&caller.env) else {
         return Err("HOME is not set; set HOME or MOAI_RALPH_HOME".to_owned());
     };
     let server = if args.no_lsp { None } else { server(args, &places, &caller.env)? };
-    let stage = Stage::new(&places, args.no_lsp)?;
-    say(&words::sensors(server.as_deref(), RuleSet::built_in().rule_count()));
-    let result = acts(&stage);
+    let stage = DemoProject::new(&places, args.no_lsp)?;
+    print_progress(&words::sensors(server.as_deref(), RuleSet::built_in().rule_count()));
+    let result = run_steps(&stage);
     // The play's daemon ends with it, however it went.
     let _ = stage.program(&["daemon", "stop"], "");
     let status = result?;
@@ -66,31 +66,31 @@ fn play(args: &DemoArgs) -> Result<u8, String> {
         // servers asked for, everything asked for was.
         None => status == "completed_unverified" || (args.no_lsp && status == "completed"),
     };
-    say(&words::end(&status, is_expected));
+    print_progress(&words::end(&status, is_expected));
     Ok(u8::from(!is_expected))
 }
 
 /// The acts; returns the status the loop ended with.
-fn acts(stage: &Stage) -> Result<String, String> {
-    say(&words::step(1, "host", "starts a session", ""));
+fn run_steps(stage: &DemoProject) -> Result<String, String> {
+    print_progress(&words::step(1, "host", "starts a session", ""));
     stage.hook("session-start", &json!({"source": "startup"}))?;
-    say(&words::step(2, "you", &format!("/moai-ralph:moai-loop {GOAL}"), ""));
+    print_progress(&words::step(2, "you", &format!("/moai-ralph:moai-loop {GOAL}"), ""));
     let expansion = json!({"command_name": "moai-ralph:moai-loop", "command_args": GOAL});
     stage.hook("user-prompt-expansion", &expansion)?;
-    say(&words::step(3, "agent", "writes app.py", WRONG));
+    print_progress(&words::step(3, "agent", "writes app.py", WRONG));
     stage.write(WRONG, None)?;
-    say(&words::step(4, "agent", "wants to stop", CLAIM));
-    stage.hook("stop", &stop(false))?;
-    say(&words::step(5, "agent", "writes app.py again", RIGHT));
+    print_progress(&words::step(4, "agent", "wants to stop", CLAIM));
+    stage.hook("stop", &stop_payload(false))?;
+    print_progress(&words::step(5, "agent", "writes app.py again", RIGHT));
     stage.write(RIGHT, Some(WRONG))?;
-    say(&words::step(6, "agent", "wants to stop", CLAIM));
-    stage.hook("stop", &stop(true))?;
+    print_progress(&words::step(6, "agent", "wants to stop", CLAIM));
+    stage.hook("stop", &stop_payload(true))?;
     let status = stage.program(&["loop", "status", "--json"], "")?;
     let status: Value = serde_json::from_str(&status).map_err(|error| error.to_string())?;
     Ok(status["status"].as_str().unwrap_or("nothing").to_owned())
 }
 
-fn stop(is_active: bool) -> Value {
+fn stop_payload(is_active: bool) -> Value {
     json!({"stop_hook_active": is_active, "last_assistant_message": CLAIM,
         "background_tasks": [], "session_crons": []})
 }
@@ -98,7 +98,7 @@ fn stop(is_active: bool) -> Value {
 /// The language server of the play: the one installed, or, if the user agrees, installed now.
 fn server(
     args: &DemoArgs,
-    places: &Places,
+    places: &StateDirs,
     env: &BTreeMap<String, String>,
 ) -> Result<Option<String>, String> {
     let id = "pyright";
@@ -107,14 +107,14 @@ fn server(
         let pinned = spec.install.as_ref().and_then(|install| install.npm.first());
         return Ok(Some(pinned.map_or(id, String::as_str).replace('@', " ")));
     }
-    if on_path(&spec.command, env).is_some() {
+    if program_on_path(&spec.command, env).is_some() {
         return Ok(Some(id.to_owned()));
     }
     if !args.install && !agrees() {
         return Ok(None);
     }
-    say("installing pyright …\n");
-    let installer = Installer { data: &places.data, env, root: Path::new("/") };
+    print_progress("installing pyright …\n");
+    let installer = ServerInstaller { data: &places.data, env, root: Path::new("/") };
     installer.install(id, spec, &|_| {}).map_err(|error| error.to_string())?;
     server(&DemoArgs { install: false, no_lsp: false }, places, env)
 }
@@ -124,20 +124,20 @@ fn agrees() -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return false;
     }
-    say("pyright is not installed. Install the pinned version with npm now? [y/N] ");
+    print_progress("pyright is not installed. Install the pinned version with npm now? [y/N] ");
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
-fn say(text: &str) {
+fn print_progress(text: &str) {
     let mut stdout = std::io::stdout().lock();
     // Whoever closed the pipe has seen enough.
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
 /// A temporary project with a state folder of its own.
-struct Stage {
+struct DemoProject {
     project: PathBuf,
     program: PathBuf,
     env: Vec<(&'static str, PathBuf)>,
@@ -145,8 +145,8 @@ struct Stage {
     _folder: tempfile::TempDir,
 }
 
-impl Stage {
-    fn new(places: &Places, no_lsp: bool) -> Result<Self, String> {
+impl DemoProject {
+    fn new(places: &StateDirs, no_lsp: bool) -> Result<Self, String> {
         let text = |error: std::io::Error| error.to_string();
         let folder = tempfile::Builder::new().prefix("moai-ralph-demo-").tempdir().map_err(text)?;
         let at = folder.path().canonicalize().map_err(text)?;
@@ -158,7 +158,7 @@ impl Stage {
             ("XDG_CONFIG_HOME", at.join("config")),
             ("CLAUDE_PROJECT_DIR", project.clone()),
         ];
-        let program = this_program().map_err(text)?;
+        let program = current_program().map_err(text)?;
         Ok(Self { project, program, env, no_lsp, _folder: folder })
     }
 
@@ -186,10 +186,10 @@ impl Stage {
         let begun = Instant::now();
         let output = self.program(&["hook", event], &input.to_string())?;
         let elapsed = begun.elapsed();
-        let said = said(&output);
+        let said = feedback_text(&output);
         // A batch without late verdicts is not worth a line.
         if !(said.is_empty() && event == "post-tool-batch") {
-            say(&words::hook(event, elapsed, &said));
+            print_progress(&words::hook(event, elapsed, &said));
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Stage {
 }
 
 /// The text inside a hook's answer, with what it makes the host do.
-fn said(output: &str) -> String {
+fn feedback_text(output: &str) -> String {
     let answer: Value = serde_json::from_str(output).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
     if let Some(reason) = text(&answer["reason"]) {

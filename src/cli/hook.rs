@@ -6,27 +6,27 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{door, this_program};
+use super::{client, current_program};
 use crate::base::limits::{
     HOOK_EDIT_DOUBT_MS, HOOK_EDIT_MS_MAX, HOOK_END_MS_MAX, HOOK_INPUT_BYTES_MAX, HOOK_MS_MAX,
     HOOK_START_MS_MAX, HOOK_STOP_DOUBT_MS, HOOK_STOP_MS_MAX, LOG_BYTES_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
-use crate::ipc::door::{NoAnswer, Patience};
-use crate::ipc::{Places, door as ipc_door};
+use crate::ipc::client::{CallError, CallTimeout};
+use crate::ipc::{StateDirs, client as ipc_door};
 use crate::models::RECURSION_MARK;
 use crate::report::notice;
 use crate::store::peek;
-use crate::wire::control::{Call, PROTOCOL, Request};
-use crate::wire::hook::{Event, HookInput, HookOutput};
+use crate::wire::control::{DaemonCall, DaemonRequest, PROTOCOL_VERSION};
+use crate::wire::hook::{HookEvent, HookInput, HookOutput};
 
 pub(super) fn run(event: &str) -> u8 {
     // A judge that we asked is no agent to watch: judging it would ask the next one.
     if std::env::var_os(RECURSION_MARK).is_some() {
         return 0;
     }
-    let Ok(caller) = door::hook_caller() else { return 0 };
-    let Some(places) = Places::from_env(&caller.env) else { return 0 };
+    let Ok(caller) = client::hook_caller() else { return 0 };
+    let Some(places) = StateDirs::from_env(&caller.env) else { return 0 };
     let input = match read_input() {
         Ok(input) => input,
         Err(error) => {
@@ -34,11 +34,11 @@ pub(super) fn run(event: &str) -> u8 {
             return 0;
         }
     };
-    if event == "session-start" && !is_continued(&input) {
+    if event == "session-start" && !is_resumed_session(&input) {
         // A new session waits for nothing: the daemon starts beside it.
-        let started = door::prepare(&places).and_then(|()| {
-            let program = this_program().map_err(|error| error.to_string())?;
-            ipc_door::start_without_waiting(&places, &program).map_err(|error| error.to_string())
+        let started = client::create_socket_dir(&places).and_then(|()| {
+            let program = current_program().map_err(|error| error.to_string())?;
+            ipc_door::start_daemon_detached(&places, &program).map_err(|error| error.to_string())
         });
         match started {
             Ok(true) => return 0,
@@ -46,40 +46,40 @@ pub(super) fn run(event: &str) -> u8 {
             Err(error) => log(&places, event, &error),
         }
     }
-    let (id, begun_ms) = (door::call_id(), door::begun_ms());
-    let request = Request::Hook { event: event.to_owned(), input, id, begun_ms };
-    let call = Call { protocol: PROTOCOL, caller, request };
+    let (id, begun_ms) = (client::new_call_id(), client::process_start_ms());
+    let request = DaemonRequest::Hook { event: event.to_owned(), input, id, begun_ms };
+    let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     if event == "session-end" {
         // Without a daemon there is nothing to forget.
-        let _ = ipc_door::call(&places, &call, Patience::of(longest_wait(event)));
+        let _ = ipc_door::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
     let may_have_loop = || may_have_loop(&places, &call);
-    let is_alive = || ipc_door::is_alive(&places);
+    let is_alive = || ipc_door::is_daemon_alive(&places);
     let doubt: Option<(u64, &dyn Fn() -> bool)> = match event {
         "stop" => Some((HOOK_STOP_DOUBT_MS, &may_have_loop)),
         "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_DOUBT_MS, &is_alive)),
         _ => None,
     };
     let doubt = doubt.map(|(quiet_ms, asked)| (Duration::from_millis(quiet_ms), asked));
-    let patience = Patience { most: longest_wait(event), doubt };
-    let reply = match door::through_daemon(&places, &call, patience) {
+    let patience = CallTimeout { limit: hook_timeout(event), silence_check: doubt };
+    let reply = match client::through_daemon(&places, &call, patience) {
         Ok(reply) => reply,
         Err(error) => {
             log(&places, event, &error.to_string());
-            if matches!(error, NoAnswer::NotAwaited(_)) {
+            if matches!(error, CallError::Abandoned(_)) {
                 return 0;
             }
-            if matches!(error, NoAnswer::TimedOut(_) | NoAnswer::Ended) {
+            if matches!(error, CallError::TimedOut(_) | CallError::DaemonEnded) {
                 // The daemon has the request and goes on; a second run here would act twice.
                 if event == "stop" {
                     let told = HookOutput::Notice(notice::undecided(&error.to_string()));
-                    let _ = std::io::stdout().write_all(told.to_stdout(Event::Stop).as_bytes());
+                    let _ = std::io::stdout().write_all(told.to_stdout(HookEvent::Stop).as_bytes());
                 }
                 return 0;
             }
             let gap = Gap::new(Cause::Crashed, error.to_string());
-            door::in_process(&places, call.caller, call.request, Some(gap), "")
+            client::in_process(&places, call.caller, call.request, Some(gap), "")
         }
     };
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
@@ -87,8 +87,8 @@ pub(super) fn run(event: &str) -> u8 {
 }
 
 /// Whether a loop may run for the session of a Stop, found out without the daemon.
-fn may_have_loop(places: &Places, call: &Call) -> bool {
-    let Request::Hook { input, .. } = &call.request else { return false };
+fn may_have_loop(places: &StateDirs, call: &DaemonCall) -> bool {
+    let DaemonRequest::Hook { input, .. } = &call.request else { return false };
     let input = HookInput::parse(input).unwrap_or_default();
     let named = call.caller.env.get("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let folders = [named, Some(input.cwd), Some(call.caller.cwd.clone())].into_iter().flatten();
@@ -97,7 +97,7 @@ fn may_have_loop(places: &Places, call: &Call) -> bool {
     peek::may_hold_session(&places.state, &input.session_id, &folders)
 }
 
-fn longest_wait(event: &str) -> Duration {
+fn hook_timeout(event: &str) -> Duration {
     Duration::from_millis(match event {
         "stop" => HOOK_STOP_MS_MAX,
         "post-tool-use" | "post-tool-batch" => HOOK_EDIT_MS_MAX,
@@ -121,15 +121,15 @@ fn read_input() -> Result<String, String> {
 }
 
 /// Whether a session start carries on a session that may own a loop, or takes the place of one.
-fn is_continued(input: &str) -> bool {
+fn is_resumed_session(input: &str) -> bool {
     HookInput::parse(input)
         .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork"))
 }
 
 /// One line, without anything of the input.
-fn log(places: &Places, event: &str, message: &str) {
-    let path = places.logs().join("hook.log");
-    let _ = crate::files::private_dir(&places.logs());
+fn log(places: &StateDirs, event: &str, message: &str) {
+    let path = places.log_folder().join("hook.log");
+    let _ = crate::files::private_dir(&places.log_folder());
     if path.metadata().is_ok_and(|meta| meta.len() > LOG_BYTES_MAX) {
         let _ = std::fs::rename(&path, path.with_extension("log.1"));
     }

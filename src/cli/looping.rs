@@ -3,76 +3,85 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-use super::args::Args;
-use super::args::looping::{AdoptArgs, ForgetArgs, LoopCommand, RestoreArgs, Select, StartArgs};
-use super::{INVALID, REFUSED, door, person};
+use super::args::CliArgs;
+use super::args::looping::{
+    AdoptArgs, ForgetArgs, LoopCommand, LoopSelectArgs, LoopStartArgs, RestoreArgs,
+};
+use super::{INVALID, REFUSED, agent_detection, client};
 use crate::base::limits::PROMPT_BYTES_MAX;
 use crate::wire::control::{
-    LoopAdopt, LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart, Reply, Request,
+    CommandReply, DaemonRequest, LoopAdoptRequest, LoopHistoryRequest, LoopRestoreRequest,
+    LoopResumeRequest, LoopSelector, LoopStartRequest,
 };
 
-pub(super) fn run(args: &Args, command: &LoopCommand) -> Reply {
-    let select = |select: &Select| LoopSelect {
+pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
+    let select = |select: &LoopSelectArgs| LoopSelector {
         id: select.id.clone(),
         session: select.session.clone(),
         json: args.json,
     };
     let request = match command {
-        LoopCommand::Start(start) => match wanted(start, args.json) {
-            Ok(start) => Request::LoopStart(start),
-            Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        LoopCommand::Start(start) => match start_request(start, args.json) {
+            Ok(start) => DaemonRequest::LoopStart(start),
+            Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         },
-        LoopCommand::Status(which) => Request::LoopStatus(select(which)),
-        LoopCommand::Cancel(which) => Request::LoopCancel(select(which)),
-        LoopCommand::Pause(which) => Request::LoopPause(select(which)),
-        LoopCommand::Resume(wish) => Request::LoopResume(LoopResume {
+        LoopCommand::Status(which) => DaemonRequest::LoopStatus(select(which)),
+        LoopCommand::Cancel(which) => DaemonRequest::LoopCancel(select(which)),
+        LoopCommand::Pause(which) => DaemonRequest::LoopPause(select(which)),
+        LoopCommand::Resume(wish) => DaemonRequest::LoopResume(LoopResumeRequest {
             select: select(&wish.select),
             max_iterations: wish.max_iterations,
             max_minutes: wish.max_minutes,
             max_tokens: wish.max_tokens,
         }),
-        LoopCommand::History(wish) => {
-            Request::LoopHistory(LoopHistory { select: select(&wish.select), all: wish.all })
-        }
-        LoopCommand::Report(which) => Request::LoopReport(select(which)),
+        LoopCommand::History(wish) => DaemonRequest::LoopHistory(LoopHistoryRequest {
+            select: select(&wish.select),
+            all: wish.all,
+        }),
+        LoopCommand::Report(which) => DaemonRequest::LoopReport(select(which)),
         LoopCommand::Restore(RestoreArgs { id, to, apply }) => {
             let (id, to, apply) = (id.clone(), to.clone(), *apply);
-            Request::LoopRestore(LoopRestore { id, to, apply, json: args.json })
+            DaemonRequest::LoopRestore(LoopRestoreRequest { id, to, apply, json: args.json })
         }
         LoopCommand::Checks(wish) => {
-            Request::LoopChecks { select: select(&wish.select), list: wish.list }
+            DaemonRequest::LoopChecks { select: select(&wish.select), list: wish.list }
         }
         LoopCommand::Adopt(AdoptArgs { id, session }) => {
             let (id, session) = (id.clone(), session.clone());
-            let select = LoopSelect { id, session, json: args.json };
-            Request::LoopAdopt(LoopAdopt { select, is_agent: person::is_agent() })
+            let select = LoopSelector { id, session, json: args.json };
+            DaemonRequest::LoopAdopt(LoopAdoptRequest {
+                select,
+                is_agent: agent_detection::is_agent(),
+            })
         }
-        LoopCommand::Forget(ForgetArgs { id }) => {
-            Request::LoopForget(LoopSelect { id: Some(id.clone()), session: None, json: args.json })
-        }
+        LoopCommand::Forget(ForgetArgs { id }) => DaemonRequest::LoopForget(LoopSelector {
+            id: Some(id.clone()),
+            session: None,
+            json: args.json,
+        }),
         // Whoever is examined must not choose the exam: an agent's shell has no terminal.
         LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
             let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
-            return Reply::failed(REFUSED, text);
+            return CommandReply::failure(REFUSED, text);
         }
-        LoopCommand::Refreeze(_) if person::is_agent() => {
+        LoopCommand::Refreeze(_) if agent_detection::is_agent() => {
             let text = "moai-ralph: loop refreeze is for a person: an agent started this shell";
-            return Reply::failed(REFUSED, text);
+            return CommandReply::failure(REFUSED, text);
         }
-        LoopCommand::Refreeze(which) => Request::LoopRefreeze(select(which)),
+        LoopCommand::Refreeze(which) => DaemonRequest::LoopRefreeze(select(which)),
     };
-    door::ask(args.root.as_deref(), request, false)
+    client::send_request(args.root.as_deref(), request, false)
 }
 
-fn wanted(start: &StartArgs, json: bool) -> Result<LoopStart, String> {
+fn start_request(start: &LoopStartArgs, json: bool) -> Result<LoopStartRequest, String> {
     let research = if start.research { Some(true) } else { start.no_research.then_some(false) };
-    Ok(LoopStart {
+    Ok(LoopStartRequest {
         session: start.session.clone(),
-        prompt: prompt(start.prompt.as_deref(), start.prompt_file.as_deref())?,
-        mode: Some(start.mode.word().to_owned()),
+        prompt: read_prompt(start.prompt.as_deref(), start.prompt_file.as_deref())?,
+        mode: Some(start.mode.as_str().to_owned()),
         max_iterations: start.max_iterations,
         completion_promise: start.completion_promise.clone(),
-        until: start.until.map(|until| until.word().to_owned()),
+        until: start.until.map(|until| until.as_str().to_owned()),
         milestone_every: start.milestone_every,
         hitl_threshold: start.hitl_threshold,
         max_minutes: start.max_minutes,
@@ -82,14 +91,14 @@ fn wanted(start: &StartArgs, json: bool) -> Result<LoopStart, String> {
         structured_memory: start.structured_memory,
         base_branch: start.base_branch.clone(),
         workers: start.workers,
-        baseline: start.baseline.map(|baseline| baseline.word().to_owned()),
+        baseline: start.baseline.map(|baseline| baseline.as_str().to_owned()),
         json,
         call: String::new(),
     })
 }
 
 /// The task from the command line, a file, or stdin (`-`).
-fn prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
+fn read_prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
     let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
     let mut bytes = Vec::new();
     // One byte more than allowed, so that too much is noticed and not cut.

@@ -3,23 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::door;
+use super::client;
 use crate::mcp;
-use crate::wire::control::Reply;
+use crate::wire::control::CommandReply;
 
 /// Serves until the client closes its end.
-pub(super) fn run(root: Option<PathBuf>) -> Reply {
+pub(super) fn run(root: Option<PathBuf>) -> CommandReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return Reply::failed(1, &format!("moai-ralph: {error}")),
+        Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
-    let ask: mcp::Ask = Arc::new(move |request| door::ask_for_tool(root.as_deref(), request));
+    let ask: mcp::RequestHandler =
+        Arc::new(move |request| client::send_tool_request(root.as_deref(), request));
     let served = runtime.block_on(mcp::serve(ask));
     // What a client no longer waits for must not keep the process.
     runtime.shutdown_background();
     match served {
-        Ok(()) => Reply::default(),
-        Err(error) => Reply::failed(1, &format!("moai-ralph: {error}")),
+        Ok(()) => CommandReply::default(),
+        Err(error) => CommandReply::failure(1, &format!("moai-ralph: {error}")),
     }
 }

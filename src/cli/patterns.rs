@@ -1,31 +1,33 @@
 //! Patterns of code: `search`, `rewrite`.
 
-use super::args::{Args, Command};
-use super::{INVALID, door};
-use crate::wire::control::{Reply, Request, Rewrite, Search};
+use super::args::{CliArgs, CliCommand};
+use super::{INVALID, client};
+use crate::wire::control::{CommandReply, DaemonRequest, RewriteRequest, SearchRequest};
 
-pub(super) fn run(args: &Args) -> Reply {
+pub(super) fn run(args: &CliArgs) -> CommandReply {
     let json = args.json;
     let request = match &args.command {
-        Command::Search(search) => Request::Search(Search {
+        CliCommand::Search(search) => DaemonRequest::Search(SearchRequest {
             pattern: search.pattern.clone(),
-            languages: search.sweep.lang.clone(),
-            paths: search.sweep.paths.clone(),
+            languages: search.scope.lang.clone(),
+            paths: search.scope.paths.clone(),
             results_max: usize::try_from(search.max_results).unwrap_or(usize::MAX),
             json,
-            timeout_secs: search.sweep.timeout,
+            timeout_secs: search.scope.timeout,
         }),
-        Command::Rewrite(rewrite) => Request::Rewrite(Rewrite {
+        CliCommand::Rewrite(rewrite) => DaemonRequest::Rewrite(RewriteRequest {
             pattern: rewrite.pattern.clone(),
             replacement: rewrite.replacement.clone(),
-            languages: rewrite.sweep.lang.clone(),
-            paths: rewrite.sweep.paths.clone(),
+            languages: rewrite.scope.lang.clone(),
+            paths: rewrite.scope.paths.clone(),
             apply: rewrite.apply,
             json,
-            timeout_secs: rewrite.sweep.timeout,
+            timeout_secs: rewrite.scope.timeout,
         }),
-        other => return Reply::failed(INVALID, &format!("moai-ralph: no pattern: {other:?}")),
+        other => {
+            return CommandReply::failure(INVALID, &format!("moai-ralph: no pattern: {other:?}"));
+        }
     };
     // Nothing that would be kept warm is needed.
-    door::ask(args.root.as_deref(), request, true)
+    client::send_request(args.root.as_deref(), request, true)
 }

@@ -1,45 +1,51 @@
 //! Questions to language servers: `references`, `definition`, `hover`, `symbols`, `rename`.
 
-use super::args::{Args, Command, PlaceArgs};
-use super::{INVALID, door};
-use crate::wire::control::{At, Lookup, Rename, Reply, Request, Symbols};
+use super::args::{CliArgs, CliCommand, LocationArgs};
+use super::{INVALID, client};
+use crate::wire::control::{
+    CommandReply, DaemonRequest, LookupRequest, RenameRequest, RequestedPosition, SymbolsRequest,
+};
 
-pub(super) fn run(args: &Args) -> Reply {
-    match request(args) {
-        Ok(request) => door::ask(args.root.as_deref(), request, false),
-        Err(error) => Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+pub(super) fn run(args: &CliArgs) -> CommandReply {
+    match query_request(args) {
+        Ok(request) => client::send_request(args.root.as_deref(), request, false),
+        Err(error) => CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     }
 }
 
-fn request(args: &Args) -> Result<Request, String> {
+fn query_request(args: &CliArgs) -> Result<DaemonRequest, String> {
     let json = args.json;
-    let lookup = |place: &PlaceArgs| {
-        Ok::<_, String>(Lookup { at: at(place)?, json, timeout_secs: place.timeout })
+    let lookup = |place: &LocationArgs| {
+        Ok::<_, String>(LookupRequest {
+            at: parse_position(place)?,
+            json,
+            timeout_secs: place.timeout,
+        })
     };
     Ok(match &args.command {
-        Command::References(place) => Request::References(lookup(place)?),
-        Command::Definition(place) => Request::Definition(lookup(place)?),
-        Command::Hover(place) => Request::Hover(lookup(place)?),
-        Command::Symbols(symbols) => Request::Symbols(Symbols {
+        CliCommand::References(place) => DaemonRequest::References(lookup(place)?),
+        CliCommand::Definition(place) => DaemonRequest::Definition(lookup(place)?),
+        CliCommand::Hover(place) => DaemonRequest::Hover(lookup(place)?),
+        CliCommand::Symbols(symbols) => DaemonRequest::Symbols(SymbolsRequest {
             subject: symbols.subject.clone(),
             json,
             timeout_secs: symbols.timeout,
         }),
-        Command::Rename(rename) => Request::Rename(Rename {
-            at: at(&rename.place)?,
+        CliCommand::Rename(rename) => DaemonRequest::Rename(RenameRequest {
+            at: parse_position(&rename.location)?,
             new_name: rename.new_name.clone(),
             apply: rename.apply,
             json,
-            timeout_secs: rename.place.timeout,
+            timeout_secs: rename.location.timeout,
         }),
         other => return Err(format!("not a question to a language server: {other:?}")),
     })
 }
 
 /// A column or a symbol, and not both.
-fn at(place: &PlaceArgs) -> Result<At, String> {
+fn parse_position(place: &LocationArgs) -> Result<RequestedPosition, String> {
     let spot = &place.at;
-    let at = At {
+    let at = RequestedPosition {
         file: spot.file.clone(),
         line: spot.line,
         column: spot.column,

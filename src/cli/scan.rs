@@ -6,23 +6,28 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::args::Args;
+use super::args::CliArgs;
 use super::args::scan::{ScanArgs, ScanCommand};
-use super::{INVALID, door, has_color};
+use super::{INVALID, client, has_color};
 use crate::base::limits::{PROGRESS_LOOK_MS, PROGRESS_SHOWN_MS_MIN, SOURCE_BYTES_MAX};
 use crate::daemon::engine::Engine;
-use crate::wire::control::{GivenText, Reply, Request, Scan, ScanTest};
+use crate::wire::control::{CommandReply, DaemonRequest, ScanRequest, ScanTestRequest, StdinText};
 
-pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
+pub(super) fn run(args: &CliArgs, scan: &ScanArgs) -> CommandReply {
     if let Some(ScanCommand::Test { folders }) = &scan.command {
         let (folders, json, verbose) = (folders.clone(), args.json, args.verbose);
-        return here(args, Request::ScanTest(ScanTest { folders, json, verbose }));
+        return run_scan_in_process(
+            args,
+            DaemonRequest::ScanTest(ScanTestRequest { folders, json, verbose }),
+        );
     }
-    let stdin = match scan.stdin.then(|| given(scan)).transpose() {
+    let stdin = match scan.stdin.then(|| read_stdin(scan)).transpose() {
         Ok(stdin) => stdin,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: stdin: {error}")),
+        Err(error) => {
+            return CommandReply::failure(INVALID, &format!("moai-ralph: stdin: {error}"));
+        }
     };
-    let request = Request::Scan(Scan {
+    let request = DaemonRequest::Scan(ScanRequest {
         paths: scan.paths.clone(),
         changed: scan.changed,
         stdin,
@@ -35,27 +40,27 @@ pub(super) fn run(args: &Args, scan: &ScanArgs) -> Reply {
         format: args.format(scan.format.format()),
         color: has_color(args.color),
         verbose: args.verbose,
-        fail_on: scan.fail_on.word().to_owned(),
+        fail_on: scan.fail_on.as_str().to_owned(),
         allow_unmeasured: scan.allow_unmeasured,
         baseline: scan.baseline.clone(),
         write_baseline: scan.write_baseline.clone(),
     });
-    here(args, request)
+    run_scan_in_process(args, request)
 }
 
 /// Works in this process, with a bar on a terminal.
-fn here(args: &Args, request: Request) -> Reply {
+fn run_scan_in_process(args: &CliArgs, request: DaemonRequest) -> CommandReply {
     let is_shown = std::io::stderr().is_terminal() && !args.quiet;
-    door::ask_here(args.root.as_deref(), request, async |engine| {
+    client::run_in_process_watched(args.root.as_deref(), request, async |engine| {
         if is_shown { show_progress(engine).await } else { std::future::pending().await }
     })
 }
 
 /// The text on stdin, with one byte more than allowed, so that too much is noticed and not cut.
-fn given(scan: &ScanArgs) -> std::io::Result<GivenText> {
+fn read_stdin(scan: &ScanArgs) -> std::io::Result<StdinText> {
     let mut bytes = Vec::new();
     std::io::stdin().take(SOURCE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    Ok(GivenText { bytes, language: scan.lang.clone(), path: scan.stdin_path.clone() })
+    Ok(StdinText { bytes, language: scan.lang.clone(), path: scan.stdin_path.clone() })
 }
 
 /// Draws how far the work is, once it has taken a while, until the future is dropped.
@@ -64,7 +69,7 @@ async fn show_progress(engine: &Engine) -> Infallible {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let bar = Cleared(bar);
+    let bar = TransientBar(bar);
     loop {
         let (done, total) = engine.progress();
         bar.0.set_length(total as u64);
@@ -74,9 +79,9 @@ async fn show_progress(engine: &Engine) -> Infallible {
 }
 
 /// A bar that leaves nothing behind.
-struct Cleared(ProgressBar);
+struct TransientBar(ProgressBar);
 
-impl Drop for Cleared {
+impl Drop for TransientBar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

@@ -1,16 +1,16 @@
 //! `server …`: the language servers of the user.
 
 mod install;
-mod life;
+mod lifecycle;
 
 use std::path::Path;
 
 use super::args::ServerCommand;
-use crate::wire::control::Reply;
+use crate::wire::control::CommandReply;
 
-pub(super) fn run(command: &ServerCommand, root: Option<&Path>, as_json: bool) -> Reply {
+pub(super) fn run(command: &ServerCommand, root: Option<&Path>, as_json: bool) -> CommandReply {
     match command {
         ServerCommand::Install { names } => install::run(names, as_json),
-        _ => life::run(command, root, as_json),
+        _ => lifecycle::run(command, root, as_json),
     }
 }

@@ -3,17 +3,17 @@
 
 use serde::Deserialize;
 
-use super::{Config, Refusal, set};
+use super::{Config, OptionRefusal, set};
 use crate::base::limits::CHECKS_MAX;
 use crate::base::path::RelPath;
-use crate::looping::criteria::{CheckCommand, Criterion, OPTIONS, command_line};
+use crate::looping::criteria::{CheckCommand, CheckCriterion, OPTIONS, command_line};
 
 /// One entry of `loop.checks`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Check {
+pub(super) struct CheckEntry {
     name: Option<String>,
-    command: Line,
+    command: CommandEntry,
     kind: Option<String>,
     timeout_secs: Option<u64>,
     folder: Option<String>,
@@ -21,18 +21,18 @@ pub(super) struct Check {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a command as one line, or a list of program and arguments")]
-enum Line {
+enum CommandEntry {
     Text(String),
     List(Vec<String>),
 }
 
 impl Config {
-    pub(super) fn lay_checks_over(
+    pub(super) fn apply_checks(
         &mut self,
         criteria: Option<Vec<String>>,
-        checks: Option<Vec<Check>>,
+        checks: Option<Vec<CheckEntry>>,
         proposes: Option<bool>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), OptionRefusal> {
         set(&mut self.propose_checks, proposes);
         if let Some(words) = criteria {
             let parsed = words.iter().map(|word| criterion(word, "loop.success_criteria"));
@@ -49,24 +49,24 @@ impl Config {
     }
 }
 
-fn criterion(word: &str, key: &str) -> Result<Criterion, Refusal> {
-    Criterion::from_word(word)
-        .ok_or_else(|| (key.to_owned(), format!("{word} is none of {}", Criterion::words())))
+fn criterion(word: &str, key: &str) -> Result<CheckCriterion, OptionRefusal> {
+    CheckCriterion::from_word(word)
+        .ok_or_else(|| (key.to_owned(), format!("{word} is none of {}", CheckCriterion::words())))
 }
 
-fn command(check: Check) -> Result<CheckCommand, Refusal> {
+fn command(check: CheckEntry) -> Result<CheckCommand, OptionRefusal> {
     let refuse = |part: &str, reason: String| (format!("loop.checks.{part}"), reason);
     let argv = match check.command {
-        Line::List(argv) => argv,
-        Line::Text(line) => command_line::split(&line)
+        CommandEntry::List(argv) => argv,
+        CommandEntry::Text(line) => command_line::split_command_line(&line)
             .map_err(|error| refuse("command", format!("{line:?}: {error}")))?,
     };
     if argv.first().is_none_or(String::is_empty) {
         return Err(refuse("command", "the command is empty".to_owned()));
     }
-    let kind = check.kind.as_deref().unwrap_or(Criterion::Custom.as_str());
+    let kind = check.kind.as_deref().unwrap_or(CheckCriterion::Custom.as_str());
     let criterion = criterion(kind, "loop.checks.kind")?;
-    if criterion == Criterion::Marker {
+    if criterion == CheckCriterion::Marker {
         return Err(refuse("kind", "marker is what the agent says; no command answers it".into()));
     }
     if let Some(secs) = check.timeout_secs.filter(|secs| !(1..=400).contains(secs)) {
@@ -108,13 +108,13 @@ mod tests {
                     {name: unit, command: [sh, -c, 'a && b'], kind: test_pass, timeout_secs: 9, \
                     folder: web/}\n";
         let config = load(text).expect("valid");
-        assert_eq!(config.success_criteria, [Criterion::TestPass, Criterion::Marker]);
+        assert_eq!(config.success_criteria, [CheckCriterion::TestPass, CheckCriterion::Marker]);
         assert!(!config.propose_checks);
         let [line, list] = config.checks.as_slice() else { panic!("{:?}", config.checks) };
-        assert_eq!((line.name.as_str(), line.criterion), ("npm run a b", Criterion::Custom));
+        assert_eq!((line.name.as_str(), line.criterion), ("npm run a b", CheckCriterion::Custom));
         assert_eq!(line.argv, ["npm", "run", "a b"]);
         assert_eq!((list.name.as_str(), list.folder.as_str()), ("unit", "web"));
-        assert_eq!((list.criterion, list.timeout_secs), (Criterion::TestPass, Some(9)));
+        assert_eq!((list.criterion, list.timeout_secs), (CheckCriterion::TestPass, Some(9)));
         assert_eq!(list.argv, ["sh", "-c", "a && b"]);
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Refusal, bounded, set};
+use super::{OptionRefusal, bounded, set};
 use crate::base::limits::JUDGES_MAX;
 
 /// How a model is reached.
@@ -60,9 +60,9 @@ pub struct JudgeChoice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeOptions {
     /// The one judge, unless there is a list.
-    one: JudgeChoice,
+    default_judge: JudgeChoice,
     /// Several judges.
-    list: Vec<JudgeChoice>,
+    listed_judges: Vec<JudgeChoice>,
     /// Longest wait for one answer.
     pub timeout: Duration,
     /// What one call may cost, in US cents, where the back end can be told.
@@ -72,7 +72,12 @@ pub struct JudgeOptions {
 impl Default for JudgeOptions {
     fn default() -> Self {
         let (one, list) = (JudgeChoice::default(), Vec::new());
-        Self { one, list, timeout: Duration::from_mins(2), budget_cents: 100 }
+        Self {
+            default_judge: one,
+            listed_judges: list,
+            timeout: Duration::from_mins(2),
+            budget_cents: 100,
+        }
     }
 }
 
@@ -80,7 +85,11 @@ impl JudgeOptions {
     /// The judges to ask, each with a name.
     #[must_use]
     pub fn judges(&self) -> Vec<JudgeChoice> {
-        let judges = if self.list.is_empty() { vec![self.one.clone()] } else { self.list.clone() };
+        let judges = if self.listed_judges.is_empty() {
+            vec![self.default_judge.clone()]
+        } else {
+            self.listed_judges.clone()
+        };
         let named = |one: JudgeChoice| match one.name.as_str() {
             "" => JudgeChoice { name: one.backend.as_str().to_owned(), ..one },
             _ => one,
@@ -88,17 +97,17 @@ impl JudgeOptions {
         judges.into_iter().map(named).collect()
     }
 
-    pub(super) fn lay_over(&mut self, layer: Layer) -> Result<(), Refusal> {
-        set(&mut self.one.backend, layer.backend);
-        set(&mut self.one.model, layer.model);
-        set(&mut self.one.command, layer.command);
-        set(&mut self.one.url, layer.url);
-        set(&mut self.one.api_key_env, layer.api_key_env);
+    pub(super) fn apply_layer(&mut self, layer: JudgeLayer) -> Result<(), OptionRefusal> {
+        set(&mut self.default_judge.backend, layer.backend);
+        set(&mut self.default_judge.model, layer.model);
+        set(&mut self.default_judge.command, layer.command);
+        set(&mut self.default_judge.url, layer.url);
+        set(&mut self.default_judge.api_key_env, layer.api_key_env);
         if layer.judges.as_ref().is_some_and(|judges| judges.len() > JUDGES_MAX) {
             return Err(("judge.judges".to_owned(), format!("more than {JUDGES_MAX} judges")));
         }
-        set(&mut self.list, layer.judges);
-        for one in self.list.iter().chain([&self.one]) {
+        set(&mut self.listed_judges, layer.judges);
+        for one in self.listed_judges.iter().chain([&self.default_judge]) {
             let is_url = one.url.starts_with("http://") || one.url.starts_with("https://");
             if !one.url.is_empty() && !is_url {
                 return Err(("judge.url".to_owned(), "expected http:// or https://".to_owned()));
@@ -129,7 +138,7 @@ fn cents(dollars: f64) -> u64 {
 /// One file's worth of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Layer {
+pub(super) struct JudgeLayer {
     backend: Option<BackendKind>,
     model: Option<String>,
     command: Option<Vec<String>>,

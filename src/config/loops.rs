@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Config, Refusal, bounded, checks, set};
+use super::{Config, OptionRefusal, bounded, checks, set};
 use crate::base::limits::{
     CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, COOLDOWN_MS_MAX, LOOP_ITERATIONS_MAX,
     STOP_TIMEOUT_SECS_MAX, STOP_TIMEOUT_SECS_MIN,
@@ -14,13 +14,13 @@ use crate::looping::options::BaselineMode;
 /// One file's worth of them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Layer {
+pub(super) struct LoopLayer {
     max_iterations: Option<u64>,
     stop_timeout: Option<u64>,
     stop_budget_ms: Option<u64>,
     check_timeout_secs: Option<u64>,
     success_criteria: Option<Vec<String>>,
-    checks: Option<Vec<checks::Check>>,
+    checks: Option<Vec<checks::CheckEntry>>,
     propose_checks: Option<bool>,
     push: Option<bool>,
     baseline: Option<String>,
@@ -30,16 +30,17 @@ pub(super) struct Layer {
 }
 
 impl Config {
-    pub(super) fn lay_loop_over(&mut self, layer: Layer) -> Result<(), Refusal> {
+    pub(super) fn apply_loop(&mut self, layer: LoopLayer) -> Result<(), OptionRefusal> {
         set(&mut self.push, layer.push);
         if let Some(word) = layer.baseline {
             self.baseline = BaselineMode::from_word(&word).ok_or_else(|| {
                 ("loop.baseline".to_owned(), format!("{word} is none of base, none"))
             })?;
         }
-        self.lay_checks_over(layer.success_criteria, layer.checks, layer.propose_checks)?;
-        self.lay_context_over(layer.context_budget, layer.context_window)?;
-        let Layer { max_iterations, stop_budget_ms, check_timeout_secs, cooldown_ms, .. } = layer;
+        self.apply_checks(layer.success_criteria, layer.checks, layer.propose_checks)?;
+        self.apply_context(layer.context_budget, layer.context_window)?;
+        let LoopLayer { max_iterations, stop_budget_ms, check_timeout_secs, cooldown_ms, .. } =
+            layer;
         let (millis, secs) = (Duration::from_millis, Duration::from_secs);
         let most = u64::from(LOOP_ITERATIONS_MAX);
         let count = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -60,7 +61,11 @@ impl Config {
         bounded(&mut self.cooldown, "loop.cooldown_ms", cooldown_ms, range, millis)
     }
 
-    fn lay_context_over(&mut self, share: Option<f64>, window: Option<u64>) -> Result<(), Refusal> {
+    fn apply_context(
+        &mut self,
+        share: Option<f64>,
+        window: Option<u64>,
+    ) -> Result<(), OptionRefusal> {
         if let Some(share) = share {
             if !(0.0..=1.0).contains(&share) {
                 let reason = format!("{share} is not between 0 and 1");

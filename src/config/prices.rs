@@ -6,28 +6,28 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::wire::transcript::{Tokens, Usage};
+use crate::wire::transcript::{TokenCounts, TokenUsage};
 
 /// A billionth of a US dollar: a thousandth of a dollar per million tokens is one per token.
 const NANO_PER_DOLLAR: u64 = 1_000_000_000;
 
 /// Prices of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prices {
+pub struct PriceList {
     /// The day the table is of, `2026-10-24`.
     pub as_of: String,
-    models: BTreeMap<String, Model>,
+    models: BTreeMap<String, ModelPrice>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Model {
-    rates: Rates,
+struct ModelPrice {
+    rates: TokenRates,
     context_tokens: u64,
 }
 
 /// Billionths of a US dollar per token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rates {
+struct TokenRates {
     input: u64,
     output: u64,
     cache_read: u64,
@@ -37,14 +37,14 @@ struct Rates {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct PriceTable {
     as_of: String,
-    models: BTreeMap<String, Row>,
+    models: BTreeMap<String, PriceRow>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct PriceRow {
     input: String,
     output: String,
     cache_read: String,
@@ -60,14 +60,14 @@ pub struct PricesError(String);
 
 /// What tokens cost, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct TokenCost {
     /// Of the models whose prices are known, in billionths of a US dollar.
     pub nano_dollars: u64,
     /// Models whose prices are not known; with any, the whole cost is not known.
     pub unknown_models: Vec<String>,
 }
 
-impl Cost {
+impl TokenCost {
     /// The whole cost in cents, rounded up; `None` when part of it is not known.
     #[must_use]
     pub fn cents(&self) -> Option<u64> {
@@ -76,11 +76,11 @@ impl Cost {
     }
 }
 
-impl Prices {
+impl PriceList {
     /// The table that comes with the program.
     #[must_use]
     pub fn built_in() -> &'static Self {
-        static TABLE: OnceLock<Prices> = OnceLock::new();
+        static TABLE: OnceLock<PriceList> = OnceLock::new();
         TABLE.get_or_init(|| {
             Self::parse(include_str!("../../config/prices.yaml"))
                 .expect("the built-in prices.yaml is tested")
@@ -89,36 +89,36 @@ impl Prices {
 
     /// Reads a table.
     pub fn parse(text: &str) -> Result<Self, PricesError> {
-        let table: Table =
+        let table: PriceTable =
             serde_saphyr::from_str(text).map_err(|error| PricesError(error.to_string()))?;
         let models = table.models.into_iter().map(|(model, row)| {
             let rate = |price: &str| {
                 nano_per_token(price)
                     .ok_or_else(|| PricesError(format!("{model}: {price:?} is no price")))
             };
-            let rates = Rates {
+            let rates = TokenRates {
                 input: rate(&row.input)?,
                 output: rate(&row.output)?,
                 cache_read: rate(&row.cache_read)?,
                 cache_write_5m: rate(&row.cache_write_5m)?,
                 cache_write_1h: rate(&row.cache_write_1h)?,
             };
-            Ok((model, Model { rates, context_tokens: row.context_tokens }))
+            Ok((model, ModelPrice { rates, context_tokens: row.context_tokens }))
         });
         Ok(Self { as_of: table.as_of, models: models.collect::<Result<_, _>>()? })
     }
 
     /// What was used, in money.
     #[must_use]
-    pub fn cost(&self, usage: &Usage) -> Cost {
-        let mut cost = Cost::default();
+    pub fn cost(&self, usage: &TokenUsage) -> TokenCost {
+        let mut cost = TokenCost::default();
         for (model, tokens) in &usage.models {
             match self.model(model) {
                 Some(model) => {
                     cost.nano_dollars = cost.nano_dollars.saturating_add(model.rates.of(*tokens));
                 }
                 // A model that was named and not used costs nothing, whoever it is.
-                None if *tokens == Tokens::default() => {}
+                None if *tokens == TokenCounts::default() => {}
                 None => cost.unknown_models.push(model.clone()),
             }
         }
@@ -132,15 +132,15 @@ impl Prices {
     }
 
     /// A name alone, or with the day of the model's release behind it (`-20251101`, `@20251101`).
-    fn model(&self, model: &str) -> Option<&Model> {
+    fn model(&self, model: &str) -> Option<&ModelPrice> {
         let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
         let dated = model.rsplit_once(['-', '@']).filter(|(_, day)| is_day(day));
         self.models.get(model).or_else(|| self.models.get(dated?.0))
     }
 }
 
-impl Rates {
-    fn of(self, tokens: Tokens) -> u64 {
+impl TokenRates {
+    fn of(self, tokens: TokenCounts) -> u64 {
         let parts = [
             (self.input, tokens.input),
             (self.output, tokens.output),
@@ -168,11 +168,11 @@ fn nano_per_token(price: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn usage(model: &str, tokens: Tokens) -> Usage {
-        Usage { models: BTreeMap::from([(model.to_owned(), tokens)]), ..Usage::default() }
+    fn usage(model: &str, tokens: TokenCounts) -> TokenUsage {
+        TokenUsage { models: BTreeMap::from([(model.to_owned(), tokens)]), ..TokenUsage::default() }
     }
 
-    const MILLION: Tokens = Tokens {
+    const MILLION: TokenCounts = TokenCounts {
         input: 1_000_000,
         output: 1_000_000,
         cache_read: 1_000_000,
@@ -182,29 +182,32 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let cost = |model: &str| Prices::built_in().cost(&usage(model, MILLION));
+        let cost = |model: &str| PriceList::built_in().cost(&usage(model, MILLION));
         // 5 + 25 + 0.50 + 6.25 + 10 dollars.
         assert_eq!(cost("claude-opus-4-6").cents(), Some(4_675));
         assert_eq!(cost("claude-opus-4-5-20251101"), cost("claude-opus-4-6"));
         assert_eq!(cost("claude-sonnet-4-5@20250929").cents(), Some(2_805));
-        let one = Tokens { input: 1, ..Tokens::default() };
-        let cost = Prices::built_in().cost(&usage("claude-haiku-4-5", one));
+        let one = TokenCounts { input: 1, ..TokenCounts::default() };
+        let cost = PriceList::built_in().cost(&usage("claude-haiku-4-5", one));
         assert_eq!((cost.nano_dollars, cost.cents()), (1_000, Some(1)));
     }
 
     #[test]
     fn an_unknown_model_or_mode_is_unknown_and_never_free() {
         for model in ["gpt-9", "claude-opus-4-6 (fast)", "claude-opus-4-6-preview", ""] {
-            let cost = Prices::built_in().cost(&usage(model, MILLION));
+            let cost = PriceList::built_in().cost(&usage(model, MILLION));
             assert_eq!((cost.cents(), cost.unknown_models), (None, vec![model.to_owned()]));
         }
-        assert_eq!(Prices::built_in().cost(&usage("gpt-9", Tokens::default())).cents(), Some(0));
-        assert_eq!(Prices::built_in().cost(&Usage::default()).cents(), Some(0));
+        assert_eq!(
+            PriceList::built_in().cost(&usage("gpt-9", TokenCounts::default())).cents(),
+            Some(0)
+        );
+        assert_eq!(PriceList::built_in().cost(&TokenUsage::default()).cents(), Some(0));
     }
 
     #[test]
     fn the_context_window_is_that_of_the_model_or_unknown() {
-        let tokens = |model: &str| Prices::built_in().context_tokens(model);
+        let tokens = |model: &str| PriceList::built_in().context_tokens(model);
         assert_eq!(tokens("claude-opus-4-5-20251101"), Some(200_000));
         assert_eq!(tokens("claude-opus-5-5"), Some(1_000_000));
         assert_eq!(tokens("gpt-9"), None);
@@ -217,7 +220,7 @@ mod tests {
         for odd in ["", "3,75", "-1", "1.2345", ".5", "1e3"] {
             assert_eq!(nano_per_token(odd), None, "{odd}");
         }
-        assert!(Prices::parse("as_of: x\nmodels: {a: {input: \"1\"}}").is_err());
-        assert!(Prices::built_in().as_of.starts_with("20"));
+        assert!(PriceList::parse("as_of: x\nmodels: {a: {input: \"1\"}}").is_err());
+        assert!(PriceList::built_in().as_of.starts_with("20"));
     }
 }

@@ -7,31 +7,31 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::base_results::{BaseFile, BaseResult};
-use super::earlier::{EarlierState, EarlierSubject, measure_earlier};
-use super::engine::{Engine, blocking};
-use super::gather::{self, UntouchedDependents, Word};
+use super::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use super::engine::{Engine, run_blocking};
+use super::gather::{self, SensorResult, UntouchedDependents};
 use super::project::Project;
 use super::renamed_files::renamed;
 use super::work_base::{BaseText, WorkBase};
 use crate::base::delta::Delta;
 use crate::base::evidence::SensorKind;
-use crate::base::finding::{Finding, Severity, State};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::hash::ContentHash;
-use crate::base::lines::Lines;
+use crate::base::lines::LineHashes;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::Snapshot;
-use crate::lsp::blast::Sought;
-use crate::scan::scan;
-use crate::servers::resolve::Choice;
+use crate::lsp::impact::TouchedSymbols;
+use crate::scan::scan_text;
+use crate::servers::resolve::ResolvedServer;
 
 /// What findings are compared with.
 #[derive(Clone, Debug)]
-pub(super) struct Comparison {
+pub(super) struct BaseComparison {
     /// The base state.
     pub(super) base: Arc<WorkBase>,
     /// Files of the base state that do not exist any more.
-    pub(super) gone: Vec<RelPath>,
+    pub(super) deleted: Vec<RelPath>,
     /// Files that configure servers and differ from the base state.
     pub(super) configuration: Vec<RelPath>,
     /// Whether what is older in changed files is left out as well; else only what is older in files
@@ -42,7 +42,7 @@ pub(super) struct Comparison {
 /// What is to be judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AttributionRequest<'a> {
-    pub(super) comparison: &'a Comparison,
+    pub(super) comparison: &'a BaseComparison,
     /// The measured files as they were read.
     pub(super) snapshots: &'a [Snapshot],
     pub(super) dependents: &'a UntouchedDependents,
@@ -54,7 +54,7 @@ pub(super) struct AttributionRequest<'a> {
 
 /// What was left out of the measured findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LeftOut {
+pub(super) struct ExcludedCounts {
     /// Findings at or above the threshold that are older.
     pub(super) older: usize,
 }
@@ -76,21 +76,21 @@ impl ComparedFile<'_> {
 
 /// Sets the state of every finding, and takes out those that are older or may be; the latter leave
 /// a gap in their place.
-pub(super) async fn attribute(
+pub(super) async fn attribute_findings(
     engine: &Arc<Engine>,
     project: &Project,
     request: AttributionRequest<'_>,
-    words: &mut [Word],
-) -> LeftOut {
+    words: &mut [SensorResult],
+) -> ExcludedCounts {
     let AttributionRequest { comparison, snapshots, dependents, threshold, deadline } = request;
     let paths: BTreeSet<RelPath> = snapshots.iter().map(|it| it.path.clone()).collect();
     let base = Arc::clone(&comparison.base);
-    let gone = comparison.gone.clone();
-    let read = blocking(move || {
+    let gone = comparison.deleted.clone();
+    let read = run_blocking(move || {
         let gone: BTreeSet<RelPath> = gone.into_iter().collect();
         (base.texts(&paths), base.texts(&gone))
     });
-    let Some((texts, gone_texts)) = read.await else { return LeftOut::default() };
+    let Some((texts, gone_texts)) = read.await else { return ExcludedCounts::default() };
     let is_created = |snapshot: &&Snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent);
     let created: Vec<&Snapshot> = snapshots.iter().filter(is_created).collect();
     let renames = renamed(&created, &gone_texts);
@@ -103,17 +103,24 @@ pub(super) async fn attribute(
         let file = ComparedFile { snapshot, base, base_path, is_changed };
         files.insert(snapshot.path.clone(), file);
     }
-    let sought = touched_elsewhere(&files, &gone_texts);
+    let sought = touched_symbols(&files, &gone_texts);
     let known = base_findings(engine, project, comparison, &files, words, deadline).await;
-    let mut left_out = LeftOut::default();
+    let mut left_out = ExcludedCounts::default();
     for (word, known) in words.iter_mut().zip(known) {
         let Some(file) = files.get(&word.path) else { continue };
         if file.is_changed && !comparison.includes_changed {
             continue;
         }
         let includes_changed = comparison.includes_changed;
-        let rule = Rule { project, file, known, dependents, sought: &sought, includes_changed };
-        word.found = rule.judged(word);
+        let rule = AttributionRule {
+            project,
+            file,
+            known,
+            dependents,
+            touched: &sought,
+            includes_changed,
+        };
+        word.findings = rule.attribute_result(word);
         if rule.has_older_fault()
             && let Some(gap) = &mut word.gap
             && gap.cause == Cause::ProjectFault
@@ -121,32 +128,36 @@ pub(super) async fn attribute(
             // The work did not make it, so the agent need not fix it before it stops.
             gap.cause = Cause::ExistingFault;
         }
-        set_aside(word, &rule.doubt(), threshold, &mut left_out);
+        exclude_older(word, &rule.doubt(), threshold, &mut left_out);
     }
     left_out
 }
 
 /// What the changes touched that other files may mention.
-fn touched_elsewhere(
+fn touched_symbols(
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
     gone: &BTreeMap<RelPath, BaseText>,
-) -> Sought {
-    let mut sought = Sought::default();
+) -> TouchedSymbols {
+    let mut sought = TouchedSymbols::default();
     let renamed: BTreeSet<&RelPath> =
         files.values().filter(|file| file.is_renamed()).map(|file| file.base_path).collect();
     for file in files.values().filter(|file| file.is_renamed()) {
-        sought.extend(Sought::moved(file.base_path, &file.snapshot.path));
+        sought.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
     }
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
         if let BaseText::Text(before) = file.base {
-            sought.extend(Sought::elsewhere(path, Some(before), Some(&file.snapshot.text)));
+            sought.extend(TouchedSymbols::visible_elsewhere(
+                path,
+                Some(before),
+                Some(&file.snapshot.text),
+            ));
         } else if *file.base == BaseText::Absent {
-            sought.extend(Sought::elsewhere(path, None, Some(&file.snapshot.text)));
+            sought.extend(TouchedSymbols::visible_elsewhere(path, None, Some(&file.snapshot.text)));
         }
     }
     for (path, text) in gone.iter().filter(|(path, _)| !renamed.contains(path)) {
         if let BaseText::Text(before) = text {
-            sought.extend(Sought::elsewhere(path, Some(before), None));
+            sought.extend(TouchedSymbols::visible_elsewhere(path, Some(before), None));
         }
     }
     sought
@@ -155,7 +166,7 @@ fn touched_elsewhere(
 /// What is known of a file in the base state.
 enum KnownFindings {
     /// These were there.
-    Set(BaseResult),
+    Measured(BaseResult),
     /// Nothing is known, because of this.
     Unmeasured(Gap),
 }
@@ -164,9 +175,9 @@ enum KnownFindings {
 async fn base_findings(
     engine: &Arc<Engine>,
     project: &Project,
-    comparison: &Comparison,
+    comparison: &BaseComparison,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    words: &[Word],
+    words: &[SensorResult],
     deadline: Instant,
 ) -> Vec<KnownFindings> {
     let mut known = Vec::with_capacity(words.len());
@@ -186,12 +197,12 @@ async fn base_findings(
                 && let Some(set) = word.base_result()
             {
                 // Nothing that this server reads has changed: this is what it found then.
-                found = KnownFindings::Set(set);
-            } else if let Some(mut set) = kept(engine, comparison, word, &snapshot) {
+                found = KnownFindings::Measured(set);
+            } else if let Some(mut set) = cached_base_result(engine, comparison, word, &snapshot) {
                 for finding in &mut set.findings {
                     finding.path = word.path.clone();
                 }
-                found = KnownFindings::Set(set);
+                found = KnownFindings::Measured(set);
             } else if file.is_renamed() {
                 let gap = Gap::new(Cause::NoBaseline, "it had another name then");
                 found = KnownFindings::Unmeasured(gap);
@@ -211,8 +222,8 @@ async fn base_findings(
         let Some(result) = result else { continue };
         known[place] = match (result.base_result(), result.gap.clone()) {
             (Some(set), _) => {
-                keep(engine, comparison, &result, set.clone());
-                KnownFindings::Set(set)
+                cache_base_result(engine, comparison, &result, set.clone());
+                KnownFindings::Measured(set)
             }
             (None, Some(gap)) => KnownFindings::Unmeasured(gap),
             (None, None) => continue,
@@ -226,45 +237,50 @@ async fn base_findings(
 fn touched_servers(
     engine: &Engine,
     project: &Project,
-    comparison: &Comparison,
+    comparison: &BaseComparison,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
 ) -> BTreeSet<String> {
     let changed = files.iter().filter(|(_, file)| file.is_changed || file.is_renamed());
     let changed = changed.map(|(path, _)| path);
     let mut touched = BTreeSet::new();
-    for path in changed.chain(&comparison.gone) {
+    for path in changed.chain(&comparison.deleted) {
         let extension = path.extension().unwrap_or_default();
-        touched.extend(project.around.catalogue.readers_of(&extension).map(str::to_owned));
-        let choices = gather::choices(engine, project, path);
+        touched.extend(project.workspace.catalogue.data_readers(&extension).map(str::to_owned));
+        let choices = gather::select_servers(engine, project, path);
         touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
     }
     if !comparison.configuration.is_empty() {
-        touched.extend(project.around.catalogue.server_ids().map(str::to_owned));
+        touched.extend(project.workspace.catalogue.server_ids().map(str::to_owned));
     }
     touched
 }
 
-fn choice_of(engine: &Engine, project: &Project, word: &Word) -> Option<Choice> {
-    let choices = gather::choices(engine, project, &word.path);
+fn choice_of(engine: &Engine, project: &Project, word: &SensorResult) -> Option<ResolvedServer> {
+    let choices = gather::select_servers(engine, project, &word.path);
     choices.into_iter().flatten().find(|choice| choice.id == word.sensor)
 }
 
 fn snapshot_of(path: &RelPath, text: &Arc<str>) -> Snapshot {
-    let hash = ContentHash::of(text.as_bytes());
+    let hash = ContentHash::of_bytes(text.as_bytes());
     Snapshot { path: path.clone(), text: Arc::clone(text), hash }
 }
 
-fn kept(
+fn cached_base_result(
     engine: &Engine,
-    comparison: &Comparison,
-    word: &Word,
+    comparison: &BaseComparison,
+    word: &SensorResult,
     base: &Snapshot,
 ) -> Option<BaseResult> {
     let file = BaseFile { path: base.path.clone(), hash: base.hash, server: word.server? };
     engine.ledger().base_results.get(&comparison.base.id, &file)
 }
 
-fn keep(engine: &Engine, comparison: &Comparison, word: &Word, result: BaseResult) {
+fn cache_base_result(
+    engine: &Engine,
+    comparison: &BaseComparison,
+    word: &SensorResult,
+    result: BaseResult,
+) {
     if let Some(server) = word.server {
         let file = BaseFile { path: word.path.clone(), hash: word.hash, server };
         engine.ledger().base_results.keep(&comparison.base.id, file, result);
@@ -272,69 +288,73 @@ fn keep(engine: &Engine, comparison: &Comparison, word: &Word, result: BaseResul
 }
 
 /// Whether there is something to compare: findings, or a fault that may be older.
-fn needs_base(word: &Word) -> bool {
+fn needs_base(word: &SensorResult) -> bool {
     let has_fault = word.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
-    has_fault || !word.found.is_empty()
+    has_fault || !word.findings.is_empty()
 }
 
 fn earlier_state(
-    comparison: &Comparison,
+    comparison: &BaseComparison,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
 ) -> EarlierState {
     let mut state = EarlierState {
         texts: Vec::new(),
-        other_files: comparison.gone.clone(),
+        created_or_deleted: comparison.deleted.clone(),
         configuration: comparison.configuration.clone(),
     };
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {
         match file.base {
-            BaseText::Text(_) if file.is_renamed() => state.other_files.push(path.clone()),
+            BaseText::Text(_) if file.is_renamed() => state.created_or_deleted.push(path.clone()),
             BaseText::Text(text) => state.texts.push(snapshot_of(path, text)),
-            BaseText::Absent | BaseText::Unknown(_) => state.other_files.push(path.clone()),
+            BaseText::Absent | BaseText::Unknown(_) => state.created_or_deleted.push(path.clone()),
         }
     }
     state
 }
 
 /// How the findings of one file are judged.
-struct Rule<'a> {
+struct AttributionRule<'a> {
     project: &'a Project,
     file: &'a ComparedFile<'a>,
     known: KnownFindings,
     dependents: &'a UntouchedDependents,
-    sought: &'a Sought,
+    touched: &'a TouchedSymbols,
     includes_changed: bool,
 }
 
-impl Rule<'_> {
-    fn judged(&self, word: &Word) -> Vec<Finding> {
-        let now = word.found.clone();
-        let Rule { file, .. } = self;
+impl AttributionRule<'_> {
+    fn attribute_result(&self, word: &SensorResult) -> Vec<Finding> {
+        let now = word.findings.clone();
+        let AttributionRule { file, .. } = self;
         match file.base {
             // Without its earlier text nothing shows that a finding is older.
-            BaseText::Absent | BaseText::Unknown(_) => with_state(now, State::Introduced),
+            BaseText::Absent | BaseText::Unknown(_) => with_state(now, FindingState::Introduced),
             BaseText::Text(_) if !file.is_changed && !self.is_checker(word) => {
-                with_state(now, State::Existing)
+                with_state(now, FindingState::Existing)
             }
             BaseText::Text(before) if word.kind == SensorKind::Scan => {
-                let hash = ContentHash::of(before.as_bytes());
-                let earlier = scan(&self.project.rules, &word.path, before, hash);
-                let lines = (Lines::of(before), Lines::of(&file.snapshot.text));
-                Delta::mapped((&lines.0, &earlier.findings), (&lines.1, now)).now
+                let hash = ContentHash::of_bytes(before.as_bytes());
+                let earlier = scan_text(&self.project.rules, &word.path, before, hash);
+                let lines =
+                    (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
+                Delta::by_line_map((&lines.0, &earlier.findings), (&lines.1, now)).findings
             }
             BaseText::Text(before) => {
-                let (old, new) = (Lines::of(before), Lines::of(&file.snapshot.text));
+                let (old, new) =
+                    (LineHashes::from_text(before), LineHashes::from_text(&file.snapshot.text));
                 let judged = match &self.known {
-                    KnownFindings::Set(set) => {
-                        Delta::mapped((&old, &set.findings), (&new, now)).now
+                    KnownFindings::Measured(set) => {
+                        Delta::by_line_map((&old, &set.findings), (&new, now)).findings
                     }
-                    KnownFindings::Unmeasured(_) => self.by_texts(&old, &new, now, before),
+                    KnownFindings::Unmeasured(_) => {
+                        self.attribute_by_lines(&old, &new, now, before)
+                    }
                 };
                 match (file.is_changed, self.includes_changed) {
                     (true, _) => judged,
-                    (false, true) => errors_alone(judged),
+                    (false, true) => non_errors_as_existing(judged),
                     // Asked about the change alone: what it does not name is not about it.
-                    (false, false) => introduced_alone(errors_alone(judged)),
+                    (false, false) => unknown_as_existing(non_errors_as_existing(judged)),
                 }
             }
         }
@@ -342,32 +362,38 @@ impl Rule<'_> {
 
     /// Whether the project lacked something in the base state already.
     fn has_older_fault(&self) -> bool {
-        matches!(&self.known, KnownFindings::Set(set) if set.has_fault)
+        matches!(&self.known, KnownFindings::Measured(set) if set.has_fault)
     }
 
     /// Why findings of this file may be older.
     fn doubt(&self) -> String {
         match &self.known {
             KnownFindings::Unmeasured(gap) => gap.detail.clone(),
-            KnownFindings::Set(_) => String::new(),
+            KnownFindings::Measured(_) => String::new(),
         }
     }
 
-    fn by_texts(&self, old: &Lines, new: &Lines, now: Vec<Finding>, before: &str) -> Vec<Finding> {
+    fn attribute_by_lines(
+        &self,
+        old: &LineHashes,
+        new: &LineHashes,
+        now: Vec<Finding>,
+        before: &str,
+    ) -> Vec<Finding> {
         let text = &*self.file.snapshot.text;
         let sought = if self.file.is_changed {
-            Sought::of(&self.file.snapshot.path, Some(before), Some(text))
+            TouchedSymbols::from_edit(&self.file.snapshot.path, Some(before), Some(text))
         } else {
-            Sought::default()
+            TouchedSymbols::default()
         };
         let is_meant = |finding: &Finding| {
-            sought.is_meant_by(finding, text) || self.sought.is_meant_by(finding, text)
+            sought.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
         };
-        let mut judged = Delta::by_lines(old, new, now, is_meant).now;
+        let mut judged = Delta::by_edited_lines(old, new, now, is_meant).findings;
         for finding in &mut judged {
-            match self.dependents.affected.was_there(finding) {
-                Some(true) => finding.state = State::Existing,
-                Some(false) => finding.state = State::Introduced,
+            match self.dependents.affected.was_present_before(finding) {
+                Some(true) => finding.state = FindingState::Existing,
+                Some(false) => finding.state = FindingState::Introduced,
                 None => {}
             }
         }
@@ -375,14 +401,14 @@ impl Rule<'_> {
     }
 
     /// Whether the sensor's findings in a file can come from an edit of another one.
-    fn is_checker(&self, word: &Word) -> bool {
-        let catalogue = &self.project.around.catalogue;
+    fn is_checker(&self, word: &SensorResult) -> bool {
+        let catalogue = &self.project.workspace.catalogue;
         let language = catalogue.language_of(&word.path).map_or("", |it| it.0);
         word.kind == SensorKind::Lsp && !catalogue.is_companion(&word.sensor, language)
     }
 }
 
-fn with_state(mut findings: Vec<Finding>, state: State) -> Vec<Finding> {
+fn with_state(mut findings: Vec<Finding>, state: FindingState) -> Vec<Finding> {
     for finding in &mut findings {
         finding.state = state;
     }
@@ -390,29 +416,34 @@ fn with_state(mut findings: Vec<Finding>, state: State) -> Vec<Finding> {
 }
 
 /// Of a file that did not change only new errors are the work's.
-fn errors_alone(mut findings: Vec<Finding>) -> Vec<Finding> {
+fn non_errors_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
     for finding in findings.iter_mut().filter(|it| it.severity < Severity::Error) {
-        finding.state = State::Existing;
+        finding.state = FindingState::Existing;
     }
     findings
 }
 
-fn introduced_alone(mut findings: Vec<Finding>) -> Vec<Finding> {
-    for finding in findings.iter_mut().filter(|it| it.state == State::Unknown) {
-        finding.state = State::Existing;
+fn unknown_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
+    for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
+        finding.state = FindingState::Existing;
     }
     findings
 }
 
 /// Leaves the introduced findings. What may be older is no verdict: a gap says so.
-fn set_aside(word: &mut Word, doubt: &str, threshold: Severity, left_out: &mut LeftOut) {
+fn exclude_older(
+    word: &mut SensorResult,
+    doubt: &str,
+    threshold: Severity,
+    left_out: &mut ExcludedCounts,
+) {
     let mut may_be_older = 0;
-    word.found.retain(|finding| {
+    word.findings.retain(|finding| {
         let counts = usize::from(finding.severity >= threshold);
         match finding.state {
-            State::Introduced => return true,
-            State::Existing => left_out.older += counts,
-            State::Unknown => may_be_older += counts,
+            FindingState::Introduced => return true,
+            FindingState::Existing => left_out.older += counts,
+            FindingState::Unknown => may_be_older += counts,
         }
         false
     });

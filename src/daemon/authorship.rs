@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::engine::{Engine, blocking};
-use super::exam::{ToolWrite, changed_ns};
-use super::guarding::{Wanted, guard};
-use super::loop_branch::changes_since;
+use super::engine::{Engine, run_blocking};
+use super::exam::{ToolWrite, change_time_ns};
+use super::guard_run::{GuardRunOptions, run_guard};
+use super::loop_branch::loop_base_commit;
 use super::project::Project;
-use super::waivers::Waivers;
+use super::waivers::WaiverStore;
 use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
@@ -19,12 +19,12 @@ use crate::base::path::RelPath;
 use crate::base::text::one_line;
 use crate::files;
 use crate::guard;
-use crate::looping::exam::{Role, SessionWrites};
+use crate::looping::exam::{ExamRole, SessionWrites};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
 
 /// Records the files that the guard reads as a tool call of the loop's session left them.
-pub(super) async fn note(
+pub(super) async fn note_session_writes(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
@@ -32,11 +32,11 @@ pub(super) async fn note(
 ) -> Result<(), StoreError> {
     let (store, key, root) = (&engine.store, &project.key, project.root.clone());
     let written = match write {
-        ToolWrite::File(file) => blocking(move || written_file(&root, &file)).await,
+        ToolWrite::File(file) => run_blocking(move || written_file(&root, &file)).await,
         ToolWrite::Since(since_ns) => {
-            let exam = store.find_exam(key, &state.id, Role::ALL).await?;
+            let exam = store.find_exam(key, &state.id, ExamRole::ALL).await?;
             let known = exam.into_iter().flat_map(|exam| exam.files.into_keys()).collect();
-            blocking(move || written_since(&root, since_ns, known)).await
+            run_blocking(move || written_since(&root, since_ns, known)).await
         }
     };
     let written = written.unwrap_or_default();
@@ -47,17 +47,18 @@ pub(super) async fn note(
 }
 
 fn written_file(root: &Path, file: &Path) -> SessionWrites {
-    let path = RelPath::below(root, file).filter(guard::reads);
+    let path = RelPath::below(root, file).filter(guard::is_guarded_path);
     path.map(|path| (path.clone(), hash_of(root, &path))).into_iter().collect()
 }
 
 /// Files that changed since a time; `known` are files that are named when they are gone.
 fn written_since(root: &Path, since_ns: i128, known: BTreeSet<RelPath>) -> SessionWrites {
     let mut paths: BTreeSet<RelPath> =
-        files::walk_names(root, &|path| guard::reads(path)).into_iter().collect();
-    paths.extend(known.into_iter().filter(guard::reads));
-    let is_changed =
-        |path: &RelPath| changed_ns(&path.under(root)).is_some_and(|changed| changed >= since_ns);
+        files::walk_names(root, &|path| guard::is_guarded_path(path)).into_iter().collect();
+    paths.extend(known.into_iter().filter(guard::is_guarded_path));
+    let is_changed = |path: &RelPath| {
+        change_time_ns(&path.under(root)).is_some_and(|changed| changed >= since_ns)
+    };
     let changed: Vec<RelPath> = paths.into_iter().filter(is_changed).collect();
     if changed.len() > SESSION_WRITES_MAX {
         tracing::warn!(count = changed.len(), "a tool call changed too many files to remember");
@@ -75,9 +76,9 @@ fn hash_of(root: &Path, path: &RelPath) -> Option<ContentHash> {
     let file: PathBuf = path.under(root);
     let metadata = file.symlink_metadata().ok()?;
     if !metadata.is_file() || metadata.len() > SOURCE_BYTES_MAX {
-        return Some(ContentHash::of(format!("unread, {} bytes", metadata.len()).as_bytes()));
+        return Some(ContentHash::of_bytes(format!("unread, {} bytes", metadata.len()).as_bytes()));
     }
-    std::fs::read(&file).ok().map(|bytes| ContentHash::of(&bytes))
+    std::fs::read(&file).ok().map(|bytes| ContentHash::of_bytes(&bytes))
 }
 
 /// The findings that hold a Stop although the loop's session did not leave their file as it is now.
@@ -94,7 +95,7 @@ pub(super) async fn foreign_findings(
     }
     let writes = engine.store.session_writes(&project.key, &state.id).await?;
     let root = project.root.clone();
-    let sorted = blocking(move || {
+    let sorted = run_blocking(move || {
         let is_foreign =
             |finding: &Finding| writes.get(&finding.path) != Some(&hash_of(&root, &finding.path));
         holding.into_iter().filter(is_foreign).collect()
@@ -104,7 +105,7 @@ pub(super) async fn foreign_findings(
 }
 
 /// The files of these findings, one line each, for the user.
-pub(super) fn lines(findings: &[Finding]) -> Vec<String> {
+pub(super) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
     let mut by_path: BTreeMap<&RelPath, Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
         by_path.entry(&finding.path).or_default().push(finding);
@@ -127,26 +128,26 @@ pub(super) fn lines(findings: &[Finding]) -> Vec<String> {
 
 /// Allows the guard's findings about files that the loop's session did not write, and returns them.
 /// The error is one line for people.
-pub(super) async fn take_over(
+pub(super) async fn allow_foreign_findings(
     engine: &std::sync::Arc<Engine>,
     project: &Project,
     state: &LoopState,
 ) -> Result<Vec<Finding>, String> {
-    let wanted = Wanted {
-        base: changes_since(project, state).await,
+    let wanted = GuardRunOptions {
+        base: loop_base_commit(project, state).await,
         goal: state.prompt.clone(),
         known: Vec::new(),
         threshold: Severity::Error,
         loop_id: Some(state.id.clone()),
     };
-    let guarded = guard(engine, project, wanted).await?;
+    let guarded = run_guard(engine, project, wanted).await?;
     let found = foreign_findings(engine, project, state, &guarded.evidence.findings).await;
     let found = found.map_err(|error| error.to_string())?;
-    let (folder, key) = (engine.places.state.clone(), project.key.clone());
+    let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
     let reason = format!("taken over by the user in {}", state.id);
-    let allowed = blocking(move || {
+    let allowed = run_blocking(move || {
         for finding in &found {
-            Waivers::load(&folder, &key).allow(finding, &reason)?;
+            WaiverStore::load(&folder, &key).allow(finding, &reason)?;
         }
         Ok::<_, std::io::Error>(found)
     });
@@ -163,7 +164,7 @@ mod tests {
     fn each_file_is_named_once_and_only_a_few_are() {
         let found: Vec<Finding> =
             (0..7).map(|at| finding(&format!("{}.py", at / 2), at, "G01")).collect();
-        let lines = lines(&found);
+        let lines = foreign_finding_lines(&found);
         assert!(lines[0].starts_with("0.py was changed (guard(G01): "), "{lines:?}");
         assert!(lines[0].ends_with(", and 1 more)") && lines.len() == 4, "{lines:?}");
     }
@@ -174,11 +175,11 @@ mod tests {
         let root = temp.path();
         let path = |name: &str| RelPath::parse(name).expect("a relative path");
         std::fs::write(root.join("a.py"), "x = 1\n").expect("written");
-        let changed = changed_ns(&root.join("a.py")).expect("there");
+        let changed = change_time_ns(&root.join("a.py")).expect("there");
         let known = BTreeSet::from([path("test_gone.py")]);
         let found = written_since(root, changed, known.clone());
         let expected =
-            [(path("a.py"), Some(ContentHash::of(b"x = 1\n"))), (path("test_gone.py"), None)];
+            [(path("a.py"), Some(ContentHash::of_bytes(b"x = 1\n"))), (path("test_gone.py"), None)];
         assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
         assert_eq!(written_since(root, changed + 1_000_000_000_000, known), SessionWrites::new());
     }

@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 
 use super::base_results::BaseFile;
 use super::checkpoints;
-use super::engine::{Engine, blocking};
-use super::gather::{self, Word};
-use super::look;
+use super::disk_poll;
+use super::engine::{Engine, run_blocking};
+use super::gather::{self, SensorResult};
 use super::project::Project;
 use super::work_base::{WorkBase, base_of_loop};
 use crate::base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
@@ -21,7 +21,7 @@ use crate::looping::options::BaselineMode;
 use crate::looping::state::LoopState;
 
 /// Starts the measurement in the background.
-pub(super) fn prepare(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+pub(super) fn prepare_base(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
     let is_compared = state.options.baseline == BaselineMode::Base;
     if !is_compared || !project.config.lsp_enabled || engine.lsp_gap.is_some() {
         return;
@@ -31,7 +31,7 @@ pub(super) fn prepare(engine: &Arc<Engine>, project: &Project, state: &LoopState
     tokio::spawn(async move {
         let _job = job;
         let begun = Instant::now();
-        let project = project.served(&engine);
+        let project = project.without_unserved_languages(&engine);
         // No base to keep the results for: the Stop says what that means.
         let Ok(base) = base_of_loop(&engine, &project, &state, state.base.as_deref()).await else {
             return;
@@ -46,7 +46,7 @@ pub(super) fn prepare(engine: &Arc<Engine>, project: &Project, state: &LoopState
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
     let Some(files) = programs(project).await else { return measured };
-    let mut epoch = look::sync(engine, project, &[]).await.epoch;
+    let mut epoch = disk_poll::sync_disk(engine, project, &[]).await.epoch;
     // The first change may have come before the first look.
     if epoch.is_none() || !is_base(engine, project, base).await {
         return measured;
@@ -55,16 +55,16 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
         let mut is_kept = false;
         for _ in 0..BASE_TRIES_MAX {
             let mut words = measure_files(engine, project, some).await;
-            gather::void_what_changed(project, &mut words).await;
+            gather::discard_superseded(project, &mut words).await;
             // A change on disk may have reached the servers before this look, and may be undone
             // already: what was measured around it is measured again. Some changes come from the
             // measurement itself: cargo writes its lock file.
-            let look = look::sync(engine, project, &[]).await;
+            let look = disk_poll::sync_disk(engine, project, &[]).await;
             is_kept = look.epoch == epoch;
             epoch = look.epoch;
             if is_kept {
-                gather::judge(engine, project, &mut words, look);
-                keep(engine, base, words);
+                gather::record_results(engine, project, &mut words, look);
+                cache_results(engine, base, words);
                 break;
             }
             if !is_base(engine, project, base).await {
@@ -79,7 +79,11 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
     measured
 }
 
-async fn measure_files(engine: &Arc<Engine>, project: &Project, files: &[RelPath]) -> Vec<Word> {
+async fn measure_files(
+    engine: &Arc<Engine>,
+    project: &Project,
+    files: &[RelPath],
+) -> Vec<SensorResult> {
     let mut asked = JoinSet::new();
     for path in files {
         asked.spawn(measure_file(Arc::clone(engine), project.clone(), path.clone()));
@@ -87,7 +91,7 @@ async fn measure_files(engine: &Arc<Engine>, project: &Project, files: &[RelPath
     asked.join_all().await.into_iter().flatten().collect()
 }
 
-fn keep(engine: &Engine, base: &WorkBase, words: Vec<Word>) {
+fn cache_results(engine: &Engine, base: &WorkBase, words: Vec<SensorResult>) {
     for word in words {
         if let (Some(server), Some(result)) = (word.server, word.base_result()) {
             let file = BaseFile { path: word.path, hash: word.hash, server };
@@ -98,7 +102,7 @@ fn keep(engine: &Engine, base: &WorkBase, words: Vec<Word>) {
 
 /// Whether the programs on disk, and what configures their servers, are those of the base.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
-    let Ok(now) = checkpoints::look(engine, project).await else { return false };
+    let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
     let is_meant = |path: &RelPath| project.is_program(path) || project.is_configuration(path);
     base.is_tree(&now.tree, is_meant)
 }
@@ -106,24 +110,25 @@ async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bo
 /// The files in programming languages.
 async fn programs(project: &Project) -> Option<Vec<RelPath>> {
     let project = project.clone();
-    let listed = blocking(move || {
-        let is_meant = |path: &RelPath| project.is_program(path) && project.is_wanted(path);
+    let listed = run_blocking(move || {
+        let is_meant = |path: &RelPath| project.is_program(path) && project.has_sensor(path);
         let root = &project.root;
-        let mut files = files::walk(root, std::slice::from_ref(root), &is_meant).files;
+        let mut files = files::walk_files(root, std::slice::from_ref(root), &is_meant).files;
         files.truncate(BASE_FILES_MAX);
         files
     });
     listed.await
 }
 
-async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> Vec<Word> {
+async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> Vec<SensorResult> {
     let root = project.root.clone();
-    let read = blocking(move || files::read(&root, &path.under(&root)).ok()).await.flatten();
+    let read =
+        run_blocking(move || files::read_snapshot(&root, &path.under(&root)).ok()).await.flatten();
     let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
     let mut words = Vec::new();
-    for chosen in gather::choices(&engine, &project, &snapshot.path) {
-        let word = gather::measure(&engine, &project, &snapshot, chosen).await;
-        if !word.found.is_empty() {
+    for chosen in gather::select_servers(&engine, &project, &snapshot.path) {
+        let word = gather::measure_snapshot(&engine, &project, &snapshot, chosen).await;
+        if !word.findings.is_empty() {
             engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
         }
         words.push(word);

@@ -83,8 +83,8 @@ mod tests {
         let base = |number: usize| BaseId { root: "/r".into(), state: format!("loop-{number}") };
         let file = |text: &str, server: &str| BaseFile {
             path: RelPath::parse("a.py").unwrap(),
-            hash: ContentHash::of(text.as_bytes()),
-            server: ContentHash::of(server.as_bytes()),
+            hash: ContentHash::of_bytes(text.as_bytes()),
+            server: ContentHash::of_bytes(server.as_bytes()),
         };
         results.keep(&base(0), file("x", "s"), BaseResult::default());
         assert_eq!(results.get(&base(0), &file("x", "s")), Some(BaseResult::default()));

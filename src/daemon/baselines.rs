@@ -14,14 +14,14 @@ use crate::wire::baseline;
 
 /// The baselines of one run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Baselines {
+pub(super) struct BaselineFiles {
     /// What findings are compared with.
-    known: Option<Baseline>,
+    reference: Option<Baseline>,
     /// Where the new one goes, and what is there now.
-    write: Option<(PathBuf, Baseline)>,
+    output: Option<(PathBuf, Baseline)>,
 }
 
-impl Baselines {
+impl BaselineFiles {
     /// Reads the file to compare with and the one that will be written over, both as typed in a
     /// folder. The error is one line: a file that is not there, or is no baseline. That no other
     /// file is overwritten by mistake is worth the look.
@@ -38,7 +38,7 @@ impl Baselines {
         let write = write.map(|path| folder.join(path));
         let write = write.map(|path| Ok::<_, String>((load(&path)?.unwrap_or_default(), path)));
         let write = write.transpose()?.map(|(old, path)| (path, old));
-        Ok(Self { known, write })
+        Ok(Self { reference: known, output: write })
     }
 
     /// Compares, and writes the new baseline; what is in it then is known. Yields what to tell the
@@ -50,18 +50,18 @@ impl Baselines {
         threshold: Severity,
     ) -> Result<String, String> {
         let is_there = |path: &str| root.join(path).symlink_metadata().is_ok();
-        let Some((path, old)) = &self.write else {
-            if let Some(known) = &self.known {
+        let Some((path, old)) = &self.output else {
+            if let Some(known) = &self.reference {
                 known.apply(evidence, threshold, &is_there);
             }
             return Ok(String::new());
         };
-        let mut new = Baseline::of(&evidence.findings);
-        new.keep_unmeasured(old, evidence, &is_there);
+        let mut new = Baseline::from_findings(&evidence.findings);
+        new.retain_unmeasured(old, evidence, &is_there);
         let count: usize = new.entries().map(|(_, count)| count).sum();
-        files::replace(path, baseline::text(&new).as_bytes())
+        files::replace_file(path, baseline::format_baseline(&new).as_bytes())
             .map_err(|error| format!("{}: not written: {error}", path.display()))?;
-        let fixed = self.known.as_ref().map(|known| {
+        let fixed = self.reference.as_ref().map(|known| {
             known.apply(evidence, threshold, &is_there);
             evidence.baseline.map_or(0, |compared| compared.fixed)
         });
@@ -75,7 +75,8 @@ impl Baselines {
 
 /// The baseline of a file; `None` when it is not there.
 fn load(path: &Path) -> Result<Option<Baseline>, String> {
-    let parsed = bounded(path).and_then(|text| text.map(|it| baseline::parse(&it)).transpose());
+    let parsed =
+        bounded(path).and_then(|text| text.map(|it| baseline::parse_baseline(&it)).transpose());
     parsed.map_err(|error| format!("{}: {error}", path.display()))
 }
 

@@ -6,60 +6,63 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, blocking};
+use super::engine::{Engine, run_blocking};
 use super::exam as files_of_exam;
 use super::option_files::read;
 use super::project::Project;
 use super::rubrics;
-use crate::base::evidence::{Reading, SensorKind, TestTotals};
-use crate::base::finding::{Finding, fingerprint};
+use crate::base::evidence::{SensorKind, SensorReading, TestTotals};
+use crate::base::finding::{Finding, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::limits::PROPOSAL_FOLDERS_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
 use crate::base::verdict::{Cause, Gap, Verdict};
-use crate::checks::{self, Command, End, Run};
+use crate::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
 use crate::files;
-use crate::looping::criteria::counts::{Counter, Oddity, TestCounts, compare, next_base};
-use crate::looping::criteria::error_lines::is_error_line;
-use crate::looping::criteria::propose::{Folder, PROBED, READ, propose};
-use crate::looping::criteria::{
-    AUTOCHECKS, CheckCommand, CheckScope, Criterion, Plan, RUBRIC, Sources, Unanswered, no_check,
+use crate::looping::criteria::counts::{
+    RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
 };
-use crate::looping::exam::{Exam, Role, role};
+use crate::looping::criteria::error_lines::is_error_line;
+use crate::looping::criteria::propose::{PROBED, ProposalFolder, READ, propose_checks};
+use crate::looping::criteria::{
+    AUTOCHECKS, CheckCommand, CheckCriterion, CheckPlan, CheckScope, CriterionGap, PlanSources,
+    RUBRIC, missing_test_command,
+};
+use crate::looping::exam::{Exam, ExamRole, role};
 use crate::looping::state::LoopState;
 use crate::looping::{criteria, exam};
-use crate::wire::control::Caller;
+use crate::wire::control::CallerContext;
 
 /// What helps when the time of a Stop does not suffice for its checks.
 const MORE_TIME: &str = "raise loop.stop_timeout";
 
 /// What the commands said.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct CheckResults {
     /// One for each command, and one for each criterion that none answers.
-    pub(super) readings: Vec<Reading>,
+    pub(super) readings: Vec<SensorReading>,
     /// What is odd about the tests they ran.
     pub(super) findings: Vec<Finding>,
     /// Criteria that the project has commands for and that were not asked.
-    pub(super) not_asked: Vec<Criterion>,
+    pub(super) not_asked: Vec<CheckCriterion>,
     /// What the failing ones count: failed tests, else error lines, else one for each.
     pub(super) problems: u64,
 }
 
 /// The commands that the project's files suggest; looks at the disk.
 pub(super) fn proposals(project: &Project) -> Vec<CheckCommand> {
-    propose(&folders(&project.root))
+    propose_checks(&folders(&project.root))
 }
 
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";
 
 /// Which commands a Stop would run as the project is now; looks at the disk.
-pub(super) fn plan(project: &Project, scope: CheckScope) -> Plan {
+pub(super) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
     let config = &project.config;
     let proposed = if config.propose_checks { proposals(project) } else { Vec::new() };
-    let rubric = rubrics::on_disk(&project.root);
-    let sources = Sources {
+    let rubric = rubrics::rubric_on_disk(&project.root);
+    let sources = PlanSources {
         criteria: &config.success_criteria,
         own: &config.checks,
         rubric: &rubric.checks,
@@ -67,27 +70,27 @@ pub(super) fn plan(project: &Project, scope: CheckScope) -> Plan {
         has_autochecks: project.root.join(AUTOCHECKS).symlink_metadata().is_ok(),
         scope,
     };
-    let mut plan = criteria::plan(&sources);
+    let mut plan = criteria::plan_checks(&sources);
     if sources.asks_proposals()
         && !plan.runs_tests()
-        && let Some(test) = a_test(&project.root)
+        && let Some(test) = first_test_file(&project.root)
     {
-        plan.unanswered.push(no_check(&test, "no command is known that runs it"));
+        plan.unanswered.push(missing_test_command(&test, "no command is known that runs it"));
     }
     // Commands may be among what could not be read.
-    let unread = rubric.gap.map(|gap| Unanswered { name: RUBRIC.to_owned(), gap });
+    let unread = rubric.gap.map(|gap| CriterionGap { name: RUBRIC.to_owned(), gap });
     plan.unanswered.extend(unread);
     plan
 }
 
 /// The first test of a project by its path, if it has any.
-fn a_test(root: &Path) -> Option<String> {
-    let found = files::walk_names(root, &|path| role(path) == Some(Role::Test));
+fn first_test_file(root: &Path) -> Option<String> {
+    let found = files::walk_names(root, &|path| role(path) == Some(ExamRole::Test));
     found.into_iter().map(|path| path.to_string()).min()
 }
 
 /// Names of what a Stop of this plan runs.
-pub(super) fn names(project: &Project, plan: &Plan) -> Vec<String> {
+pub(super) fn names(project: &Project, plan: &CheckPlan) -> Vec<String> {
     let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
     let script = has_autochecks.then(|| AUTOCHECKS.to_owned());
     script.into_iter().chain(plan.commands.iter().map(|one| one.name.clone())).collect()
@@ -95,32 +98,32 @@ pub(super) fn names(project: &Project, plan: &Plan) -> Vec<String> {
 
 /// Runs what the loop has frozen, or without a loop or an exam what the project has now. What does
 /// not run by `end` is not measured.
-pub(super) async fn measure(
+pub(super) async fn run_checks(
     engine: &Engine,
     project: &Project,
-    caller: &Caller,
+    caller: &CallerContext,
     (state, end): (Option<&LoopState>, Instant),
-) -> Measured {
-    let (exam, plan) = match planned(engine, project, state).await {
+) -> CheckResults {
+    let (exam, plan) = match frozen_or_current_plan(engine, project, state).await {
         Ok(found) => found,
         Err(gap) => {
-            let clean = Reading::clean("checks", SensorKind::Check, 0);
-            let readings = vec![Reading { gap: Some(gap), ..clean }];
-            return Measured { readings, ..Measured::default() };
+            let clean = SensorReading::clean("checks", SensorKind::Check, 0);
+            let readings = vec![SensorReading { gap: Some(gap), ..clean }];
+            return CheckResults { readings, ..CheckResults::default() };
         }
     };
-    let mut runs = Runs { project, caller, deadline: end, measured: Measured::default() };
+    let mut runs = CheckRunner { project, caller, deadline: end, results: CheckResults::default() };
     runs.autochecks(engine, exam.as_ref(), state).await;
     let mut counts = BTreeMap::new();
     for command in &plan.commands {
         let before = exam.as_ref().and_then(|exam| exam.counts.get(&command.name));
         let now = runs.command(command, before).await;
-        counts.extend(now.map(|now| (command.name.clone(), next_base(before, &now))));
+        counts.extend(now.map(|now| (command.name.clone(), next_baseline_counts(before, &now))));
     }
     let asked = plan.clone();
     for one in plan.unanswered {
-        let clean = Reading::clean(&one.name, SensorKind::Check, 0);
-        runs.measured.readings.push(Reading { gap: Some(one.gap), ..clean });
+        let clean = SensorReading::clean(&one.name, SensorKind::Check, 0);
+        runs.results.readings.push(SensorReading { gap: Some(one.gap), ..clean });
     }
     if let (Some(state), Some(_), false) = (state, exam, counts.is_empty()) {
         let kept = engine.store.set_exam_counts(&project.key, &state.id, counts).await;
@@ -129,20 +132,20 @@ pub(super) async fn measure(
         }
     }
     let there = project.clone();
-    let proposed = blocking(move || proposals(&there)).await.unwrap_or_default();
-    runs.measured.not_asked = criteria::not_asked(&asked, &proposed);
-    fingerprint(&mut runs.measured.findings);
-    runs.measured
+    let proposed = run_blocking(move || proposals(&there)).await.unwrap_or_default();
+    runs.results.not_asked = criteria::unrequested_criteria(&asked, &proposed);
+    assign_fingerprints(&mut runs.results.findings);
+    runs.results
 }
 
 /// The exam of the loop, and what is run for it.
-async fn planned(
+async fn frozen_or_current_plan(
     engine: &Engine,
     project: &Project,
     state: Option<&LoopState>,
-) -> Result<(Option<Exam>, Plan), Gap> {
+) -> Result<(Option<Exam>, CheckPlan), Gap> {
     if let Some(state) = state {
-        let found = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
+        let found = engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
         let found = found.map_err(|error| Gap::new(Cause::Crashed, error.to_string()))?;
         if let Some(exam) = found {
             let plan = exam.plan.clone();
@@ -152,20 +155,20 @@ async fn planned(
     let project = project.clone();
     let lost = || Gap::new(Cause::Crashed, "the project's files could not be read");
     let scope = state.map_or(CheckScope::Proposed, |state| state.until.check_scope());
-    let plan = blocking(move || plan(&project, scope)).await.ok_or_else(lost)?;
+    let plan = run_blocking(move || check_plan(&project, scope)).await.ok_or_else(lost)?;
     Ok((None, plan))
 }
 
 /// The runs of one Stop.
-struct Runs<'a> {
+struct CheckRunner<'a> {
     project: &'a Project,
-    caller: &'a Caller,
+    caller: &'a CallerContext,
     /// When the time of all checks together is over.
     deadline: Instant,
-    measured: Measured,
+    results: CheckResults,
 }
 
-impl Runs<'_> {
+impl CheckRunner<'_> {
     /// Runs one command of the plan; returns the tests that it counted.
     async fn command(
         &mut self,
@@ -182,7 +185,7 @@ impl Runs<'_> {
         // A path is meant from where the command runs, and a name is looked up.
         let is_path = program.contains('/');
         let program = if is_path { cwd.join(program) } else { PathBuf::from(program) };
-        let mut tally = Tally::default();
+        let mut tally = CheckOutputTally::default();
         let mut watch = |line: &str| tally.line(line);
         let process = self.process(&command.name, program, args.to_vec(), cwd);
         let run = self.run(process, limit, &mut watch).await;
@@ -195,7 +198,7 @@ impl Runs<'_> {
         }
         let mut reading = reading(&command.name, without_module(run), counts.as_ref());
         let passed = reading.verdict() == Verdict::Clean;
-        let is_empty = command.criterion == Criterion::TestPass
+        let is_empty = command.criterion == CheckCriterion::TestPass
             && counts.as_ref().is_some_and(|counts| counts.run() == 0);
         let doubt = match (before, &counts) {
             _ if !passed => None,
@@ -204,30 +207,31 @@ impl Runs<'_> {
             (None, _) => None,
         };
         if doubt.is_some() {
-            reading = Reading { dirty: true, output: doubt, ..reading };
+            reading = SensorReading { dirty: true, output: doubt, ..reading };
         }
         self.push(reading, counts.as_ref(), error_lines);
         counts
     }
 
     /// Keeps a reading, and what it counts if it failed.
-    fn push(&mut self, reading: Reading, counts: Option<&TestCounts>, error_lines: u64) {
+    fn push(&mut self, reading: SensorReading, counts: Option<&TestCounts>, error_lines: u64) {
         if reading.dirty {
             let failed = counts.map_or(0, |counts| counts.failed);
             let problems = if failed > 0 { failed } else { error_lines.max(1) };
-            self.measured.problems = self.measured.problems.saturating_add(problems);
+            self.results.problems = self.results.problems.saturating_add(problems);
         }
-        self.measured.readings.push(reading);
+        self.results.readings.push(reading);
     }
 
     /// A command that nobody named and that found no test: without tests there is nothing to pass,
     /// and where some are, they were not run.
-    async fn without_tests(&self, command: &CheckCommand, run: Run) -> Reading {
+    async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
         let root = self.project.root.clone();
-        let test = blocking(move || a_test(&root)).await.flatten();
-        let clean = reading(&command.name, Run { end: End::Passed, ..run }, None);
-        let gap = test.map(|test| no_check(&test, "this command ran no test").gap);
-        Reading { gap, ..clean }
+        let test = run_blocking(move || first_test_file(&root)).await.flatten();
+        let clean =
+            reading(&command.name, CommandRun { outcome: CommandOutcome::Passed, ..run }, None);
+        let gap = test.map(|test| missing_test_command(&test, "this command ran no test").gap);
+        SensorReading { gap, ..clean }
     }
 
     /// Keeps what is odd about the tests of a run, and says in a line why it does not count as
@@ -239,20 +243,20 @@ impl Runs<'_> {
         now: Option<&TestCounts>,
     ) -> Option<String> {
         let odd = match now {
-            Some(now) => compare(before, now),
-            None if before.run() > 0 => vec![Oddity::NoTotals { before: before.run() }],
+            Some(now) => run_anomalies(before, now),
+            None if before.run() > 0 => vec![RunAnomaly::NoTotals { before: before.run() }],
             None => Vec::new(),
         };
         let source = RelPath::parse(&command.source)?;
-        let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of(b""));
-        let found = odd.iter().filter_map(|one| exam::odd_run(command, one, hash));
-        self.measured.findings.extend(found);
+        let hash = self.hash(source).await.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let found = odd.iter().filter_map(|one| exam::anomaly_finding(command, one, hash));
+        self.results.findings.extend(found);
         odd.iter().find(|one| one.is_blocking()).map(|one| format!("({one})"))
     }
 
     async fn hash(&self, path: RelPath) -> Option<ContentHash> {
         let root = self.project.root.clone();
-        blocking(move || files_of_exam::hash(&root, &path)).await.flatten()
+        run_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await.flatten()
     }
 
     /// Runs `.claude/autochecks.sh`, as it was when the loop started.
@@ -274,12 +278,12 @@ impl Runs<'_> {
             Some(Some(frozen)) => now == Some(frozen.hash),
         };
         if is_as_frozen && !on_disk.is_file() {
-            self.measured.readings.push(no_file());
+            self.results.readings.push(no_file());
         } else if is_as_frozen {
             let process = self.process(AUTOCHECKS, on_disk, Vec::new(), root);
             self.script(process).await;
         } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
-            self.measured.readings.push(no_file());
+            self.results.readings.push(no_file());
         } else if let (Some(Some(_)), Some(state)) = (frozen, state) {
             let text = engine.store.exam_text(&self.project.key, &state.id, &path).await;
             match text {
@@ -291,14 +295,14 @@ impl Runs<'_> {
     }
 
     fn unmeasured(&mut self, detail: &str) {
-        let clean = Reading::clean(AUTOCHECKS, SensorKind::Check, 0);
+        let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);
         let gap = Some(Gap::new(Cause::Crashed, detail));
-        self.measured.readings.push(Reading { gap, ..clean });
+        self.results.readings.push(SensorReading { gap, ..clean });
     }
 
     /// Runs `.claude/autochecks.sh`, or the frozen copy of it.
-    async fn script(&mut self, process: Command) {
-        let mut tally = Tally::default();
+    async fn script(&mut self, process: ProcessCommand) {
+        let mut tally = CheckOutputTally::default();
         let run = self.run(process, None, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
         self.push(reading(AUTOCHECKS, run, counts.as_ref()), counts.as_ref(), error_lines);
@@ -307,7 +311,7 @@ impl Runs<'_> {
     /// Runs a private copy of the script from the root. By its interpreter, so that no file has to
     /// be executable that was being written a moment ago.
     async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
-        let folder = self.project.key.folder(&engine.places.state);
+        let folder = self.project.key.folder(&engine.dirs.state);
         let copy = files::private_dir(&folder)
             .and_then(|()| tempfile::Builder::new().prefix("autochecks-").tempfile_in(&folder))
             .and_then(|mut file| std::io::Write::write_all(&mut file, text).map(|()| file));
@@ -324,31 +328,38 @@ impl Runs<'_> {
         self.script(process).await;
     }
 
-    fn process(&self, name: &str, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> Command {
+    fn process(
+        &self,
+        name: &str,
+        program: PathBuf,
+        args: Vec<String>,
+        cwd: PathBuf,
+    ) -> ProcessCommand {
         let env = self.caller.env.clone().into_iter().collect();
         let timeout = self.project.config.check_timeout;
         let (name, parent) = (name.to_owned(), this_program());
-        Command { name, program, args, cwd, env, timeout, parent }
+        ProcessCommand { name, program, args, cwd, env, timeout, parent }
     }
 
     /// Runs within what is left of the time of all checks.
     async fn run(
         &self,
-        command: Command,
+        command: ProcessCommand,
         limit: Option<Duration>,
         watch: &mut (dyn FnMut(&str) + Send),
-    ) -> Run {
+    ) -> CommandRun {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             let gap = Gap::new(Cause::TimedOut, "the checks before it took all of the time");
-            let end = End::Unmeasured(gap.with_remedy(MORE_TIME));
-            return Run { end, output: String::new(), elapsed: Duration::ZERO };
+            let end = CommandOutcome::Unmeasured(gap.with_remedy(MORE_TIME));
+            return CommandRun { outcome: end, output: String::new(), elapsed: Duration::ZERO };
         }
         let wanted = limit.unwrap_or(command.timeout);
         let timeout = wanted.min(left);
-        let mut run = checks::run_watched(Command { timeout, ..command }, watch).await;
+        let mut run =
+            checks::run_command_watched(ProcessCommand { timeout, ..command }, watch).await;
         if left < wanted
-            && let End::Unmeasured(gap) = &mut run.end
+            && let CommandOutcome::Unmeasured(gap) = &mut run.outcome
             && gap.cause == Cause::TimedOut
         {
             *gap = gap.clone().with_remedy(MORE_TIME);
@@ -365,12 +376,12 @@ fn this_program() -> Option<PathBuf> {
 
 /// What the lines of a run count.
 #[derive(Default)]
-struct Tally {
-    counter: Counter,
+struct CheckOutputTally {
+    counter: TestCounter,
     error_lines: u64,
 }
 
-impl Tally {
+impl CheckOutputTally {
     fn line(&mut self, line: &str) {
         self.counter.line(line);
         self.error_lines += u64::from(is_error_line(line));
@@ -382,60 +393,61 @@ impl Tally {
 }
 
 /// Whether a runner says that it found no test at all, which is no failure of one.
-fn is_without_tests(run: &Run, counts: Option<&TestCounts>) -> bool {
+fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
     let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
-    let found_none = match &run.end {
-        End::Passed => true,
-        End::Failed(how) => how == NO_TESTS,
-        End::Unmeasured(_) => false,
+    let found_none = match &run.outcome {
+        CommandOutcome::Passed => true,
+        CommandOutcome::Failed(how) => how == NO_TESTS,
+        CommandOutcome::Unmeasured(_) => false,
     };
     is_none && found_none
 }
 
 /// Something else lies where the checks should.
-fn no_file() -> Reading {
+fn no_file() -> SensorReading {
     let gap = Gap::new(Cause::ProjectFault, "it is no file");
-    Reading { gap: Some(gap), ..Reading::clean(AUTOCHECKS, SensorKind::Check, 0) }
+    SensorReading { gap: Some(gap), ..SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0) }
 }
 
 /// What a run proves: it passed if its exit code is 0 and its totals name no failed test. A recipe
 /// such as `-pytest` or `pytest | tee log` ends with 0 whatever the tests do.
-fn reading(name: &str, run: Run, counts: Option<&TestCounts>) -> Reading {
+fn reading(name: &str, run: CommandRun, counts: Option<&TestCounts>) -> SensorReading {
     let elapsed_ms = u64::try_from(run.elapsed.as_millis()).unwrap_or(u64::MAX);
     let tests = counts.map(|it| TestTotals { passed: it.passed, failed: it.failed });
-    let reading = Reading { elapsed_ms, tests, ..Reading::clean(name, SensorKind::Check, 0) };
+    let reading =
+        SensorReading { elapsed_ms, tests, ..SensorReading::clean(name, SensorKind::Check, 0) };
     let failed = counts.map_or(0, |counts| counts.failed);
-    let end = match run.end {
-        End::Passed if failed > 0 => {
+    let end = match run.outcome {
+        CommandOutcome::Passed if failed > 0 => {
             let tests = if failed == 1 { "test" } else { "tests" };
-            End::Failed(format!("exit code 0, but {failed} {tests} failed"))
+            CommandOutcome::Failed(format!("exit code 0, but {failed} {tests} failed"))
         }
         end => end,
     };
     match end {
-        End::Passed => reading,
-        End::Failed(how) => {
+        CommandOutcome::Passed => reading,
+        CommandOutcome::Failed(how) => {
             let output = format!("{}\n({how})", run.output.trim_end());
-            Reading { dirty: true, output: Some(output), ..reading }
+            SensorReading { dirty: true, output: Some(output), ..reading }
         }
-        End::Unmeasured(gap) => {
+        CommandOutcome::Unmeasured(gap) => {
             let output = Some(run.output.trim_end().to_owned()).filter(|text| !text.is_empty());
-            Reading { gap: Some(gap), output, ..reading }
+            SensorReading { gap: Some(gap), output, ..reading }
         }
     }
 }
 
 /// An interpreter that is there and lacks the tool it was asked to run has measured nothing:
 /// `python3: No module named pytest`.
-fn without_module(run: Run) -> Run {
+fn without_module(run: CommandRun) -> CommandRun {
     let last = run.output.trim_end().lines().next_back().unwrap_or_default();
     let module =
         last.rsplit_once(": No module named ").map(|(_, module)| module.trim_matches('\''));
-    match (&run.end, module) {
-        (End::Failed(_), Some(module)) if run.output.trim().lines().count() == 1 => {
+    match (&run.outcome, module) {
+        (CommandOutcome::Failed(_), Some(module)) if run.output.trim().lines().count() == 1 => {
             let gap =
                 Gap::new(Cause::NotInstalled, last).with_remedy(format!("pip install {module}"));
-            Run { end: End::Unmeasured(gap), ..run }
+            CommandRun { outcome: CommandOutcome::Unmeasured(gap), ..run }
         }
         _ => run,
     }
@@ -456,7 +468,7 @@ fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
 }
 
 /// The root and the folders in it, as far as proposals look at them.
-fn folders(root: &Path) -> Vec<Folder> {
+fn folders(root: &Path) -> Vec<ProposalFolder> {
     let mut found = vec![folder(root, "")];
     let is_looked_at = |name: &&String| {
         !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()) && root.join(name).is_dir()
@@ -466,7 +478,7 @@ fn folders(root: &Path) -> Vec<Folder> {
     found
 }
 
-fn folder(root: &Path, path: &str) -> Folder {
+fn folder(root: &Path, path: &str) -> ProposalFolder {
     let at = root.join(path);
     let entries = at.read_dir().into_iter().flatten().flatten();
     let mut names: std::collections::BTreeSet<String> =
@@ -474,7 +486,7 @@ fn folder(root: &Path, path: &str) -> Folder {
     names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
     let text = |name: &str| Some((name.to_owned(), read(&at.join(name)).ok().flatten()?));
     let texts = READ.into_iter().filter(|name| names.contains(*name)).filter_map(text).collect();
-    Folder { path: path.to_owned(), names, texts }
+    ProposalFolder { path: path.to_owned(), names, texts }
 }
 
 #[cfg(test)]
@@ -484,8 +496,9 @@ mod tests {
     #[test]
     fn an_interpreter_without_the_tool_proves_nothing_and_a_test_that_says_so_has_failed() {
         let check = |output: &str, expected: Option<Cause>| {
-            let end = End::Failed("exit status 1".to_owned());
-            let run = Run { end, output: output.to_owned(), elapsed: Duration::ZERO };
+            let end = CommandOutcome::Failed("exit status 1".to_owned());
+            let run =
+                CommandRun { outcome: end, output: output.to_owned(), elapsed: Duration::ZERO };
             let reading = reading("unit", without_module(run), None);
             let cause = reading.gap.as_ref().map(|gap| gap.cause);
             assert_eq!((cause, reading.dirty), (expected, expected.is_none()), "{output}");

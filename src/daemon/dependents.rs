@@ -8,7 +8,7 @@ use super::project::Project;
 use super::work_base::{BaseText, WorkBase};
 use crate::base::limits::{AFFECTED_FILES_MAX, BLAST_SEARCH_MS_MAX, RELATED_FILES_MAX};
 use crate::base::path::RelPath;
-use crate::lsp::blast::{Sought, ranked};
+use crate::lsp::impact::{TouchedSymbols, rank_by_impact};
 use crate::{files, git};
 
 /// See the module.
@@ -17,7 +17,7 @@ pub(super) struct DependentFiles {
     /// The files, those most likely concerned first.
     pub(super) files: Vec<RelPath>,
     /// What they were found by.
-    pub(super) sought: Sought,
+    pub(super) touched: TouchedSymbols,
     /// Whether there may be more.
     pub(super) is_cut: bool,
 }
@@ -31,31 +31,33 @@ impl DependentFiles {
         gone: &[RelPath],
     ) -> Self {
         let root = &project.root;
-        let sought = touched(project, base, changed, gone);
+        let sought = touched_symbols(project, base, changed, gone);
         if sought.is_empty() {
             return Self::default();
         }
         let edited: Vec<RelPath> = changed.iter().chain(gone).cloned().collect();
         let own: BTreeSet<&RelPath> = edited.iter().collect();
-        let language = |path: &RelPath| project.around.catalogue.language_of(path).map(|it| it.0);
+        let language =
+            |path: &RelPath| project.workspace.catalogue.language_of(path).map(|it| it.0);
         let languages: BTreeSet<&str> = edited.iter().filter_map(language).collect();
         let is_other = |path: &RelPath| {
             language(path).is_some_and(|it| languages.contains(it)) && !own.contains(path)
         };
-        let walk = files::walk(root, std::slice::from_ref(root), &is_other);
+        let walk = files::walk_files(root, std::slice::from_ref(root), &is_other);
         let deadline = Instant::now() + Duration::from_millis(BLAST_SEARCH_MS_MAX);
-        let found = files::search(root, &walk.files, deadline, &|text| sought.mentioned_in(text));
-        let mut files = ranked(&edited, found.files);
-        let is_cut = found.is_cut || files.len() > AFFECTED_FILES_MAX;
+        let found =
+            files::search_files(root, &walk.files, deadline, &|text| sought.mentioned_in(text));
+        let mut files = rank_by_impact(&edited, found.files);
+        let is_cut = found.is_truncated || files.len() > AFFECTED_FILES_MAX;
         files.truncate(AFFECTED_FILES_MAX);
         // Where git's data cannot be used, more is measured.
-        let ignored = git::ignored(root, &files).unwrap_or_default();
+        let ignored = git::ignored_paths(root, &files).unwrap_or_default();
         files.retain(|path| {
             !ignored.contains(path)
-                && files::is_own(root, path)
+                && files::is_real_path(root, path)
                 && !is_of_another_repository(project, path)
         });
-        Self { files, sought, is_cut }
+        Self { files, touched: sought, is_cut }
     }
 }
 
@@ -75,12 +77,12 @@ impl RelatedPrograms {
     /// The programs that files which changed or were deleted concern; `configuration` are the ones
     /// among these that configure servers. It blocks.
     pub(super) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
-        let catalogue = &project.around.catalogue;
+        let catalogue = &project.workspace.catalogue;
         let language = |path: &RelPath| catalogue.language_of(path).map(|it| it.0);
         let edited: BTreeSet<&str> = changed.iter().filter_map(language).collect();
         let extensions: BTreeSet<String> = changed.iter().filter_map(RelPath::extension).collect();
         let readers: BTreeSet<&str> =
-            extensions.iter().flat_map(|extension| catalogue.readers_of(extension)).collect();
+            extensions.iter().flat_map(|extension| catalogue.data_readers(extension)).collect();
         let names: BTreeSet<&str> =
             configuration.iter().filter_map(|file| file.as_str().rsplit('/').next()).collect();
         let is_configured = |path: &RelPath| {
@@ -89,16 +91,16 @@ impl RelatedPrograms {
         };
         let is_seen = |path: &RelPath| {
             let Some((other, language, _)) = catalogue.language_of(path) else { return false };
-            edited.iter().any(|one| catalogue.share_a_server(one, other))
+            edited.iter().any(|one| catalogue.share_server(one, other))
                 || language.servers.iter().any(|server| readers.contains(server.as_str()))
         };
         let is_meant = |path: &RelPath| {
             project.is_program(path)
-                && project.is_wanted(path)
+                && project.has_sensor(path)
                 && (is_seen(path) || is_configured(path))
         };
         let root = &project.root;
-        let found = files::walk(root, std::slice::from_ref(root), &is_meant).files;
+        let found = files::walk_files(root, std::slice::from_ref(root), &is_meant).files;
         let mut related = Self::default();
         let is_small = found.len() <= RELATED_FILES_MAX;
         for path in found {
@@ -120,11 +122,16 @@ fn is_of_another_repository(project: &Project, path: &RelPath) -> bool {
     path.folders().any(|folder| project.root.join(folder).join(".git").exists())
 }
 
-fn touched(project: &Project, base: &WorkBase, changed: &[RelPath], gone: &[RelPath]) -> Sought {
+fn touched_symbols(
+    project: &Project,
+    base: &WorkBase,
+    changed: &[RelPath],
+    gone: &[RelPath],
+) -> TouchedSymbols {
     let paths: BTreeSet<RelPath> = changed.iter().chain(gone).cloned().collect();
-    let mut sought = Sought::default();
+    let mut sought = TouchedSymbols::default();
     for (path, before) in base.texts(&paths) {
-        let now = files::read(&project.root, &path.under(&project.root)).ok();
+        let now = files::read_snapshot(&project.root, &path.under(&project.root)).ok();
         let before = match &before {
             BaseText::Text(text) => Some(&**text),
             // As if all of it were new: more is looked for, never less.
@@ -132,7 +139,7 @@ fn touched(project: &Project, base: &WorkBase, changed: &[RelPath], gone: &[RelP
         };
         let now = now.as_ref().map(|snapshot| &*snapshot.text);
         if before != now {
-            sought.extend(Sought::elsewhere(&path, before, now));
+            sought.extend(TouchedSymbols::visible_elsewhere(&path, before, now));
         }
     }
     sought

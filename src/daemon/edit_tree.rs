@@ -10,15 +10,15 @@ use std::sync::Arc;
 use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use crate::base::path::{RelPath, normalize};
 use crate::git;
-use crate::lsp::edits::{Refusal, Tree, WorkspaceEdit};
+use crate::lsp::edits::{DiskTree, EditRefusal, WorkspaceEdit};
 
 /// Reads everything that the edit names. `open` are the documents that the server has from us.
-pub(super) fn read(
+pub(super) fn read_edit_tree(
     root: &Path,
     edit: &WorkspaceEdit,
     open: BTreeMap<RelPath, (i32, crate::base::hash::ContentHash)>,
-) -> Result<Tree, Refusal> {
-    let mut tree = Tree { open, ..Tree::default() };
+) -> Result<DiskTree, EditRefusal> {
+    let mut tree = DiskTree { open, ..DiskTree::default() };
     let mut bytes = 0;
     for path in edit.paths() {
         let absolute = followed(path);
@@ -26,7 +26,7 @@ pub(super) fn read(
         if path.is_symlink() {
             tree.links.insert(path.to_path_buf());
         }
-        tree.places.insert(path.to_path_buf(), place.clone());
+        tree.resolved_paths.insert(path.to_path_buf(), place.clone());
         let Some(place) = place else { continue };
         if absolute.is_dir() {
             tree.folders.insert(place);
@@ -35,9 +35,9 @@ pub(super) fn read(
             read_file(root, &absolute, &mut tree, &mut bytes)?;
         }
     }
-    let named = tree.places.values().flatten().chain(tree.files.keys());
+    let named = tree.resolved_paths.values().flatten().chain(tree.files.keys());
     let named: Vec<RelPath> = named.cloned().collect();
-    let ignored = git::ignored(root, &named).map_err(|error| Refusal::Unreadable {
+    let ignored = git::ignored_paths(root, &named).map_err(|error| EditRefusal::Unreadable {
         path: ".git".to_owned(),
         reason: error.to_string(),
     })?;
@@ -56,17 +56,17 @@ fn followed(path: &Path) -> PathBuf {
     path
 }
 
-fn unreadable(path: &Path, reason: &str) -> Refusal {
+fn unreadable(path: &Path, reason: &str) -> EditRefusal {
     let path = path.to_string_lossy().into_owned();
-    Refusal::Unreadable { path, reason: reason.to_owned() }
+    EditRefusal::Unreadable { path, reason: reason.to_owned() }
 }
 
 fn read_folder(
     root: &Path,
     folder: &Path,
-    tree: &mut Tree,
+    tree: &mut DiskTree,
     bytes: &mut usize,
-) -> Result<(), Refusal> {
+) -> Result<(), EditRefusal> {
     let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error.to_string()))?;
     for entry in entries {
         let entry = entry.map_err(|error| unreadable(folder, &error.to_string()))?;
@@ -77,13 +77,18 @@ fn read_folder(
             path => return Err(unreadable(&path, "not a regular file")),
         }
         if tree.files.len() > CHANGED_FILES_MAX {
-            return Err(Refusal::TooManyFiles);
+            return Err(EditRefusal::TooManyFiles);
         }
     }
     Ok(())
 }
 
-fn read_file(root: &Path, file: &Path, tree: &mut Tree, bytes: &mut usize) -> Result<(), Refusal> {
+fn read_file(
+    root: &Path,
+    file: &Path,
+    tree: &mut DiskTree,
+    bytes: &mut usize,
+) -> Result<(), EditRefusal> {
     let path =
         RelPath::below(root, file).ok_or_else(|| unreadable(file, "its path is not UTF-8"))?;
     let failed = |error: std::io::Error| unreadable(file, &error.to_string());
@@ -95,7 +100,7 @@ fn read_file(root: &Path, file: &Path, tree: &mut Tree, bytes: &mut usize) -> Re
     fs::File::open(file).map_err(failed)?.take(left).read_to_end(&mut content).map_err(failed)?;
     *bytes += content.len();
     if *bytes > CHANGED_BYTES_MAX {
-        return Err(Refusal::TooManyBytes);
+        return Err(EditRefusal::TooManyBytes);
     }
     tree.files.insert(path, Arc::from(content));
     Ok(())

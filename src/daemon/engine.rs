@@ -5,45 +5,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::ledger::{Late, Ledger, Reader};
-use super::progress::Progress;
+use super::ledger::{DeferredReport, EngineLedger, SessionAgent};
+use super::progress::WorkProgress;
 use super::stop_registry::StopRegistry;
 use crate::base::verdict::Gap;
 use crate::config::Config;
-use crate::ipc::Places;
-use crate::servers::{MemoryLimits, Servers};
+use crate::ipc::StateDirs;
+use crate::servers::{LanguageServers, MemoryLimits};
 use crate::store::Store;
-use crate::wire::control::Reply;
+use crate::wire::control::CommandReply;
 
 /// What all handlers share.
 #[derive(Debug)]
 pub struct Engine {
-    pub(super) places: Places,
-    pub(super) servers: Servers,
+    pub(super) dirs: StateDirs,
+    pub(super) servers: LanguageServers,
     pub(super) store: Store,
     /// Why language servers are not asked at all, where that is so.
     pub(super) lsp_gap: Option<Gap>,
     pub(super) started: Instant,
     /// How far the work of the one request of a front door is.
-    pub(super) progress: Progress,
+    pub(super) progress: WorkProgress,
     /// The Stops that are being decided.
     pub(super) stops: StopRegistry,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<EngineLedger>,
     jobs: AtomicUsize,
 }
 
 /// What a handler leaves: the reply, and what must be told again if nobody reads it.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct HandlerOutcome {
     /// For the front door.
-    pub reply: Reply,
+    pub reply: CommandReply,
     /// Late verdicts inside the reply, with their reader.
-    pub(super) told: Option<(Reader, Vec<Late>)>,
+    pub(super) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
 }
 
-impl From<Reply> for Outcome {
-    fn from(reply: Reply) -> Self {
-        Self { reply, told: None }
+impl From<CommandReply> for HandlerOutcome {
+    fn from(reply: CommandReply) -> Self {
+        Self { reply, deferred_reports: None }
     }
 }
 
@@ -51,19 +51,19 @@ impl Engine {
     /// An engine over these places. `lsp_gap` says why there are no language servers, when it runs
     /// where none can be kept warm. Needs a tokio runtime.
     #[must_use]
-    pub(super) fn new(places: Places, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
+    pub(super) fn new(places: StateDirs, options: &Config, lsp_gap: Option<Gap>) -> Arc<Self> {
         let memory = MemoryLimits {
             // Who lowers only the hard limit means both.
             soft_bytes: options.memory_soft_bytes.min(options.memory_hard_bytes),
             hard_bytes: options.memory_hard_bytes,
         };
         Arc::new(Self {
-            servers: Servers::start(places.data.clone(), options.server_idle, memory),
+            servers: LanguageServers::start(places.data.clone(), options.server_idle, memory),
             store: Store::start(places.state.clone()),
-            places,
+            dirs: places,
             lsp_gap,
             started: Instant::now(),
-            progress: Progress::default(),
+            progress: WorkProgress::default(),
             stops: StopRegistry::default(),
             ledger: Mutex::default(),
             jobs: AtomicUsize::new(0),
@@ -77,21 +77,21 @@ impl Engine {
     }
 
     /// Puts back what a front door did not read.
-    pub(super) fn not_told(&self, outcome: Outcome) {
-        if let Some((reader, late)) = outcome.told {
-            self.ledger().put_back(&reader, late);
+    pub(super) fn requeue_undelivered(&self, outcome: HandlerOutcome) {
+        if let Some((reader, late)) = outcome.deferred_reports {
+            self.ledger().requeue_reports(&reader, late);
         }
     }
 
     /// The ledger; held for moments, never across an await.
-    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    pub(super) fn ledger(&self) -> MutexGuard<'_, EngineLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts as work in progress until dropped.
-    pub(super) fn job(self: &Arc<Self>) -> Job {
+    pub(super) fn job(self: &Arc<Self>) -> JobGuard {
         self.jobs.fetch_add(1, Ordering::Relaxed);
-        Job(Arc::clone(self))
+        JobGuard(Arc::clone(self))
     }
 
     pub(super) fn job_count(&self) -> usize {
@@ -100,15 +100,15 @@ impl Engine {
 
     /// Stops all language servers.
     pub async fn stop(&self) {
-        self.servers.stop().await;
+        self.servers.stop_all().await;
     }
 }
 
 /// Work in progress: the daemon does not end under it.
 #[derive(Debug)]
-pub(super) struct Job(Arc<Engine>);
+pub(super) struct JobGuard(Arc<Engine>);
 
-impl Drop for Job {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         self.0.jobs.fetch_sub(1, Ordering::Relaxed);
     }
@@ -122,14 +122,14 @@ pub(super) fn now_ms() -> u64 {
 
 /// Runs work that must not be left half done: it goes on when whoever waits for it is dropped.
 /// `None` when it panicked.
-pub(super) async fn to_its_end<T: Send + 'static>(
+pub(super) async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
     tokio::spawn(work).await.ok()
 }
 
 /// Runs blocking work off the event loop; `None` when it panicked.
-pub(super) async fn blocking<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()

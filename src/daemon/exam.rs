@@ -6,11 +6,11 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::engine::{Engine, blocking, now_ms};
+use super::engine::{Engine, now_ms, run_blocking};
 use super::option_files::read as read_options;
 use super::project::Project;
 use super::{authorship, criteria};
-use crate::base::evidence::{Reading, SensorKind};
+use crate::base::evidence::{SensorKind, SensorReading};
 use crate::base::finding::Finding;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
@@ -21,23 +21,25 @@ use crate::base::verdict::{Cause, Gap};
 use crate::files;
 use crate::git;
 use crate::looping::control;
-use crate::looping::criteria::{AUTOCHECKS, CheckScope, Plan};
-use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_silent, subject};
+use crate::looping::criteria::{AUTOCHECKS, CheckPlan, CheckScope};
+use crate::looping::exam::roles::{FOLDERS, TREES, UNSEEN, is_irrelevant_settings, relevant_bytes};
 use crate::looping::exam::runners;
-use crate::looping::exam::scripts::scripts;
-use crate::looping::exam::{self, Attributed, Difference, Exam, Frozen, Role, role};
+use crate::looping::exam::scripts::scripts_of_plan;
+use crate::looping::exam::{
+    self, AttributedDifferences, Exam, ExamDifference, ExamRole, FrozenFile, role,
+};
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
-use crate::store::exams::Texts;
-use crate::store::loops::{Saved, Which};
+use crate::store::exams::ExamTexts;
+use crate::store::loops::{LoopQuery, SaveOutcome};
 
 /// Freezes what a loop is examined by as it is now, in place of an earlier exam.
-pub(super) async fn freeze(
+pub(super) async fn freeze_exam(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
 ) -> Result<(), StoreError> {
-    let (exam, texts) = taken(engine, project, state.until.check_scope()).await?;
+    let (exam, texts) = take_exam(engine, project, state.until.check_scope()).await?;
     engine.store.freeze_exam(&project.key, &state.id, exam, texts).await
 }
 
@@ -51,36 +53,43 @@ fn user_options() -> Option<RelPath> {
 
 /// What is compared of them; none are the same as empty ones.
 fn hash_of_user_options(engine: &Engine) -> ContentHash {
-    let text = read_options(&engine.places.user_config);
+    let text = read_options(&engine.dirs.user_config);
     match text {
-        Ok(text) => ContentHash::of(text.unwrap_or_default().as_bytes()),
-        Err(error) => ContentHash::of(error.as_bytes()),
+        Ok(text) => ContentHash::of_bytes(text.unwrap_or_default().as_bytes()),
+        Err(error) => ContentHash::of_bytes(error.as_bytes()),
     }
 }
 
 /// Stores a new loop together with its exam; the loop then names its checks.
-pub(super) async fn begin(
+pub(super) async fn store_new_loop(
     engine: &Engine,
     project: &Project,
     state: &mut LoopState,
 ) -> Result<(), StoreError> {
-    let exam = taken(engine, project, state.until.check_scope()).await?;
+    let exam = take_exam(engine, project, state.until.check_scope()).await?;
     state.checks = criteria::names(project, &exam.0.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam).await
 }
 
 /// What a loop that starts now is examined by.
-async fn taken(
+async fn take_exam(
     engine: &Engine,
     project: &Project,
     scope: CheckScope,
-) -> Result<(Exam, Texts), StoreError> {
+) -> Result<(Exam, ExamTexts), StoreError> {
     let found = {
         let project = project.clone();
-        blocking(move || {
-            let plan = criteria::plan(&project, scope);
-            let (files, texts, is_cut) = collect(&project.root, &plan, &judge_words(&project));
-            let exam = Exam { frozen_ms: now_ms(), plan, files, is_cut, counts: BTreeMap::new() };
+        run_blocking(move || {
+            let plan = criteria::check_plan(&project, scope);
+            let (files, texts, is_cut) =
+                collect_exam_files(&project.root, &plan, &judge_words(&project));
+            let exam = Exam {
+                frozen_ms: now_ms(),
+                plan,
+                files,
+                is_truncated: is_cut,
+                counts: BTreeMap::new(),
+            };
             (exam, texts)
         })
     };
@@ -88,7 +97,7 @@ async fn taken(
     let (mut exam, texts) = found.await.ok_or_else(lost)?;
     if let Some(path) = user_options() {
         let hash = hash_of_user_options(engine);
-        exam.files.insert(path, Frozen { role: Role::Engine, hash, stamp: (0, 0) });
+        exam.files.insert(path, FrozenFile { role: ExamRole::Engine, hash, stamp: (0, 0) });
     }
     Ok((exam, texts))
 }
@@ -100,21 +109,21 @@ fn judge_words(project: &Project) -> Vec<String> {
 
 /// The exam of a loop, of its files those with these roles, and what differs from it; `None` for a
 /// loop without one.
-pub(super) async fn look(
+pub(super) async fn exam_differences(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
-    roles: &'static [Role],
-) -> Result<Option<(Exam, Vec<Difference>)>, StoreError> {
+    roles: &'static [ExamRole],
+) -> Result<Option<(Exam, Vec<ExamDifference>)>, StoreError> {
     let found = engine.store.find_exam(&project.key, loop_id, roles).await?;
     let Some(exam) = found else { return Ok(None) };
     let root = project.root.clone();
     let own = user_options().map(|path| (path, hash_of_user_options(engine)));
-    let found = blocking(move || {
-        let mut now = now(&root, &exam, roles);
+    let found = run_blocking(move || {
+        let mut now = current_hashes(&root, &exam, roles);
         now.extend(own);
-        let mut differences = exam::differences(&exam, &now);
-        name_unseen(&root, &mut differences);
+        let mut differences = exam::exam_differences(&exam, &now);
+        mark_ignored_configs(&root, &mut differences);
         (exam, differences)
     });
     let lost = || StoreError::Unavailable("the files could not be read".to_owned());
@@ -123,64 +132,71 @@ pub(super) async fn look(
 
 /// What a Stop learns from the exam.
 #[derive(Default)]
-pub(super) struct ExamNews {
-    pub(super) readings: Vec<Reading>,
+pub(super) struct ExamReport {
+    pub(super) readings: Vec<SensorReading>,
     pub(super) findings: Vec<Finding>,
     /// What changed without the session, one line each: the user is asked about it.
-    pub(super) foreign: Vec<String>,
+    pub(super) foreign_changes: Vec<String>,
 }
 
-impl ExamNews {
+impl ExamReport {
     /// Nothing but the reason why.
     pub(super) fn unmeasured(gap: Gap) -> Self {
-        let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
-        Self { readings: vec![Reading { gap: Some(gap), ..clean }], ..Self::default() }
+        let clean = SensorReading::clean(exam::READING, SensorKind::Guard, 0);
+        Self { readings: vec![SensorReading { gap: Some(gap), ..clean }], ..Self::default() }
     }
 }
 
 /// What a Stop learns from the exam. It is asked after the checks, which may write files.
-pub(super) async fn differences(engine: &Engine, project: &Project, state: &LoopState) -> ExamNews {
-    match sorted(engine, project, state).await {
-        Ok((exam, Attributed { own, foreign })) => {
-            let (mut reading, findings) = exam::judged(&exam, &own);
+pub(super) async fn stop_exam_report(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> ExamReport {
+    match attributed_differences(engine, project, state).await {
+        Ok((exam, AttributedDifferences { own, foreign })) => {
+            let (mut reading, findings) = exam::exam_reading(&exam, &own);
             reading.dirty |= !foreign.is_empty();
-            let foreign = foreign.iter().map(Difference::line).collect();
-            ExamNews { readings: vec![reading], findings, foreign }
+            let foreign = foreign.iter().map(ExamDifference::line).collect();
+            ExamReport { readings: vec![reading], findings, foreign_changes: foreign }
         }
-        Err(gap) => ExamNews::unmeasured(gap),
+        Err(gap) => ExamReport::unmeasured(gap),
     }
 }
 
 /// The same for a person who asks: every difference is a finding, whoever made it.
-pub(super) async fn all_differences(
+pub(super) async fn all_exam_findings(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-) -> (Reading, Vec<Finding>) {
-    match sorted(engine, project, state).await {
-        Ok((exam, Attributed { own, foreign })) => exam::judged(&exam, &[own, foreign].concat()),
+) -> (SensorReading, Vec<Finding>) {
+    match attributed_differences(engine, project, state).await {
+        Ok((exam, AttributedDifferences { own, foreign })) => {
+            exam::exam_reading(&exam, &[own, foreign].concat())
+        }
         Err(gap) => {
-            let clean = Reading::clean(exam::READING, SensorKind::Guard, 0);
-            (Reading { gap: Some(gap), ..clean }, Vec::new())
+            let clean = SensorReading::clean(exam::READING, SensorKind::Guard, 0);
+            (SensorReading { gap: Some(gap), ..clean }, Vec::new())
         }
     }
 }
 
 /// The exam of a loop and what differs from it, by who made it so.
-async fn sorted(
+async fn attributed_differences(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-) -> Result<(Exam, Attributed), Gap> {
+) -> Result<(Exam, AttributedDifferences), Gap> {
     let crashed = |error: StoreError| Gap::new(Cause::Crashed, error.to_string());
-    let looked = look(engine, project, &state.id, Role::AT_STOP).await.map_err(crashed)?;
+    let looked =
+        exam_differences(engine, project, &state.id, ExamRole::AT_STOP).await.map_err(crashed)?;
     let Some((exam, differences)) = looked else {
         // Whoever has no exam is not examined, which is not the same as having passed.
         let gap = Gap::new(Cause::Skipped, "it was not frozen when the loop started");
         return Err(gap.with_remedy("moai-ralph loop refreeze"));
     };
     let writes = engine.store.exam_writes(&project.key, &state.id).await.map_err(crashed)?;
-    Ok((exam, exam::attributed(differences, &writes)))
+    Ok((exam, exam::attribute_differences(differences, &writes)))
 }
 
 /// What a tool call of a session wrote.
@@ -200,7 +216,7 @@ pub(super) async fn note_writes(
     session: &str,
     write: ToolWrite,
 ) {
-    if session.is_empty() || !project.key.database(&engine.places.state).exists() {
+    if session.is_empty() || !project.key.database(&engine.dirs.state).exists() {
         return;
     }
     if let Err(error) = try_note_writes(engine, project, session, write).await {
@@ -215,31 +231,33 @@ async fn try_note_writes(
     write: ToolWrite,
 ) -> Result<(), StoreError> {
     let (store, key, root) = (&engine.store, &project.key, &project.root);
-    let active = store.find_loop(key, root, Which::ActiveOf(session.to_owned())).await?;
+    let active = store.find_loop(key, root, LoopQuery::ActiveOf(session.to_owned())).await?;
     let Some(state) = active else { return Ok(()) };
     if let ToolWrite::Since(since_ns) = write {
-        doubt_overrides(engine, project, &state, since_ns).await?;
+        unconfirm_overrides(engine, project, &state, since_ns).await?;
     }
-    authorship::note(engine, project, &state, write.clone()).await?;
+    authorship::note_session_writes(engine, project, &state, write.clone()).await?;
     // Most files that an agent writes examine nothing, and an edit must not wait.
     if let ToolWrite::File(file) = &write
         && !examines(engine, project, &state.id, file).await?
     {
         return Ok(());
     }
-    let Some((_, differences)) = look(engine, project, &state.id, Role::AT_STOP).await? else {
+    let Some((_, differences)) =
+        exam_differences(engine, project, &state.id, ExamRole::AT_STOP).await?
+    else {
         return Ok(());
     };
-    let (root, options) = (root.clone(), engine.places.user_config.clone());
-    let is_own = move |one: &Difference| {
+    let (root, options) = (root.clone(), engine.dirs.user_config.clone());
+    let is_own = move |one: &ExamDifference| {
         let is_options = one.path.as_str() == USER_OPTIONS;
         let file = if is_options { options.clone() } else { one.path.under(&root) };
         match &write {
             ToolWrite::File(written) => is_same_file(&file, written),
-            ToolWrite::Since(since_ns) => changed_ns(&file).is_some_and(|at| at >= *since_ns),
+            ToolWrite::Since(since_ns) => change_time_ns(&file).is_some_and(|at| at >= *since_ns),
         }
     };
-    let noted = blocking(move || {
+    let noted = run_blocking(move || {
         let own = differences.into_iter().filter(is_own);
         own.map(|one| (one.path, one.now)).collect::<BTreeMap<_, _>>()
     });
@@ -251,18 +269,18 @@ async fn try_note_writes(
 }
 
 /// Doubts overrides made during a shell command of the agent: it may have made them itself.
-async fn doubt_overrides(
+async fn unconfirm_overrides(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
     since_ns: i128,
 ) -> Result<(), StoreError> {
     let begun_ms = u64::try_from(since_ns / 1_000_000).unwrap_or_default();
-    let doubted = control::doubted(state, begun_ms);
+    let doubted = control::with_doubt(state, begun_ms);
     if doubted == *state {
         return Ok(());
     }
-    if engine.store.advance_loop(&project.key, state, doubted).await? == Saved::Overtaken {
+    if engine.store.advance_loop(&project.key, state, doubted).await? == SaveOutcome::Overtaken {
         tracing::warn!(id = state.id, "a loop was changed while its overrides were looked at");
     }
     Ok(())
@@ -276,12 +294,12 @@ async fn examines(
     file: &Path,
 ) -> Result<bool, StoreError> {
     let Some(path) = RelPath::below(&project.root, file) else {
-        return Ok(is_same_file(file, &engine.places.user_config));
+        return Ok(is_same_file(file, &engine.dirs.user_config));
     };
-    if role(&path).is_some_and(|role| role != Role::Test) {
+    if role(&path).is_some_and(|role| role != ExamRole::Test) {
         return Ok(true);
     }
-    let exam = engine.store.find_exam(&project.key, loop_id, Role::STRICT).await?;
+    let exam = engine.store.find_exam(&project.key, loop_id, ExamRole::STRICT).await?;
     Ok(exam.is_some_and(|exam| exam.files.contains_key(&path)))
 }
 
@@ -293,42 +311,46 @@ fn is_same_file(file: &Path, written: &Path) -> bool {
 
 /// When a file was changed last, which nobody can set back; of one that is gone, when its folder
 /// was.
-pub(super) fn changed_ns(file: &Path) -> Option<i128> {
+pub(super) fn change_time_ns(file: &Path) -> Option<i128> {
     let folder = || file.parent()?.symlink_metadata().ok();
     let metadata = file.symlink_metadata().ok().or_else(folder)?;
     Some(i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec()))
 }
 
-type Files = BTreeMap<RelPath, Frozen>;
+type FrozenFiles = BTreeMap<RelPath, FrozenFile>;
 
 /// All files that examine a loop, the texts that are kept, and whether there are more files than
 /// an exam holds.
-fn collect(root: &Path, plan: &Plan, judge: &[String]) -> (Files, Texts, bool) {
-    let mut found: Vec<(Role, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
+fn collect_exam_files(
+    root: &Path,
+    plan: &CheckPlan,
+    judge: &[String],
+) -> (FrozenFiles, ExamTexts, bool) {
+    let mut found: Vec<(ExamRole, RelPath)> = files::walk_names(root, &|path| role(path).is_some())
         .into_iter()
         .chain(shallow(root, plan.commands.iter().map(|command| command.folder.as_str())))
         .filter_map(|path| Some((role(&path)?, path)))
         .collect();
-    found.extend(run_by_checks(root, plan).into_iter().map(|path| (Role::Checks, path)));
+    found.extend(run_by_checks(root, plan).into_iter().map(|path| (ExamRole::Checks, path)));
     let judges = judge.iter().filter_map(|word| RelPath::below(root, &root.join(word)));
     let judges = judges.filter(|path| role(path).is_none() && stamp(root, path).is_some());
-    found.extend(judges.map(|path| (Role::Checks, path)));
+    found.extend(judges.map(|path| (ExamRole::Checks, path)));
     found.sort();
     found.dedup();
     // Tests come last in this order.
-    let mut last = found.split_off(found.partition_point(|(role, _)| *role < Role::Test));
+    let mut last = found.split_off(found.partition_point(|(role, _)| *role < ExamRole::Test));
     let is_cut = found.len() > EXAM_FILES_MAX;
     found.truncate(EXAM_FILES_MAX);
     last.truncate(EXAM_TESTS_MAX);
     found.append(&mut last);
-    let (mut files, mut texts, mut kept_bytes) = (Files::new(), Texts::new(), 0);
+    let (mut files, mut texts, mut kept_bytes) = (FrozenFiles::new(), ExamTexts::new(), 0);
     for (role, path) in found {
-        let Some(read) = read(root, &path) else { continue };
-        if is_silent(&path, &read.bytes) {
+        let Some(read) = read_exam_file(root, &path) else { continue };
+        if is_irrelevant_settings(&path, &read.bytes) {
             continue;
         }
         let hash = read.hash(&path, Some(role));
-        files.insert(path.clone(), Frozen { role, hash, stamp: read.stamp });
+        files.insert(path.clone(), FrozenFile { role, hash, stamp: read.stamp });
         let is_small = read.bytes.len() <= EXAM_TEXT_BYTES_MAX;
         if is_small && kept_bytes + read.bytes.len() <= EXAM_TEXTS_BYTES_MAX {
             kept_bytes += read.bytes.len();
@@ -340,15 +362,16 @@ fn collect(root: &Path, plan: &Plan, judge: &[String]) -> (Files, Texts, bool) {
 
 /// The texts of the project that its checks run and that have no other part in the exam. What git
 /// ignores is made by a build.
-fn run_by_checks(root: &Path, plan: &Plan) -> Vec<RelPath> {
-    let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read(root, &path));
+fn run_by_checks(root: &Path, plan: &CheckPlan) -> Vec<RelPath> {
+    let autochecks = RelPath::parse(AUTOCHECKS).and_then(|path| read_exam_file(root, &path));
     let text = autochecks
         .map_or_else(String::new, |read| String::from_utf8_lossy(&read.bytes).into_owned());
-    let is_text = |path: &RelPath| read(root, path).is_some_and(|read| !read.bytes.contains(&0));
-    let found = scripts(plan, &text).into_iter();
+    let is_text =
+        |path: &RelPath| read_exam_file(root, path).is_some_and(|read| !read.bytes.contains(&0));
+    let found = scripts_of_plan(plan, &text).into_iter();
     let mut found: Vec<RelPath> =
         found.filter(|path| role(path).is_none() && is_text(path)).collect();
-    if let Ok(ignored) = git::ignored(root, &found) {
+    if let Ok(ignored) = git::ignored_paths(root, &found) {
         found.retain(|path| path.as_str().starts_with('.') || !ignored.contains(path));
     }
     found
@@ -356,10 +379,10 @@ fn run_by_checks(root: &Path, plan: &Plan) -> Vec<RelPath> {
 
 /// Hashes of the files of an exam that are there, and of those that would belong to it and stand
 /// where new ones are looked for.
-fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHash> {
+fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelPath, ContentHash> {
     let mut hashes = BTreeMap::new();
     for (path, frozen) in &exam.files {
-        let is_read = !matches!(frozen.role, Role::Config | Role::Test);
+        let is_read = !matches!(frozen.role, ExamRole::Config | ExamRole::Test);
         let is_same = !is_read && stamp(root, path) == Some(frozen.stamp);
         let hash = if is_same { Some(frozen.hash) } else { hash_as(root, path, Some(frozen.role)) };
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
@@ -367,10 +390,11 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
     let unseen = files::walk_names(root, &|path| runners::is_loaded_unseen(path));
     let folders = exam.plan.commands.iter().map(|command| command.folder.as_str());
     for path in shallow(root, folders).into_iter().chain(unseen) {
-        let is_wanted = role(&path).is_some_and(|role| role != Role::Test && roles.contains(&role));
+        let is_wanted =
+            role(&path).is_some_and(|role| role != ExamRole::Test && roles.contains(&role));
         let is_new = is_wanted && !exam.files.contains_key(&path);
-        if let Some(read) = is_new.then(|| read(root, &path)).flatten()
-            && !is_silent(&path, &read.bytes)
+        if let Some(read) = is_new.then(|| read_exam_file(root, &path)).flatten()
+            && !is_irrelevant_settings(&path, &read.bytes)
         {
             let hash = read.hash(&path, role(&path));
             hashes.insert(path, hash);
@@ -381,14 +405,15 @@ fn now(root: &Path, exam: &Exam, roles: &[Role]) -> BTreeMap<RelPath, ContentHas
 
 /// No diff shows the configuration that git ignores, and runners load it all the same: its change
 /// is a difference by itself.
-fn name_unseen(root: &Path, differences: &mut [Difference]) {
-    let is_open =
-        |one: &&Difference| one.role == Role::Config && runners::is_loaded_unseen(&one.path);
+fn mark_ignored_configs(root: &Path, differences: &mut [ExamDifference]) {
+    let is_open = |one: &&ExamDifference| {
+        one.role == ExamRole::Config && runners::is_loaded_unseen(&one.path)
+    };
     let open: Vec<RelPath> =
         differences.iter().filter(is_open).map(|one| one.path.clone()).collect();
-    let ignored = git::ignored(root, &open).unwrap_or_default();
+    let ignored = git::ignored_paths(root, &open).unwrap_or_default();
     for one in differences.iter_mut().filter(|one| ignored.contains(&one.path)) {
-        one.role = Role::Runner;
+        one.role = ExamRole::Runner;
     }
 }
 
@@ -418,52 +443,52 @@ fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPa
 }
 
 /// One file as it is.
-struct Read {
+struct ExamFile {
     bytes: Vec<u8>,
     stamp: (u64, i64),
     is_program: bool,
 }
 
-impl Read {
+impl ExamFile {
     /// Hash of what matters of it; of a file that is longer than what is read, the length counts,
     /// and of a script that checks, that it can be run.
-    fn hash(&self, path: &RelPath, role: Option<Role>) -> ContentHash {
-        let hash = ContentHash::of(&subject(path, &self.bytes));
+    fn hash(&self, path: &RelPath, role: Option<ExamRole>) -> ContentHash {
+        let hash = ContentHash::of_bytes(&relevant_bytes(path, &self.bytes));
         if self.stamp.0 > EXAM_FILE_BYTES_MAX {
-            return ContentHash::of(format!("{hash} {}", self.stamp.0).as_bytes());
+            return ContentHash::of_bytes(format!("{hash} {}", self.stamp.0).as_bytes());
         }
-        if role == Some(Role::Checks) && !self.is_program {
-            return ContentHash::of(format!("{hash} is no program").as_bytes());
+        if role == Some(ExamRole::Checks) && !self.is_program {
+            return ContentHash::of_bytes(format!("{hash} is no program").as_bytes());
         }
         hash
     }
 }
 
 /// `None` for what is not there or is no file: a pipe would never end.
-fn read(root: &Path, path: &RelPath) -> Option<Read> {
+fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
     if let Some(at) = UNSEEN.iter().position(|name| *name == path.as_str()) {
-        let bytes = git::private_rules(root).into_iter().nth(at).flatten()?;
-        return Some(Read { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
+        let bytes = git::local_ignore_rules(root).into_iter().nth(at).flatten()?;
+        return Some(ExamFile { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
     }
     let stamp = stamp(root, path)?;
     let file = std::fs::File::open(path.under(root)).ok()?;
     let is_program = file.metadata().ok()?.mode() & 0o111 != 0;
     let mut bytes = Vec::new();
     file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(Read { bytes, stamp, is_program })
+    Some(ExamFile { bytes, stamp, is_program })
 }
 
 /// Hash of what matters of a file; `None` when it is not there.
-pub(super) fn hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
+pub(super) fn exam_file_hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
     hash_as(root, path, role(path))
 }
 
 /// The same of a file whose role is not told by its name.
-fn hash_as(root: &Path, path: &RelPath, role: Option<Role>) -> Option<ContentHash> {
+fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<ContentHash> {
     // What is there and cannot be read is not the same as before.
-    read(root, path).map(|read| read.hash(path, role)).or_else(|| {
+    read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {
         let is_there = path.under(root).symlink_metadata().is_ok();
-        is_there.then(|| ContentHash::of(b"not readable"))
+        is_there.then(|| ContentHash::of_bytes(b"not readable"))
     })
 }
 
@@ -485,13 +510,13 @@ mod tests {
     }
 
     /// A project with these files, and its exam.
-    fn frozen(files: &[(&str, &str)]) -> (tempfile::TempDir, Exam, Texts) {
+    fn frozen(files: &[(&str, &str)]) -> (tempfile::TempDir, Exam, ExamTexts) {
         let temp = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
             write(temp.path(), name, text);
         }
-        let (files, texts, is_cut) = collect(temp.path(), &Plan::default(), &[]);
-        let exam = Exam { files, is_cut, ..Exam::default() };
+        let (files, texts, is_cut) = collect_exam_files(temp.path(), &CheckPlan::default(), &[]);
+        let exam = Exam { files, is_truncated: is_cut, ..Exam::default() };
         (temp, exam, texts)
     }
 
@@ -502,7 +527,7 @@ mod tests {
     }
 
     fn check(root: &Path, exam: &Exam, expected: &[&str]) {
-        let found = exam::differences(exam, &now(root, exam, Role::ALL));
+        let found = exam::exam_differences(exam, &current_hashes(root, exam, ExamRole::ALL));
         let found: Vec<String> =
             found.iter().map(|one| format!("{} {}", one.change.as_str(), one.path)).collect();
         assert_eq!(found, expected);
@@ -564,14 +589,14 @@ mod tests {
         ];
         let (temp, exam, _) = frozen(&files);
         let root = temp.path();
-        let roles: Vec<(&str, Role)> =
+        let roles: Vec<(&str, ExamRole)> =
             exam.files.iter().map(|(path, frozen)| (path.as_str(), frozen.role)).collect();
         assert_eq!(
             roles,
             [
-                (".claude/autochecks.sh", Role::Checks),
-                (".claude/run.py", Role::Checks),
-                ("tests/test_a.py", Role::Test)
+                (".claude/autochecks.sh", ExamRole::Checks),
+                (".claude/run.py", ExamRole::Checks),
+                ("tests/test_a.py", ExamRole::Test)
             ]
         );
         check(root, &exam, &[]);
@@ -589,8 +614,8 @@ mod tests {
         let made = std::process::Command::new("git").args(["init", "-q"]).arg(root).status();
         assert!(made.expect("git runs").success());
         let freeze = || {
-            let (files, _, is_cut) = collect(root, &Plan::default(), &[]);
-            Exam { files, is_cut, ..Exam::default() }
+            let (files, _, is_cut) = collect_exam_files(root, &CheckPlan::default(), &[]);
+            Exam { files, is_truncated: is_cut, ..Exam::default() }
         };
         let exam = freeze();
         write(root, ".git/info/exclude", "# nothing\n");

@@ -9,15 +9,15 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use super::attribution::{AttributionRequest, Comparison, attribute};
+use super::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use super::base_results::BaseResult;
-use super::engine::{Engine, blocking};
-use super::kept_scans::KeptScans;
-use super::ledger::{Affected, Proof};
-use super::look::{Look, sync};
+use super::disk_poll::{DiskEpoch, sync_disk};
+use super::engine::{Engine, run_blocking};
+use super::ledger::{AffectedFiles, VerdictProof};
 use super::project::Project;
-use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
-use crate::base::finding::{Finding, Severity, fingerprint};
+use super::scan_cache::ScanCacheFile;
+use crate::base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
+use crate::base::finding::{Finding, Severity, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
     KEPT_SCANS_FILES_MIN, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, QUESTIONS_AT_ONCE_MAX,
@@ -25,20 +25,20 @@ use crate::base::limits::{
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
-use crate::scan::{RuleSet, ScanOutcome, scan};
-use crate::servers::{Chosen, Subject};
+use crate::scan::{RuleSet, ScanOutcome, scan_text};
+use crate::servers::{MeasureInput, ServerSelection};
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct MeasureRequest {
     /// The files, relative to the root.
     pub(super) files: Vec<RelPath>,
     /// Files that were asked for and could not even be found.
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedFile>,
     /// Whether language servers are asked.
-    pub(super) lsp: bool,
+    pub(super) run_lsp: bool,
     /// Whether the scan runs.
-    pub(super) scan: bool,
+    pub(super) run_scan: bool,
     /// The lowest severity that counts as dirty.
     pub(super) threshold: Severity,
     /// When language servers must have answered.
@@ -46,7 +46,7 @@ pub(super) struct Asked {
     /// The files that are asked about only because an edit elsewhere concerns them.
     pub(super) dependents: UntouchedDependents,
     /// What the findings are compared with; without it only what dependents had before is left out.
-    pub(super) comparison: Option<Comparison>,
+    pub(super) comparison: Option<BaseComparison>,
 }
 
 /// Files that nobody touched and an edit concerns. What was wrong with them before does not count.
@@ -55,7 +55,7 @@ pub(super) struct UntouchedDependents {
     /// The files.
     pub(super) files: BTreeSet<RelPath>,
     /// What is known of them.
-    pub(super) affected: Affected,
+    pub(super) affected: AffectedFiles,
 }
 
 impl UntouchedDependents {
@@ -63,18 +63,24 @@ impl UntouchedDependents {
     /// nothing is known, neither it nor its line names what was touched. An edit elsewhere changes
     /// nothing for the scan.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
-        let is_unrelated = || !self.affected.sought.is_meant_by(finding, text);
-        kind == SensorKind::Scan || self.affected.was_there(finding).unwrap_or_else(is_unrelated)
+        let is_unrelated = || !self.affected.touched.concerns_finding(finding, text);
+        kind == SensorKind::Scan
+            || self.affected.was_present_before(finding).unwrap_or_else(is_unrelated)
     }
 
     /// Takes what does not count out of the words, and yields how much of it is that bad.
-    fn set_aside(&self, words: &mut [Word], snapshots: &[Snapshot], threshold: Severity) -> usize {
+    fn drop_older(
+        &self,
+        words: &mut [SensorResult],
+        snapshots: &[Snapshot],
+        threshold: Severity,
+    ) -> usize {
         let mut count = 0;
         for word in words.iter_mut().filter(|word| self.files.contains(&word.path)) {
             let snapshot = snapshots.iter().find(|snapshot| snapshot.path == word.path);
             let text = snapshot.map_or("", |snapshot| &*snapshot.text);
             let is_older = |finding: &mut Finding| self.is_older(word.kind, finding, text);
-            let older = word.found.extract_if(.., is_older);
+            let older = word.findings.extract_if(.., is_older);
             count += older.filter(|finding| finding.severity >= threshold).count();
         }
         count
@@ -83,7 +89,7 @@ impl UntouchedDependents {
 
 /// One sensor's word on one file.
 #[derive(Clone, Debug)]
-pub(super) struct Word {
+pub(super) struct SensorResult {
     pub(super) sensor: String,
     pub(super) kind: SensorKind,
     pub(super) version: Option<String>,
@@ -91,20 +97,32 @@ pub(super) struct Word {
     pub(super) server: Option<ContentHash>,
     pub(super) path: RelPath,
     pub(super) hash: ContentHash,
-    pub(super) found: Vec<Finding>,
+    pub(super) findings: Vec<Finding>,
     /// What it could not say; a word with a gap is no verified set.
     pub(super) gap: Option<Gap>,
     pub(super) elapsed: Duration,
 }
 
 /// Evidence of language servers and scan about the files asked for.
-pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked) -> Evidence {
-    let Asked { files, mut skipped, lsp, scan, threshold, deadline, dependents, comparison } =
-        asked;
-    let (snapshots, unreadable) = read_all(project, files).await;
+pub(super) async fn gather_evidence(
+    engine: &Arc<Engine>,
+    project: &Project,
+    asked: MeasureRequest,
+) -> Evidence {
+    let MeasureRequest {
+        files,
+        mut skipped,
+        run_lsp: lsp,
+        run_scan: scan,
+        threshold,
+        deadline,
+        dependents,
+        comparison,
+    } = asked;
+    let (snapshots, unreadable) = read_snapshots(project, files).await;
     skipped.extend(unreadable);
     let snapshots: Arc<[Snapshot]> = snapshots.into();
-    let look = if lsp { Some(sync(engine, project, &snapshots).await) } else { None };
+    let look = if lsp { Some(sync_disk(engine, project, &snapshots).await) } else { None };
     let scanning =
         async { if scan { scan_all(engine, project, &snapshots).await } else { Vec::new() } };
     let measuring = async {
@@ -112,35 +130,38 @@ pub(super) async fn gather(engine: &Arc<Engine>, project: &Project, asked: Asked
     };
     let (mut words, measured) = tokio::join!(scanning, measuring);
     words.extend(measured);
-    void_what_changed(project, &mut words).await;
+    discard_superseded(project, &mut words).await;
     match look {
-        Some(look) => judge(engine, project, &mut words, look),
-        None => remember(engine, project, &words),
+        Some(look) => record_results(engine, project, &mut words, look),
+        None => store_verified(engine, project, &words),
     }
-    keep_lines(engine, &snapshots, &words);
+    cache_lines(engine, &snapshots, &words);
     let older = match &comparison {
         Some(comparison) => {
             let (snapshots, dependents) = (&*snapshots, &dependents);
             let request =
                 AttributionRequest { comparison, snapshots, dependents, threshold, deadline };
-            attribute(engine, project, request, &mut words).await.older
+            attribute_findings(engine, project, request, &mut words).await.older
         }
-        None => dependents.set_aside(&mut words, &snapshots, threshold),
+        None => dependents.drop_older(&mut words, &snapshots, threshold),
     };
     let paths = snapshots.iter().map(|snapshot| snapshot.path.clone());
-    let (files, unseen) = split_unseen(paths, &words);
+    let (files, unseen) = split_unchecked(paths, &words);
     skipped.extend(unseen);
-    Evidence { older, ..evidence(files, skipped, words, threshold) }
+    Evidence { older, ..combine_results(files, skipped, words, threshold) }
 }
 
-async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec<Skipped>) {
+async fn read_snapshots(
+    project: &Project,
+    files: Vec<RelPath>,
+) -> (Vec<Snapshot>, Vec<SkippedFile>) {
     let root = project.root.clone();
     let all = files.clone();
-    let read = blocking(move || {
+    let read = run_blocking(move || {
         let mut snapshots = Vec::with_capacity(files.len());
         let mut skipped = Vec::new();
         for file in files {
-            match files::read(&root, &file.under(&root)) {
+            match files::read_snapshot(&root, &file.under(&root)) {
                 Ok(snapshot) => snapshots.push(snapshot),
                 Err(one) => skipped.push(one),
             }
@@ -148,43 +169,49 @@ async fn read_all(project: &Project, files: Vec<RelPath>) -> (Vec<Snapshot>, Vec
         (snapshots, skipped)
     });
     read.await.unwrap_or_else(|| {
-        let lost = |path: RelPath| Skipped { path: path.to_string(), reason: INTERNAL.to_owned() };
+        let lost =
+            |path: RelPath| SkippedFile { path: path.to_string(), reason: INTERNAL.to_owned() };
         (Vec::new(), all.into_iter().map(lost).collect())
     })
 }
 
-async fn scan_all(engine: &Engine, project: &Project, snapshots: &Arc<[Snapshot]>) -> Vec<Word> {
+async fn scan_all(
+    engine: &Engine,
+    project: &Project,
+    snapshots: &Arc<[Snapshot]>,
+) -> Vec<SensorResult> {
     let (lost, snapshots) = (Arc::clone(snapshots), Arc::clone(snapshots));
-    let (state, key) = (engine.places.state.clone(), project.key.clone());
+    let (state, key) = (engine.dirs.state.clone(), project.key.clone());
     let rules = Arc::clone(&project.rules);
-    let scanned = blocking(move || {
+    let scanned = run_blocking(move || {
         // A few files are scanned before what is known of all files is read.
         let is_worth_it = snapshots.len() >= KEPT_SCANS_FILES_MIN;
-        let kept = is_worth_it.then(|| KeptScans::load(&state, &key, &rules));
-        let words = scan_shares(&snapshots, &|snapshot| match &kept {
+        let kept = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
+        let words = scan_in_parallel(&snapshots, &|snapshot| match &kept {
             Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
-                || Some((scan_one(&rules, snapshot)?, true)),
-                |outcome| Some((scan_word(snapshot, outcome, Instant::now()), false)),
+                || Some((scan_snapshot(&rules, snapshot)?, true)),
+                |outcome| Some((scan_result(snapshot, outcome, Instant::now()), false)),
             ),
-            None => Some((scan_one(&rules, snapshot)?, false)),
+            None => Some((scan_snapshot(&rules, snapshot)?, false)),
         });
         if let Some(kept) = kept {
             let news = words.iter().filter(|(_, is_new)| *is_new).map(|(word, _)| {
-                let outcome = ScanOutcome { findings: word.found.clone(), gap: word.gap.clone() };
+                let outcome =
+                    ScanOutcome { findings: word.findings.clone(), gap: word.gap.clone() };
                 (word.path.clone(), word.hash, outcome)
             });
             kept.save(&rules, news);
         }
         words.into_iter().map(|(word, _)| word).collect()
     });
-    scanned.await.unwrap_or_else(|| lost.iter().map(scan_lost).collect())
+    scanned.await.unwrap_or_else(|| lost.iter().map(failed_scan_result).collect())
 }
 
 /// Scans on all cores. What goes wrong inside costs the files of one share.
-fn scan_shares(
+fn scan_in_parallel(
     snapshots: &[Snapshot],
-    one: &(dyn Fn(&Snapshot) -> Option<(Word, bool)> + Sync),
-) -> Vec<(Word, bool)> {
+    one: &(dyn Fn(&Snapshot) -> Option<(SensorResult, bool)> + Sync),
+) -> Vec<(SensorResult, bool)> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = snapshots.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
@@ -192,7 +219,8 @@ fn scan_shares(
             .chunks(share)
             .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
             .collect();
-        let lost = |part: &[Snapshot]| part.iter().map(|it| (scan_lost(it), false)).collect();
+        let lost =
+            |part: &[Snapshot]| part.iter().map(|it| (failed_scan_result(it), false)).collect();
         let joined =
             shares.into_iter().map(|(part, share)| share.join().unwrap_or_else(|_| lost(part)));
         joined.flatten().collect()
@@ -203,43 +231,51 @@ fn scan_shares(
 const INTERNAL: &str = "internal error; the daemon's log says more";
 
 /// The gap of a sensor whose word was lost inside.
-pub(super) fn lost() -> Gap {
+pub(super) fn internal_error_gap() -> Gap {
     Gap::new(Cause::Crashed, INTERNAL)
 }
 
-pub(super) fn scan_lost(snapshot: &Snapshot) -> Word {
-    Word {
+pub(super) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
+    SensorResult {
         sensor: "scan".to_owned(),
         kind: SensorKind::Scan,
         version: None,
         server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
-        found: Vec::new(),
-        gap: Some(lost()),
+        findings: Vec::new(),
+        gap: Some(internal_error_gap()),
         elapsed: Duration::ZERO,
     }
 }
 
 /// The scan's word on one file; `None` when no rule speaks about it.
-pub(super) fn scan_one(rules: &RuleSet, snapshot: &Snapshot) -> Option<Word> {
+pub(super) fn scan_snapshot(rules: &RuleSet, snapshot: &Snapshot) -> Option<SensorResult> {
     let begun = Instant::now();
     if !rules.handles(&snapshot.path) {
         return None;
     }
-    Some(scan_word(snapshot, scan(rules, &snapshot.path, &snapshot.text, snapshot.hash), begun))
+    Some(scan_result(
+        snapshot,
+        scan_text(rules, &snapshot.path, &snapshot.text, snapshot.hash),
+        begun,
+    ))
 }
 
 /// The scan's word on one file, from its outcome.
-pub(super) fn scan_word(snapshot: &Snapshot, outcome: ScanOutcome, begun: Instant) -> Word {
-    Word {
+pub(super) fn scan_result(
+    snapshot: &Snapshot,
+    outcome: ScanOutcome,
+    begun: Instant,
+) -> SensorResult {
+    SensorResult {
         sensor: "scan".to_owned(),
         kind: SensorKind::Scan,
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
-        found: outcome.findings,
+        findings: outcome.findings,
         gap: outcome.gap,
         elapsed: begun.elapsed(),
     }
@@ -250,19 +286,19 @@ async fn measure_all(
     project: &Project,
     snapshots: &[Snapshot],
     deadline: Instant,
-) -> Vec<Word> {
+) -> Vec<SensorResult> {
     let turns = Arc::new(Semaphore::new(QUESTIONS_AT_ONCE_MAX));
     let mut tasks = JoinSet::new();
     for snapshot in snapshots {
-        for chosen in choices(engine, project, &snapshot.path) {
+        for chosen in select_servers(engine, project, &snapshot.path) {
             let (engine, project) = (Arc::clone(engine), project.clone());
             let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
             tasks.spawn(async move {
                 let _turn = turns.acquire().await;
                 let begun = Instant::now();
-                let asked = measure_again(&engine, &project, &snapshot, &chosen);
+                let asked = measure_with_retries(&engine, &project, &snapshot, &chosen);
                 let timed = timeout_at(deadline.into(), asked).await;
-                timed.unwrap_or_else(|_| late_word(&snapshot, &chosen, begun))
+                timed.unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, begun))
             });
         }
     }
@@ -271,29 +307,33 @@ async fn measure_all(
 
 /// Asks again, a few times, when a server could not answer for a reason that passes by itself: it
 /// crashed and is being started, or all servers were busy.
-async fn measure_again(
+async fn measure_with_retries(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
-    chosen: &Chosen,
-) -> Word {
+    chosen: &ServerSelection,
+) -> SensorResult {
     for _ in 0..MEASURE_RETRIES_MAX {
-        let word = measure(engine, project, snapshot, chosen.clone()).await;
+        let word = measure_snapshot(engine, project, snapshot, chosen.clone()).await;
         let may_pass = |gap: &Gap| matches!(gap.cause, Cause::Crashed | Cause::Loading);
         if !word.gap.as_ref().is_some_and(may_pass) || engine.lsp_gap.is_some() {
             return word;
         }
         tokio::time::sleep(Duration::from_millis(MEASURE_RETRY_MS)).await;
     }
-    measure(engine, project, snapshot, chosen.clone()).await
+    measure_snapshot(engine, project, snapshot, chosen.clone()).await
 }
 
 /// The language servers that speak about a file; none when it is in no language, or in one that is
 /// not asked for.
-pub(super) fn choices(engine: &Engine, project: &Project, path: &RelPath) -> Vec<Chosen> {
-    match project.around.catalogue.language_of(path) {
-        Some((language, _, _)) if project.config.asks_for(language) => {
-            engine.servers.choose(&project.around, path)
+pub(super) fn select_servers(
+    engine: &Engine,
+    project: &Project,
+    path: &RelPath,
+) -> Vec<ServerSelection> {
+    match project.workspace.catalogue.language_of(path) {
+        Some((language, _, _)) if project.config.is_language_enabled(language) => {
+            engine.servers.select(&project.workspace, path)
         }
         _ => Vec::new(),
     }
@@ -301,41 +341,51 @@ pub(super) fn choices(engine: &Engine, project: &Project, path: &RelPath) -> Vec
 
 /// What a verified set of this server holds for: another program, other settings or newly installed
 /// packages may say something else.
-pub(super) fn identity(chosen: &Chosen) -> Option<ContentHash> {
+pub(super) fn server_identity(chosen: &ServerSelection) -> Option<ContentHash> {
     let choice = chosen.as_ref().ok()?;
-    Some(ContentHash::of(format!("{choice:?}").as_bytes()))
+    Some(ContentHash::of_bytes(format!("{choice:?}").as_bytes()))
 }
 
 /// What a language server says of one file as it is now: never while it is shown earlier texts.
-pub(super) async fn measure(
+pub(super) async fn measure_snapshot(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
-    chosen: Chosen,
-) -> Word {
+    chosen: ServerSelection,
+) -> SensorResult {
     let Ok(choice) = &chosen else {
-        return measure_directly(engine, project, snapshot, chosen).await;
+        return measure_without_gate(engine, project, snapshot, chosen).await;
     };
     let gate = engine.ledger().overlay_gate(&project.root, &choice.id);
     let _pass = gate.live().await;
-    measure_directly(engine, project, snapshot, chosen).await
+    measure_without_gate(engine, project, snapshot, chosen).await
 }
 
 /// The same, whatever texts the server is shown; for the owner of the overlay.
-pub(super) async fn measure_directly(
+pub(super) async fn measure_without_gate(
     engine: &Arc<Engine>,
     project: &Project,
     snapshot: &Snapshot,
-    chosen: Chosen,
-) -> Word {
-    let server = identity(&chosen);
+    chosen: ServerSelection,
+) -> SensorResult {
+    let server = server_identity(&chosen);
     let word = |sensor: String, version, outcome: Result<Vec<Finding>, Gap>, elapsed| {
         let (path, hash) = (snapshot.path.clone(), snapshot.hash);
         let (found, gap) = match outcome {
             Ok(found) => (found, None),
             Err(gap) => (Vec::new(), Some(gap)),
         };
-        Word { sensor, kind: SensorKind::Lsp, version, server, path, hash, found, gap, elapsed }
+        SensorResult {
+            sensor,
+            kind: SensorKind::Lsp,
+            version,
+            server,
+            path,
+            hash,
+            findings: found,
+            gap,
+            elapsed,
+        }
     };
     let choice = match (chosen, &engine.lsp_gap) {
         (Err((sensor, gap)), _) => return word(sensor, None, Err(gap), Duration::ZERO),
@@ -343,22 +393,22 @@ pub(super) async fn measure_directly(
         (Ok(choice), None) => choice,
     };
     let pinned = choice.version.clone();
-    let subject = Subject {
+    let subject = MeasureInput {
         path: snapshot.path.clone(),
         text: Arc::clone(&snapshot.text),
         hash: snapshot.hash,
     };
-    let measured = engine.servers.measure(&project.around, choice, subject).await;
+    let measured = engine.servers.measure(&project.workspace, choice, subject).await;
     let outcome = measured.outcome.map(|mut found| {
-        fingerprint(&mut found);
+        assign_fingerprints(&mut found);
         found
     });
     let word = word(measured.sensor, measured.version.or(pinned), outcome, measured.elapsed);
     // What the project lacks is a gap beside the findings that remain.
-    Word { gap: word.gap.or(measured.fault), ..word }
+    SensorResult { gap: word.gap.or(measured.fault), ..word }
 }
 
-impl Word {
+impl SensorResult {
     /// What this says of a base state; `None` for a gap that leaves nothing to compare with.
     pub(super) fn base_result(&self) -> Option<BaseResult> {
         let has_fault = match &self.gap {
@@ -366,11 +416,11 @@ impl Word {
             Some(gap) if gap.cause == Cause::ProjectFault => true,
             Some(_) => return None,
         };
-        Some(BaseResult { findings: self.found.clone(), has_fault })
+        Some(BaseResult { findings: self.findings.clone(), has_fault })
     }
 }
 
-fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {
+fn timed_out_result(snapshot: &Snapshot, chosen: &ServerSelection, begun: Instant) -> SensorResult {
     let elapsed = begun.elapsed();
     let detail = format!("no answer within {} ms", elapsed.as_millis());
     let gap = match chosen {
@@ -383,40 +433,41 @@ fn late_word(snapshot: &Snapshot, chosen: &Chosen, begun: Instant) -> Word {
 /// A result without findings, and why.
 pub(super) fn unmeasured(
     snapshot: &Snapshot,
-    chosen: &Chosen,
+    chosen: &ServerSelection,
     gap: Gap,
     elapsed: Duration,
-) -> Word {
+) -> SensorResult {
     let (sensor, version) = match chosen {
         Ok(choice) => (choice.id.clone(), choice.version.clone()),
         Err((sensor, _)) => (sensor.clone(), None),
     };
-    Word {
+    SensorResult {
         sensor,
         kind: SensorKind::Lsp,
         version,
         server: None,
         path: snapshot.path.clone(),
         hash: snapshot.hash,
-        found: Vec::new(),
+        findings: Vec::new(),
         gap: Some(gap),
         elapsed,
     }
 }
 
 /// Reads every file again: a word about bytes that are no longer there becomes a gap.
-pub(super) async fn void_what_changed(project: &Project, words: &mut [Word]) {
+pub(super) async fn discard_superseded(project: &Project, words: &mut [SensorResult]) {
     let root = project.root.clone();
     let paths: BTreeSet<RelPath> = words.iter().map(|word| word.path.clone()).collect();
-    let now = blocking(move || {
-        let hash = |path: &RelPath| files::read(&root, &path.under(&root)).map(|it| it.hash).ok();
+    let now = run_blocking(move || {
+        let hash =
+            |path: &RelPath| files::read_snapshot(&root, &path.under(&root)).map(|it| it.hash).ok();
         paths.into_iter().map(|path| (hash(&path), path)).map(|(hash, path)| (path, hash)).collect()
     });
     let now: BTreeMap<RelPath, Option<ContentHash>> = now.await.unwrap_or_default();
     for word in words {
         if now.get(&word.path).copied().flatten() != Some(word.hash) {
             let detail = format!("{} changed while it was measured", word.path);
-            word.found.clear();
+            word.findings.clear();
             word.gap = Some(Gap::new(Cause::Superseded, detail));
         }
     }
@@ -424,22 +475,22 @@ pub(super) async fn void_what_changed(project: &Project, words: &mut [Word]) {
 
 /// Keeps every verdict as the file's last verified set. One beside a fault of the project is kept
 /// apart: it is something to compare with, and no verdict.
-pub(super) fn remember(engine: &Engine, project: &Project, words: &[Word]) {
+pub(super) fn store_verified(engine: &Engine, project: &Project, words: &[SensorResult]) {
     let mut ledger = engine.ledger();
     for word in words {
         let sensor = match &word.gap {
             None => word.sensor.clone(),
-            Some(gap) if gap.cause == Cause::ProjectFault => partly(&word.sensor),
+            Some(gap) if gap.cause == Cause::ProjectFault => partial_sensor_key(&word.sensor),
             Some(_) => continue,
         };
-        let verdict = (word.hash, word.found.clone());
+        let verdict = (word.hash, word.findings.clone());
         ledger.set_verified(&project.root, &word.path, &sensor, verdict);
     }
 }
 
 /// Keeps what finds the findings again after an edit.
-fn keep_lines(engine: &Engine, snapshots: &[Snapshot], words: &[Word]) {
-    let found = words.iter().filter(|word| !word.found.is_empty());
+fn cache_lines(engine: &Engine, snapshots: &[Snapshot], words: &[SensorResult]) {
+    let found = words.iter().filter(|word| !word.findings.is_empty());
     let wrong: BTreeSet<&RelPath> = found.map(|word| &word.path).collect();
     for snapshot in snapshots.iter().filter(|snapshot| wrong.contains(&snapshot.path)) {
         engine.ledger().lines.keep(snapshot.hash, &snapshot.text);
@@ -447,46 +498,51 @@ fn keep_lines(engine: &Engine, snapshots: &[Snapshot], words: &[Word]) {
 }
 
 /// The name under which a sensor's incomplete sets are kept.
-pub(super) fn partly(sensor: &str) -> String {
+pub(super) fn partial_sensor_key(sensor: &str) -> String {
     format!("{sensor} (partly)")
 }
 
 /// Remembers and proves what holds after a look. Where the look was lost nobody knows of what files
 /// a language server spoke.
-pub(super) fn judge(engine: &Engine, project: &Project, words: &mut [Word], look: Look) {
+pub(super) fn record_results(
+    engine: &Engine,
+    project: &Project,
+    words: &mut [SensorResult],
+    look: DiskEpoch,
+) {
     if look.epoch.is_none() {
         for word in words.iter_mut().filter(|word| word.kind == SensorKind::Lsp) {
-            word.found.clear();
-            word.gap.get_or_insert_with(lost);
+            word.findings.clear();
+            word.gap.get_or_insert_with(internal_error_gap);
         }
     }
-    remember(engine, project, words);
+    store_verified(engine, project, words);
     if let Some(epoch) = look.epoch {
-        prove(engine, project, words, epoch);
+        record_proofs(engine, project, words, epoch);
     }
 }
 
 /// Keeps when the verdicts of language servers hold: they were told everything that the look of
 /// this epoch found.
-fn prove(engine: &Engine, project: &Project, words: &[Word], epoch: u64) {
+fn record_proofs(engine: &Engine, project: &Project, words: &[SensorResult], epoch: u64) {
     let mut ledger = engine.ledger();
     for word in words.iter().filter(|word| word.gap.is_none()) {
         if let Some(server) = word.server {
-            let proof = Proof { hash: word.hash, server, epoch };
+            let proof = VerdictProof { hash: word.hash, server, epoch };
             ledger.prove(&project.root, &word.path, &word.sensor, proof);
         }
     }
 }
 
 /// A file about which no sensor had a verdict was not checked; the first gap says why.
-pub(super) fn split_unseen(
+pub(super) fn split_unchecked(
     paths: impl Iterator<Item = RelPath>,
-    words: &[Word],
-) -> (Vec<RelPath>, Vec<Skipped>) {
+    words: &[SensorResult],
+) -> (Vec<RelPath>, Vec<SkippedFile>) {
     let mut gaps: BTreeMap<&RelPath, Option<&Gap>> = BTreeMap::new();
     for word in words {
         // Findings beside a gap are a look at the file all the same.
-        let unseen = word.gap.as_ref().filter(|_| word.found.is_empty());
+        let unseen = word.gap.as_ref().filter(|_| word.findings.is_empty());
         let gap = gaps.entry(&word.path).or_insert(unseen);
         *gap = gap.and(unseen);
     }
@@ -494,12 +550,12 @@ pub(super) fn split_unseen(
     for path in paths {
         match gaps.get(&path) {
             Some(Some(gap)) => {
-                skipped.push(Skipped { path: path.to_string(), reason: gap.to_string() });
+                skipped.push(SkippedFile { path: path.to_string(), reason: gap.to_string() });
             }
             Some(None) => files.push(path),
             None => {
                 let reason = "no sensor was asked about it".to_owned();
-                skipped.push(Skipped { path: path.to_string(), reason });
+                skipped.push(SkippedFile { path: path.to_string(), reason });
             }
         }
     }
@@ -507,20 +563,20 @@ pub(super) fn split_unseen(
 }
 
 /// What the words of all sensors say together.
-pub(super) fn evidence(
+pub(super) fn combine_results(
     files: Vec<RelPath>,
-    skipped: Vec<Skipped>,
-    words: Vec<Word>,
+    skipped: Vec<SkippedFile>,
+    words: Vec<SensorResult>,
     threshold: Severity,
 ) -> Evidence {
-    let mut readings: BTreeMap<(SensorKind, String), Reading> = BTreeMap::new();
+    let mut readings: BTreeMap<(SensorKind, String), SensorReading> = BTreeMap::new();
     let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
     let mut findings = Vec::new();
     for word in words {
         let key = (word.kind, word.sensor.clone());
         let reading = readings
             .entry(key.clone())
-            .or_insert_with(|| Reading::clean(&word.sensor, word.kind, 0));
+            .or_insert_with(|| SensorReading::clean(&word.sensor, word.kind, 0));
         let elapsed_ms = u64::try_from(word.elapsed.as_millis()).unwrap_or(u64::MAX);
         // Language servers answer side by side, the scan file after file.
         reading.elapsed_ms = match word.kind {
@@ -530,8 +586,8 @@ pub(super) fn evidence(
         reading.version = reading.version.take().or(word.version);
         reading.files += usize::from(word.gap.is_none());
         let counts = |finding: &Finding| finding.severity >= threshold;
-        reading.dirty |= word.found.iter().any(counts);
-        findings.extend(word.found);
+        reading.dirty |= word.findings.iter().any(counts);
+        findings.extend(word.findings);
         if let Some(gap) = word.gap {
             gaps.entry(key).or_default().push(gap);
         }
@@ -541,14 +597,14 @@ pub(super) fn evidence(
             reading.gap = merged(gaps);
         }
     }
-    fingerprint(&mut findings);
+    assign_fingerprints(&mut findings);
     let readings = readings.into_values().collect();
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
 /// One gap for one sensor: a passing one before others, and of how many files it speaks.
 fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
-    gaps.sort_by_key(|gap| !gap.cause.is_passing());
+    gaps.sort_by_key(|gap| !gap.cause.is_transient());
     let count = gaps.len();
     let mut first = gaps.into_iter().next()?;
     if count > 1 {

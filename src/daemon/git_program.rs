@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use super::project::Project;
 use crate::base::limits::{GIT_MOVE_MS_MAX, GIT_MS_MAX, GIT_REMOTE_MS_MAX};
 use crate::base::verdict::{Cause, Gap};
-use crate::checks::{self, Command, End, Run};
+use crate::checks::{self, CommandOutcome, CommandRun, ProcessCommand};
 
 /// Variables that would lead git to another repository than that of its directory, ask somebody, or
 /// write something else about a move into the log of a ref.
-const NOT_PASSED: [&str; 13] = [
+const REMOVED_VARIABLES: [&str; 13] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -40,34 +40,39 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// Runs git in a folder, to its end.
-pub(super) async fn git(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
-    run(project, folder, arguments, Bound::of(GIT_MS_MAX)).await
+pub(super) async fn run_git(project: &Project, folder: &Path, arguments: &[&str]) -> CommandRun {
+    run(project, folder, arguments, GitTimeLimit::from_millis(GIT_MS_MAX)).await
 }
 
 /// The same for what moves a work tree of somebody: it is hardly ever cut off.
-pub(super) async fn git_moving(project: &Project, folder: &Path, arguments: &[&str]) -> Run {
-    run(project, folder, arguments, Bound::of(GIT_MOVE_MS_MAX)).await
+pub(super) async fn run_git_moving(
+    project: &Project,
+    folder: &Path,
+    arguments: &[&str],
+) -> CommandRun {
+    run(project, folder, arguments, GitTimeLimit::from_millis(GIT_MOVE_MS_MAX)).await
 }
 
 /// The same until a moment. Git is told to end then, and takes its locks away.
-pub(super) async fn git_until(
+pub(super) async fn run_git_until(
     project: &Project,
     folder: &Path,
     arguments: &[&str],
     deadline: Instant,
-) -> Run {
-    let bound = Bound { deadline: Some(deadline), ..Bound::of(GIT_MS_MAX) };
+) -> CommandRun {
+    let bound = GitTimeLimit { deadline: Some(deadline), ..GitTimeLimit::from_millis(GIT_MS_MAX) };
     run(project, folder, arguments, bound).await
 }
 
 /// The same for what speaks with a remote.
-pub(super) async fn git_remote(
+pub(super) async fn run_git_remote(
     project: &Project,
     folder: &Path,
     arguments: &[&str],
     deadline: Instant,
-) -> Run {
-    let bound = Bound { deadline: Some(deadline), ..Bound::of(GIT_REMOTE_MS_MAX) };
+) -> CommandRun {
+    let bound =
+        GitTimeLimit { deadline: Some(deadline), ..GitTimeLimit::from_millis(GIT_REMOTE_MS_MAX) };
     run(project, folder, arguments, bound).await
 }
 
@@ -78,30 +83,39 @@ pub(super) fn without_hooks<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// How long a call may take.
-struct Bound {
-    most: Duration,
+struct GitTimeLimit {
+    limit: Duration,
     deadline: Option<Instant>,
 }
 
-impl Bound {
-    const fn of(ms_max: u64) -> Self {
-        Self { most: Duration::from_millis(ms_max), deadline: None }
+impl GitTimeLimit {
+    const fn from_millis(ms_max: u64) -> Self {
+        Self { limit: Duration::from_millis(ms_max), deadline: None }
     }
 
     fn timeout(&self) -> Duration {
         let left = self.deadline.map(|it| it.saturating_duration_since(Instant::now()));
-        left.map_or(self.most, |left| left.min(self.most))
+        left.map_or(self.limit, |left| left.min(self.limit))
     }
 }
 
-async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound) -> Run {
+async fn run(
+    project: &Project,
+    folder: &Path,
+    arguments: &[&str],
+    bound: GitTimeLimit,
+) -> CommandRun {
     let timeout = bound.timeout();
     if timeout.is_zero() {
-        let end = End::Unmeasured(out_of_time());
-        return Run { end, output: String::new(), elapsed: Duration::ZERO };
+        let end = CommandOutcome::Unmeasured(stop_deadline_gap());
+        return CommandRun { outcome: end, output: String::new(), elapsed: Duration::ZERO };
     }
     let settings = SETTINGS.iter().flat_map(|it| ["-c", it]);
-    let caller = project.around.env.iter().filter(|(name, _)| !NOT_PASSED.contains(&name.as_str()));
+    let caller = project
+        .workspace
+        .env
+        .iter()
+        .filter(|(name, _)| !REMOVED_VARIABLES.contains(&name.as_str()));
     let mut env: Vec<(String, String)> =
         caller.map(|(name, value)| (name.clone(), value.clone())).collect();
     let own = [
@@ -111,7 +125,7 @@ async fn run(project: &Project, folder: &Path, arguments: &[&str], bound: Bound)
         ("GIT_MERGE_AUTOEDIT", "no"),
     ];
     env.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    checks::run(Command {
+    checks::run_command(ProcessCommand {
         name: format!("git {}", name_of(arguments)),
         program: "git".into(),
         args: settings.chain(arguments.iter().copied()).map(str::to_owned).collect(),
@@ -132,15 +146,15 @@ fn name_of<'a>(arguments: &[&'a str]) -> &'a str {
 }
 
 /// The time of a Stop is over.
-pub(super) fn out_of_time() -> Gap {
+pub(super) fn stop_deadline_gap() -> Gap {
     Gap::new(Cause::TimedOut, "the time of this Stop was over")
 }
 
 /// What a call of git said, or how it ended when it said nothing.
-pub(super) fn said_of(run: &Run) -> String {
-    match (&run.end, run.output.trim()) {
-        (End::Unmeasured(gap), _) => gap.to_string(),
-        (End::Failed(how), "") => how.clone(),
+pub(super) fn git_message(run: &CommandRun) -> String {
+    match (&run.outcome, run.output.trim()) {
+        (CommandOutcome::Unmeasured(gap), _) => gap.to_string(),
+        (CommandOutcome::Failed(how), "") => how.clone(),
         (_, said) => said.to_owned(),
     }
 }

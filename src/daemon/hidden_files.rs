@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::project::Project;
 use super::work_base::{BaseText, WorkBase};
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
-use crate::files::{self, Ignores};
+use crate::files::{self, IgnoreRules};
 use crate::git;
 
 /// Changed or new files that became ignored since the base state.
@@ -18,7 +18,7 @@ use crate::git;
 pub(super) struct HiddenFiles {
     pub(super) files: Vec<RelPath>,
     /// Files of rules that cannot be compared with those of the base.
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedFile>,
 }
 
 impl HiddenFiles {
@@ -26,29 +26,29 @@ impl HiddenFiles {
         let root = &project.root;
         let mut found = Self::default();
         let mut rule_files: BTreeSet<RelPath> =
-            files::walk_names(root, &Ignores::is_one).into_iter().collect();
-        rule_files.extend(gone.iter().filter(|path| Ignores::is_one(path)).cloned());
-        let (mut before, mut now) = (Ignores::default(), Ignores::default());
+            files::walk_names(root, &IgnoreRules::is_ignore_file).into_iter().collect();
+        rule_files.extend(gone.iter().filter(|path| IgnoreRules::is_ignore_file(path)).cloned());
+        let (mut before, mut now) = (IgnoreRules::default(), IgnoreRules::default());
         let mut has_changed = false;
         for (path, text) in base.texts(&rule_files) {
             let text_now = read_text(root, &path);
             if let Some(text) = &text_now {
-                now.add(&path, text);
+                now.add_file(&path, text);
             }
             match text {
                 // Rules that exclude their own file are in no checkpoint.
                 BaseText::Absent | BaseText::Unknown(_) if base.is_older(&path) => {
-                    before.add(&path, text_now.as_deref().unwrap_or_default());
+                    before.add_file(&path, text_now.as_deref().unwrap_or_default());
                 }
                 BaseText::Text(text) => {
                     has_changed |= text_now.as_deref() != Some(&*text);
-                    before.add(&path, &text);
+                    before.add_file(&path, &text);
                 }
                 BaseText::Absent => has_changed = true,
-                BaseText::Unknown(_) if now.cover(&path) => has_changed = true,
+                BaseText::Unknown(_) if now.excludes(&path) => has_changed = true,
                 BaseText::Unknown(reason) => {
                     let reason = format!("what it excluded at the start is not known: {reason}");
-                    found.skipped.push(Skipped { path: path.to_string(), reason });
+                    found.skipped.push(SkippedFile { path: path.to_string(), reason });
                 }
             }
         }
@@ -62,18 +62,18 @@ impl HiddenFiles {
 fn newly_ignored(
     project: &Project,
     base: &WorkBase,
-    before: &Ignores,
-    now: &Ignores,
+    before: &IgnoreRules,
+    now: &IgnoreRules,
 ) -> Vec<RelPath> {
     let root = &project.root;
     let private = private_rules(root);
     let is_hidden = |path: &RelPath| {
-        project.is_wanted(path)
-            && now.cover(path)
-            && !before.cover(path)
-            && !private.cover(path)
+        project.has_sensor(path)
+            && now.excludes(path)
+            && !before.excludes(path)
+            && !private.excludes(path)
             && foreign_folder(path).is_none()
-            && files::is_own(root, path)
+            && files::is_real_path(root, path)
     };
     let hidden: BTreeSet<RelPath> = files::walk_names(root, &is_hidden).into_iter().collect();
     let texts: BTreeMap<RelPath, BaseText> = base.texts(&hidden);
@@ -85,11 +85,11 @@ fn newly_ignored(
 }
 
 /// Git's ignore rules outside the work tree. A change of these is the exam's business.
-fn private_rules(root: &Path) -> Ignores {
-    let mut rules = Ignores::default();
-    let [ignored, _] = git::private_rules(root);
+fn private_rules(root: &Path) -> IgnoreRules {
+    let mut rules = IgnoreRules::default();
+    let [ignored, _] = git::local_ignore_rules(root);
     if let Some((path, bytes)) = RelPath::parse(".gitignore").zip(ignored) {
-        rules.add(&path, &String::from_utf8_lossy(&bytes));
+        rules.add_file(&path, &String::from_utf8_lossy(&bytes));
     }
     rules
 }

@@ -5,30 +5,36 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use super::checkpoints::{self, SinceStart};
+use super::checkpoints::{self, FileSinceStart};
 use super::engine::Engine;
 use super::loop_files;
 use super::project::Project;
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::limits::{SOURCE_BYTES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
 use crate::base::sensitive::is_sensitive;
 use crate::files;
-use crate::git::versions::{Before, Versions, versions_since};
-use crate::judge::change::{Change, FileChange, Text};
+use crate::git::base_versions::{BaseVersions, BytesAtBase, versions_since};
+use crate::judge::change::{ReviewChange, ReviewFile, ReviewText};
 use crate::looping::criteria::RUBRIC;
 use crate::scan::comments::without_comments;
-use crate::scan::syntax::Language;
+use crate::scan::syntax::ScanLanguage;
 
 /// What was rejected and why, for the agent.
-pub(super) const FEEDBACK: &str = "JUDGE_FEEDBACK.md";
+pub(super) const FEEDBACK_FILE: &str = "JUDGE_FEEDBACK.md";
 /// All decisions, one line each.
-pub(super) const EVOLUTION: &str = "JUDGE_EVOLUTION.md";
+pub(super) const EVOLUTION_FILE: &str = "JUDGE_EVOLUTION.md";
 
 /// What a loop writes or reads itself.
-const OWN: [&str; 6] =
-    [FEEDBACK, EVOLUTION, RUBRIC, loop_files::PROGRESS, loop_files::DECISIONS, loop_files::ALIGN];
+const OWN: [&str; 6] = [
+    FEEDBACK_FILE,
+    EVOLUTION_FILE,
+    RUBRIC,
+    loop_files::PROGRESS_FILE,
+    loop_files::DECISIONS_FILE,
+    loop_files::ALIGN_FILE,
+];
 /// Folders of the same, and the kinds of files in them: code there is code.
 const OWN_FOLDERS: [&str; 4] = [".moai/config/", ".moai/loops/", ".moai/specs/", ".claude/memory/"];
 const OWN_KINDS: [&str; 4] = ["json", "md", "yaml", "yml"];
@@ -50,82 +56,85 @@ const LOCK_FILES: [&str; 12] = [
 
 /// What was found.
 #[derive(Clone, Debug)]
-pub(super) enum Collected {
+pub(super) enum CollectedChange {
     /// The change; it may be empty.
-    Change(Change),
+    Change(ReviewChange),
     /// The root is in no work tree, and no loop has kept how it began.
     NoGit,
 }
 
 /// Collects the change of a root since `base`, or since a loop began. The error is one line for
 /// people.
-pub(super) fn collect(
+pub(super) fn collect_judged_change(
     engine: &Engine,
     project: &Project,
     (base, loop_id): (Option<&str>, Option<&str>),
-) -> Result<Collected, String> {
+) -> Result<CollectedChange, String> {
     let root = &project.root;
     let versions = versions_since(root, base).map_err(|error| error.to_string())?;
     let versions = match versions {
-        None => since_start(engine, project, loop_id)?,
+        None => versions_since_start(engine, project, loop_id)?,
         versions => versions,
     };
-    let Some(versions) = versions else { return Ok(Collected::NoGit) };
-    let mut change = Change { unread: versions.skipped, ..Change::default() };
-    let reader = files::Root::open(root);
+    let Some(versions) = versions else { return Ok(CollectedChange::NoGit) };
+    let mut change = ReviewChange { unread: versions.skipped, ..ReviewChange::default() };
+    let reader = files::RootReader::open(root);
     for (path, before) in versions.files {
         if is_own(&path) {
             continue;
         }
-        let skip = |reason: &str| Skipped { path: path.to_string(), reason: reason.to_owned() };
+        let skip = |reason: &str| SkippedFile { path: path.to_string(), reason: reason.to_owned() };
         if let Some(reason) = withheld(&path) {
-            change.listed.push(skip(reason));
+            change.omitted.push(skip(reason));
             continue;
         }
         if change.files.len() == STOP_FILES_MAX {
             change.unread.push(skip("too many files were changed"));
             continue;
         }
-        match (old(before, &path), now(root, &reader, &path)) {
+        match (text_before(before, &path), text_now(root, &reader, &path)) {
             (Ok(before), Ok(after)) if before == after => {}
             (Ok(before), Ok(after)) => {
                 let seen = |text: Option<String>| text.map(|full| both_views(&path, full));
                 let (before, after) = (seen(before), seen(after));
-                change.files.push(FileChange { path, before, after });
+                change.files.push(ReviewFile { path, before, after });
             }
-            (Err(Why::Unreadable(reason)), _) | (_, Err(Why::Unreadable(reason))) => {
+            (Err(OmissionReason::Unreadable(reason)), _)
+            | (_, Err(OmissionReason::Unreadable(reason))) => {
                 change.unread.push(skip(&reason));
             }
-            (Err(Why::NoText(reason)), _) | (_, Err(Why::NoText(reason))) => {
-                change.listed.push(skip(reason));
+            (Err(OmissionReason::NoText(reason)), _) | (_, Err(OmissionReason::NoText(reason))) => {
+                change.omitted.push(skip(reason));
             }
         }
     }
     change.sort();
-    Ok(Collected::Change(change))
+    Ok(CollectedChange::Change(change))
 }
 
 /// The same without git.
-fn since_start(
+fn versions_since_start(
     engine: &Engine,
     project: &Project,
     loop_id: Option<&str>,
-) -> Result<Option<Versions>, String> {
-    let Some(since) = checkpoints::since_start(engine, project, loop_id)? else { return Ok(None) };
-    let file = |SinceStart { path, before, .. }| match before {
-        None => (path, Before::Absent),
-        Some(bytes) if bytes.len() as u64 > SOURCE_BYTES_MAX => {
-            (path, Before::Other("larger than 1 MiB"))
-        }
-        Some(bytes) => (path, Before::Bytes(bytes)),
+) -> Result<Option<BaseVersions>, String> {
+    let Some(since) = checkpoints::changes_since_start(engine, project, loop_id)? else {
+        return Ok(None);
     };
-    let skipped = since.unknown.into_iter().map(|(path, reason)| Skipped { path, reason });
+    let file = |FileSinceStart { path, before, .. }| match before {
+        None => (path, BytesAtBase::Absent),
+        Some(bytes) if bytes.len() as u64 > SOURCE_BYTES_MAX => {
+            (path, BytesAtBase::NotRead("larger than 1 MiB"))
+        }
+        Some(bytes) => (path, BytesAtBase::Bytes(bytes)),
+    };
+    let skipped = since.unknown.into_iter().map(|(path, reason)| SkippedFile { path, reason });
     let skipped = skipped.collect();
-    Ok(Some(Versions { files: since.files.into_iter().map(file).collect(), skipped }))
+    Ok(Some(BaseVersions { files: since.files.into_iter().map(file).collect(), skipped }))
 }
 
 /// Why a file is not shown.
-enum Why {
+enum OmissionReason {
     /// There is nothing to read.
     NoText(&'static str),
     /// There is, and it could not be read.
@@ -152,24 +161,30 @@ fn withheld(path: &RelPath) -> Option<&'static str> {
     foreign_folder(path).map(|_| "copied or built")
 }
 
-fn old(before: Before, path: &RelPath) -> Result<Option<String>, Why> {
+fn text_before(before: BytesAtBase, path: &RelPath) -> Result<Option<String>, OmissionReason> {
     match before {
-        Before::Absent => Ok(None),
-        Before::Bytes(bytes) if bytes.contains(&0) => Err(binary(path, &bytes)),
-        Before::Bytes(bytes) => match String::from_utf8(bytes) {
+        BytesAtBase::Absent => Ok(None),
+        BytesAtBase::Bytes(bytes) if bytes.contains(&0) => Err(binary(path, &bytes)),
+        BytesAtBase::Bytes(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Why::Unreadable("it was not UTF-8".to_owned())),
+            Err(_) => Err(OmissionReason::Unreadable("it was not UTF-8".to_owned())),
         },
-        Before::Other("no regular file") => Err(Why::NoText("was no regular file")),
-        Before::Other(reason) => Err(Why::Unreadable(reason.to_owned())),
+        BytesAtBase::NotRead("no regular file") => {
+            Err(OmissionReason::NoText("was no regular file"))
+        }
+        BytesAtBase::NotRead(reason) => Err(OmissionReason::Unreadable(reason.to_owned())),
     }
 }
 
-fn now(root: &Path, reader: &files::Root, path: &RelPath) -> Result<Option<String>, Why> {
+fn text_now(
+    root: &Path,
+    reader: &files::RootReader,
+    path: &RelPath,
+) -> Result<Option<String>, OmissionReason> {
     match path.under(root).symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
-        Ok(meta) if !meta.is_file() => return Err(Why::NoText("no regular file")),
+        Ok(meta) if !meta.is_file() => return Err(OmissionReason::NoText("no regular file")),
         _ => {}
     }
     match reader.read(path) {
@@ -180,20 +195,20 @@ fn now(root: &Path, reader: &files::Root, path: &RelPath) -> Result<Option<Strin
             let read = file.and_then(|file| file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes));
             Err(match read {
                 Ok(_) => binary(path, &bytes),
-                Err(error) => Why::Unreadable(error.to_string()),
+                Err(error) => OmissionReason::Unreadable(error.to_string()),
             })
         }
-        Err(skipped) => Err(Why::Unreadable(skipped.reason)),
+        Err(skipped) => Err(OmissionReason::Unreadable(skipped.reason)),
     }
 }
 
 /// Bytes with a zero among them. One zero in a source must not hide it from the judge.
-fn binary(path: &RelPath, bytes: &[u8]) -> Why {
-    let is_source = Language::of(path).is_some();
+fn binary(path: &RelPath, bytes: &[u8]) -> OmissionReason {
+    let is_source = ScanLanguage::from_path(path).is_some();
     if is_source || is_utf16(bytes) || is_text_with_zeros(bytes) {
-        return Why::Unreadable("it holds zero bytes and is no binary file".to_owned());
+        return OmissionReason::Unreadable("it holds zero bytes and is no binary file".to_owned());
     }
-    Why::NoText("binary")
+    OmissionReason::NoText("binary")
 }
 
 fn is_utf16(bytes: &[u8]) -> bool {
@@ -206,7 +221,7 @@ fn is_text_with_zeros(bytes: &[u8]) -> bool {
     !rest.is_empty() && std::str::from_utf8(&rest).is_ok_and(|text| text.chars().all(is_plain))
 }
 
-fn both_views(path: &RelPath, full: String) -> Text {
+fn both_views(path: &RelPath, full: String) -> ReviewText {
     let code = without_comments(path, &full);
-    Text { full, code }
+    ReviewText { full, code }
 }

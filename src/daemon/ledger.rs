@@ -14,30 +14,30 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::base_results::BaseResults;
-use super::kept_lines::KeptLines;
+use super::line_cache::LineCache;
 use super::overlay_gate::OverlayGate;
-use super::untold::Untold;
+use super::pending_reports::PendingReports;
 use crate::base::finding::Finding;
 use crate::base::hash::{ContentHash, TextId};
 use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX, TOLD_GAPS_MAX};
 use crate::base::path::RelPath;
-use crate::files::{Snapshot, Stamp};
-use crate::looping::framework::Language;
-use crate::lsp::blast::Sought;
-use crate::lsp::latency::Latency;
-use crate::lsp::session::FileChange;
+use crate::files::{FileStamp, Snapshot};
+use crate::looping::framework::MessageLanguage;
+use crate::lsp::impact::TouchedSymbols;
+use crate::lsp::latency::ServerLatency;
+use crate::lsp::session::DiskChange;
 use crate::report::agent::EditText;
 use crate::store::ProjectKey;
-use disk::Disk;
+use disk::DiskHistory;
 pub(super) use known_rules::{KnownRules, RuleFolder, RuleInputs};
-use session::Session;
-pub(super) use session::{Affected, Seen};
-use texts::Texts;
+use session::SessionState;
+pub(super) use session::{AffectedFiles, DiskCursor};
+use texts::TextCache;
 pub(super) use transcripts::Spending;
 
 /// A verdict that came after its hook had gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Late {
+pub(super) struct DeferredReport {
     /// The project.
     pub(super) root: PathBuf,
     /// The file.
@@ -52,15 +52,15 @@ pub(super) struct Late {
     /// the same, so that nothing in between goes untold.
     pub(super) baseline: Option<Vec<Finding>>,
     /// Other files it depends on, and their bytes: the edited ones, where this file is not.
-    pub(super) because: Vec<(RelPath, Option<ContentHash>)>,
+    pub(super) depends_on: Vec<(RelPath, Option<ContentHash>)>,
 }
 
 /// The bytes a verified set speaks of, and the set.
-pub(super) type Verified = (ContentHash, Vec<Finding>);
+pub(super) type VerifiedFindings = (ContentHash, Vec<Finding>);
 
 /// Who reads late verdicts: an agent of a session. Subagents have ids of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reader {
+pub(super) struct SessionAgent {
     /// The session; empty when the host named none, and then nobody reads.
     pub(super) session: String,
     /// The subagent.
@@ -70,7 +70,7 @@ pub(super) struct Reader {
 /// When a verified set holds for other bytes than the file's own, too: as long as the server that
 /// was asked is the same and no other file has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Proof {
+pub(super) struct VerdictProof {
     /// The file's bytes.
     pub(super) hash: ContentHash,
     /// The server as it was chosen: program, settings, packages.
@@ -81,13 +81,13 @@ pub(super) struct Proof {
 
 /// What a session has not seen yet of a root.
 #[derive(Debug, Default)]
-pub(super) struct Changed {
+pub(super) struct UnseenChanges {
     /// The changed files, vanished ones too.
     pub(super) files: Vec<RelPath>,
     /// Those of them that are new.
     pub(super) created: BTreeSet<RelPath>,
     /// Up to where the session had seen it; `None` at its first look.
-    pub(super) before: Option<Seen>,
+    pub(super) before: Option<DiskCursor>,
 }
 
 /// Whether a session goes on.
@@ -96,45 +96,50 @@ pub(super) enum SessionLife {
     /// The host ended it.
     Ended,
     /// One of its hooks was called since the daemon started.
-    Seen,
+    Alive,
     /// This daemon has seen no hook of it.
     Unknown,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct EngineLedger {
     /// The lines of verified texts.
-    pub(super) lines: KeptLines,
+    pub(super) lines: LineCache,
     /// By root and file, then by sensor.
-    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, Verified>>,
+    verified: HashMap<(PathBuf, RelPath), BTreeMap<String, VerifiedFindings>>,
     /// By root and file, then by language server.
-    proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, Proof>>,
-    sessions: HashMap<String, Session>,
+    proofs: HashMap<(PathBuf, RelPath), BTreeMap<String, VerdictProof>>,
+    sessions: HashMap<String, SessionState>,
     /// Sessions that the host ended, the latest last.
     ended_sessions: VecDeque<String>,
-    disks: HashMap<PathBuf, Disk>,
+    disks: HashMap<PathBuf, DiskHistory>,
     /// Whose turn it is to look for changes below a root.
-    look_turns: HashMap<PathBuf, Arc<Semaphore>>,
+    poll_locks: HashMap<PathBuf, Arc<Semaphore>>,
     /// Keep earlier texts shown to a server apart from live questions; by root and server.
     overlay_gates: HashMap<(PathBuf, String), Arc<OverlayGate>>,
     /// What was found in the states that loops began with.
     pub(super) base_results: BaseResults,
-    texts: Texts,
+    texts: TextCache,
     /// By root and server.
-    latencies: HashMap<(PathBuf, String), Latency>,
+    latencies: HashMap<(PathBuf, String), ServerLatency>,
     keys: HashMap<PathBuf, ProjectKey>,
     /// The rules of roots that have some of their own.
     rules: HashMap<PathBuf, Arc<KnownRules>>,
     /// Roots, the least recently used first.
     roots: VecDeque<PathBuf>,
     use_count: u64,
-    look_count: u64,
+    poll_count: u64,
 }
 
-impl Ledger {
+impl EngineLedger {
     /// The last verified set of a file by one sensor, and the bytes it speaks of.
-    pub(super) fn verified(&self, root: &Path, path: &RelPath, sensor: &str) -> Option<Verified> {
+    pub(super) fn verified(
+        &self,
+        root: &Path,
+        path: &RelPath,
+        sensor: &str,
+    ) -> Option<VerifiedFindings> {
         self.verified.get(&(root.to_path_buf(), path.clone()))?.get(sensor).cloned()
     }
 
@@ -144,7 +149,7 @@ impl Ledger {
         root: &Path,
         path: &RelPath,
         sensor: &str,
-        verdict: Verified,
+        verdict: VerifiedFindings,
     ) {
         let of_file = self.verified.entry((root.to_path_buf(), path.clone())).or_default();
         of_file.insert(sensor.to_owned(), verdict);
@@ -162,7 +167,7 @@ impl Ledger {
     }
 
     /// Remembers when a verified set of a language server holds.
-    pub(super) fn prove(&mut self, root: &Path, path: &RelPath, sensor: &str, proof: Proof) {
+    pub(super) fn prove(&mut self, root: &Path, path: &RelPath, sensor: &str, proof: VerdictProof) {
         let of_file = self.proofs.entry((root.to_path_buf(), path.clone())).or_default();
         of_file.insert(sensor.to_owned(), proof);
     }
@@ -179,8 +184,9 @@ impl Ledger {
         let proof = proof.and_then(|of_file| of_file.get(sensor));
         let is_same = proof.filter(|proof| proof.hash == hash && proof.server == server);
         let disk = self.disks.get(root);
-        let holds =
-            |proof: &Proof| disk.is_some_and(|disk| !disk.others_changed_since(path, proof.epoch));
+        let holds = |proof: &VerdictProof| {
+            disk.is_some_and(|disk| !disk.others_changed_since(path, proof.epoch))
+        };
         is_same.is_some_and(holds)
     }
 
@@ -203,23 +209,23 @@ impl Ledger {
 
     /// What is known of a session's transcripts; whoever takes it keeps it again.
     pub(super) fn take_spending(&mut self, session: &str) -> Spending {
-        self.session(session).spending.take().unwrap_or_default()
+        self.session(session).transcripts.take().unwrap_or_default()
     }
 
     /// Remembers it for the next look.
     pub(super) fn keep_spending(&mut self, session: &str, spending: Spending) {
-        self.session(session).spending = Some(spending);
+        self.session(session).transcripts = Some(spending);
     }
 
     /// A session wrote a file.
-    pub(super) fn wrote(&mut self, session: &str, root: &Path, path: &RelPath) {
-        self.session(session).wrote(root, path);
+    pub(super) fn record_write(&mut self, session: &str, root: &Path, path: &RelPath) {
+        self.session(session).record_write(root, path);
     }
 
     /// A hook of a session saw this text of a file that was changed.
-    pub(super) fn saw_text(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
-        if let Some(text) = TextId::of(&snapshot.text) {
-            self.session(session).saw_text(root, &snapshot.path, text);
+    pub(super) fn record_text(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
+        if let Some(text) = TextId::of_text(&snapshot.text) {
+            self.session(session).record_text(root, &snapshot.path, text);
         }
     }
 
@@ -240,36 +246,36 @@ impl Ledger {
     }
 
     /// Keeps a text for the user of a session until its next hook.
-    pub(super) fn tell_user(&mut self, session: &str, text: String) {
-        self.session(session).user_news.push(text);
+    pub(super) fn queue_user_notice(&mut self, session: &str, text: String) {
+        self.session(session).user_notices.push(text);
     }
 
     /// Takes the texts kept for the user of a session.
-    pub(super) fn take_user_news(&mut self, session: &str) -> Option<String> {
-        let news = std::mem::take(&mut self.sessions.get_mut(session)?.user_news);
+    pub(super) fn take_user_notices(&mut self, session: &str) -> Option<String> {
+        let news = std::mem::take(&mut self.sessions.get_mut(session)?.user_notices);
         (!news.is_empty()).then(|| news.join("\n"))
     }
 
     /// A session's agent called a tool.
-    pub(super) fn acts(&mut self, session: &str) {
-        self.session(session).has_acted = true;
+    pub(super) fn record_tool_call(&mut self, session: &str) {
+        self.session(session).has_called_tool = true;
     }
 
     /// Whether it did since this was last asked.
-    pub(super) fn take_acted(&mut self, session: &str) -> bool {
-        self.sessions.get_mut(session).is_some_and(|it| std::mem::take(&mut it.has_acted))
+    pub(super) fn take_tool_call(&mut self, session: &str) -> bool {
+        self.sessions.get_mut(session).is_some_and(|it| std::mem::take(&mut it.has_called_tool))
     }
 
     /// Stops in a row of a session, with this one, at which the same background tasks were running;
     /// 0 without. A second hook process of one Stop is not counted.
-    pub(super) fn waits(
+    pub(super) fn count_waiting_stop(
         &mut self,
         session: &str,
         tasks: &BTreeSet<String>,
         begun_ms: Option<u64>,
         now_ms: u64,
     ) -> u32 {
-        self.session(session).waits(tasks, begun_ms, now_ms)
+        self.session(session).count_waiting_stop(tasks, begun_ms, now_ms)
     }
 
     /// The files of a root that a session wrote, and whether there were more.
@@ -290,12 +296,12 @@ impl Ledger {
 
     /// Files that a session's edits concern; what was wrong with them before is remembered the
     /// first time.
-    pub(super) fn affects(
+    pub(super) fn record_affected(
         &mut self,
         session: &str,
         root: &Path,
         files: &[RelPath],
-        sought: &Sought,
+        sought: &TouchedSymbols,
         is_cut: bool,
     ) {
         let known = |path: &RelPath| {
@@ -303,17 +309,17 @@ impl Ledger {
             Some(sets.values().flat_map(|(_, found)| found).cloned().collect())
         };
         let files = files.iter().map(|path| (path.clone(), known(path))).collect();
-        self.session(session).affects(root, files, sought, is_cut);
+        self.session(session).record_affected(root, files, sought, is_cut);
     }
 
     /// The files that a session's edits concern.
-    pub(super) fn affected(&mut self, session: &str, root: &Path) -> Affected {
-        self.session(session).affected(root)
+    pub(super) fn affected_files(&mut self, session: &str, root: &Path) -> AffectedFiles {
+        self.session(session).affected_files(root)
     }
 
     /// Binds a session to a loop. The files that earlier edits concern are forgotten: what was wrong
     /// in them then is not the state that the loop is compared with.
-    pub(super) fn bind_to_loop(&mut self, session: &str, root: &Path, language: Language) {
+    pub(super) fn bind_to_loop(&mut self, session: &str, root: &Path, language: MessageLanguage) {
         let session = self.session(session);
         session.language = Some(language);
         session.forget_affected(root);
@@ -332,11 +338,11 @@ impl Ledger {
     }
 
     /// Keeps a late verdict for the reader's next hook.
-    pub(super) fn deliver_later(&mut self, reader: &Reader, late: Late) {
+    pub(super) fn queue_report(&mut self, reader: &SessionAgent, late: DeferredReport) {
         if reader.session.is_empty() {
             return;
         }
-        let queue = &mut self.session(&reader.session).late;
+        let queue = &mut self.session(&reader.session).deferred_reports;
         if queue.len() >= DELIVERIES_PER_SESSION_MAX {
             queue.pop_front();
         }
@@ -344,98 +350,102 @@ impl Ledger {
     }
 
     /// Takes all late verdicts of a reader; each is told once.
-    pub(super) fn take_late(&mut self, reader: &Reader) -> Vec<Late> {
-        self.take_late_if(reader, |_| true)
+    pub(super) fn take_reports(&mut self, reader: &SessionAgent) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |_| true)
     }
 
     /// Takes a sensor's late verdicts about a file that a newer edit is about to replace.
-    pub(super) fn take_late_of(
+    pub(super) fn take_reports_about(
         &mut self,
-        reader: &Reader,
+        reader: &SessionAgent,
         root: &Path,
         path: &RelPath,
         sensor: &str,
-    ) -> Vec<Late> {
-        self.take_late_if(reader, |late| {
+    ) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |late| {
             late.root == root && late.path == *path && late.sensor == sensor
         })
     }
 
     /// Takes a sensor's late words about these bytes of a file that edits of other files brought. An
     /// edit's own compare with other bytes, and stay.
-    pub(super) fn take_effects_of(
+    pub(super) fn take_impact_reports(
         &mut self,
-        reader: &Reader,
+        reader: &SessionAgent,
         root: &Path,
         (path, hash): (&RelPath, ContentHash),
         sensor: &str,
-    ) -> Vec<Late> {
-        self.take_late_if(reader, |late| {
-            let is_effect = !late.because.is_empty() && late.hash == hash;
+    ) -> Vec<DeferredReport> {
+        self.take_reports_if(reader, |late| {
+            let is_effect = !late.depends_on.is_empty() && late.hash == hash;
             is_effect && late.root == root && late.path == *path && late.sensor == sensor
         })
     }
 
-    fn take_late_if(&mut self, reader: &Reader, is_meant: impl Fn(&Late) -> bool) -> Vec<Late> {
+    fn take_reports_if(
+        &mut self,
+        reader: &SessionAgent,
+        is_meant: impl Fn(&DeferredReport) -> bool,
+    ) -> Vec<DeferredReport> {
         // Every hook asks, so a session that is not known yet is not remembered for it.
         let Some(session) = self.sessions.get_mut(&reader.session) else { return Vec::new() };
-        let (taken, kept) = std::mem::take(&mut session.late)
+        let (taken, kept) = std::mem::take(&mut session.deferred_reports)
             .into_iter()
             .partition(|(agent, late)| *agent == reader.agent && is_meant(late));
-        session.late = kept;
-        let taken: VecDeque<(Option<String>, Late)> = taken;
+        session.deferred_reports = kept;
+        let taken: VecDeque<(Option<String>, DeferredReport)> = taken;
         taken.into_iter().map(|(_, late)| late).collect()
     }
 
     /// Forgets all late verdicts of a session: a Stop has newer evidence.
-    pub(super) fn drop_late(&mut self, session: &str) {
+    pub(super) fn drop_reports(&mut self, session: &str) {
         if let Some(session) = self.sessions.get_mut(session) {
-            session.late.clear();
-            session.untold.clear();
+            session.deferred_reports.clear();
+            session.pending_reports.clear();
         }
     }
 
     /// What a session asked about and was not told yet.
-    pub(super) fn untold(&mut self, session: &str) -> &mut Untold {
-        &mut self.session(session).untold
+    pub(super) fn pending_reports(&mut self, session: &str) -> &mut PendingReports {
+        &mut self.session(session).pending_reports
     }
 
     /// How long a server takes in a project.
-    pub(super) fn latency(&mut self, root: &Path, server: &str) -> &mut Latency {
+    pub(super) fn latency(&mut self, root: &Path, server: &str) -> &mut ServerLatency {
         self.latencies.entry((root.to_path_buf(), server.to_owned())).or_default()
     }
 
     /// Puts back what could not be told, before what came since.
-    pub(super) fn put_back(&mut self, reader: &Reader, late: Vec<Late>) {
-        let queue = &mut self.session(&reader.session).late;
+    pub(super) fn requeue_reports(&mut self, reader: &SessionAgent, late: Vec<DeferredReport>) {
+        let queue = &mut self.session(&reader.session).deferred_reports;
         for one in late.into_iter().rev() {
             queue.push_front((reader.agent.clone(), one));
         }
     }
 
     /// Keeps what a session is told at its next hook about a loop that a command started for it.
-    pub(super) fn tell_start(&mut self, session: &str, text: EditText) {
-        self.session(session).start = Some(text);
+    pub(super) fn queue_start_text(&mut self, session: &str, text: EditText) {
+        self.session(session).start_text = Some(text);
     }
 
     /// Takes it; it is told once.
-    pub(super) fn take_start(&mut self, session: &str) -> Option<EditText> {
-        self.sessions.get_mut(session).and_then(|session| session.start.take())
+    pub(super) fn take_start_text(&mut self, session: &str) -> Option<EditText> {
+        self.sessions.get_mut(session).and_then(|session| session.start_text.take())
     }
 
     /// The language of the session's loop, English without one; `None` while nobody has looked.
-    pub(super) fn language(&mut self, session: &str) -> Option<Language> {
+    pub(super) fn language(&mut self, session: &str) -> Option<MessageLanguage> {
         self.session(session).language
     }
 
     /// Remembers the language in which a session is spoken to.
-    pub(super) fn set_language(&mut self, session: &str, language: Language) {
+    pub(super) fn set_language(&mut self, session: &str, language: MessageLanguage) {
         self.session(session).language = Some(language);
     }
 
     /// Whether a gap is news for this session; from now on it is not.
-    pub(super) fn is_news(&mut self, session: &str, gap: &str) -> bool {
-        let told = &mut self.session(session).told_gaps;
+    pub(super) fn report_once(&mut self, session: &str, gap: &str) -> bool {
+        let told = &mut self.session(session).reported_gaps;
         if told.len() >= TOLD_GAPS_MAX {
             told.clear();
         }
@@ -459,22 +469,22 @@ impl Ledger {
     }
 
     /// What the hooks of a session show of its life.
-    pub(super) fn life(&self, session: &str) -> SessionLife {
+    pub(super) fn session_life(&self, session: &str) -> SessionLife {
         if self.ended_sessions.iter().any(|ended| ended == session) {
             return SessionLife::Ended;
         }
-        if self.sessions.contains_key(session) { SessionLife::Seen } else { SessionLife::Unknown }
+        if self.sessions.contains_key(session) { SessionLife::Alive } else { SessionLife::Unknown }
     }
 
     /// What changed on disk since the last look at a root.
-    pub(super) fn changes(
+    pub(super) fn update_disk(
         &mut self,
         root: &Path,
-        now: BTreeMap<RelPath, Stamp>,
-    ) -> Vec<(PathBuf, FileChange)> {
-        self.look_count += 1;
-        let number = self.look_count;
-        self.disk(root).look(root, now, number)
+        now: BTreeMap<RelPath, FileStamp>,
+    ) -> Vec<(PathBuf, DiskChange)> {
+        self.poll_count += 1;
+        let number = self.poll_count;
+        self.disk(root).update(root, now, number)
     }
 
     /// The epoch of a root's last look.
@@ -483,8 +493,8 @@ impl Ledger {
     }
 
     /// The turns to look at a root: one at a time.
-    pub(super) fn look_turn(&mut self, root: &Path) -> Arc<Semaphore> {
-        let turn = self.look_turns.entry(root.to_path_buf());
+    pub(super) fn poll_lock(&mut self, root: &Path) -> Arc<Semaphore> {
+        let turn = self.poll_locks.entry(root.to_path_buf());
         Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
@@ -497,18 +507,18 @@ impl Ledger {
     /// Language servers heard of everything that the looks at a root found.
     pub(super) fn announce(&mut self, root: &Path) {
         let disk = self.disk(root);
-        disk.announced = disk.epoch;
+        disk.announced_epoch = disk.epoch;
     }
 
     /// The epoch of a root whose changes language servers heard of: what is asked now is answered
     /// with these in view, while those of a later epoch may still be on their way.
-    pub(super) fn announced(&self, root: &Path) -> u64 {
-        self.disks.get(root).map_or(0, |disk| disk.announced)
+    pub(super) fn announced_epoch(&self, root: &Path) -> u64 {
+        self.disks.get(root).map_or(0, |disk| disk.announced_epoch)
     }
 
     /// The files of a root that the last look found and that are meant.
     pub(super) fn files(&self, root: &Path, is_meant: impl Fn(&RelPath) -> bool) -> Vec<RelPath> {
-        let files = self.disks.get(root).into_iter().flat_map(Disk::files);
+        let files = self.disks.get(root).into_iter().flat_map(DiskHistory::files);
         files.filter(|path| is_meant(path)).cloned().collect()
     }
 
@@ -518,35 +528,35 @@ impl Ledger {
     }
 
     /// Whether a session has looked at a root.
-    pub(super) fn has_looked(&mut self, session: &str, root: &Path) -> bool {
-        self.session(session).has_looked(root)
+    pub(super) fn has_polled(&mut self, session: &str, root: &Path) -> bool {
+        self.session(session).has_polled(root)
     }
 
     /// Sets up to where a session has seen a root: what it was given it was not told.
-    pub(super) fn set_seen(&mut self, session: &str, root: &Path, seen: Option<Seen>) {
-        self.session(session).set_seen(root, seen);
+    pub(super) fn set_disk_cursor(&mut self, session: &str, root: &Path, seen: Option<DiskCursor>) {
+        self.session(session).set_disk_cursor(root, seen);
     }
 
     /// The files that changed since the session last asked, vanished ones too, and the commit of
     /// HEAD at that time; from now on they are seen. A session that never asked is given what was
     /// written since `since_ns`, the beginning of its tool call, where that is known.
-    pub(super) fn unseen(
+    pub(super) fn take_unseen(
         &mut self,
         session: &str,
         root: &Path,
         head: Option<String>,
         since_ns: Option<i128>,
-    ) -> Changed {
-        let seen = Seen { epoch: self.epoch(root), head };
-        let before = self.session(session).sees(root, seen);
-        let Some(disk) = self.disks.get(root) else { return Changed::default() };
+    ) -> UnseenChanges {
+        let seen = DiskCursor { epoch: self.epoch(root), head };
+        let before = self.session(session).replace_disk_cursor(root, seen);
+        let Some(disk) = self.disks.get(root) else { return UnseenChanges::default() };
         let files = match (&before, since_ns) {
             (Some(before), _) => disk.changed_since(before.epoch),
             (None, Some(since)) => disk.written_since(since),
             (None, None) => Vec::new(),
         };
         let created = before.as_ref().map(|before| disk.created_since(before.epoch));
-        Changed { files, created: created.unwrap_or_default(), before }
+        UnseenChanges { files, created: created.unwrap_or_default(), before }
     }
 
     /// The store key of a root, once it was found out.
@@ -570,7 +580,7 @@ impl Ledger {
     }
 
     /// A request is about this root; of too many the one not used for longest is forgotten.
-    pub(super) fn uses(&mut self, root: &Path) {
+    pub(super) fn touch_root(&mut self, root: &Path) {
         if self.roots.back().is_some_and(|last| last == root) {
             return;
         }
@@ -584,7 +594,7 @@ impl Ledger {
             self.disks.remove(&oldest);
             // A turn that somebody has or waits for stays the root's.
             let is_used = |turn: &mut Arc<Semaphore>| Arc::strong_count(turn) > 1;
-            self.look_turns.retain(|known, turn| *known != oldest || is_used(turn));
+            self.poll_locks.retain(|known, turn| *known != oldest || is_used(turn));
             let is_used = |gate: &mut Arc<OverlayGate>| Arc::strong_count(gate) > 1;
             self.overlay_gates.retain(|(known, _), gate| *known != oldest || is_used(gate));
             self.base_results.forget_root(&oldest);
@@ -595,11 +605,11 @@ impl Ledger {
         }
     }
 
-    fn disk(&mut self, root: &Path) -> &mut Disk {
+    fn disk(&mut self, root: &Path) -> &mut DiskHistory {
         self.disks.entry(root.to_path_buf()).or_default()
     }
 
-    fn session(&mut self, id: &str) -> &mut Session {
+    fn session(&mut self, id: &str) -> &mut SessionState {
         self.use_count += 1;
         if !self.sessions.contains_key(id) && self.sessions.len() >= SESSIONS_MAX {
             let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_use);

@@ -18,24 +18,24 @@ use super::engine::Engine;
 use super::{log, project};
 use crate::base::limits::{CONNECTIONS_MAX, DAEMON_DRAIN_MS_MAX};
 use crate::files;
-use crate::ipc::listen::{Listening, gone, read_call, write_answer};
-use crate::ipc::{Places, environment};
+use crate::ipc::listener::{DaemonListener, read_call, wait_for_disconnect, write_reply};
+use crate::ipc::{StateDirs, process_environment};
 use crate::lsp::registry::Catalogue;
-use crate::wire::control::{Answer, PROTOCOL, Reply, Request};
-use crate::wire::hook::Event;
+use crate::wire::control::{CommandReply, DaemonReply, DaemonRequest, PROTOCOL_VERSION};
+use crate::wire::hook::HookEvent;
 
 /// How a daemon's start went.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum DaemonStart {
     /// It listens; said before the first connection is served.
     Ready(PathBuf),
     /// Another one holds the lock.
     AlreadyRunning,
 }
 
-struct Daemon {
+struct DaemonServer {
     engine: Arc<Engine>,
-    program: Option<Identity>,
+    program: Option<ProgramIdentity>,
     stop: Notify,
     is_draining: AtomicBool,
     connections: Semaphore,
@@ -43,31 +43,35 @@ struct Daemon {
 
 /// Serves until it is told to stop, has been idle, or its program file was replaced. `tell` is
 /// called once, when it is known how the start went. Needs a tokio runtime.
-pub async fn run(places: Places, tell: impl FnOnce(&Start)) -> Result<(), String> {
-    for folder in [&places.state, &places.socket_folder, &places.logs()] {
+pub async fn run_daemon(places: StateDirs, tell: impl FnOnce(&DaemonStart)) -> Result<(), String> {
+    for folder in [&places.state, &places.socket_folder, &places.log_folder()] {
         files::private_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let options =
-        project::options(&places.user_config, None, &environment(), Catalogue::built_in())
-            .unwrap_or_default();
-    let listening = match Listening::try_start(&places) {
+    let options = project::load_options(
+        &places.user_config,
+        None,
+        &process_environment(),
+        Catalogue::built_in(),
+    )
+    .unwrap_or_default();
+    let listening = match DaemonListener::try_start(&places) {
         Ok(Some(listening)) => listening,
         Ok(None) => {
-            tell(&Start::AlreadyRunning);
+            tell(&DaemonStart::AlreadyRunning);
             return Ok(());
         }
-        Err(error) => return Err(format!("{}: {error}", places.socket().display())),
+        Err(error) => return Err(format!("{}: {error}", places.socket_path().display())),
     };
-    log::to_file(&places.logs(), "daemon.log");
-    let daemon = Arc::new(Daemon {
+    log::to_file(&places.log_folder(), "daemon.log");
+    let daemon = Arc::new(DaemonServer {
         engine: Engine::start(places.clone(), &options, None),
-        program: Identity::of_this_program(),
+        program: ProgramIdentity::of_this_program(),
         stop: Notify::new(),
         is_draining: AtomicBool::new(false),
         connections: Semaphore::new(CONNECTIONS_MAX),
     });
     tracing::info!(pid = std::process::id(), version = env!("CARGO_PKG_VERSION"), "listening");
-    tell(&Start::Ready(places.socket()));
+    tell(&DaemonStart::Ready(places.socket_path()));
     daemon.serve(&listening, options.daemon_idle).await;
     let lock = listening.close();
     daemon.drain().await;
@@ -76,8 +80,8 @@ pub async fn run(places: Places, tell: impl FnOnce(&Start)) -> Result<(), String
     Ok(())
 }
 
-impl Daemon {
-    async fn serve(self: &Arc<Self>, listening: &Listening, idle: Duration) {
+impl DaemonServer {
+    async fn serve(self: &Arc<Self>, listening: &DaemonListener, idle: Duration) {
         let mut last_use = Instant::now();
         let mut look =
             tokio::time::interval(idle.clamp(Duration::from_millis(100), Duration::from_secs(10)));
@@ -124,33 +128,36 @@ impl Daemon {
             Ok(call) => call,
             Err(error) => {
                 tracing::warn!(%error, "a call could not be read");
-                let reply = Reply::failed(
+                let reply = CommandReply::failure(
                     1,
                     "moai-ralph: the daemon is of another build: moai-ralph daemon stop",
                 );
-                let _ = write_answer(&mut stream, &answer(reply, false)).await;
+                let _ = write_reply(&mut stream, &answer(reply, false)).await;
                 return;
             }
         };
-        if self.is_stale() || call.protocol != PROTOCOL {
-            let _ = write_answer(&mut stream, &answer(Reply::default(), true)).await;
+        if self.is_stale() || call.protocol != PROTOCOL_VERSION {
+            let _ = write_reply(&mut stream, &answer(CommandReply::default(), true)).await;
             self.stop.notify_one();
             return;
         }
-        if matches!(call.request, Request::DaemonStop) {
-            let _ =
-                write_answer(&mut stream, &answer(Reply::done("stopping\n".into()), false)).await;
+        if matches!(call.request, DaemonRequest::DaemonStop) {
+            let _ = write_reply(
+                &mut stream,
+                &answer(CommandReply::success("stopping\n".into()), false),
+            )
+            .await;
             self.stop.notify_one();
             return;
         }
         let begun = Instant::now();
-        let name = name(&call.request);
+        let name = request_name(&call.request);
         let is_stop = is_stop(&call.request);
         let outcome = tokio::select! {
             outcome = self.engine.handle(call.caller, call.request) => outcome,
             // The host ends the hook when the user breaks the turn off. Other work goes on: its
             // verdicts are kept for the next front door.
-            () = gone(&mut stream), if is_stop => {
+            () = wait_for_disconnect(&mut stream), if is_stop => {
                 tracing::info!(request = name, "dropped, because its hook is gone");
                 return;
             }
@@ -158,14 +165,17 @@ impl Daemon {
         let elapsed_ms = begun.elapsed().as_millis();
         tracing::info!(request = name, elapsed_ms, code = outcome.reply.code, "answered");
         let reply = outcome.reply.clone();
-        if write_answer(&mut stream, &answer(reply, false)).await.is_err() {
+        if write_reply(&mut stream, &answer(reply, false)).await.is_err() {
             tracing::info!(request = name, "nobody read the answer");
-            self.engine.not_told(outcome);
+            self.engine.requeue_undelivered(outcome);
             return;
         }
         // Closed by the front door once it has read: until then this connection counts as use.
-        let _ = tokio::time::timeout(Duration::from_millis(DAEMON_DRAIN_MS_MAX), gone(&mut stream))
-            .await;
+        let _ = tokio::time::timeout(
+            Duration::from_millis(DAEMON_DRAIN_MS_MAX),
+            wait_for_disconnect(&mut stream),
+        )
+        .await;
     }
 
     /// Whether this daemon must not take new work.
@@ -187,52 +197,52 @@ impl Daemon {
     }
 }
 
-fn answer(reply: Reply, stale: bool) -> Answer {
-    Answer { protocol: PROTOCOL, pid: std::process::id(), stale, reply }
+fn answer(reply: CommandReply, stale: bool) -> DaemonReply {
+    DaemonReply { protocol: PROTOCOL_VERSION, pid: std::process::id(), stale, reply }
 }
 
-fn is_stop(request: &Request) -> bool {
-    matches!(request, Request::Hook { event, .. } if Event::from_name(event) == Some(Event::Stop))
+fn is_stop(request: &DaemonRequest) -> bool {
+    matches!(request, DaemonRequest::Hook { event, .. } if HookEvent::from_name(event) == Some(HookEvent::Stop))
 }
 
 /// For the log: never the content.
-fn name(request: &Request) -> String {
+fn request_name(request: &DaemonRequest) -> String {
     match request {
-        Request::Hook { event, .. } => format!("hook {event}"),
-        Request::Check(_) => "check".to_owned(),
-        Request::Scan(_) => "scan".to_owned(),
-        Request::ScanTest(_) => "scan test".to_owned(),
-        Request::Guard(_) => "guard".to_owned(),
-        Request::GuardAllow(_) => "guard allow".to_owned(),
-        Request::References(_) => "references".to_owned(),
-        Request::Definition(_) => "definition".to_owned(),
-        Request::Hover(_) => "hover".to_owned(),
-        Request::Symbols(_) => "symbols".to_owned(),
-        Request::Rename(_) => "rename".to_owned(),
-        Request::Search(_) => "search".to_owned(),
-        Request::Rewrite(_) => "rewrite".to_owned(),
-        Request::Judge(_) => "judge".to_owned(),
-        Request::LoopStart(_) => "loop start".to_owned(),
-        Request::LoopStatus(_) => "loop status".to_owned(),
-        Request::LoopCancel(_) => "loop cancel".to_owned(),
-        Request::LoopPause(_) => "loop pause".to_owned(),
-        Request::LoopResume(_) => "loop resume".to_owned(),
-        Request::LoopHistory(_) => "loop history".to_owned(),
-        Request::LoopReport(_) => "loop report".to_owned(),
-        Request::LoopChecks { .. } => "loop checks".to_owned(),
-        Request::LoopAdopt(_) => "loop adopt".to_owned(),
-        Request::LoopForget(_) => "loop forget".to_owned(),
-        Request::LoopRefreeze(_) => "loop refreeze".to_owned(),
-        Request::LoopRestore(_) => "loop restore".to_owned(),
-        Request::Doctor(_) => "doctor".to_owned(),
-        Request::McpTools => "mcp tools".to_owned(),
-        Request::ServerList { .. } => "server list".to_owned(),
-        Request::ServerStart { .. } => "server start".to_owned(),
-        Request::ServerStop(_) => "server stop".to_owned(),
-        Request::ServerRestart(_) => "server restart".to_owned(),
-        Request::ServerLogs(_) => "server logs".to_owned(),
-        Request::DaemonStatus { .. } => "daemon status".to_owned(),
-        Request::DaemonStop => "daemon stop".to_owned(),
+        DaemonRequest::Hook { event, .. } => format!("hook {event}"),
+        DaemonRequest::Check(_) => "check".to_owned(),
+        DaemonRequest::Scan(_) => "scan".to_owned(),
+        DaemonRequest::ScanTest(_) => "scan test".to_owned(),
+        DaemonRequest::Guard(_) => "guard".to_owned(),
+        DaemonRequest::GuardAllow(_) => "guard allow".to_owned(),
+        DaemonRequest::References(_) => "references".to_owned(),
+        DaemonRequest::Definition(_) => "definition".to_owned(),
+        DaemonRequest::Hover(_) => "hover".to_owned(),
+        DaemonRequest::Symbols(_) => "symbols".to_owned(),
+        DaemonRequest::Rename(_) => "rename".to_owned(),
+        DaemonRequest::Search(_) => "search".to_owned(),
+        DaemonRequest::Rewrite(_) => "rewrite".to_owned(),
+        DaemonRequest::Judge(_) => "judge".to_owned(),
+        DaemonRequest::LoopStart(_) => "loop start".to_owned(),
+        DaemonRequest::LoopStatus(_) => "loop status".to_owned(),
+        DaemonRequest::LoopCancel(_) => "loop cancel".to_owned(),
+        DaemonRequest::LoopPause(_) => "loop pause".to_owned(),
+        DaemonRequest::LoopResume(_) => "loop resume".to_owned(),
+        DaemonRequest::LoopHistory(_) => "loop history".to_owned(),
+        DaemonRequest::LoopReport(_) => "loop report".to_owned(),
+        DaemonRequest::LoopChecks { .. } => "loop checks".to_owned(),
+        DaemonRequest::LoopAdopt(_) => "loop adopt".to_owned(),
+        DaemonRequest::LoopForget(_) => "loop forget".to_owned(),
+        DaemonRequest::LoopRefreeze(_) => "loop refreeze".to_owned(),
+        DaemonRequest::LoopRestore(_) => "loop restore".to_owned(),
+        DaemonRequest::Doctor(_) => "doctor".to_owned(),
+        DaemonRequest::McpTools => "mcp tools".to_owned(),
+        DaemonRequest::ServerList { .. } => "server list".to_owned(),
+        DaemonRequest::ServerStart { .. } => "server start".to_owned(),
+        DaemonRequest::ServerStop(_) => "server stop".to_owned(),
+        DaemonRequest::ServerRestart(_) => "server restart".to_owned(),
+        DaemonRequest::ServerLogs(_) => "server logs".to_owned(),
+        DaemonRequest::DaemonStatus { .. } => "daemon status".to_owned(),
+        DaemonRequest::DaemonStop => "daemon stop".to_owned(),
     }
 }
 
@@ -251,13 +261,13 @@ async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
 
 /// The program file this process was started from. A daemon whose file was replaced by a newer
 /// build gives way to it at the next call.
-struct Identity {
+struct ProgramIdentity {
     path: PathBuf,
     modified: Option<SystemTime>,
     bytes: u64,
 }
 
-impl Identity {
+impl ProgramIdentity {
     fn of_this_program() -> Option<Self> {
         Self::of(std::env::current_exe().ok()?)
     }
@@ -283,7 +293,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("program");
         std::fs::write(&path, "old").expect("written");
-        let identity = Identity::of(path.clone()).expect("there");
+        let identity = ProgramIdentity::of(path.clone()).expect("there");
         assert!(identity.is_in_place());
         std::fs::write(&path, "newer").expect("written");
         assert!(!identity.is_in_place());

@@ -1,71 +1,71 @@
 //! The branch of an autonomous loop: where it may start, making it, and since when what is on it is
 //! the loop's. It must not know how it is merged.
 
-use super::engine::{Engine, blocking};
-use super::git_program::{git, said_of};
+use super::engine::{Engine, run_blocking};
+use super::git_program::{git_message, run_git};
 use super::project::Project;
-use crate::checks::End;
+use crate::checks::CommandOutcome;
 use crate::git::GitError;
-use crate::git::branches::{self, Standing, full};
-use crate::git::checkpoint::covers;
-use crate::git::foreign;
+use crate::git::branches::{self, WorkTreeStatus, branch_ref};
+use crate::git::checkpoint::is_git_managed;
+use crate::git::foreign_commits;
 use crate::looping::state::LoopState;
-use crate::report::merging::{self as words, NoBranch};
-use crate::store::loops::Which;
+use crate::report::merging::{self as words, BranchRefusal};
+use crate::store::loops::LoopQuery;
 
 /// What the names of branches of loops begin with.
 const PREFIX: &str = "gulf/auto-";
 
 /// The branch of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Branch {
+pub(super) struct LoopBranch {
     pub(super) name: String,
     /// The branch it started from and goes into.
     pub(super) base: String,
     /// When it was made, in milliseconds since the epoch; newer untracked files are the loop's.
-    pub(super) since_ms: u64,
+    pub(super) created_ms: u64,
 }
 
 /// Makes a branch of a loop's own from `base`, or from the present one, and checks it out. Changes
 /// that are not committed stay where they are.
-pub(super) async fn begin_branch(
+pub(super) async fn create_branch(
     project: &Project,
     (name, base): (&str, Option<&str>),
     now_ms: u64,
-) -> Result<Branch, String> {
-    let (standing, base) = start_of(project, base).await?;
+) -> Result<LoopBranch, String> {
+    let (standing, base) = branch_start(project, base).await?;
     let mut arguments = vec!["switch", "--quiet", "--no-track", "--create", name];
-    let start = full(&base);
+    let start = branch_ref(&base);
     if standing.branch.as_deref() != Some(&base) {
         arguments.push(&start);
     }
-    let run = git(project, &project.root, &arguments).await;
+    let run = run_git(project, &project.root, &arguments).await;
     // A hook that fails after the switch makes git say that the switch did.
-    if run.end == End::Passed || stands_on(project, name).await {
-        return Ok(Branch { name: name.to_owned(), base, since_ms: now_ms });
+    if run.outcome == CommandOutcome::Passed || is_checked_out(project, name).await {
+        return Ok(LoopBranch { name: name.to_owned(), base, created_ms: now_ms });
     }
-    Err(words::no_branch(&NoBranch::Git(&said_of(&run))))
+    Err(words::branch_refusal(&BranchRefusal::Git(&git_message(&run))))
 }
 
 /// Undoes the making of a branch that nobody has worked on: HEAD goes back to where it was, on a
 /// branch or not.
-pub(super) async fn take_back(project: &Project, branch: &Branch) {
-    if !stands_on(project, &branch.name).await {
+pub(super) async fn undo_branch(project: &Project, branch: &LoopBranch) {
+    if !is_checked_out(project, &branch.name).await {
         return;
     }
     let root = &project.root;
-    git(project, root, &["checkout", "--quiet", "-"]).await;
+    run_git(project, root, &["checkout", "--quiet", "-"]).await;
     // Without a log of HEAD nobody knows where that was.
-    if stands_on(project, &branch.name).await {
-        git(project, root, &["switch", "--quiet", &branch.base]).await;
+    if is_checked_out(project, &branch.name).await {
+        run_git(project, root, &["switch", "--quiet", &branch.base]).await;
     }
-    git(project, root, &["branch", "--quiet", "-D", &branch.name]).await;
+    run_git(project, root, &["branch", "--quiet", "-D", &branch.name]).await;
 }
 
 /// Whether a branch is checked out in the project's root.
-async fn stands_on(project: &Project, name: &str) -> bool {
+async fn is_checked_out(project: &Project, name: &str) -> bool {
     let root = project.root.clone();
-    let standing = read(move || branches::standing(&root)).await;
+    let standing = read_git(move || branches::work_tree_status(&root)).await;
     standing.is_ok_and(|standing| standing.branch.as_deref() == Some(name))
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn next_base(
     named: Option<String>,
 ) -> Result<Option<String>, String> {
     let root = project.root.clone();
-    let standing = read(move || branches::standing(&root)).await.unwrap_or_default();
+    let standing = read_git(move || branches::work_tree_status(&root)).await.unwrap_or_default();
     let (None, Some(present)) = (&named, standing.branch) else { return Ok(named) };
     // Without them the names of the branches are all that is known.
     let loops = engine.store.list_loops(&project.key).await.unwrap_or_default();
@@ -95,16 +95,16 @@ pub(super) async fn next_base(
         }
         base = goes_into;
     }
-    Err(words::no_branch(&NoBranch::OfLoop(&present)))
+    Err(words::branch_refusal(&BranchRefusal::OfLoop(&present)))
 }
 
 async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
-    let (root, branch, base) = (project.root.clone(), full(branch), full(base));
-    let merged = read(move || {
+    let (root, branch, base) = (project.root.clone(), branch_ref(branch), branch_ref(base));
+    let merged = read_git(move || {
         let (tip, base) =
-            (branches::commit_of(&root, &branch)?, branches::commit_of(&root, &base)?);
+            (branches::resolve_commit(&root, &branch)?, branches::resolve_commit(&root, &base)?);
         match (tip, base) {
-            (Some(tip), Some(base)) => branches::contains(&root, &base, &tip),
+            (Some(tip), Some(base)) => branches::contains_commit(&root, &base, &tip),
             _ => Ok(false),
         }
     });
@@ -113,14 +113,17 @@ async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
 
 /// Refuses a loop a branch of its own in a work tree where another one has its branch: one of them
 /// would lose the files it works on.
-pub(super) async fn alone(engine: &Engine, project: &Project) -> Result<(), String> {
+pub(super) async fn ensure_no_other_branch(
+    engine: &Engine,
+    project: &Project,
+) -> Result<(), String> {
     let (store, key, root) = (&engine.store, &project.key, &project.root);
     let active = store.active_loops(key, root).await.map_err(|error| error.to_string())?;
     for (id, _) in active {
-        let other = store.find_loop(key, root, Which::Id(id)).await;
+        let other = store.find_loop(key, root, LoopQuery::Id(id)).await;
         let other = other.map_err(|error| error.to_string())?;
         if let Some(LoopState { id, branch: Some(branch), .. }) = &other {
-            return Err(words::no_branch(&NoBranch::Taken { id, branch }));
+            return Err(words::branch_refusal(&BranchRefusal::Taken { id, branch }));
         }
     }
     Ok(())
@@ -128,36 +131,38 @@ pub(super) async fn alone(engine: &Engine, project: &Project) -> Result<(), Stri
 
 /// Where branches of loops start: how the work tree stands, and the base branch. The error is the
 /// reason why none can.
-pub(super) async fn start_of(
+pub(super) async fn branch_start(
     project: &Project,
     base: Option<&str>,
-) -> Result<(Standing, String), String> {
+) -> Result<(WorkTreeStatus, String), String> {
     let root = project.root.clone();
     let wished = base.map(str::to_owned);
-    let found = read(move || {
-        if !covers(&root)? {
+    let found = read_git(move || {
+        if !is_git_managed(&root)? {
             return Ok(None);
         }
-        let standing = branches::standing(&root)?;
+        let standing = branches::work_tree_status(&root)?;
         let base = wished.or_else(|| standing.branch.clone());
         let named = base.as_deref().filter(|name| branches::is_branch_name(name));
         let commit = match named {
-            Some(name) => branches::commit_of(&root, &full(name))?,
+            Some(name) => branches::resolve_commit(&root, &branch_ref(name))?,
             None => None,
         };
         Ok(Some((standing, base, commit)))
     });
-    let said = |reason: &NoBranch<'_>| Err(words::no_branch(reason));
+    let said = |reason: &BranchRefusal<'_>| Err(words::branch_refusal(reason));
     let Some((standing, base, commit)) = found.await.map_err(|error| error.to_string())? else {
-        return said(&NoBranch::NoGit);
+        return said(&BranchRefusal::NoGit);
     };
     match (&standing, base) {
-        (Standing { head: None, .. }, _) => said(&NoBranch::NoCommit),
-        (_, None) => said(&NoBranch::Detached),
-        (_, Some(base)) if commit.is_none() => said(&NoBranch::NoBase(&base)),
-        (Standing { unfinished: Some(what), .. }, _) => said(&NoBranch::Unfinished(what)),
-        (Standing { conflicts, .. }, _) if !conflicts.is_empty() => {
-            said(&NoBranch::Conflicts(conflicts))
+        (WorkTreeStatus { head: None, .. }, _) => said(&BranchRefusal::NoCommit),
+        (_, None) => said(&BranchRefusal::Detached),
+        (_, Some(base)) if commit.is_none() => said(&BranchRefusal::NoBase(&base)),
+        (WorkTreeStatus { unfinished: Some(what), .. }, _) => {
+            said(&BranchRefusal::Unfinished(what))
+        }
+        (WorkTreeStatus { conflicts, .. }, _) if !conflicts.is_empty() => {
+            said(&BranchRefusal::Conflicts(conflicts))
         }
         (_, Some(base)) => Ok((standing, base)),
     }
@@ -172,15 +177,15 @@ pub(super) fn branch_name(loop_id: &str, now_ms: u64) -> String {
 /// The commit that the changes of a loop count from: what it started from, or on a branch of its
 /// own the newest commit of the base that it has taken in since, where only others made what came
 /// with it. On the branch of somebody else, or when git's data cannot be used, nothing is left out.
-pub(super) async fn changes_since(project: &Project, state: &LoopState) -> Option<String> {
+pub(super) async fn loop_base_commit(project: &Project, state: &LoopState) -> Option<String> {
     let start = state.base.clone()?;
     let (Some(_), Some(base)) = (&state.branch, state.options.base_branch.clone()) else {
         return Some(start);
     };
     let (root, from) = (project.root.clone(), start.clone());
-    let since = read(move || {
-        let remote = branches::remote_of(&root, &base)?;
-        foreign::since(&root, &from, (&base, remote.as_deref()))
+    let since = read_git(move || {
+        let remote = branches::upstream_remote(&root, &base)?;
+        foreign_commits::own_changes_base(&root, &from, (&base, remote.as_deref()))
     });
     match since.await {
         Ok(since) => Some(since),
@@ -192,11 +197,11 @@ pub(super) async fn changes_since(project: &Project, state: &LoopState) -> Optio
 }
 
 /// Asks git's data off the event loop.
-pub(super) async fn read<T: Send + 'static>(
+pub(super) async fn read_git<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, GitError> + Send + 'static,
 ) -> Result<T, GitError> {
     let lost = || GitError { detail: "internal error".to_owned(), remedy: None };
-    blocking(ask).await.unwrap_or_else(|| Err(lost()))
+    run_blocking(ask).await.unwrap_or_else(|| Err(lost()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::project::Project;
 use super::work_base::{BaseText, WorkBase};
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::hash::{ContentHash, TextId};
 use crate::base::limits::{MOVED_SEARCH_BYTES_MAX, MOVED_SEARCH_FILES_MAX};
 use crate::base::path::RelPath;
@@ -40,10 +40,10 @@ pub(super) fn vanished_texts(
 ) -> VanishedTexts {
     let mut vanished = VanishedTexts::new();
     let gone: BTreeSet<RelPath> =
-        gone.iter().filter(|path| project.is_wanted(path)).cloned().collect();
+        gone.iter().filter(|path| project.has_sensor(path)).cloned().collect();
     for (path, text) in base.map(|base| base.texts(&gone)).unwrap_or_default() {
         if let BaseText::Text(text) = text
-            && let Some(text) = TextId::of(&text)
+            && let Some(text) = TextId::of_text(&text)
         {
             vanished.insert(text, path);
         }
@@ -59,11 +59,16 @@ pub(super) fn vanished_texts(
 impl MoveSearch<'_> {
     /// For each text found in a file that is not measured, one such file. A text that is found
     /// nowhere was deleted, which is no gap.
-    pub(super) fn unmeasured(&self, vanished: &VanishedTexts) -> Vec<Skipped> {
+    pub(super) fn unmeasured(&self, vanished: &VanishedTexts) -> Vec<SkippedFile> {
         self.within(vanished, MOVED_SEARCH_FILES_MAX, MOVED_SEARCH_BYTES_MAX)
     }
 
-    fn within(&self, vanished: &VanishedTexts, entries_max: usize, bytes_max: u64) -> Vec<Skipped> {
+    fn within(
+        &self,
+        vanished: &VanishedTexts,
+        entries_max: usize,
+        bytes_max: u64,
+    ) -> Vec<SkippedFile> {
         let Some(first) = vanished.values().next() else { return Vec::new() };
         let sizes: BTreeSet<u64> = vanished.keys().map(|text| text.bytes).collect();
         let (mut found, mut is_whole) =
@@ -79,7 +84,7 @@ impl MoveSearch<'_> {
             }
             bytes_left -= metadata.len();
             let Ok(bytes) = fs::read(&file) else { continue };
-            let text = TextId { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) };
+            let text = TextId { bytes: bytes.len() as u64, hash: ContentHash::of_bytes(&bytes) };
             if vanished.contains_key(&text) {
                 places.entry(text).or_default().push(file);
             }
@@ -92,13 +97,13 @@ impl MoveSearch<'_> {
             {
                 let path = file.strip_prefix(self.root).unwrap_or(file).to_string_lossy();
                 let reason = format!("it holds the text of {was}, which is gone");
-                skipped.push(Skipped { path: path.into_owned(), reason });
+                skipped.push(SkippedFile { path: path.into_owned(), reason });
             }
         }
         if !is_whole {
             let reason =
                 format!("too many files to tell whether {first} was deleted or moved out of sight");
-            skipped.push(Skipped { path: ".".to_owned(), reason });
+            skipped.push(SkippedFile { path: ".".to_owned(), reason });
         }
         skipped
     }
@@ -139,7 +144,8 @@ mod tests {
         }
         let path = |name: &str| RelPath::parse(name).expect("a relative path");
         let measured = measured.iter().map(|name| path(name)).collect();
-        let vanished = BTreeMap::from([(TextId::of("x = 1\n").expect("a text"), path("gone.py"))]);
+        let vanished =
+            BTreeMap::from([(TextId::of_text("x = 1\n").expect("a text"), path("gone.py"))]);
         let copies = root.join("state");
         let search = MoveSearch { root: &root, base: None, measured: &measured, copies: &copies };
         let skipped = search.within(&vanished, entries_max, bytes_max);

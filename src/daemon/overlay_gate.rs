@@ -94,7 +94,7 @@ pub(super) struct OverlayPass {
 
 impl OverlayPass {
     /// Whether a live question waits, so that the overlay should end soon.
-    pub(super) fn is_in_the_way(&self) -> bool {
+    pub(super) fn should_yield(&self) -> bool {
         self.gate.state.borrow().waiting > 0
     }
 }
@@ -128,10 +128,10 @@ mod tests {
     async fn a_waiting_live_question_is_seen_and_comes_next() {
         let gate = Arc::new(OverlayGate::default());
         let overlay = gate.overlay().await;
-        assert!(!overlay.is_in_the_way());
+        assert!(!overlay.should_yield());
         let asking = Arc::clone(&gate);
         let live = tokio::spawn(async move { drop(asking.live().await) });
-        while !overlay.is_in_the_way() {
+        while !overlay.should_yield() {
             yield_now().await;
         }
         drop(overlay);
@@ -145,12 +145,12 @@ mod tests {
         let overlay = gate.overlay().await;
         let asking = Arc::clone(&gate);
         let live = tokio::spawn(async move { drop(asking.live().await) });
-        while !overlay.is_in_the_way() {
+        while !overlay.should_yield() {
             yield_now().await;
         }
         live.abort();
         assert!(live.await.unwrap_err().is_cancelled());
-        assert!(!overlay.is_in_the_way());
+        assert!(!overlay.should_yield());
         drop(overlay);
         drop(gate.overlay().await);
     }

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Two counters that only grow.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct WorkProgress {
     done: AtomicUsize,
     total: AtomicUsize,
 }
 
-impl Progress {
+impl WorkProgress {
     /// More files are to be done.
     pub(super) fn expect(&self, files: usize) {
         self.total.fetch_add(files, Ordering::Relaxed);

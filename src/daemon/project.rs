@@ -12,9 +12,9 @@ use crate::base::path::RelPath;
 use crate::config::Config;
 use crate::lsp::registry::{Catalogue, CatalogueError, HostServers};
 use crate::scan::RuleSet;
-use crate::servers::Surroundings;
+use crate::servers::ServerContext;
 use crate::store::ProjectKey;
-use crate::wire::control::Caller;
+use crate::wire::control::CallerContext;
 use crate::{files, git};
 
 /// Why a changed notebook is no clean one.
@@ -32,7 +32,7 @@ const HOST_FILE: &str = ".lsp.json";
 pub(super) struct Project {
     pub(super) root: PathBuf,
     pub(super) config: Config,
-    pub(super) around: Surroundings,
+    pub(super) workspace: ServerContext,
     pub(super) key: ProjectKey,
     /// The rules of the scan: built-in ones and the project's own.
     pub(super) rules: Arc<RuleSet>,
@@ -40,26 +40,31 @@ pub(super) struct Project {
 
 impl Project {
     /// The project of a caller. The error is one line with file, line and key.
-    pub(super) fn load(engine: &Engine, caller: &Caller) -> Result<Self, String> {
-        Ok(Self::read(engine, caller, &root(caller))?.served(engine))
+    pub(super) fn load(engine: &Engine, caller: &CallerContext) -> Result<Self, String> {
+        Ok(Self::read_small_file(engine, caller, &project_root(caller))?
+            .without_unserved_languages(engine))
     }
 
-    fn read(engine: &Engine, caller: &Caller, root: &Path) -> Result<Self, String> {
+    fn read_small_file(
+        engine: &Engine,
+        caller: &CallerContext,
+        root: &Path,
+    ) -> Result<Self, String> {
         let catalogue = catalogue(root)?;
-        let config = options(&engine.places.user_config, Some(root), &caller.env, &catalogue)?;
+        let config = load_options(&engine.dirs.user_config, Some(root), &caller.env, &catalogue)?;
         Ok(Self::with(engine, caller, root.to_path_buf(), config, catalogue))
     }
 
     /// The same with default options in place of unusable ones: a hook goes on measuring when a
     /// file of options is broken, and says so at the start of a session.
-    pub(super) fn load_or_default(engine: &Engine, caller: &Caller) -> Self {
-        Self::unasked(engine, caller).served(engine)
+    pub(super) fn load_or_default(engine: &Engine, caller: &CallerContext) -> Self {
+        Self::load_unserved(engine, caller).without_unserved_languages(engine)
     }
 
-    /// The same, for hooks that mostly measure nothing: call [`Project::served`] before they do.
-    pub(super) fn unasked(engine: &Engine, caller: &Caller) -> Self {
-        let root = root(caller);
-        Self::read(engine, caller, &root).unwrap_or_else(|error| {
+    /// The same, for hooks that mostly measure nothing: call [`Project::without_unserved_languages`] before they do.
+    pub(super) fn load_unserved(engine: &Engine, caller: &CallerContext) -> Self {
+        let root = project_root(caller);
+        Self::read_small_file(engine, caller, &root).unwrap_or_else(|error| {
             tracing::warn!(%error, "options are broken; defaults are used");
             let catalogue = Catalogue::built_in().clone();
             Self::with(engine, caller, root, Config::default(), catalogue)
@@ -68,44 +73,44 @@ impl Project {
 
     fn with(
         engine: &Engine,
-        caller: &Caller,
+        caller: &CallerContext,
         root: PathBuf,
         config: Config,
         catalogue: Catalogue,
     ) -> Self {
-        engine.ledger().uses(&root);
+        engine.ledger().touch_root(&root);
         let key = engine.ledger().project_key(&root);
         let key = key.unwrap_or_else(|| {
-            let key = key_of(&root, &engine.places.state);
+            let key = key_of(&root, &engine.dirs.state);
             engine.ledger().set_project_key(&root, key.clone());
             key
         });
         let env = Arc::new(caller.env.clone());
-        let catalogue = catalogue.configured(&config.overrides());
-        let around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
-        let rules = project_rules::rules(engine, &root, &config);
-        Self { root, config, around, key, rules }
+        let catalogue = catalogue.with_user_options(&config.overrides());
+        let around = ServerContext::new(root.clone(), env, Arc::new(catalogue));
+        let rules = project_rules::load_rules(engine, &root, &config);
+        Self { root, config, workspace: around, key, rules }
     }
 
     /// Without the languages that nobody speaks about: a missing YAML server spoils no project. To
     /// know them, a hundred places are looked at.
-    pub(super) fn served(mut self, engine: &Engine) -> Self {
-        let unserved = engine.servers.unserved(&self.around);
-        let catalogue = Arc::unwrap_or_clone(self.around.catalogue).without(&unserved);
-        self.around.catalogue = Arc::new(catalogue);
+    pub(super) fn without_unserved_languages(mut self, engine: &Engine) -> Self {
+        let unserved = engine.servers.unserved_languages(&self.workspace);
+        let catalogue = Arc::unwrap_or_clone(self.workspace.catalogue).without_languages(&unserved);
+        self.workspace.catalogue = Arc::new(catalogue);
         self
     }
 
     /// A path as it was named: people type it from their working directory, an agent's tool means
     /// it from the root, because it cannot know where its server was started.
-    pub(super) fn named(&self, caller: &Caller, path: &Path) -> PathBuf {
+    pub(super) fn resolve_path(&self, caller: &CallerContext, path: &Path) -> PathBuf {
         let folder = if caller.is_tool { &self.root } else { &caller.cwd };
         folder.join(path)
     }
 
     /// Whether any sensor speaks about a file.
-    pub(super) fn is_wanted(&self, path: &RelPath) -> bool {
-        self.around.catalogue.language_of(path).is_some() || self.rules.handles(path)
+    pub(super) fn has_sensor(&self, path: &RelPath) -> bool {
+        self.workspace.catalogue.language_of(path).is_some() || self.rules.handles(path)
     }
 
     /// Whether it is a notebook: code in cells, which no sensor takes apart.
@@ -116,20 +121,20 @@ impl Project {
     /// Whether servers of the catalogue read their configuration from a file of this name.
     pub(super) fn is_configuration(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        self.around.catalogue.is_hidden_configuration(name)
+        self.workspace.catalogue.is_hidden_configuration(name)
     }
 
     /// Whether a file is in a programming language. Nothing else in a project depends on a file in
     /// an auxiliary one.
     pub(super) fn is_program(&self, path: &RelPath) -> bool {
-        let language = self.around.catalogue.language_of(path).map(|it| it.1);
+        let language = self.workspace.catalogue.language_of(path).map(|it| it.1);
         language.is_some_and(|language| !language.auxiliary)
     }
 
     /// Whether a change of this file on disk can change what a language server says.
     pub(super) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        let catalogue = &self.around.catalogue;
+        let catalogue = &self.workspace.catalogue;
         if name.starts_with('.') {
             return catalogue.is_hidden_configuration(name);
         }
@@ -147,16 +152,16 @@ fn key_of(root: &Path, state: &Path) -> ProjectKey {
     let shared = git::common_dir(root);
     let main = shared.as_deref().and_then(Path::parent).filter(|it| it.join(".git").exists());
     let names = [shared.as_deref(), Some(root), main, Some(&own_git)].into_iter().flatten();
-    let mut keys = names.map(ProjectKey::of);
+    let mut keys = names.map(ProjectKey::from_folder);
     let known = keys.clone().find(|key| key.database(state).exists());
     // The first name is the right one for a new database.
-    known.or_else(|| keys.next()).unwrap_or_else(|| ProjectKey::of(root))
+    known.or_else(|| keys.next()).unwrap_or_else(|| ProjectKey::from_folder(root))
 }
 
-pub(super) fn root(caller: &Caller) -> PathBuf {
+pub(super) fn project_root(caller: &CallerContext) -> PathBuf {
     match &caller.root {
         Some(root) => root.canonicalize().unwrap_or_else(|_| root.clone()),
-        None => files::root_of(&caller.cwd, caller.env.get("HOME").map(Path::new)),
+        None => files::find_root(&caller.cwd, caller.env.get("HOME").map(Path::new)),
     }
 }
 
@@ -171,7 +176,7 @@ fn catalogue(root: &Path) -> Result<Catalogue, String> {
     let path = root.join(CATALOGUE_FILE);
     if let Some(text) = read(&path)? {
         let own = Catalogue::parse(&text).map_err(|error| named(&path, error))?;
-        catalogue = catalogue.overlaid(own);
+        catalogue = catalogue.with_project_entries(own);
     }
     match catalogue.dangling_server() {
         None => Ok(catalogue),
@@ -180,7 +185,7 @@ fn catalogue(root: &Path) -> Result<Catalogue, String> {
 }
 
 /// The options in force; without a root, those of the user alone.
-pub(super) fn options(
+pub(super) fn load_options(
     user_file: &Path,
     root: Option<&Path>,
     env: &BTreeMap<String, String>,

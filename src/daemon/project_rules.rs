@@ -13,7 +13,7 @@ use crate::base::limits::RULE_FILES_MAX;
 use crate::base::path::RelPath;
 use crate::config::Config;
 use crate::files;
-use crate::scan::{RuleSet, ScanConfig, Sources};
+use crate::scan::{RuleSet, RuleSources, ScanConfig};
 
 /// Rules of the project, below its root.
 const RULES_FOLDER: &str = ".moai/rules";
@@ -21,8 +21,8 @@ const RULES_FOLDER: &str = ".moai/rules";
 const CONFIG_FILES: [&str; 2] = ["sgconfig.yml", "sgconfig.yaml"];
 
 /// The rules of a root as its files and these options say.
-pub(super) fn rules(engine: &Engine, root: &Path, config: &Config) -> Arc<RuleSet> {
-    let state = RuleInputs::look(root, config, &Named::default());
+pub(super) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<RuleSet> {
+    let state = RuleInputs::read_inputs(root, config, &NamedRuleFolders::default());
     if state.is_plain() {
         return RuleSet::built_in_shared();
     }
@@ -38,25 +38,33 @@ pub(super) fn rules(engine: &Engine, root: &Path, config: &Config) -> Arc<RuleSe
 
 /// Folders of rules that a caller names.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct NamedRuleFolders {
     /// Absolute.
     pub(super) folders: Vec<PathBuf>,
     /// Whether they stand in place of all other rules.
-    pub(super) is_alone: bool,
+    pub(super) is_exclusive: bool,
 }
 
 /// The rules of a root with folders that a caller names. The error is one line: a folder that is
 /// not there or has no rule file.
-pub(super) fn with_named(root: &Path, config: &Config, named: &Named) -> Result<RuleSet, String> {
-    sources(root, config, named).map(RuleSet::new)
+pub(super) fn rules_with_folders(
+    root: &Path,
+    config: &Config,
+    named: &NamedRuleFolders,
+) -> Result<RuleSet, String> {
+    rule_sources(root, config, named).map(RuleSet::new)
 }
 
 /// What such a set is made of.
-pub(super) fn sources(root: &Path, config: &Config, named: &Named) -> Result<Sources, String> {
+pub(super) fn rule_sources(
+    root: &Path,
+    config: &Config,
+    named: &NamedRuleFolders,
+) -> Result<RuleSources, String> {
     if let Some(folder) = named.folders.iter().find(|folder| !folder.is_dir()) {
         return Err(format!("rules {}: not a folder", folder.display()));
     }
-    let state = RuleInputs::look(root, config, named);
+    let state = RuleInputs::read_inputs(root, config, named);
     let is_empty = |folder: &&PathBuf| {
         let own = folder.canonicalize().ok();
         state.rules.iter().any(|it| Some(&it.path) == own.as_ref() && it.stamps.is_empty())
@@ -64,11 +72,11 @@ pub(super) fn sources(root: &Path, config: &Config, named: &Named) -> Result<Sou
     if let Some(folder) = named.folders.iter().find(is_empty) {
         return Err(format!("rules {}: no .yml or .yaml file is in it", folder.display()));
     }
-    Ok(Sources { built_in: !named.is_alone, ..state.sources(root) })
+    Ok(RuleSources { built_in: !named.is_exclusive, ..state.sources(root) })
 }
 
 impl RuleInputs {
-    fn look(root: &Path, config: &Config, asked: &Named) -> Self {
+    fn read_inputs(root: &Path, config: &Config, asked: &NamedRuleFolders) -> Self {
         let mut state = Self {
             config: None,
             unreadable: Vec::new(),
@@ -91,7 +99,7 @@ impl RuleInputs {
         let own = root.join(RULES_FOLDER);
         let is_there = own.is_dir().then_some(own);
         let folders = config.rule_dirs.iter().chain(&named.rule_dirs).map(|it| root.join(it));
-        let own = is_there.into_iter().chain(folders).filter(|_| !asked.is_alone);
+        let own = is_there.into_iter().chain(folders).filter(|_| !asked.is_exclusive);
         let folders: Vec<PathBuf> = own.chain(asked.folders.iter().cloned()).collect();
         state.rules = folders.iter().filter_map(|it| state.folder(root, it)).collect();
         let folders: Vec<PathBuf> = named.util_dirs.iter().map(|it| root.join(it)).collect();
@@ -106,7 +114,7 @@ impl RuleInputs {
             return None;
         };
         let is_rule = |path: &RelPath| matches!(path.extension().as_deref(), Some("yml" | "yaml"));
-        let mut walk = files::walk(&path, std::slice::from_ref(&path), &is_rule);
+        let mut walk = files::walk_files(&path, std::slice::from_ref(&path), &is_rule);
         if walk.files.len() > RULE_FILES_MAX {
             let reason = format!("more than {RULE_FILES_MAX} rule files");
             self.unreadable.push((shown(root, &path), reason));
@@ -116,7 +124,7 @@ impl RuleInputs {
             let name = shown(root, &path.join(skipped.path));
             self.unreadable.push((name, skipped.reason));
         }
-        let stamps = files::stamps(&path, &walk.files);
+        let stamps = files::stamp_files(&path, &walk.files);
         Some(RuleFolder { path, stamps })
     }
 
@@ -127,7 +135,7 @@ impl RuleInputs {
         !has_own && self.disabled.is_empty() && self.severities.is_empty()
     }
 
-    fn sources(&self, root: &Path) -> Sources {
+    fn sources(&self, root: &Path) -> RuleSources {
         let mut unreadable = self.unreadable.clone();
         let mut texts = |folders: &[RuleFolder]| {
             // One folder may be named twice, or lie in another.
@@ -139,7 +147,7 @@ impl RuleInputs {
                     if !seen.insert(path.clone()) {
                         continue;
                     }
-                    match files::read(&folder.path, &path) {
+                    match files::read_snapshot(&folder.path, &path) {
                         Ok(snapshot) => texts.push((name, snapshot.text.to_string())),
                         Err(skipped) => unreadable.push((name, skipped.reason)),
                     }
@@ -148,7 +156,7 @@ impl RuleInputs {
             texts
         };
         let (rules, utils) = (texts(&self.rules), texts(&self.utils));
-        Sources {
+        RuleSources {
             built_in: true,
             rules,
             utils,

@@ -9,35 +9,37 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tokio::time::timeout_at;
 
-use super::engine::{Engine, blocking};
-use super::gather::choices;
-use super::look::sync;
+use super::disk_poll::sync_disk;
+use super::engine::{Engine, run_blocking};
+use super::gather::select_servers;
 use super::project::Project;
 use crate::base::limits::{
     LOCATIONS_MAX, MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, NEW_FILE_SECS_MAX, NEW_FILES_OPENED_MAX,
 };
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, LineIndex, Position, Range, columns_of, has_name};
+use crate::base::text::{
+    LineIndex, Position, PositionEncoding, TextRange, contains_identifier, identifier_columns,
+};
 use crate::base::verdict::{Cause, Gap};
 use crate::files::{self, Snapshot};
-use crate::lsp::registry::Method;
-use crate::lsp::session::{Query, Question, Replied};
-use crate::report::answers::{No, Place};
-use crate::servers::resolve::Choice;
-use crate::wire::control::{At, Caller};
-use crate::wire::lsp::answers::Location;
+use crate::lsp::registry::DiagnosticsMethod;
+use crate::lsp::session::{DocumentRequest, QueryReply, ServerQuery};
+use crate::report::answers::{QueryError, SourceLocation};
+use crate::servers::resolve::ResolvedServer;
+use crate::wire::control::{CallerContext, RequestedPosition};
+use crate::wire::lsp::responses::LspLocation;
 
 /// A file as it is on disk, a place in it, and the server that is asked.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct QueryTarget {
     pub(super) snapshot: Snapshot,
     pub(super) position: Position,
-    pub(super) choice: Choice,
+    pub(super) choice: ResolvedServer,
 }
 
 /// A request about a target.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct QuerySpec {
     pub(super) method: &'static str,
     pub(super) capability: &'static str,
     /// Whether it is about the position, or about the whole document.
@@ -49,7 +51,7 @@ pub(super) struct Wanted {
     pub(super) params: Value,
 }
 
-impl Wanted {
+impl QuerySpec {
     /// A request about a position.
     pub(super) fn at(method: &'static str, capability: &'static str, params: Value) -> Self {
         Self {
@@ -69,41 +71,49 @@ impl Wanted {
 }
 
 /// The target that a caller named, with the servers told what changed on disk.
-pub(super) async fn target(
+pub(super) async fn query_target(
     engine: &Arc<Engine>,
     project: &Project,
-    caller: &Caller,
-    at: &At,
-) -> Result<Target, No> {
-    let snapshot = read(project, project.named(caller, &at.file)).await?;
+    caller: &CallerContext,
+    at: &RequestedPosition,
+) -> Result<QueryTarget, QueryError> {
+    let snapshot = read_named_file(project, project.resolve_path(caller, &at.file)).await?;
     let position = position(&snapshot, at)?;
-    let choice = choice(engine, project, &snapshot.path)?;
-    sync(engine, project, std::slice::from_ref(&snapshot)).await;
-    Ok(Target { snapshot, position, choice })
+    let choice = main_server(engine, project, &snapshot.path)?;
+    sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
+    Ok(QueryTarget { snapshot, position, choice })
 }
 
 /// Reads a file that was named; one that cannot be read is invalid input.
-pub(super) async fn read(project: &Project, file: PathBuf) -> Result<Snapshot, No> {
+pub(super) async fn read_named_file(
+    project: &Project,
+    file: PathBuf,
+) -> Result<Snapshot, QueryError> {
     let root = project.root.clone();
-    match blocking(move || files::read(&root, &file)).await {
+    match run_blocking(move || files::read_snapshot(&root, &file)).await {
         Some(Ok(snapshot)) => Ok(snapshot),
-        Some(Err(skipped)) => Err(No::Invalid(format!("{}: {}", skipped.path, skipped.reason))),
-        None => Err(No::Invalid("the file could not be read".to_owned())),
+        Some(Err(skipped)) => {
+            Err(QueryError::Invalid(format!("{}: {}", skipped.path, skipped.reason)))
+        }
+        None => Err(QueryError::Invalid("the file could not be read".to_owned())),
     }
 }
 
 /// The 0-based position of what was named by people's counting.
-fn position(snapshot: &Snapshot, at: &At) -> Result<Position, No> {
+fn position(snapshot: &Snapshot, at: &RequestedPosition) -> Result<Position, QueryError> {
     let path = &snapshot.path;
     let index = LineIndex::new(&snapshot.text);
     let line = at.line.checked_sub(1);
     let Some((line, text)) = line.and_then(|line| Some((line, index.line(line)?))) else {
         let last = index.end().line + 1;
-        return Err(No::Invalid(format!("{path}: there is no line {} (last: {last})", at.line)));
+        return Err(QueryError::Invalid(format!(
+            "{path}: there is no line {} (last: {last})",
+            at.line
+        )));
     };
-    let refused = |kind, reason| Err(No::Refused { kind, reason });
+    let refused = |kind, reason| Err(QueryError::Refused { kind, reason });
     match (&at.symbol, at.column) {
-        (Some(symbol), _) => match columns_of(text, symbol).as_slice() {
+        (Some(symbol), _) => match identifier_columns(text, symbol).as_slice() {
             [] => refused("no_symbol", format!("{path}:{}: {symbol} is not there", at.line)),
             [column] => Ok(Position { line, character: *column }),
             many => {
@@ -116,23 +126,28 @@ fn position(snapshot: &Snapshot, at: &At) -> Result<Position, No> {
         (None, column) => {
             let character = column.and_then(|column| column.checked_sub(1));
             let position = character.map(|character| Position { line, character });
-            let is_there = |at: &Position| index.offset(*at, Encoding::Utf16).is_some();
+            let is_there = |at: &Position| index.offset(*at, PositionEncoding::Utf16).is_some();
             position.filter(is_there).ok_or_else(|| {
                 let column = column.unwrap_or_default();
-                No::Invalid(format!("{path}:{}: there is no column {column}", at.line))
+                QueryError::Invalid(format!("{path}:{}: there is no column {column}", at.line))
             })
         }
     }
 }
 
 /// The main server of a file.
-pub(super) fn choice(engine: &Engine, project: &Project, path: &RelPath) -> Result<Choice, No> {
-    let unmeasured = |server: &str, gap| Err(No::Unmeasured { server: server.to_owned(), gap });
+pub(super) fn main_server(
+    engine: &Engine,
+    project: &Project,
+    path: &RelPath,
+) -> Result<ResolvedServer, QueryError> {
+    let unmeasured =
+        |server: &str, gap| Err(QueryError::Unmeasured { server: server.to_owned(), gap });
     if !project.config.lsp_enabled {
         let gap = Gap::new(Cause::SwitchedOff, "switched off by lsp.enabled");
         return unmeasured("language servers", gap);
     }
-    match (choices(engine, project, path).into_iter().next(), &engine.lsp_gap) {
+    match (select_servers(engine, project, path).into_iter().next(), &engine.lsp_gap) {
         (None, _) => {
             let gap =
                 Gap::new(Cause::NoTool, format!("{path} is in no language that is asked for"));
@@ -145,23 +160,23 @@ pub(super) fn choice(engine: &Engine, project: &Project, path: &RelPath) -> Resu
 }
 
 /// Asks, and asks again when the server could not answer for a reason that passes by itself.
-pub(super) async fn ask(
+pub(super) async fn query_server(
     engine: &Engine,
     project: &Project,
-    target: &Target,
-    wanted: Wanted,
+    target: &QueryTarget,
+    wanted: QuerySpec,
     deadline: Instant,
-) -> Result<Replied, No> {
-    let Target { snapshot, position, choice } = target;
+) -> Result<QueryReply, QueryError> {
+    let QueryTarget { snapshot, position, choice } = target;
     let begun = Instant::now();
-    let document = Question {
+    let document = DocumentRequest {
         ticket: 0,
         path: snapshot.path.clone(),
         language_id: choice.language_id.clone(),
         text: Arc::clone(&snapshot.text),
         hash: snapshot.hash,
     };
-    let query = Query {
+    let query = ServerQuery {
         document,
         method: wanted.method.to_owned(),
         capability: wanted.capability.to_owned(),
@@ -174,10 +189,10 @@ pub(super) async fn ask(
     let _pass = gate.live().await;
     let mut retries = 0;
     let gap = loop {
-        let asked = engine.servers.query(&project.around, choice.clone(), query.clone());
+        let asked = engine.servers.query(&project.workspace, choice.clone(), query.clone());
         match timeout_at(deadline.into(), asked).await {
             Ok(Ok(replied)) => return Ok(replied),
-            Ok(Err(gap)) if may_pass(&gap) && retries < MEASURE_RETRIES_MAX => retries += 1,
+            Ok(Err(gap)) if is_transient(&gap) && retries < MEASURE_RETRIES_MAX => retries += 1,
             Ok(Err(gap)) => break gap,
             Err(_) => {
                 let elapsed_ms = begun.elapsed().as_millis();
@@ -188,27 +203,27 @@ pub(super) async fn ask(
     };
     let reason = format!("{}: {gap}", choice.id);
     Err(match gap.cause {
-        Cause::Refused => No::Refused { kind: "server_refused", reason },
-        Cause::NoTool => No::Refused { kind: "unsupported", reason },
-        _ => No::Unmeasured { server: choice.id.clone(), gap },
+        Cause::Refused => QueryError::Refused { kind: "server_refused", reason },
+        Cause::NoTool => QueryError::Refused { kind: "unsupported", reason },
+        _ => QueryError::Unmeasured { server: choice.id.clone(), gap },
     })
 }
 
 /// Asks about a symbol in all files. A server lists new files some time after it was told of
 /// them; so those that were just written, speak of the symbol's name and are not in the answer
 /// are opened, and it is asked again. The gap says why some may still be missing.
-pub(super) async fn ask_about_all(
+pub(super) async fn query_all_files(
     engine: &Engine,
     project: &Project,
-    target: &Target,
-    wanted: Wanted,
-    (answered, deadline): (impl Fn(&Replied) -> BTreeSet<PathBuf>, Instant),
-) -> Result<(Replied, Option<Gap>), No> {
+    target: &QueryTarget,
+    wanted: QuerySpec,
+    (answered, deadline): (impl Fn(&QueryReply) -> BTreeSet<PathBuf>, Instant),
+) -> Result<(QueryReply, Option<Gap>), QueryError> {
     let wanted = wanted.in_all_files();
-    let replied = ask(engine, project, target, wanted.clone(), deadline).await?;
+    let replied = query_server(engine, project, target, wanted.clone(), deadline).await?;
     let candidates = {
         let (project, target, answered) = (project.clone(), target.clone(), answered(&replied));
-        blocking(move || just_written(&project, &target, &answered)).await.unwrap_or_default()
+        run_blocking(move || just_written(&project, &target, &answered)).await.unwrap_or_default()
     };
     if candidates.is_empty() {
         return Ok((replied, None));
@@ -218,25 +233,29 @@ pub(super) async fn ask_about_all(
         Gap::new(Cause::Loading, detail).with_remedy("ask again in a minute")
     });
     for snapshot in candidates.into_iter().take(NEW_FILES_OPENED_MAX) {
-        let opened = Target { snapshot, ..target.clone() };
-        let open = Wanted {
+        let opened = QueryTarget { snapshot, ..target.clone() };
+        let open = QuerySpec {
             has_position: false,
             // Every server that can be asked at all takes documents.
-            ..Wanted::at("textDocument/documentSymbol", "textDocumentSync", json!({}))
+            ..QuerySpec::at("textDocument/documentSymbol", "textDocumentSync", json!({}))
         };
-        match ask(engine, project, &opened, open, deadline).await {
-            Ok(_) | Err(No::Refused { .. }) => {}
+        match query_server(engine, project, &opened, open, deadline).await {
+            Ok(_) | Err(QueryError::Refused { .. }) => {}
             Err(no) => return Err(no),
         }
     }
-    Ok((ask(engine, project, target, wanted, deadline).await?, gap))
+    Ok((query_server(engine, project, target, wanted, deadline).await?, gap))
 }
 
 /// Files in the target's language that were written a moment ago and speak of its name, beside
 /// those that are in the answer already.
-fn just_written(project: &Project, target: &Target, answered: &BTreeSet<PathBuf>) -> Vec<Snapshot> {
+fn just_written(
+    project: &Project,
+    target: &QueryTarget,
+    answered: &BTreeSet<PathBuf>,
+) -> Vec<Snapshot> {
     let Some(name) = identifier(target) else { return Vec::new() };
-    let catalogue = &project.around.catalogue;
+    let catalogue = &project.workspace.catalogue;
     let language =
         |path: &RelPath| catalogue.language_of(path).map(|(language, _, _)| language.to_owned());
     let wanted = language(&target.snapshot.path);
@@ -249,18 +268,19 @@ fn just_written(project: &Project, target: &Target, answered: &BTreeSet<PathBuf>
         .checked_sub(Duration::from_secs(NEW_FILE_SECS_MAX))
         .and_then(|time| i128::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok());
     let files = files::walk_watched(&project.root, &is_wanted);
-    let recent = files::stamps(&project.root, &files)
+    let recent = files::stamp_files(&project.root, &files)
         .into_iter()
-        .filter(|(_, stamp)| since.is_none_or(|since| stamp.is_since(since)));
-    let read =
-        recent.filter_map(|(path, _)| files::read(&project.root, &path.under(&project.root)).ok());
-    read.filter(|snapshot| has_name(&snapshot.text, &name)).collect()
+        .filter(|(_, stamp)| since.is_none_or(|since| stamp.is_modified_since(since)));
+    let read = recent.filter_map(|(path, _)| {
+        files::read_snapshot(&project.root, &path.under(&project.root)).ok()
+    });
+    read.filter(|snapshot| contains_identifier(&snapshot.text, &name)).collect()
 }
 
 /// The identifier at the target.
-pub(super) fn identifier(target: &Target) -> Option<String> {
+pub(super) fn identifier(target: &QueryTarget) -> Option<String> {
     let text = &target.snapshot.text;
-    let at = LineIndex::new(text).offset(target.position, Encoding::Utf16)?;
+    let at = LineIndex::new(text).offset(target.position, PositionEncoding::Utf16)?;
     let is_part = |character: &char| character.is_alphanumeric() || "_$".contains(*character);
     let (before, behind) = text.split_at(at);
     let start: usize = before.chars().rev().take_while(is_part).map(char::len_utf8).sum();
@@ -268,20 +288,20 @@ pub(super) fn identifier(target: &Target) -> Option<String> {
     text.get(at - start..at + end).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-fn may_pass(gap: &Gap) -> bool {
+fn is_transient(gap: &Gap) -> bool {
     matches!(gap.cause, Cause::Crashed | Cause::Loading)
 }
 
 /// The answer had no form that the protocol knows.
-pub(super) fn unreadable(target: &Target) -> No {
+pub(super) fn unreadable_answer(target: &QueryTarget) -> QueryError {
     let gap = Gap::new(Cause::Crashed, "its answer cannot be read");
-    No::Unmeasured { server: target.choice.id.clone(), gap }
+    QueryError::Unmeasured { server: target.choice.id.clone(), gap }
 }
 
 /// Why a server cannot know all files that speak of a symbol. Without a list of what is compiled
 /// how, clangd sees open files only, and says nothing about it.
-pub(super) fn partial_knowledge(project: &Project, target: &Target) -> Option<Gap> {
-    if target.choice.spec.diagnostics != Method::Clangd {
+pub(super) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Option<Gap> {
+    if target.choice.spec.diagnostics != DiagnosticsMethod::Clangd {
         return None;
     }
     let file = target.snapshot.path.under(&project.root);
@@ -299,16 +319,16 @@ pub(super) fn partial_knowledge(project: &Project, target: &Target) -> Option<Ga
 }
 
 /// Locations as places in the files on disk, sorted, each once; and why some were left out.
-pub(super) async fn places(
+pub(super) async fn locate_sorted(
     project: &Project,
-    mut locations: Vec<Location>,
-    encoding: Encoding,
-) -> (Vec<Place>, Option<Gap>) {
+    mut locations: Vec<LspLocation>,
+    encoding: PositionEncoding,
+) -> (Vec<SourceLocation>, Option<Gap>) {
     locations.sort_by(|a, b| (&a.file, a.range).cmp(&(&b.file, b.range)));
     locations.dedup();
     let count = locations.len();
     let kept = locations.into_iter().take(LOCATIONS_MAX).map(|location| (location, ()));
-    let placed = placed(project, kept.collect(), encoding).await;
+    let placed = locate_each(project, kept.collect(), encoding).await;
     let gap = (count > LOCATIONS_MAX).then(|| {
         Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} locations are kept"))
     });
@@ -316,13 +336,13 @@ pub(super) async fn places(
 }
 
 /// Locations as places, each with what belongs to it, in their order. Every file is read once.
-pub(super) async fn placed<T: Send + 'static>(
+pub(super) async fn locate_each<T: Send + 'static>(
     project: &Project,
-    locations: Vec<(Location, T)>,
-    encoding: Encoding,
-) -> Vec<(Place, T)> {
+    locations: Vec<(LspLocation, T)>,
+    encoding: PositionEncoding,
+) -> Vec<(SourceLocation, T)> {
     let root = project.root.clone();
-    let placed = blocking(move || {
+    let placed = run_blocking(move || {
         let names: BTreeSet<&Path> =
             locations.iter().map(|(location, _)| location.file.as_path()).collect();
         let files: BTreeMap<PathBuf, (String, Option<Arc<str>>)> =
@@ -333,17 +353,17 @@ pub(super) async fn placed<T: Send + 'static>(
                 Some((file.as_path(), LineIndex::new(text.as_deref()?)))
             })
             .collect();
-        let place = |(location, item): (Location, T)| {
-            let Location { file, range } = location;
+        let place = |(location, item): (LspLocation, T)| {
+            let LspLocation { file, range } = location;
             let index = indexes.get(file.as_path());
             let recount = |at| match index {
-                Some(index) => index.recount(at, encoding, Encoding::Utf16),
+                Some(index) => index.convert_encoding(at, encoding, PositionEncoding::Utf16),
                 None => at,
             };
             let line = index.and_then(|index| index.line(range.start.line)).map(str::to_owned);
             let path = files.get(&file).map(|(path, _)| path.clone()).unwrap_or_default();
-            let range = Range { start: recount(range.start), end: recount(range.end) };
-            (Place { path, range, line }, item)
+            let range = TextRange { start: recount(range.start), end: recount(range.end) };
+            (SourceLocation { path, range, line }, item)
         };
         locations.into_iter().map(place).collect()
     });
@@ -358,6 +378,6 @@ fn text_of(root: &Path, file: &Path) -> (String, Option<Arc<str>>) {
     let path = RelPath::below(root, file)
         .map_or_else(|| file.to_string_lossy().into_owned(), |path| path.to_string());
     // Libraries lie outside of the root; there the file's own folder is the bound.
-    let text = file.parent().and_then(|folder| files::read(folder, file).ok());
+    let text = file.parent().and_then(|folder| files::read_snapshot(folder, file).ok());
     (path, text.map(|snapshot| snapshot.text))
 }

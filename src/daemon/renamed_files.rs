@@ -76,7 +76,11 @@ mod tests {
     }
 
     fn file(name: &str, text: &str) -> Snapshot {
-        Snapshot { path: path(name), text: text.into(), hash: ContentHash::of(text.as_bytes()) }
+        Snapshot {
+            path: path(name),
+            text: text.into(),
+            hash: ContentHash::of_bytes(text.as_bytes()),
+        }
     }
 
     fn check(created: &[(&str, &str)], gone: &[(&str, &str)], expected: &[(&str, &str)]) {

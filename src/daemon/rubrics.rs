@@ -3,18 +3,18 @@
 
 use std::path::Path;
 
-use super::engine::{Engine, blocking};
+use super::engine::{Engine, run_blocking};
 use super::option_files::read;
 use super::project::Project;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::judge::rubric::Rubric;
 use crate::looping::criteria::RUBRIC;
-use crate::looping::exam::Role;
+use crate::looping::exam::ExamRole;
 
 /// The rubric on disk; one that is not there asks for nothing, and one that cannot be read for
 /// nobody knows what.
-pub(super) fn on_disk(root: &Path) -> Rubric {
+pub(super) fn rubric_on_disk(root: &Path) -> Rubric {
     match read(&root.join(RUBRIC)) {
         Ok(text) => text.as_deref().map(Rubric::parse).unwrap_or_default(),
         Err(error) => Rubric::unreadable(&format!("it cannot be read: {error}")),
@@ -22,17 +22,17 @@ pub(super) fn on_disk(root: &Path) -> Rubric {
 }
 
 /// The rubric that a loop began with; without a frozen exam the one on disk.
-pub(super) async fn frozen(
+pub(super) async fn frozen_rubric(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
 ) -> Result<Rubric, Gap> {
     let lost = |error: String| Gap::new(Cause::Crashed, error);
     let store = &engine.store;
-    let exam = store.find_exam(&project.key, loop_id, &[Role::Rubric]).await;
+    let exam = store.find_exam(&project.key, loop_id, &[ExamRole::Rubric]).await;
     let Some(exam) = exam.map_err(|error| lost(error.to_string()))? else {
         let root = project.root.clone();
-        let rubric = blocking(move || on_disk(&root)).await;
+        let rubric = run_blocking(move || rubric_on_disk(&root)).await;
         return rubric.ok_or_else(|| lost(format!("{RUBRIC} could not be read")));
     };
     let path = RelPath::parse(RUBRIC).filter(|path| exam.files.contains_key(path));

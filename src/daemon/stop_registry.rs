@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use crate::looping::stop_table::{Arrival, StopTable};
+use crate::looping::stop_table::{StopArrival, StopTable};
 use crate::wire::hook::HookOutput;
 
 /// One for the whole engine.
-type SharedTable = Arc<Mutex<StopTable<StopHandle>>>;
+type SharedStopTable = Arc<Mutex<StopTable<StopHandle>>>;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct StopRegistry {
-    table: SharedTable,
+    table: SharedStopTable,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub(super) enum StopTurn {
 /// The right to decide a Stop. Dropped without an answer, it goes to the next one who waits.
 #[derive(Debug)]
 pub(super) struct StopLead {
-    table: SharedTable,
+    table: SharedStopTable,
     loop_id: String,
     ticket: u64,
     answer: watch::Sender<Option<HookOutput>>,
@@ -58,17 +58,17 @@ impl StopRegistry {
         let interruption = Arc::new(Notify::new());
         let handle = StopHandle { answer: receiver, interruption: Arc::clone(&interruption) };
         match locked(&self.table).arrive(loop_id, content, handle) {
-            Arrival::Begins(ticket) => StopTurn::Decide(StopLead {
+            StopArrival::Start(ticket) => StopTurn::Decide(StopLead {
                 table: Arc::clone(&self.table),
                 loop_id: loop_id.to_owned(),
                 ticket,
                 answer: sender,
                 interruption,
             }),
-            Arrival::Joins(running) => {
+            StopArrival::Join(running) => {
                 StopTurn::Wait(StopWait { answer: running.answer, is_same: true })
             }
-            Arrival::Waits(running) => {
+            StopArrival::Wait(running) => {
                 StopTurn::Wait(StopWait { answer: running.answer, is_same: false })
             }
         }
@@ -113,7 +113,7 @@ impl StopWait {
     }
 }
 
-fn locked(table: &SharedTable) -> MutexGuard<'_, StopTable<StopHandle>> {
+fn locked(table: &SharedStopTable) -> MutexGuard<'_, StopTable<StopHandle>> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

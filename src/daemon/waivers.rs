@@ -17,12 +17,12 @@ const NAME: &str = "waivers.jsonl";
 
 /// What is allowed in one project.
 #[derive(Debug)]
-pub(super) struct Waivers {
+pub(super) struct WaiverStore {
     file: PathBuf,
     lines: Vec<Value>,
 }
 
-impl Waivers {
+impl WaiverStore {
     /// Those below the state folder; a line that cannot be read allows nothing.
     pub(super) fn load(state: &Path, project: &ProjectKey) -> Self {
         let file = project.folder(state).join(NAME);
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn what_was_allowed_stays_allowed_and_nothing_else_is() {
         let state = tempfile::tempdir().expect("a folder");
-        let project = ProjectKey::of(Path::new("/project"));
-        let load = || Waivers::load(state.path(), &project);
+        let project = ProjectKey::from_folder(Path::new("/project"));
+        let load = || WaiverStore::load(state.path(), &project);
         let with_id = |id: &str| Finding { id: id.to_owned(), ..finding("a.py", 1, "G01") };
         load().allow(&with_id("1"), "asked\nfor").expect("written");
         load().allow(&with_id("2"), "old").expect("written");

@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::base_results::BaseId;
-use super::checkpoints::{self, Keeper, START};
-use super::engine::{Engine, blocking};
+use super::checkpoints::{self, CheckpointStore, START_CHECKPOINT};
+use super::engine::{Engine, run_blocking};
 use super::project::Project;
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
-use crate::base::tree::{Kind, Tree};
+use crate::base::tree::{FileKind, FileTree};
 use crate::base::verdict::{Cause, Gap};
 use crate::git;
-use crate::git::versions::{Before, versions_at};
+use crate::git::base_versions::{BytesAtBase, versions_at};
 use crate::looping::state::LoopState;
 
 /// What a file was in the base state.
@@ -33,7 +33,7 @@ impl BaseText {
     /// Hash of the text, where there is one.
     pub(super) fn hash(&self) -> Option<ContentHash> {
         match self {
-            Self::Text(text) => Some(ContentHash::of(text.as_bytes())),
+            Self::Text(text) => Some(ContentHash::of_bytes(text.as_bytes())),
             Self::Absent | Self::Unknown(_) => None,
         }
     }
@@ -51,7 +51,7 @@ pub(super) struct WorkBase {
 #[derive(Clone, Debug)]
 enum BaseSource {
     /// The files as a loop found them, uncommitted ones included.
-    Checkpoint { keeper: Keeper, tree: Tree, at_secs: i64 },
+    Checkpoint { keeper: CheckpointStore, tree: FileTree, at_secs: i64 },
     /// A commit; HEAD when none is named.
     Commit(Option<String>),
 }
@@ -59,7 +59,7 @@ enum BaseSource {
 impl WorkBase {
     /// The commit of HEAD.
     pub(super) fn head(project: &Project) -> Self {
-        let commit = git::base(&project.root);
+        let commit = git::base_commit(&project.root);
         let state = format!("commit {}", commit.as_deref().unwrap_or_default());
         Self::new(project, state, BaseSource::Commit(commit))
     }
@@ -81,7 +81,7 @@ impl WorkBase {
         }
         let folder = checkpoints::folder(engine, project);
         let gap = |reason: String| Gap::new(Cause::NoBaseline, reason);
-        let keeper = Keeper::find(project.root.clone(), folder).map_err(gap)?;
+        let keeper = CheckpointStore::find(project.root.clone(), folder).map_err(gap)?;
         let is_start = |it: &_| is_start_of(it, &state.id);
         let start = keeper.list().map_err(gap)?.into_iter().find(is_start);
         let source = match start {
@@ -114,7 +114,7 @@ impl WorkBase {
     }
 
     /// Whether a tree is the base state, as far as `is_meant` says that a file matters.
-    pub(super) fn is_tree(&self, now: &Tree, is_meant: impl Fn(&RelPath) -> bool) -> bool {
+    pub(super) fn is_tree(&self, now: &FileTree, is_meant: impl Fn(&RelPath) -> bool) -> bool {
         let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };
         let then = tree.nodes.iter().filter(|(path, _)| is_meant(path));
         then.eq(now.nodes.iter().filter(|(path, _)| is_meant(path)))
@@ -126,7 +126,7 @@ impl WorkBase {
         match &self.source {
             BaseSource::Checkpoint { keeper, tree, .. } => {
                 // Checkpoints hold no ignored files, so a missing one may have existed.
-                let ignored = git::ignored(&self.root, &paths).unwrap_or_default();
+                let ignored = git::ignored_paths(&self.root, &paths).unwrap_or_default();
                 let mut texts = in_checkpoint(keeper, tree, &paths);
                 for path in ignored.into_iter().filter(|path| !tree.nodes.contains_key(path)) {
                     texts.insert(path, BaseText::Unknown("git ignores it".to_owned()));
@@ -138,16 +138,18 @@ impl WorkBase {
     }
 
     /// The files of a checkpoint that vanished since; of a commit, git names them. It blocks.
-    pub(super) fn gone(&self) -> Vec<RelPath> {
+    pub(super) fn deleted_files(&self) -> Vec<RelPath> {
         match &self.source {
             BaseSource::Checkpoint { tree, .. } => {
                 let is_gone = |path: &&RelPath| path.under(&self.root).symlink_metadata().is_err();
                 tree.nodes.keys().filter(is_gone).cloned().collect()
             }
-            BaseSource::Commit(commit) => match git::changed_since(&self.root, commit.as_deref()) {
-                Ok(Some(changed)) => changed.deleted,
-                _ => Vec::new(),
-            },
+            BaseSource::Commit(commit) => {
+                match git::files_changed_since(&self.root, commit.as_deref()) {
+                    Ok(Some(changed)) => changed.deleted,
+                    _ => Vec::new(),
+                }
+            }
         }
     }
 
@@ -155,9 +157,9 @@ impl WorkBase {
         let reason = match versions_at(&self.root, commit, &paths) {
             Ok(Some(versions)) => {
                 let texts = versions.into_iter().map(|version| match version {
-                    Before::Absent => BaseText::Absent,
-                    Before::Bytes(bytes) => text_of(bytes),
-                    Before::Other(reason) => BaseText::Unknown(reason.to_owned()),
+                    BytesAtBase::Absent => BaseText::Absent,
+                    BytesAtBase::Bytes(bytes) => text_of(bytes),
+                    BytesAtBase::NotRead(reason) => BaseText::Unknown(reason.to_owned()),
                 });
                 return paths.into_iter().zip(texts).collect();
             }
@@ -181,15 +183,19 @@ fn first_commit(project: &Project, state: &LoopState) -> Result<BaseSource, Stri
 }
 
 fn is_start_of(checkpoint: &crate::base::tree::Checkpoint, loop_id: &str) -> bool {
-    checkpoint.owner == loop_id && checkpoint.name == START
+    checkpoint.owner == loop_id && checkpoint.name == START_CHECKPOINT
 }
 
-fn in_checkpoint(keeper: &Keeper, tree: &Tree, paths: &[RelPath]) -> BTreeMap<RelPath, BaseText> {
+fn in_checkpoint(
+    keeper: &CheckpointStore,
+    tree: &FileTree,
+    paths: &[RelPath],
+) -> BTreeMap<RelPath, BaseText> {
     let mut texts = BTreeMap::new();
     let (mut held, mut names) = (Vec::new(), Vec::new());
     for path in paths {
-        let text = match (tree.nodes.get(path), tree.left_out.get(path.as_str())) {
-            (Some(node), _) if node.kind == Kind::Link => {
+        let text = match (tree.nodes.get(path), tree.omitted.get(path.as_str())) {
+            (Some(node), _) if node.kind == FileKind::Link => {
                 BaseText::Unknown("it was a symbolic link".to_owned())
             }
             (Some(node), _) => {
@@ -239,7 +245,8 @@ pub(super) async fn base_of_loop(
 ) -> Result<WorkBase, Gap> {
     let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
     let commit = commit.map(str::to_owned);
-    let found = blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
+    let found =
+        run_blocking(move || WorkBase::of_loop(&engine, &project, &state, commit.as_deref()));
     let lost = || Err(Gap::new(Cause::NoBaseline, "internal error; the daemon's log says more"));
     found.await.unwrap_or_else(lost)
 }

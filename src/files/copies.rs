@@ -12,37 +12,37 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
-use super::{read_private, walk_hidden, write_private, write_unsynced};
+use super::{read_private, walk_hidden, write_private, write_private_unsynced};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
     CHECKPOINT_BYTES_MAX, CHECKPOINT_COPY_SECS_MIN, CHECKPOINT_FILE_BYTES_MAX,
     CHECKPOINT_FILES_MAX, CHECKPOINT_LIST_BYTES_MAX,
 };
 use crate::base::path::RelPath;
-use crate::base::tree::{self, Checkpoint, Kind, Node, Tree};
+use crate::base::tree::{self, Checkpoint, FileKind, FileNode, FileTree};
 
 /// The contents.
-const CONTENTS: &str = "contents";
+const CONTENTS_FOLDER: &str = "contents";
 /// The lists of files, a folder per loop.
-const LISTS: &str = "lists";
+const LISTS_FOLDER: &str = "lists";
 
 /// The files below a canonical root, hidden ones too, without links and what `.gitignore` excludes;
 /// `wanted` may leave out more, and `also` are looked at even if they are excluded. Their contents
 /// are copied into the folder, those that it has not yet.
-pub fn look(
+pub fn copy_work_tree(
     root: &Path,
     folder: &Path,
     also: &BTreeSet<RelPath>,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> io::Result<Tree> {
+) -> io::Result<FileTree> {
     let found = walk_hidden(root, wanted);
     let left_out = found.skipped.into_iter().map(|it| (it.path, it.reason)).collect();
-    let tree = Tree { left_out, ..Tree::default() };
-    let mut copying = Copying { root, folder, room: CHECKPOINT_BYTES_MAX, tree };
+    let tree = FileTree { omitted: left_out, ..FileTree::default() };
+    let mut copying = TreeCopier { root, folder, bytes_left: CHECKPOINT_BYTES_MAX, tree };
     let mut paths: BTreeSet<&RelPath> = found.files.iter().collect();
     paths.extend(also.iter().filter(|path| wanted(path) && is_in_place(root, path)));
     for path in paths {
-        if !copying.tree.left_out.contains_key(path.as_str()) {
+        if !copying.tree.omitted.contains_key(path.as_str()) {
             copying.add(path)?;
         }
     }
@@ -54,29 +54,29 @@ fn is_in_place(root: &Path, path: &RelPath) -> bool {
     !path.folders().any(|folder| root.join(folder).is_symlink())
 }
 
-struct Copying<'a> {
+struct TreeCopier<'a> {
     root: &'a Path,
     folder: &'a Path,
     /// Bytes that may still be read.
-    room: u64,
-    tree: Tree,
+    bytes_left: u64,
+    tree: FileTree,
 }
 
-impl Copying<'_> {
+impl TreeCopier<'_> {
     fn add(&mut self, path: &RelPath) -> io::Result<()> {
         let read = if self.tree.nodes.len() < CHECKPOINT_FILES_MAX {
-            read(&path.under(self.root), self.room)
+            read_with_kind(&path.under(self.root), self.bytes_left)
         } else {
             Err(format!("more than {CHECKPOINT_FILES_MAX} files"))
         };
         match read {
             Ok(None) => {}
             Ok(Some((kind, bytes))) => {
-                self.room = self.room.saturating_sub(bytes.len() as u64);
+                self.bytes_left = self.bytes_left.saturating_sub(bytes.len() as u64);
                 let content = copy(self.folder, &bytes)?;
-                self.tree.nodes.insert(path.clone(), Node { kind, content });
+                self.tree.nodes.insert(path.clone(), FileNode { kind, content });
             }
-            Err(reason) => drop(self.tree.left_out.insert(path.to_string(), reason)),
+            Err(reason) => drop(self.tree.omitted.insert(path.to_string(), reason)),
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ impl Copying<'_> {
 
 /// Copies a content unless it is there, and returns its name. A copy is as young as its last use.
 fn copy(folder: &Path, bytes: &[u8]) -> io::Result<String> {
-    let name = ContentHash::of(bytes).to_string();
+    let name = ContentHash::of_bytes(bytes).to_string();
     let path = content_path(folder, &name);
     match path.symlink_metadata() {
         // A shorter one was cut off by a loss of power.
@@ -93,7 +93,7 @@ fn copy(folder: &Path, bytes: &[u8]) -> io::Result<String> {
                 OpenOptions::new().write(true).open(&path)?.set_modified(SystemTime::now())?;
             }
         }
-        _ => write_unsynced(&path, bytes)?,
+        _ => write_private_unsynced(&path, bytes)?,
     }
     Ok(name)
 }
@@ -104,7 +104,7 @@ fn is_older(metadata: &Metadata, secs: u64) -> bool {
 }
 
 /// A file's bytes; `None` when it is gone, the error is why it is left out.
-fn read(file: &Path, room: u64) -> Result<Option<(Kind, Vec<u8>)>, String> {
+fn read_with_kind(file: &Path, room: u64) -> Result<Option<(FileKind, Vec<u8>)>, String> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(flags.bits().cast_signed()).open(file);
@@ -129,7 +129,7 @@ fn read(file: &Path, room: u64) -> Result<Option<(Kind, Vec<u8>)>, String> {
     }
     let mut bytes = Vec::new();
     open.take(metadata.len()).read_to_end(&mut bytes).map_err(unreadable)?;
-    let kind = if metadata.mode() & 0o100 == 0 { Kind::File } else { Kind::Program };
+    let kind = if metadata.mode() & 0o100 == 0 { FileKind::File } else { FileKind::Program };
     Ok(Some((kind, bytes)))
 }
 
@@ -149,35 +149,35 @@ struct StoredList {
 }
 
 /// Keeps a list of files; one of the same name is replaced.
-pub fn keep(
+pub fn save_copy_list(
     folder: &Path,
-    (root, tree): (&Path, &Tree),
+    (root, tree): (&Path, &FileTree),
     (owner, name): (&str, &str),
     at_secs: i64,
 ) -> io::Result<()> {
-    let file = |(path, node): (&RelPath, &Node)| {
-        (path.to_string(), node.content.clone(), node.kind == Kind::Program)
+    let file = |(path, node): (&RelPath, &FileNode)| {
+        (path.to_string(), node.content.clone(), node.kind == FileKind::Program)
     };
     let files = tree.nodes.iter().map(file).collect();
     let stored =
-        StoredList { at_secs, root: root.to_path_buf(), files, left_out: tree.left_out.clone() };
+        StoredList { at_secs, root: root.to_path_buf(), files, left_out: tree.omitted.clone() };
     let bytes = serde_json::to_vec(&stored).map_err(io::Error::other)?;
     write_private(&list_path(folder, owner, name), &bytes)
 }
 
 /// What stands in the list of a name.
-pub fn read_list(folder: &Path, owner: &str, name: &str) -> io::Result<Tree> {
+pub fn read_copied_tree(folder: &Path, owner: &str, name: &str) -> io::Result<FileTree> {
     Ok(stored(folder, owner, name)?.tree())
 }
 
 impl StoredList {
-    fn tree(self) -> Tree {
+    fn tree(self) -> FileTree {
         let node = |(path, content, is_program): (String, String, bool)| {
-            let kind = if is_program { Kind::Program } else { Kind::File };
-            Some((RelPath::parse(&path)?, Node { kind, content }))
+            let kind = if is_program { FileKind::Program } else { FileKind::File };
+            Some((RelPath::parse(&path)?, FileNode { kind, content }))
         };
         let nodes = self.files.into_iter().filter_map(node).collect();
-        Tree { nodes, left_out: self.left_out }
+        FileTree { nodes, omitted: self.left_out }
     }
 }
 
@@ -193,7 +193,7 @@ fn stored(folder: &Path, owner: &str, name: &str) -> io::Result<StoredList> {
 }
 
 /// All lists that can be read, the oldest first; those of one loop in the order they were made.
-pub fn list(folder: &Path) -> io::Result<Vec<Checkpoint>> {
+pub fn list_copies(folder: &Path) -> io::Result<Vec<Checkpoint>> {
     let mut found = Vec::new();
     each(folder, |owner, name, stored| {
         found.push(Checkpoint {
@@ -204,15 +204,15 @@ pub fn list(folder: &Path) -> io::Result<Vec<Checkpoint>> {
             tree_id: stored.tree().id(),
         });
     })?;
-    tree::sort(&mut found);
+    tree::sort_checkpoints(&mut found);
     Ok(found)
 }
 
 /// Why the list of a name cannot be read, when there is one.
 #[must_use]
-pub fn damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
+pub fn copy_list_damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
     let names = |folder: &Path| entries(folder).unwrap_or_default();
-    let lists = folder.join(LISTS);
+    let lists = folder.join(LISTS_FOLDER);
     // Only names that are in the folder: these were typed.
     let owner = names(&lists).into_iter().find(|it| it == owner)?;
     let file = format!("{name}.json");
@@ -225,8 +225,8 @@ pub fn damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
 /// Shows every list that can be read; returns whether all can. One that cannot costs only itself.
 fn each(folder: &Path, mut seen: impl FnMut(&str, &str, StoredList)) -> io::Result<bool> {
     let mut can_all = true;
-    for owner in entries(&folder.join(LISTS))? {
-        for name in entries(&folder.join(LISTS).join(&owner))? {
+    for owner in entries(&folder.join(LISTS_FOLDER))? {
+        for name in entries(&folder.join(LISTS_FOLDER).join(&owner))? {
             let Some(name) = name.strip_suffix(".json") else { continue };
             match stored(folder, &owner, name) {
                 Ok(stored) => seen(&owner, name, stored),
@@ -241,9 +241,9 @@ fn each(folder: &Path, mut seen: impl FnMut(&str, &str, StoredList)) -> io::Resu
 }
 
 /// A content by its name.
-pub fn content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
+pub fn read_copied_content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     let bytes = fs::read(content_path(folder, name))?;
-    if ContentHash::of(&bytes).to_string() == name {
+    if ContentHash::of_bytes(&bytes).to_string() == name {
         Ok(bytes)
     } else {
         Err(io::Error::other("a copied file is damaged"))
@@ -252,7 +252,7 @@ pub fn content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
 
 /// Lets lists go, and the contents that no other list names, except young ones. While a list cannot
 /// be read, no contents go: it may name them.
-pub fn forget(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
+pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     for copy in copies {
         let path = list_path(folder, &copy.owner, &copy.name);
         match fs::remove_file(&path) {
@@ -272,7 +272,7 @@ pub fn forget(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     if !can_all {
         return Ok(());
     }
-    let contents = folder.join(CONTENTS);
+    let contents = folder.join(CONTENTS_FOLDER);
     for short in entries(&contents)? {
         for content in entries(&contents.join(&short))? {
             let path = contents.join(&short).join(&content);
@@ -297,11 +297,11 @@ fn entries(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 fn content_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(CONTENTS).join(name.get(..2).unwrap_or_default()).join(name)
+    folder.join(CONTENTS_FOLDER).join(name.get(..2).unwrap_or_default()).join(name)
 }
 
 fn list_path(folder: &Path, owner: &str, name: &str) -> PathBuf {
-    folder.join(LISTS).join(owner).join(format!("{name}.json"))
+    folder.join(LISTS_FOLDER).join(owner).join(format!("{name}.json"))
 }
 
 #[cfg(test)]
@@ -325,8 +325,8 @@ mod tests {
     /// Makes every content older than what anybody is about to list.
     fn age(folder: &Path) {
         let long_ago = SystemTime::now() - Duration::from_secs(CHECKPOINT_COPY_SECS_MIN + 60);
-        for short in entries(&folder.join(CONTENTS)).unwrap() {
-            let short = folder.join(CONTENTS).join(short);
+        for short in entries(&folder.join(CONTENTS_FOLDER)).unwrap() {
+            let short = folder.join(CONTENTS_FOLDER).join(short);
             for content in entries(&short).unwrap() {
                 let file = fs::File::options().write(true).open(short.join(content)).unwrap();
                 file.set_modified(long_ago).unwrap();
@@ -337,57 +337,59 @@ mod tests {
     #[test]
     fn a_list_comes_back_and_equal_contents_are_copied_once() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-        keep(&folder, (&root, &tree), ("loop-1", "1"), 7).unwrap();
-        assert_eq!(read_list(&folder, "loop-1", "1").unwrap(), tree);
+        let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        save_copy_list(&folder, (&root, &tree), ("loop-1", "1"), 7).unwrap();
+        assert_eq!(read_copied_tree(&folder, "loop-1", "1").unwrap(), tree);
         let contents: BTreeSet<&str> =
             tree.nodes.values().map(|node| node.content.as_str()).collect();
         assert_eq!((tree.nodes.len(), contents.len()), (2, 1));
         for name in contents {
-            assert_eq!(content(&folder, name).unwrap(), b"one\n");
+            assert_eq!(read_copied_content(&folder, name).unwrap(), b"one\n");
         }
     }
 
     #[test]
     fn a_damaged_copy_is_an_error() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         let name = &tree.nodes.values().next().unwrap().content;
         fs::write(content_path(&folder, name), "other").unwrap();
-        assert!(content(&folder, name).is_err());
+        assert!(read_copied_content(&folder, name).is_err());
     }
 
     #[test]
     fn a_copy_that_was_cut_off_is_made_again_and_one_in_use_is_young() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         let name = &tree.nodes.values().next().unwrap().content;
         fs::write(content_path(&folder, name), "").unwrap();
-        look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-        assert_eq!(content(&folder, name).unwrap(), b"one\n");
-        keep(&folder, (&root, &Tree::default()), ("loop-1", "1"), 7).unwrap();
+        copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        assert_eq!(read_copied_content(&folder, name).unwrap(), b"one\n");
+        save_copy_list(&folder, (&root, &FileTree::default()), ("loop-1", "1"), 7).unwrap();
         age(&folder);
-        look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-        forget(&folder, &list(&folder).unwrap()).unwrap();
-        assert!(content(&folder, name).is_ok(), "it was looked at a moment ago");
+        copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        delete_copies(&folder, &list_copies(&folder).unwrap()).unwrap();
+        assert!(read_copied_content(&folder, name).is_ok(), "it was looked at a moment ago");
     }
 
     #[test]
     fn while_a_list_cannot_be_read_no_contents_go() {
         let (_temp, root, folder) = project();
-        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
         for owner in ["loop-1", "loop-2"] {
-            keep(&folder, (&root, &tree), (owner, "1"), 7).unwrap();
+            save_copy_list(&folder, (&root, &tree), (owner, "1"), 7).unwrap();
         }
         let bytes = fs::read(list_path(&folder, "loop-2", "1")).unwrap();
         fs::write(list_path(&folder, "loop-2", "1"), &bytes[..20]).unwrap();
         age(&folder);
-        let left = list(&folder).unwrap();
+        let left = list_copies(&folder).unwrap();
         assert_eq!(left.iter().map(|it| it.owner.as_str()).collect::<Vec<_>>(), ["loop-1"]);
-        forget(&folder, &left).unwrap();
+        delete_copies(&folder, &left).unwrap();
         fs::write(list_path(&folder, "loop-2", "1"), bytes).unwrap();
-        let tree = read_list(&folder, "loop-2", "1").unwrap();
-        assert!(tree.nodes.values().all(|node| content(&folder, &node.content).is_ok()));
+        let tree = read_copied_tree(&folder, "loop-2", "1").unwrap();
+        assert!(
+            tree.nodes.values().all(|node| read_copied_content(&folder, &node.content).is_ok())
+        );
     }
 
     #[test]
@@ -402,11 +404,11 @@ mod tests {
         // The third is a folder now, and above the fourth stands a file.
         let also = ["link", "skip", "src", "b/x"].map(|name| RelPath::parse(name).unwrap());
         let also = BTreeSet::from(also);
-        let tree = look(&root, &folder, &also, &everything).unwrap();
+        let tree = copy_work_tree(&root, &folder, &also, &everything).unwrap();
         let names: Vec<&str> = tree.nodes.keys().map(RelPath::as_str).collect();
         assert_eq!(names, [".config/x", ".gitignore", ".hidden", "b", "skip", "src/a"]);
-        assert_eq!(tree.left_out["link"], "a symbolic link");
-        assert_eq!(tree.left_out.len(), 1);
+        assert_eq!(tree.omitted["link"], "a symbolic link");
+        assert_eq!(tree.omitted.len(), 1);
     }
 
     #[test]
@@ -414,19 +416,24 @@ mod tests {
         let (_temp, root, folder) = project();
         for (name, text) in [("1", "old\n"), ("2", "new\n")] {
             fs::write(root.join("b"), text).unwrap();
-            let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-            keep(&folder, (&root, &tree), ("loop-1", name), 7).unwrap();
+            let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+            save_copy_list(&folder, (&root, &tree), ("loop-1", name), 7).unwrap();
         }
-        let copies = list(&folder).unwrap();
-        let old = ContentHash::of(b"old\n").to_string();
-        forget(&folder, &copies[..1]).unwrap();
-        assert!(content(&folder, &old).is_ok(), "another session may be about to list it");
+        let copies = list_copies(&folder).unwrap();
+        let old = ContentHash::of_bytes(b"old\n").to_string();
+        delete_copies(&folder, &copies[..1]).unwrap();
+        assert!(
+            read_copied_content(&folder, &old).is_ok(),
+            "another session may be about to list it"
+        );
         age(&folder);
-        forget(&folder, &copies[..1]).unwrap();
-        assert_eq!(list(&folder).unwrap(), copies[1..]);
-        assert!(content(&folder, &old).is_err());
-        let left = read_list(&folder, "loop-1", "2").unwrap();
-        assert!(left.nodes.values().all(|node| content(&folder, &node.content).is_ok()));
+        delete_copies(&folder, &copies[..1]).unwrap();
+        assert_eq!(list_copies(&folder).unwrap(), copies[1..]);
+        assert!(read_copied_content(&folder, &old).is_err());
+        let left = read_copied_tree(&folder, "loop-1", "2").unwrap();
+        assert!(
+            left.nodes.values().all(|node| read_copied_content(&folder, &node.content).is_ok())
+        );
     }
 
     #[test]
@@ -434,8 +441,8 @@ mod tests {
         let (_temp, root, folder) = project();
         let large = fs::File::options().write(true).open(root.join("b")).unwrap();
         large.set_len(CHECKPOINT_FILE_BYTES_MAX + 1).unwrap();
-        let tree = look(&root, &folder, &BTreeSet::new(), &everything).unwrap();
-        assert_eq!(tree.left_out["b"], "larger than 16 MiB");
+        let tree = copy_work_tree(&root, &folder, &BTreeSet::new(), &everything).unwrap();
+        assert_eq!(tree.omitted["b"], "larger than 16 MiB");
         assert_eq!(tree.nodes.len(), 1);
     }
 }

@@ -9,24 +9,24 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::base::path::RelPath;
 
 /// The name of the files that exclude.
-const NAME: &str = ".gitignore";
+const GITIGNORE: &str = ".gitignore";
 
 /// The rules of a tree.
 #[derive(Debug, Default)]
-pub struct Ignores {
+pub struct IgnoreRules {
     /// By the folder they stand in; the root is empty.
     rules: BTreeMap<String, Gitignore>,
 }
 
-impl Ignores {
+impl IgnoreRules {
     /// Whether a file holds rules.
     #[must_use]
-    pub fn is_one(path: &RelPath) -> bool {
-        path.as_str().rsplit('/').next() == Some(NAME)
+    pub fn is_ignore_file(path: &RelPath) -> bool {
+        path.as_str().rsplit('/').next() == Some(GITIGNORE)
     }
 
     /// Takes in the rules of a file. A line that is no pattern costs only itself, as in git.
-    pub fn add(&mut self, path: &RelPath, text: &str) {
+    pub fn add_file(&mut self, path: &RelPath, text: &str) {
         let folder = path.folders().last().unwrap_or_default();
         let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
         for line in text.lines() {
@@ -39,7 +39,7 @@ impl Ignores {
 
     /// Whether a file is excluded, itself or with a folder above it.
     #[must_use]
-    pub fn cover(&self, path: &RelPath) -> bool {
+    pub fn excludes(&self, path: &RelPath) -> bool {
         let is_excluded = |at: &str, is_folder: bool| {
             let absolute = Path::new("/").join(at);
             let above = Path::new(at).ancestors().skip(1).filter_map(Path::to_str);
@@ -58,15 +58,18 @@ mod tests {
     #[test]
     fn the_nearest_rule_decides_and_a_folder_covers_what_is_in_it() {
         let path = |text: &str| RelPath::parse(text).unwrap();
-        let mut ignores = Ignores::default();
-        ignores.add(&path(".gitignore"), ".env\r\n/data/\n*.log\n!data/kept\n");
-        ignores.add(&path("src/.gitignore"), "!deep.log\nlocal/\n");
+        let mut ignores = IgnoreRules::default();
+        ignores.add_file(&path(".gitignore"), ".env\r\n/data/\n*.log\n!data/kept\n");
+        ignores.add_file(&path("src/.gitignore"), "!deep.log\nlocal/\n");
         for covered in [".env", "src/.env", "data/kept", "data/a/b", "a.log", "src/local/x"] {
-            assert!(ignores.cover(&path(covered)), "{covered}");
+            assert!(ignores.excludes(&path(covered)), "{covered}");
         }
         for free in ["env", "src/data/x", "src/deep.log", "local/x", "src/local"] {
-            assert!(!ignores.cover(&path(free)), "{free}");
+            assert!(!ignores.excludes(&path(free)), "{free}");
         }
-        assert!(Ignores::is_one(&path("a/.gitignore")) && !Ignores::is_one(&path("a.gitignore")));
+        assert!(
+            IgnoreRules::is_ignore_file(&path("a/.gitignore"))
+                && !IgnoreRules::is_ignore_file(&path("a.gitignore"))
+        );
     }
 }

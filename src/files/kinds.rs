@@ -8,16 +8,16 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::is_own;
+use super::is_real_path;
 use crate::base::path::RelPath;
 
 /// Makes a regular file one that may be executed by whoever may read it, or by nobody.
-pub fn set_program(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
+pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let flags = flags.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path.under(root))?;
     let metadata = file.metadata()?;
-    if !metadata.is_file() || !is_own(root, path) {
+    if !metadata.is_file() || !is_real_path(root, path) {
         return Err(io::Error::other("not a regular file"));
     }
     let mode = metadata.permissions().mode();
@@ -79,12 +79,12 @@ mod tests {
         fs::write(&file, "x").unwrap();
         let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-        set_program(&root, &path("run"), true).unwrap();
+        set_executable(&root, &path("run"), true).unwrap();
         assert_eq!(mode(), 0o750);
-        set_program(&root, &path("run"), false).unwrap();
+        set_executable(&root, &path("run"), false).unwrap();
         assert_eq!(mode(), 0o640);
         symlink("run", root.join("link")).unwrap();
-        assert!(set_program(&root, &path("link"), true).is_err());
+        assert!(set_executable(&root, &path("link"), true).is_err());
     }
 
     #[test]

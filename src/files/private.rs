@@ -47,18 +47,18 @@ pub fn read_private(path: &Path, bytes_max: usize) -> Option<Vec<u8>> {
 /// Puts a file that only its owner can read (0600) into a private folder, or in the place of
 /// another: whoever reads sees the old bytes or all of the new ones, also after a loss of power.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = new_beside(path, bytes)?;
+    let file = create_temp_sibling(path, bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// The same without waiting for the disk: after a loss of power it may be empty or short, which its
 /// readers must notice.
-pub fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    new_beside(path, bytes)?.persist(path).map(drop).map_err(|error| error.error)
+pub fn write_private_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    create_temp_sibling(path, bytes)?.persist(path).map(drop).map_err(|error| error.error)
 }
 
-fn new_beside(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+fn create_temp_sibling(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     private_dir(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

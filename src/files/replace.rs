@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Writes a file, in the place of one that may be there; a symbolic link is followed. Whoever reads
 /// it meanwhile sees the old bytes or the new ones. The rights of the old file are kept.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     // A new file gets what the umask leaves, like one that an editor makes.
@@ -35,15 +35,15 @@ mod tests {
     fn a_file_is_replaced_with_its_rights_and_nothing_else_is_left() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("kept.json");
-        replace(&path, b"one").expect("written");
+        replace_file(&path, b"one").expect("written");
         fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("ours");
         let link = folder.path().join("link.json");
         std::os::unix::fs::symlink(&path, &link).expect("ours");
-        replace(&link, b"two").expect("written");
+        replace_file(&link, b"two").expect("written");
         assert_eq!(fs::read(&path).expect("there"), b"two");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o640);
         assert!(link.is_symlink());
         assert_eq!(fs::read_dir(folder.path()).expect("ours").count(), 2);
-        assert!(replace(&folder.path().join("no/such/folder"), b"").is_err());
+        assert!(replace_file(&folder.path().join("no/such/folder"), b"").is_err());
     }
 }

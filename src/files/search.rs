@@ -4,27 +4,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
-use super::snapshot::{Snapshot, read};
-use crate::base::evidence::Skipped;
+use super::snapshot::{Snapshot, read_snapshot};
+use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<T> {
+pub struct FileMatches<T> {
     /// The files in which there was something, in the order in which they were given.
     pub files: Vec<(RelPath, T)>,
     /// Whether the time was up before all files were read.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 /// Looks through files below the root, on all processors, until the deadline. What cannot be read
 /// as a source text has nothing in it.
-pub fn search<T: Send>(
+pub fn search_files<T: Send>(
     root: &Path,
     files: &[RelPath],
     deadline: Instant,
     look: &(dyn Fn(&str) -> Option<T> + Sync),
-) -> Found<T> {
+) -> FileMatches<T> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = files.len().div_ceil(threads).max(1);
     let search_share = |share: &[RelPath]| {
@@ -34,7 +34,7 @@ pub fn search<T: Send>(
                 is_cut = true;
                 break;
             }
-            let text = read(root, &path.under(root)).ok().map(|snapshot| snapshot.text);
+            let text = read_snapshot(root, &path.under(root)).ok().map(|snapshot| snapshot.text);
             found.extend(text.and_then(|text| look(&text)).map(|it| (path.clone(), it)));
         }
         (found, is_cut)
@@ -42,12 +42,12 @@ pub fn search<T: Send>(
     std::thread::scope(|scope| {
         let shares: Vec<_> =
             files.chunks(share).map(|share| scope.spawn(move || search_share(share))).collect();
-        let mut all = Found { files: Vec::new(), is_cut: false };
+        let mut all = FileMatches { files: Vec::new(), is_truncated: false };
         for share in shares {
             // A look that panicked has not seen its share.
             let (found, is_cut) = share.join().unwrap_or_else(|_| (Vec::new(), true));
             all.files.extend(found);
-            all.is_cut |= is_cut;
+            all.is_truncated |= is_cut;
         }
         all
     })
@@ -57,20 +57,24 @@ pub fn search<T: Send>(
 /// in the order in which they are given, with a value of its own. The values come back in this
 /// order. A file that cannot be read, or not before the deadline, is shown as skipped, and so is
 /// one with which `look` panics.
-pub fn fold<A: Default + Send>(
+pub fn fold_files<A: Default + Send>(
     root: &Path,
     files: &[RelPath],
     deadline: Instant,
-    look: &(dyn Fn(&mut A, Result<Snapshot, Skipped>) + Sync),
+    look: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
 ) -> Vec<A> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let look_at_share = |share: &[RelPath]| {
         let mut value = A::default();
         for path in share {
             let skipped =
-                |reason: &str| Skipped { path: path.to_string(), reason: reason.to_owned() };
+                |reason: &str| SkippedFile { path: path.to_string(), reason: reason.to_owned() };
             let is_late = Instant::now() >= deadline;
-            let file = if is_late { Err(skipped(LATE)) } else { read(root, &path.under(root)) };
+            let file = if is_late {
+                Err(skipped(DEADLINE_PASSED))
+            } else {
+                read_snapshot(root, &path.under(root))
+            };
             // What goes wrong with one file costs that file and no other.
             let looked = catch_unwind(AssertUnwindSafe(|| look(&mut value, file)));
             if looked.is_err() {
@@ -89,7 +93,7 @@ pub fn fold<A: Default + Send>(
 }
 
 /// Why a file was not read before the deadline.
-const LATE: &str = "the time was up";
+const DEADLINE_PASSED: &str = "the time was up";
 /// Why a file that was read is not known.
 const PANICKED: &str = "internal error; the daemon's log says more";
 
@@ -111,11 +115,11 @@ mod tests {
         }
         let look = |text: &str| text.contains("needle").then_some(());
         let later = Instant::now() + Duration::from_mins(1);
-        let found = search(root.path(), &files, later, &look);
+        let found = search_files(root.path(), &files, later, &look);
         let expected = files[..5].iter().map(|path| (path.clone(), ())).collect();
-        assert_eq!(found, Found { files: expected, is_cut: false });
-        let cut = search(root.path(), &files, Instant::now(), &look);
-        assert_eq!(cut, Found { files: Vec::new(), is_cut: true });
+        assert_eq!(found, FileMatches { files: expected, is_truncated: false });
+        let cut = search_files(root.path(), &files, Instant::now(), &look);
+        assert_eq!(cut, FileMatches { files: Vec::new(), is_truncated: true });
     }
 
     #[test]
@@ -127,16 +131,16 @@ mod tests {
         for file in files.iter().take(4) {
             std::fs::write(file.under(root.path()), file.as_str()).expect("written");
         }
-        let look = |seen: &mut Vec<String>, file: Result<Snapshot, Skipped>| match file {
+        let look = |seen: &mut Vec<String>, file: Result<Snapshot, SkippedFile>| match file {
             Ok(file) if &*file.text == "bad.py" => panic!("it cannot do that"),
             Ok(file) => seen.push(file.text.to_string()),
             Err(skipped) => seen.push(format!("{}: {}", skipped.path, skipped.reason)),
         };
         let alone = |file: usize, deadline: Instant| {
-            fold(root.path(), &files[file..=file], deadline, &look).concat()
+            fold_files(root.path(), &files[file..=file], deadline, &look).concat()
         };
         let later = Instant::now() + Duration::from_mins(1);
-        assert_eq!(fold(root.path(), &files[..2], later, &look).concat(), ["a.py", "b.py"]);
+        assert_eq!(fold_files(root.path(), &files[..2], later, &look).concat(), ["a.py", "b.py"]);
         assert_eq!(alone(4, later), ["gone.py: does not exist"]);
         assert_eq!(alone(2, later), ["bad.py: internal error; the daemon's log says more"]);
         assert_eq!(alone(0, Instant::now()), ["a.py: the time was up"]);

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use rustix::fs::Mode;
 use rustix::fs::OFlags;
 
-use super::{canonical, place, skipped, unreadable};
-use crate::base::evidence::Skipped;
+use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
+use crate::base::evidence::SkippedFile;
 use crate::base::hash::ContentHash;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
@@ -36,10 +36,10 @@ pub struct Snapshot {
 /// The error is the file as skipped, with its reason: it does not exist, is not a regular file,
 /// is larger than [`SOURCE_BYTES_MAX`], is not readable, is binary or not UTF-8, or lies outside
 /// the root. Never blocks on a FIFO and never reads beyond the bound, even while the file grows.
-pub fn read(root: &Path, path: &Path) -> Result<Snapshot, Skipped> {
+pub fn read_snapshot(root: &Path, path: &Path) -> Result<Snapshot, SkippedFile> {
     let root = canonical(root);
-    let skip = |reason: &str| skipped(&root, path, reason);
-    let place = place(&root, path)?;
+    let skip = |reason: &str| skipped_file(&root, path, reason);
+    let place = resolve_in_root(&root, path)?;
     let bytes = bytes_of(&place.absolute).map_err(|reason| skip(&reason))?;
     let relative = place.relative.ok_or_else(|| skip("a directory"))?;
     text_of(relative, bytes).map_err(|reason| skip(&reason))
@@ -47,13 +47,13 @@ pub fn read(root: &Path, path: &Path) -> Result<Snapshot, Skipped> {
 
 /// A root whose files are read one after the other: each is opened from the root's folder, and
 /// nothing on the way may be a link. Only names that lead through links are resolved.
-pub struct Root {
+pub struct RootReader {
     root: PathBuf,
     #[cfg(target_os = "linux")]
     folder: Option<OwnedFd>,
 }
 
-impl Root {
+impl RootReader {
     /// A canonical root.
     #[must_use]
     pub fn open(root: &Path) -> Self {
@@ -69,16 +69,16 @@ impl Root {
         }
     }
 
-    /// The same as [`read`].
-    pub fn read(&self, path: &RelPath) -> Result<Snapshot, Skipped> {
+    /// The same as [`read_snapshot`].
+    pub fn read(&self, path: &RelPath) -> Result<Snapshot, SkippedFile> {
         #[cfg(target_os = "linux")]
         if let Some(file) = self.file(path) {
             let bytes = bytes_in(file);
             return bytes
                 .and_then(|bytes| text_of(path.clone(), bytes))
-                .map_err(|reason| Skipped { path: path.to_string(), reason });
+                .map_err(|reason| SkippedFile { path: path.to_string(), reason });
         }
-        read(&self.root, Path::new(path.as_str()))
+        read_snapshot(&self.root, Path::new(path.as_str()))
     }
 
     /// A regular file below the root's own folders.
@@ -99,15 +99,15 @@ impl Root {
 }
 
 /// The same for bytes that came another way, under the path they stand for.
-pub fn given(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, Skipped> {
+pub fn snapshot_of_bytes(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, SkippedFile> {
     let name = path.to_string();
     let text =
         if bytes.len() as u64 > SOURCE_BYTES_MAX { Err(too_large()) } else { text_of(path, bytes) };
-    text.map_err(|reason| Skipped { path: name, reason })
+    text.map_err(|reason| SkippedFile { path: name, reason })
 }
 
 fn text_of(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, String> {
-    let hash = ContentHash::of(&bytes);
+    let hash = ContentHash::of_bytes(&bytes);
     if bytes.contains(&0) {
         return Err("binary".to_owned());
     }
@@ -118,15 +118,15 @@ fn text_of(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, String> {
 fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
     // Looked at before it is opened, because opening a device can already act on it; and again
     // afterwards, because the name may lead somewhere else by then.
-    regular(&fs::symlink_metadata(path).map_err(|error| unreadable(&error))?)?;
-    bytes_in(open(path).map_err(|error| unreadable(&error))?)
+    regular(&fs::symlink_metadata(path).map_err(|error| io_error_reason(&error))?)?;
+    bytes_in(open(path).map_err(|error| io_error_reason(&error))?)
 }
 
 fn bytes_in(file: File) -> Result<Vec<u8>, String> {
-    let length = regular(&file.metadata().map_err(|error| unreadable(&error))?)?;
+    let length = regular(&file.metadata().map_err(|error| io_error_reason(&error))?)?;
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     let bounded = &mut file.take(SOURCE_BYTES_MAX + 1);
-    bounded.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    bounded.read_to_end(&mut bytes).map_err(|error| io_error_reason(&error))?;
     if bytes.len() as u64 > SOURCE_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         }
 
         fn skips(&self, path: &str, name: &str, reason: &str) {
-            let skipped = read(&self.root(), Path::new(path)).unwrap_err();
+            let skipped = read_snapshot(&self.root(), Path::new(path)).unwrap_err();
             assert_eq!((skipped.path.as_str(), skipped.reason.as_str()), (name, reason));
         }
     }
@@ -187,12 +187,12 @@ mod tests {
         let tree = Tree::new();
         let bytes = "\u{feff}x = '한글'\r\n".as_bytes();
         let absolute = tree.file("src/a.py", bytes);
-        let snapshot = read(&tree.root(), Path::new("src/a.py")).unwrap();
+        let snapshot = read_snapshot(&tree.root(), Path::new("src/a.py")).unwrap();
         assert_eq!(snapshot.text.as_bytes(), bytes);
-        assert_eq!(snapshot.hash, ContentHash::of(bytes));
-        assert_eq!(read(&tree.root(), &absolute).unwrap(), snapshot);
+        assert_eq!(snapshot.hash, ContentHash::of_bytes(bytes));
+        assert_eq!(read_snapshot(&tree.root(), &absolute).unwrap(), snapshot);
         let empty = tree.file("empty.py", b"");
-        assert_eq!(&*read(&tree.root(), &empty).unwrap().text, "");
+        assert_eq!(&*read_snapshot(&tree.root(), &empty).unwrap().text, "");
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         let tree = Tree::new();
         let exact = usize::try_from(SOURCE_BYTES_MAX).unwrap();
         tree.file("exact.py", &vec![b'#'; exact]);
-        assert_eq!(read(&tree.root(), Path::new("exact.py")).unwrap().text.len(), exact);
+        assert_eq!(read_snapshot(&tree.root(), Path::new("exact.py")).unwrap().text.len(), exact);
         tree.file("big.py", &vec![b'#'; exact + 1]);
         tree.skips("big.py", "big.py", "larger than 1 MiB");
         // A sparse file: reading a terabyte would not come back.
@@ -244,7 +244,7 @@ mod tests {
         symlink("../secret.py", tree.root().join("out.py")).unwrap();
         symlink("gone.py", tree.root().join("broken.py")).unwrap();
         symlink("loop.py", tree.root().join("loop.py")).unwrap();
-        let snapshot = read(&tree.root(), Path::new("link.py")).unwrap();
+        let snapshot = read_snapshot(&tree.root(), Path::new("link.py")).unwrap();
         assert_eq!(snapshot.path.as_str(), "src/a.py");
         tree.skips("out.py", "out.py", "outside the root");
         tree.skips("../secret.py", "../secret.py", "outside the root");
@@ -258,7 +258,10 @@ mod tests {
         tree.file("src/a.py", b"x");
         let alias = tree.temp.path().join("alias");
         symlink(tree.root(), &alias).unwrap();
-        assert_eq!(read(&alias, &alias.join("src/a.py")).unwrap().path.as_str(), "src/a.py");
+        assert_eq!(
+            read_snapshot(&alias, &alias.join("src/a.py")).unwrap().path.as_str(),
+            "src/a.py"
+        );
         let missing = alias.join("src/none.py");
         tree.skips(missing.to_str().unwrap(), "src/none.py", "does not exist");
     }
@@ -285,11 +288,11 @@ mod tests {
         symlink("real", tree.root().join("linked")).unwrap();
         symlink("a.py", tree.root().join("link.py")).unwrap();
         symlink("/etc/hosts", tree.root().join("outside.py")).unwrap();
-        let root = Root::open(&tree.root());
+        let root = RootReader::open(&tree.root());
         let names = ["a.py", "real/b.py", "binary.py", "bytes.py", "linked/b.py", "link.py"];
         for name in names.iter().chain(&["outside.py", "real", "missing.py"]) {
             let path = RelPath::below(&tree.root(), &tree.root().join(name)).unwrap();
-            let (one, other) = (root.read(&path), read(&tree.root(), Path::new(name)));
+            let (one, other) = (root.read(&path), read_snapshot(&tree.root(), Path::new(name)));
             assert_eq!(one, other, "{name}");
             assert_eq!(one.is_ok(), names[..2].contains(name) || name.starts_with("link"));
         }

@@ -10,32 +10,32 @@ use crate::base::path::RelPath;
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Whoever
 /// writes it changes at least one: the change time cannot be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     modified_ns: i128,
     changed_ns: i128,
     bytes: u64,
     inode: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     /// Whether the file was written, replaced or moved here at this time (nanoseconds since the
     /// epoch) or later.
     #[must_use]
-    pub fn is_since(&self, nanoseconds: i128) -> bool {
+    pub fn is_modified_since(&self, nanoseconds: i128) -> bool {
         self.changed_ns >= nanoseconds
     }
 }
 
 /// The stamps of files below the root that are there.
 #[must_use]
-pub fn stamps(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, Stamp> {
+pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let stamp = |file: &RelPath| {
         let meta = file.under(root).symlink_metadata().ok()?;
         let nanoseconds =
             |secs: i64, nanos: i64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
         let modified_ns = nanoseconds(meta.mtime(), meta.mtime_nsec());
         let changed_ns = nanoseconds(meta.ctime(), meta.ctime_nsec());
-        let stamp = Stamp { modified_ns, changed_ns, bytes: meta.len(), inode: meta.ino() };
+        let stamp = FileStamp { modified_ns, changed_ns, bytes: meta.len(), inode: meta.ino() };
         Some((file.clone(), stamp))
     };
     files.iter().filter_map(stamp).collect()
@@ -49,12 +49,12 @@ mod tests {
     fn a_rewritten_a_replaced_and_a_deleted_file_are_noticed() {
         let root = tempfile::tempdir().expect("a folder");
         let file = RelPath::below(root.path(), &root.path().join("a.py")).expect("relative");
-        let look = || stamps(root.path(), std::slice::from_ref(&file)).get(&file).copied();
+        let look = || stamp_files(root.path(), std::slice::from_ref(&file)).get(&file).copied();
         assert_eq!(look(), None);
         std::fs::write(file.under(root.path()), "x").expect("written");
         let first = look().expect("there");
         assert_eq!(look(), Some(first));
-        assert!(first.is_since(0) && !first.is_since(i128::MAX));
+        assert!(first.is_modified_since(0) && !first.is_modified_since(i128::MAX));
         std::fs::write(root.path().join("new"), "y").expect("written");
         std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");
         assert_ne!(look(), Some(first));

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 /// Up to where a file was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tail {
+pub struct TailPosition {
     device: u64,
     inode: u64,
     /// Behind the last line that was read.
@@ -21,7 +21,7 @@ pub struct Tail {
 
 /// What a look found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct TailChunk {
     /// New whole lines; a last one without its line break comes with the next look.
     pub text: String,
     /// Lines longer than the bound, which were passed over.
@@ -34,7 +34,7 @@ pub struct Grown {
 
 /// Reads at most `bytes_max` bytes on. A file that was replaced or cut is read from its beginning.
 /// Never blocks on a pipe.
-pub fn read_on(path: &Path, tail: &mut Tail, bytes_max: usize) -> io::Result<Grown> {
+pub fn read_tail(path: &Path, tail: &mut TailPosition, bytes_max: usize) -> io::Result<TailChunk> {
     let not_regular = || io::Error::other("not a regular file");
     if !path.metadata()?.is_file() {
         return Err(not_regular());
@@ -47,7 +47,11 @@ pub fn read_on(path: &Path, tail: &mut Tail, bytes_max: usize) -> io::Result<Gro
     }
     let is_same = tail.device == metadata.dev() && tail.inode == metadata.ino();
     if !is_same || metadata.len() < tail.offset {
-        *tail = Tail { device: metadata.dev(), inode: metadata.ino(), ..Tail::default() };
+        *tail = TailPosition {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            ..TailPosition::default()
+        };
     }
     file.seek(SeekFrom::Start(tail.offset))?;
     let mut bytes = Vec::new();
@@ -55,12 +59,12 @@ pub fn read_on(path: &Path, tail: &mut Tail, bytes_max: usize) -> io::Result<Gro
     Ok(tail.take(&bytes, bytes_max))
 }
 
-impl Tail {
-    fn take(&mut self, bytes: &[u8], bytes_max: usize) -> Grown {
-        let mut grown = Grown {
+impl TailPosition {
+    fn take(&mut self, bytes: &[u8], bytes_max: usize) -> TailChunk {
+        let mut grown = TailChunk {
             bytes: bytes.len(),
             has_more: !bytes.is_empty() && bytes.len() == bytes_max,
-            ..Grown::default()
+            ..TailChunk::default()
         };
         let mut start = 0;
         if self.is_inside_long_line {
@@ -92,12 +96,12 @@ mod tests {
 
     struct File {
         folder: tempfile::TempDir,
-        tail: Tail,
+        tail: TailPosition,
     }
 
     impl File {
         fn new() -> Self {
-            Self { folder: tempfile::tempdir().expect("a folder"), tail: Tail::default() }
+            Self { folder: tempfile::tempdir().expect("a folder"), tail: TailPosition::default() }
         }
 
         fn add(&self, text: &str) {
@@ -106,8 +110,8 @@ mod tests {
             file.write_all(text.as_bytes()).expect("written");
         }
 
-        fn look(&mut self, bytes_max: usize) -> Grown {
-            read_on(&self.folder.path().join("a"), &mut self.tail, bytes_max).expect("read")
+        fn look(&mut self, bytes_max: usize) -> TailChunk {
+            read_tail(&self.folder.path().join("a"), &mut self.tail, bytes_max).expect("read")
         }
 
         fn check(&mut self, expected: &str) {
@@ -163,8 +167,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let pipe = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("run").success());
-        assert!(read_on(&pipe, &mut Tail::default(), 10).is_err());
-        assert!(read_on(&folder.path().join("none"), &mut Tail::default(), 10).is_err());
-        assert!(read_on(folder.path(), &mut Tail::default(), 10).is_err());
+        assert!(read_tail(&pipe, &mut TailPosition::default(), 10).is_err());
+        assert!(read_tail(&folder.path().join("none"), &mut TailPosition::default(), 10).is_err());
+        assert!(read_tail(folder.path(), &mut TailPosition::default(), 10).is_err());
     }
 }

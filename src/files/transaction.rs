@@ -13,7 +13,7 @@
 //! taken back only while it holds our bytes.
 
 mod journal;
-mod spot;
+mod path_state;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -21,10 +21,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use self::journal::{Entry, Journal, Mark, Record};
-use self::spot::{Found, Spot};
+use self::journal::{Journal, JournalEntry, JournalMark, JournalRecord};
+use self::path_state::{PathContent, PathState};
 use super::private_dir;
-use crate::base::change::{Change, ChangeSet};
+use crate::base::change::{ChangeSet, PathChange};
 use crate::base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
 use crate::base::path::RelPath;
 
@@ -63,13 +63,13 @@ pub enum ApplyError {
 
 /// What became of a set that was not finished when its process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovery {
+pub struct ChangeRecovery {
     /// The root it was made in.
     pub root: PathBuf,
     /// Whether all its changes had been made; otherwise they were taken back.
     pub was_complete: bool,
     /// Files that others changed since, which were left as they are.
-    pub left: Vec<RelPath>,
+    pub changed_by_others: Vec<RelPath>,
 }
 
 /// Makes all changes below a canonical root, or none. `folder` is the project's private folder for
@@ -78,7 +78,7 @@ pub struct Recovery {
 ///
 /// Files keep owner, group and permissions; new ones get what any new file gets. Every file is
 /// replaced by a new one of the same name, so other hard links keep the old text.
-pub fn apply(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
+pub fn apply_change_set(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
     let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
     private_dir(folder).map_err(failed)?;
     let patience = Duration::from_millis(CHANGES_WAIT_MS_MAX);
@@ -86,14 +86,14 @@ pub fn apply(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyErr
         return Err(ApplyError::Busy);
     };
     recover_locked(folder)?;
-    let spots = look(root, set)?;
+    let spots = inspect_paths(root, set)?;
     let (journal, record) = Journal::begin(folder, root, set, &spots).map_err(failed)?;
     match write_all(root, &journal, &record, set) {
         Ok(()) => {
             finish(root, &journal, &record);
             Ok(())
         }
-        Err(error) => match take_back(root, &journal, &record)?.as_slice() {
+        Err(error) => match roll_back(root, &journal, &record)?.as_slice() {
             [] => Err(error),
             [one] if matches!(&error, ApplyError::Changed(path) if path == one.as_str()) => {
                 Err(error)
@@ -105,7 +105,7 @@ pub fn apply(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyErr
 
 /// Takes back, or tidies up, what earlier processes left unfinished. Does nothing while another
 /// process is at work in the folder, or when there is no such folder.
-pub fn recover(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
+pub fn recover_change_sets(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -116,7 +116,7 @@ pub fn recover(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
     }
 }
 
-fn recover_locked(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
+fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     let half_done = |error: io::Error| ApplyError::HalfDone(error.to_string());
     let mut recovered = Vec::new();
     for (journal, record) in Journal::unfinished(folder).map_err(half_done)? {
@@ -125,14 +125,14 @@ fn recover_locked(folder: &Path) -> Result<Vec<Recovery>, ApplyError> {
         if !root.is_dir() {
             continue;
         }
-        let was_complete = journal.has(Mark::Committed);
+        let was_complete = journal.has(JournalMark::Committed);
         let left = if was_complete {
             finish(&root, &journal, &record);
             Vec::new()
         } else {
-            take_back(&root, &journal, &record)?
+            roll_back(&root, &journal, &record)?
         };
-        recovered.push(Recovery { root, was_complete, left });
+        recovered.push(ChangeRecovery { root, was_complete, changed_by_others: left });
     }
     Ok(recovered)
 }
@@ -154,11 +154,11 @@ fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
 }
 
 /// What stands under every path now; refused when it is not what the changes were computed for.
-fn look(root: &Path, set: &ChangeSet) -> Result<Vec<Spot>, ApplyError> {
+fn inspect_paths(root: &Path, set: &ChangeSet) -> Result<Vec<PathState>, ApplyError> {
     let mut spots = Vec::with_capacity(set.changes.len());
     for change in &set.changes {
-        let spot = Spot::look(root, &change.path)?;
-        if spot.found.hash() != change.before {
+        let spot = PathState::inspect(root, &change.path)?;
+        if spot.content.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));
         }
         spots.push(spot);
@@ -169,48 +169,52 @@ fn look(root: &Path, set: &ChangeSet) -> Result<Vec<Spot>, ApplyError> {
 fn write_all(
     root: &Path,
     journal: &Journal,
-    record: &Record,
+    record: &JournalRecord,
     set: &ChangeSet,
 ) -> Result<(), ApplyError> {
     let failed = |path: &RelPath, error| ApplyError::Failed { path: path.to_string(), error };
     for folder in &record.made_folders {
-        spot::make_folder(&folder.under(root)).map_err(|error| failed(folder, error))?;
+        path_state::make_folder(&folder.under(root)).map_err(|error| failed(folder, error))?;
     }
     for (entry, change) in record.entries.iter().zip(&set.changes) {
         if let Some(after) = &change.after {
-            spot::write_new(&entry.temporary.under(root), &after.bytes, entry.after_owner.as_ref())
-                .map_err(|error| failed(&change.path, error))?;
+            path_state::write_new(
+                &entry.temporary.under(root),
+                &after.bytes,
+                entry.after_owner.as_ref(),
+            )
+            .map_err(|error| failed(&change.path, error))?;
         }
     }
     let failed_journal =
         |error| ApplyError::Failed { path: journal.folder().display().to_string(), error };
-    journal.mark(Mark::Staged).map_err(failed_journal)?;
+    journal.mark(JournalMark::Staged).map_err(failed_journal)?;
     // Writing took time: who changed a file meanwhile is not overwritten.
-    look(root, set)?;
+    inspect_paths(root, set)?;
     for (entry, change) in record.entries.iter().zip(&set.changes) {
-        if Spot::look(root, &change.path)?.found.hash() != change.before {
+        if PathState::inspect(root, &change.path)?.content.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));
         }
-        make_one(root, entry, change)?;
+        apply_one(root, entry, change)?;
     }
     sync_folders(root, record).map_err(failed_journal)?;
-    journal.mark(Mark::Committed).map_err(failed_journal)
+    journal.mark(JournalMark::Committed).map_err(failed_journal)
 }
 
 /// Makes one change of a staged set. The last look may be older than somebody's write, so what the
 /// change replaces is looked at once more when nobody can reach it by its name.
-fn make_one(root: &Path, entry: &Entry, change: &Change) -> Result<(), ApplyError> {
+fn apply_one(root: &Path, entry: &JournalEntry, change: &PathChange) -> Result<(), ApplyError> {
     let path = change.path.to_string();
     let failed = |error| ApplyError::Failed { path: path.clone(), error };
     let (file, temporary) = (change.path.under(root), entry.temporary.under(root));
     if change.before.is_none() {
-        return spot::move_to_free(&temporary, &file).map_err(failed);
+        return path_state::rename_no_replace(&temporary, &file).map_err(failed);
     }
     let is_deletion = change.after.is_none();
     let taken_out = if is_deletion {
-        spot::move_to_free(&file, &temporary).map(|()| true)
+        path_state::rename_no_replace(&file, &temporary).map(|()| true)
     } else {
-        spot::exchange(&temporary, &file)
+        path_state::exchange_files(&temporary, &file)
     };
     match taken_out {
         Ok(true) => {}
@@ -224,21 +228,21 @@ fn make_one(root: &Path, entry: &Entry, change: &Change) -> Result<(), ApplyErro
             _ => return Err(failed(error)),
         },
     }
-    let out = Spot::look(root, &entry.temporary).ok().and_then(|spot| spot.found.hash());
+    let out = PathState::inspect(root, &entry.temporary).ok().and_then(|spot| spot.content.hash());
     if out == change.before {
-        return spot::remove(&temporary).map(drop).map_err(failed);
+        return path_state::remove(&temporary).map(drop).map_err(failed);
     }
     let put_back = if is_deletion {
-        spot::move_to_free(&temporary, &file)
+        path_state::rename_no_replace(&temporary, &file)
     } else {
-        spot::exchange(&temporary, &file).map(drop)
+        path_state::exchange_files(&temporary, &file).map(drop)
     };
     put_back.map_err(failed)?;
     Err(ApplyError::Changed(path))
 }
 
 /// Makes the names durable: a rename is in the folder, not in the file.
-fn sync_folders(root: &Path, record: &Record) -> io::Result<()> {
+fn sync_folders(root: &Path, record: &JournalRecord) -> io::Result<()> {
     let parents = record.entries.iter().filter_map(|entry| {
         let file = entry.path.under(root);
         file.parent().map(Path::to_path_buf)
@@ -259,8 +263,8 @@ fn sync_folders(root: &Path, record: &Record) -> io::Result<()> {
 
 /// After the commit: folders in which nothing is left go, the deepest first, and so does the record.
 /// Nothing here can undo what was done, so failures are only logged.
-fn finish(root: &Path, journal: &Journal, record: &Record) {
-    for folder in record.emptied.iter().rev() {
+fn finish(root: &Path, journal: &Journal, record: &JournalRecord) {
+    for folder in record.emptied_folders.iter().rev() {
         // One that holds something stays; so does an empty folder that lost no file.
         let _ = fs::remove_dir(folder.under(root));
     }
@@ -270,16 +274,22 @@ fn finish(root: &Path, journal: &Journal, record: &Record) {
 }
 
 /// Puts every file back that holds our bytes; returns those that hold somebody else's.
-fn take_back(root: &Path, journal: &Journal, record: &Record) -> Result<Vec<RelPath>, ApplyError> {
+fn roll_back(
+    root: &Path,
+    journal: &Journal,
+    record: &JournalRecord,
+) -> Result<Vec<RelPath>, ApplyError> {
     let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
         ApplyError::HalfDone(format!("{path}: {error}"))
     };
     // A mark whose sync failed may be there, and would make half of what follows count as all.
-    journal.unmark(Mark::Committed).map_err(|error| ApplyError::HalfDone(error.to_string()))?;
-    let was_staged = journal.has(Mark::Staged);
+    journal
+        .unmark(JournalMark::Committed)
+        .map_err(|error| ApplyError::HalfDone(error.to_string()))?;
+    let was_staged = journal.has(JournalMark::Staged);
     let mut left = Vec::new();
     for (number, entry) in record.entries.iter().enumerate().rev() {
-        let restored = take_one_back(root, journal, (number, entry), was_staged);
+        let restored = roll_back_one(root, journal, (number, entry), was_staged);
         if !restored.map_err(|error| half_done(&entry.path, &error))? {
             left.push(entry.path.clone());
         }
@@ -295,40 +305,40 @@ fn take_back(root: &Path, journal: &Journal, record: &Record) -> Result<Vec<RelP
 }
 
 /// Whether the file is as it was; not when it holds somebody else's bytes.
-fn take_one_back(
+fn roll_back_one(
     root: &Path,
     journal: &Journal,
-    (number, entry): (usize, &Entry),
+    (number, entry): (usize, &JournalEntry),
     was_staged: bool,
 ) -> io::Result<bool> {
     let waiting = entry.restored.under(root);
-    spot::remove(&waiting)?;
+    path_state::remove(&waiting)?;
     let (file, temporary) = (entry.path.under(root), entry.temporary.under(root));
     if !was_staged {
-        return spot::remove(&temporary).map(|_| true);
+        return path_state::remove(&temporary).map(|_| true);
     }
-    let hash_of = |found: &Found| found.hash().map(|hash| hash.to_string());
-    let aside = match found_at(root, &entry.temporary) {
+    let hash_of = |found: &PathContent| found.hash().map(|hash| hash.to_string());
+    let aside = match inspect_file(root, &entry.temporary) {
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => None,
         found => found?.as_ref().and_then(hash_of),
     };
     // As long as the new bytes lie there, they were not put into place.
     if aside.is_some() && aside == entry.after {
-        return spot::remove(&temporary).map(|_| true);
+        return path_state::remove(&temporary).map(|_| true);
     }
-    let Some(now) = found_at(root, &entry.path)? else { return Ok(false) };
+    let Some(now) = inspect_file(root, &entry.path)? else { return Ok(false) };
     let now = hash_of(&now);
     let before = entry.before.as_ref().map(|it| &it.hash);
     if aside.is_some() && now == entry.after {
         // What was taken out of the file's place, whosever it is.
         match now {
             Some(_) => fs::rename(&temporary, &file)?,
-            None => spot::move_to_free(&temporary, &file)?,
+            None => path_state::rename_no_replace(&temporary, &file)?,
         }
         return Ok(aside.as_ref() == before);
     }
     if aside.as_ref() == before {
-        spot::remove(&temporary)?;
+        path_state::remove(&temporary)?;
     }
     match &entry.before {
         _ if before == now.as_ref() => Ok(true),
@@ -337,7 +347,7 @@ fn take_one_back(
             if let Some(parent) = file.parent() {
                 fs::create_dir_all(parent)?;
             }
-            spot::write_new(&waiting, &journal.old_bytes(number)?, Some(&before.owner))?;
+            path_state::write_new(&waiting, &journal.old_bytes(number)?, Some(&before.owner))?;
             fs::rename(&waiting, &file)?;
             Ok(true)
         }
@@ -347,9 +357,9 @@ fn take_one_back(
 
 /// What stands there; `None` when it is no file. An error is not somebody else's bytes: what stands
 /// there is not known, so it is tried again.
-fn found_at(root: &Path, path: &RelPath) -> io::Result<Option<Found>> {
-    match Spot::look(root, path) {
-        Ok(spot) => Ok(Some(spot.found)),
+fn inspect_file(root: &Path, path: &RelPath) -> io::Result<Option<PathContent>> {
+    match PathState::inspect(root, path) {
+        Ok(spot) => Ok(Some(spot.content)),
         Err(ApplyError::Failed { error, .. }) => Err(error),
         Err(_) => Ok(None),
     }

@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, Match, WalkBuilder};
 
-use super::{canonical, place, skipped, unreadable};
-use crate::base::evidence::Skipped;
+use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
+use crate::base::evidence::SkippedFile;
 use crate::base::limits::WALK_FILES_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
 
 /// The files of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Walk {
+pub struct FileWalk {
     /// Sorted, each once.
     pub files: Vec<RelPath>,
     /// What was asked for or wanted and could not be looked at; sorted, each once.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// The files below `starts`: files or directories, absolute or relative to the root.
@@ -34,13 +34,17 @@ pub struct Walk {
 /// directory; a directory that cannot be read; a wanted name that is not UTF-8 or not a regular
 /// file; and everything after the first [`WALK_FILES_MAX`] files.
 #[must_use]
-pub fn walk(root: &Path, starts: &[PathBuf], wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
+pub fn walk_files(
+    root: &Path,
+    starts: &[PathBuf],
+    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> FileWalk {
     walk_up_to(WALK_FILES_MAX, (root, false), starts, wanted)
 }
 
-/// All files below the root as [`walk`] finds them, hidden ones and those in hidden folders, too.
+/// All files below the root as [`walk_files`] finds them, hidden ones and those in hidden folders, too.
 #[must_use]
-pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Walk {
+pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> FileWalk {
     walk_up_to(WALK_FILES_MAX, (root, true), &[root.to_path_buf()], wanted)
 }
 
@@ -50,7 +54,8 @@ pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> W
 #[must_use]
 pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
-    let files = seen_below(&root, &root).filter(|entry| is_file(entry) && !is_hidden(entry.path()));
+    let files =
+        watched_entries(&root, &root).filter(|entry| is_file(entry) && !is_hidden(entry.path()));
     let paths = files.filter_map(|entry| RelPath::below(&root, entry.path()));
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
@@ -65,7 +70,7 @@ pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Ve
     let root = canonical(root);
     let mut links = Vec::new();
     let relative = |name: &Path| RelPath::below(&root, name).filter(|path| wanted(path));
-    let own = seen_below(&root, &root).filter_map(|entry| {
+    let own = watched_entries(&root, &root).filter_map(|entry| {
         if entry.file_type().is_some_and(|kind| kind.is_symlink()) {
             links.push(entry.into_path());
             return None;
@@ -73,7 +78,7 @@ pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Ve
         if is_file(&entry) { relative(entry.path()) } else { None }
     });
     let mut names: Vec<RelPath> = own.take(WALK_FILES_MAX).collect();
-    let linked = links.into_iter().flat_map(|link| names_behind(&root, link));
+    let linked = links.into_iter().flat_map(|link| names_through_link(&root, link));
     names.extend(linked.filter_map(|name| relative(&name)).take(WALK_FILES_MAX));
     names
 }
@@ -111,7 +116,7 @@ pub fn files_of_sizes(
 }
 
 /// The names that lead through one link.
-fn names_behind(root: &Path, link: PathBuf) -> Vec<PathBuf> {
+fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     let Ok(target) = link.canonicalize() else { return Vec::new() };
     if !target.is_dir() {
         return vec![link];
@@ -122,7 +127,7 @@ fn names_behind(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     if is_loop || is_never || is_hidden(&link) {
         return Vec::new();
     }
-    let files = seen_below(root, &target).filter(is_file);
+    let files = watched_entries(root, &target).filter(is_file);
     let below = |file: DirEntry| Some(link.join(file.path().strip_prefix(&target).ok()?));
     files.filter_map(below).collect()
 }
@@ -130,7 +135,7 @@ fn names_behind(root: &Path, link: PathBuf) -> Vec<PathBuf> {
 /// Whether a name below the root is a file's own, not one that leads through a symbolic link; of
 /// one that is not there, whether its folder's is.
 #[must_use]
-pub fn is_own(root: &Path, path: &RelPath) -> bool {
+pub fn is_real_path(root: &Path, path: &RelPath) -> bool {
     let root = canonical(root);
     let file = path.under(&root);
     let leads_elsewhere = |folder: &Path| folder.canonicalize().is_ok_and(|it| it != folder);
@@ -146,7 +151,7 @@ fn is_hidden(path: &Path) -> bool {
 }
 
 /// What stands below a folder of the root and a language server may look at.
-fn seen_below(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
@@ -163,31 +168,31 @@ fn walk_up_to(
     (root, with_hidden): (&Path, bool),
     starts: &[PathBuf],
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> Walk {
+) -> FileWalk {
     let root = canonical(root);
     let (files, skipped) = (BTreeSet::new(), Vec::new());
-    let mut found = Found { root, with_hidden, wanted, files_max, files, skipped };
+    let mut found = WalkCollector { root, with_hidden, wanted, files_max, files, skipped };
     for start in starts {
         found.start(start);
     }
-    let Found { files, mut skipped, .. } = found;
+    let WalkCollector { files, mut skipped, .. } = found;
     skipped.sort_by(|a, b| (&a.path, &a.reason).cmp(&(&b.path, &b.reason)));
     skipped.dedup();
-    Walk { files: files.into_iter().collect(), skipped }
+    FileWalk { files: files.into_iter().collect(), skipped }
 }
 
-struct Found<'w> {
+struct WalkCollector<'w> {
     root: PathBuf,
     with_hidden: bool,
     wanted: &'w (dyn Fn(&RelPath) -> bool + Sync),
     files_max: usize,
     files: BTreeSet<RelPath>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
 }
 
-impl Found<'_> {
+impl WalkCollector<'_> {
     fn start(&mut self, start: &Path) {
-        let place = match place(&self.root, start) {
+        let place = match resolve_in_root(&self.root, start) {
             Ok(place) => place,
             Err(skipped) => return self.skipped.push(skipped),
         };
@@ -238,13 +243,13 @@ impl Found<'_> {
     }
 
     fn error(&mut self, directory: &Path, error: &ignore::Error) {
-        let reason = error.io_error().map_or_else(|| error.to_string(), unreadable);
+        let reason = error.io_error().map_or_else(|| error.to_string(), io_error_reason);
         let path = path_of(error).unwrap_or(directory).to_path_buf();
         self.skip(&path, &reason);
     }
 
     fn skip(&mut self, path: &Path, reason: &str) {
-        let mut skipped = skipped(&self.root, path, reason);
+        let mut skipped = skipped_file(&self.root, path, reason);
         if path == self.root {
             ".".clone_into(&mut skipped.path);
         }
@@ -347,7 +352,7 @@ mod tests {
         fn walk(&self, starts: &[&str]) -> (Vec<String>, Vec<String>) {
             let starts: Vec<_> = starts.iter().map(PathBuf::from).collect();
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-            let walk = walk(&self.root(), &starts, &python);
+            let walk = walk_files(&self.root(), &starts, &python);
             let skipped = walk.skipped.into_iter().map(|it| format!("{}: {}", it.path, it.reason));
             (walk.files.iter().map(RelPath::to_string).collect(), skipped.collect())
         }
@@ -441,8 +446,8 @@ mod tests {
         let look = || {
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
             let names = walk_names(&root, &python);
-            let links: Vec<_> = names.into_iter().filter(|it| !is_own(&root, it)).collect();
-            crate::files::stamps(&root, &links)
+            let links: Vec<_> = names.into_iter().filter(|it| !is_real_path(&root, it)).collect();
+            crate::files::stamp_files(&root, &links)
         };
         let names = |look: &std::collections::BTreeMap<RelPath, _>| -> Vec<String> {
             look.keys().map(ToString::to_string).collect()
@@ -457,7 +462,7 @@ mod tests {
         assert_eq!(names(&after), ["alias.py", "now/a.py"]);
         assert!(after.iter().all(|(path, stamp)| before[path] != *stamp));
         let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
-        let own = ["alias.py", "now/a.py", "two/a.py"].map(|name| is_own(&root, &path(name)));
+        let own = ["alias.py", "now/a.py", "two/a.py"].map(|name| is_real_path(&root, &path(name)));
         assert_eq!(own, [false, false, true]);
     }
 
@@ -516,7 +521,7 @@ mod tests {
         };
         assert_eq!(walk(3), (3, vec![]));
         let reason = "more than 2 files".to_owned();
-        assert_eq!(walk(2), (2, vec![Skipped { path: ".".to_owned(), reason }]));
+        assert_eq!(walk(2), (2, vec![SkippedFile { path: ".".to_owned(), reason }]));
     }
 
     #[test]

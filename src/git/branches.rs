@@ -9,11 +9,14 @@ use git2::{
     Delta, ErrorCode, Oid, Reference, Repository, RepositoryState, Sort, Status, StatusOptions,
 };
 
-use super::{GitError, broken, is_generated, needed, no_repository, path_of, places};
+use super::{
+    GitError, is_untracked_package, needed, no_repository, path_of, unreadable_repository,
+    work_tree_and_root,
+};
 
 /// How a work tree stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct WorkTreeStatus {
     /// Where it begins; canonical.
     pub work_tree: PathBuf,
     /// The commit of HEAD; `None` before the first one.
@@ -31,12 +34,15 @@ pub struct Standing {
 }
 
 /// How the work tree of a root stands.
-pub fn standing(root: &Path) -> Result<Standing, GitError> {
+pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| broken(root, &error);
-    let (work_tree, _) = places(&repository, root).ok_or_else(no_repository)?;
-    let mut standing =
-        Standing { work_tree, unfinished: unfinished(&repository), ..Standing::default() };
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
+    let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
+    let mut standing = WorkTreeStatus {
+        work_tree,
+        unfinished: unfinished(&repository),
+        ..WorkTreeStatus::default()
+    };
     let head = repository.find_reference("HEAD").map_err(failed)?;
     let target = head.symbolic_target().ok().flatten();
     let branch = target.and_then(|target| target.strip_prefix("refs/heads/"));
@@ -52,7 +58,7 @@ pub fn standing(root: &Path) -> Result<Standing, GitError> {
         let path = path_of(entry.path_bytes());
         let shown = path.to_string_lossy().into_owned();
         if entry.status() == Status::WT_NEW {
-            if !is_generated(&path, entry.status()) {
+            if !is_untracked_package(&path, entry.status()) {
                 standing.untracked.push(shown);
             }
             continue;
@@ -67,9 +73,9 @@ pub fn standing(root: &Path) -> Result<Standing, GitError> {
 
 /// What git ignores in a work tree and does not track, relative to it; a folder of which nothing is
 /// tracked is one entry, with a slash at its end.
-pub fn ignored_in(root: &Path) -> Result<Vec<String>, GitError> {
+pub fn ignored_untracked(root: &Path) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| broken(root, &error);
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
     let mut options = StatusOptions::new();
     options.include_ignored(true).exclude_submodules(true);
     let statuses = repository.statuses(Some(&mut options)).map_err(failed)?;
@@ -91,32 +97,32 @@ fn unfinished(repository: &Repository) -> Option<&'static str> {
 /// Whether a text can name a branch on a command line.
 #[must_use]
 pub fn is_branch_name(name: &str) -> bool {
-    !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&full(name))
+    !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&branch_ref(name))
 }
 
 /// The commit of a ref; `None` when there is no such ref.
-pub fn commit_of(root: &Path, reference: &str) -> Result<Option<String>, GitError> {
+pub fn resolve_commit(root: &Path, reference: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let commit = repository.find_reference(reference).and_then(|it| it.peel_to_commit());
     match commit {
         Ok(commit) => Ok(Some(commit.id().to_string())),
         Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(broken(root, &error)),
+        Err(error) => Err(unreadable_repository(root, &error)),
     }
 }
 
 /// The ref of a branch.
 #[must_use]
-pub fn full(branch: &str) -> String {
+pub fn branch_ref(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
 /// Files of a work tree, relative to it, that lie where `new` has one, `old` has none, and the move
 /// from one commit to the other would write.
-pub fn in_the_way(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, GitError> {
+pub fn obstructing_files(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| broken(root, &error);
-    let (work_tree, _) = places(&repository, root).ok_or_else(no_repository)?;
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
+    let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
     let tree = |id: &str| repository.find_commit(Oid::from_str(id)?)?.tree();
     let (old, new) = (tree(old).map_err(failed)?, tree(new).map_err(failed)?);
     let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None).map_err(failed)?;
@@ -135,13 +141,13 @@ pub fn in_the_way(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, 
 }
 
 /// Whether `commit` contains everything that `other` does.
-pub fn contains(root: &Path, commit: &str, other: &str) -> Result<bool, GitError> {
+pub fn contains_commit(root: &Path, commit: &str, other: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let contains = || -> Result<bool, git2::Error> {
         let (commit, other) = (Oid::from_str(commit)?, Oid::from_str(other)?);
         Ok(commit == other || repository.graph_descendant_of(commit, other)?)
     };
-    contains().map_err(|error| broken(root, &error))
+    contains().map_err(|error| unreadable_repository(root, &error))
 }
 
 /// Whether there is a merge among the commits that `commit` has and `base` has not.
@@ -159,7 +165,7 @@ pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitErro
         }
         Ok(false)
     };
-    has().map_err(|error| broken(root, &error))
+    has().map_err(|error| unreadable_repository(root, &error))
 }
 
 /// The work tree that has a branch checked out, or is rebasing it.
@@ -172,7 +178,7 @@ pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitE
         let linked: BTreeSet<PathBuf> = linked.flatten().map(|entry| entry.path()).collect();
         folders.extend(linked);
     }
-    let full = full(branch);
+    let full = branch_ref(branch);
     let has = |folder: &PathBuf| {
         let said = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         said("HEAD").trim() == format!("ref: {full}")
@@ -197,7 +203,7 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
 }
 
 /// Git's own folders about linked work trees at a path, also of one that is being made.
-pub fn linked_at(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
+pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
     let linked = needed(root)?.commondir().join("worktrees");
     let Ok(entries) = fs::read_dir(linked) else { return Ok(Vec::new()) };
     // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, whose name the
@@ -222,9 +228,9 @@ pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
 
 /// The remote that a branch follows: the configured one, else `origin`. `None` without remotes and
 /// for a branch that follows another one here.
-pub fn remote_of(root: &Path, branch: &str) -> Result<Option<String>, GitError> {
+pub fn upstream_remote(root: &Path, branch: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
-    let config = repository.config().map_err(|error| broken(root, &error))?;
+    let config = repository.config().map_err(|error| unreadable_repository(root, &error))?;
     let configured = config.get_string(&format!("branch.{branch}.remote"));
     let name = configured.unwrap_or_else(|_| "origin".to_owned());
     let is_there = name != "." && !name.starts_with('-') && repository.find_remote(&name).is_ok();
@@ -241,8 +247,8 @@ mod tests {
         let project = Project::with(&["a", "b"]);
         project.write("a", "second\n");
         project.write("new", "1\n");
-        let standing = standing(&project.root()).unwrap();
-        assert_eq!(standing.head, super::super::head(&project.root()));
+        let standing = work_tree_status(&project.root()).unwrap();
+        assert_eq!(standing.head, super::super::head_commit(&project.root()));
         assert_eq!(
             (standing.uncommitted, standing.untracked),
             (vec!["a".into()], vec!["new".into()])
@@ -255,7 +261,7 @@ mod tests {
     fn before_the_first_commit_there_is_a_branch_without_one() {
         let project = Project::new();
         Repository::init(project.root()).unwrap();
-        let standing = standing(&project.root()).unwrap();
+        let standing = work_tree_status(&project.root()).unwrap();
         assert!(standing.branch.is_some() && standing.head.is_none());
     }
 
@@ -265,7 +271,7 @@ mod tests {
         let root = project.root();
         let linked = project.temp.path().canonicalize().unwrap().join("linked");
         Repository::open(&root).unwrap().worktree("linked", &linked, None).unwrap();
-        let main = standing(&root).unwrap().branch.unwrap();
+        let main = work_tree_status(&root).unwrap().branch.unwrap();
         for from in [&root, &linked] {
             assert_eq!(checked_out_at(from, &main), Ok(Some(root.clone())));
             assert_eq!(checked_out_at(from, "linked"), Ok(Some(linked.clone())));
@@ -277,13 +283,13 @@ mod tests {
     fn commits_contain_their_ancestors() {
         let project = Project::with(&["a"]);
         let root = project.root();
-        let first = super::super::head(&root).unwrap();
+        let first = super::super::head_commit(&root).unwrap();
         project.write("a", "second\n");
         let second = project.commit();
-        assert_eq!(contains(&root, &second, &first), Ok(true));
-        assert_eq!(contains(&root, &first, &second), Ok(false));
+        assert_eq!(contains_commit(&root, &second, &first), Ok(true));
+        assert_eq!(contains_commit(&root, &first, &second), Ok(false));
         assert_eq!(has_merges(&root, &first, &second), Ok(false));
-        assert_eq!(remote_of(&root, "main"), Ok(None));
+        assert_eq!(upstream_remote(&root, "main"), Ok(None));
     }
 
     #[test]

@@ -20,23 +20,29 @@ use git2::{
 };
 use rustix::fs::OFlags;
 
-use super::{GitError, broken, is_generated, needed, no_repository, open, places};
+use super::{
+    GitError, is_untracked_package, needed, no_repository, open, unreadable_repository,
+    work_tree_and_root,
+};
 use crate::base::limits::{
     CHECKPOINT_BYTES_MAX, CHECKPOINT_FILE_BYTES_MAX, CHECKPOINT_FILES_MAX,
     CHECKPOINT_UNTRACKED_BYTES_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::sensitive::is_sensitive;
-use crate::base::tree::{Kind, Node, Tree};
+use crate::base::tree::{FileKind, FileNode, FileTree};
 
-pub use refs::{content_of, contents_of, forget, held, keep, list, read, reference};
+pub use refs::{
+    checkpoint_ref, commit_checkpoint, delete_checkpoint_refs, list_checkpoints,
+    paths_in_checkpoints, read_blob, read_blobs, read_checkpoint_tree,
+};
 
 /// Git's mode of each kind of entry; 0o160000 is a submodule.
-const MODES: [(u32, Kind); 3] =
-    [(0o100_644, Kind::File), (0o100_755, Kind::Program), (0o120_000, Kind::Link)];
+const MODES: [(u32, FileKind); 3] =
+    [(0o100_644, FileKind::File), (0o100_755, FileKind::Program), (0o120_000, FileKind::Link)];
 const SUBMODULE: u32 = 0o160_000;
 /// `GIT_INDEX_ENTRY_STAGEMASK`: the side of a conflict.
-const STAGE: u16 = 0x3000;
+const STAGE_MASK: u16 = 0x3000;
 /// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
 const ASSUME_VALID: u16 = 0x8000;
 /// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, among the extended flags: what is on the disk is the user's.
@@ -49,67 +55,70 @@ const SENSITIVE: &str = "it usually holds secrets";
 
 /// What a look leaves out or takes in.
 #[derive(Clone, Copy, Debug)]
-pub struct Lens<'a> {
+pub struct SnapshotFilter<'a> {
     /// Files and folders that are nobody's business here.
-    pub except: &'a [RelPath],
+    pub excluded: &'a [RelPath],
     /// Files that are taken in even if git ignores them.
-    pub also: &'a BTreeSet<RelPath>,
+    pub included: &'a BTreeSet<RelPath>,
 }
 
 /// A work tree as it stood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct WorkTreeSnapshot {
     /// The files; contents are in git already.
-    pub tree: Tree,
+    pub tree: FileTree,
     /// Id of git's tree; equal files, equal id.
     pub id: String,
 }
 
 /// Whether git has the say over a root: it lies in a work tree that does not ignore it.
-pub fn covers(root: &Path) -> Result<bool, GitError> {
+pub fn is_git_managed(root: &Path) -> Result<bool, GitError> {
     let Some(repository) = open(root)? else { return Ok(false) };
-    let Some((work_tree, root)) = places(&repository, root) else { return Ok(false) };
+    let Some((work_tree, root)) = work_tree_and_root(&repository, root) else { return Ok(false) };
     let Ok(prefix) = root.strip_prefix(&work_tree) else { return Ok(false) };
     if prefix.as_os_str().is_empty() {
         return Ok(true);
     }
     let ignored = repository.is_path_ignored(prefix);
-    ignored.map(|is_ignored| !is_ignored).map_err(|error| broken(&root, &error))
+    ignored.map(|is_ignored| !is_ignored).map_err(|error| unreadable_repository(&root, &error))
 }
 
 /// The files below the root, tracked or not, without those that git ignores, submodules and other
 /// repositories. Writes the contents that git has not yet, and nothing else. Only for a root that
-/// git [`covers`].
+/// git [`is_git_managed`].
 ///
 /// An unchanged file is not read: git's index knows its content, unless line ends are converted,
 /// which shows in the size.
-pub fn look(root: &Path, lens: Lens<'_>) -> Result<Look, GitError> {
+pub fn snapshot_work_tree(
+    root: &Path,
+    lens: SnapshotFilter<'_>,
+) -> Result<WorkTreeSnapshot, GitError> {
     let repository = needed(root)?;
-    let (work_tree, canonical) = places(&repository, root).ok_or_else(no_repository)?;
+    let (work_tree, canonical) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
     let prefix = canonical.strip_prefix(&work_tree).map_err(|_| no_repository())?;
-    let failed = |error: git2::Error| broken(root, &error);
-    let mut builder = Builder {
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
+    let mut builder = SnapshotBuilder {
         odb: repository.odb().map_err(failed)?,
         root: &canonical,
-        lens,
+        filter: lens,
         repository: &repository,
         has_filters: has_filter_programs(&repository),
         trusts_modes: trusts_modes(&repository),
         may_convert: may_convert(&repository, &work_tree),
         bytes: 0,
         untracked_bytes: 0,
-        look: Look::default(),
+        captured: WorkTreeSnapshot::default(),
     };
     builder.walk(&repository, prefix).map_err(failed)?;
-    let Builder { mut look, .. } = builder;
+    let SnapshotBuilder { captured: mut look, .. } = builder;
     look.id = write_tree(&repository, prefix, &look.tree).map_err(failed)?.to_string();
     Ok(look)
 }
 
-struct Builder<'a> {
+struct SnapshotBuilder<'a> {
     odb: Odb<'a>,
     root: &'a Path,
-    lens: Lens<'a>,
+    filter: SnapshotFilter<'a>,
     repository: &'a Repository,
     /// Whether filter programs are configured.
     has_filters: bool,
@@ -119,10 +128,10 @@ struct Builder<'a> {
     bytes: u64,
     /// Those of files that git does not track.
     untracked_bytes: u64,
-    look: Look,
+    captured: WorkTreeSnapshot,
 }
 
-impl Builder<'_> {
+impl SnapshotBuilder<'_> {
     fn walk(&mut self, repository: &Repository, prefix: &Path) -> Result<(), git2::Error> {
         let statuses = statuses(repository, prefix)?;
         let prefix = prefix.as_os_str().as_encoded_bytes();
@@ -138,15 +147,16 @@ impl Builder<'_> {
         for (path, status) in new {
             let Some(below) = below(prefix, path) else { continue };
             // A repository inside this one is listed as a folder.
-            let is_ours = !path.ends_with(b"/") && !is_generated(&super::path_of(path), *status);
+            let is_ours =
+                !path.ends_with(b"/") && !is_untracked_package(&super::path_of(path), *status);
             if is_ours && seen.insert(below.to_vec()) {
                 self.untracked(path, below)?;
             }
         }
-        for path in self.lens.also {
+        for path in self.filter.included {
             let bytes = path.as_str().as_bytes();
             if seen.insert(bytes.to_vec()) {
-                self.read(bytes, None)?;
+                self.add_from_disk(bytes, None)?;
             }
         }
         Ok(())
@@ -158,7 +168,7 @@ impl Builder<'_> {
         entry: &IndexEntry,
         status: Status,
     ) -> Result<(), git2::Error> {
-        let is_merged = entry.flags & STAGE == 0;
+        let is_merged = entry.flags & STAGE_MASK == 0;
         if self.is_filtered(&entry.path) {
             self.leave_out(String::from_utf8_lossy(path).into_owned(), FILTERED.to_owned());
             return Ok(());
@@ -169,7 +179,7 @@ impl Builder<'_> {
             && entry.flags_extended & SKIP_WORKTREE == 0;
         if is_known
             && let Some((_, kind)) = MODES.iter().find(|(mode, _)| *mode == entry.mode)
-            && let Some(name) = self.name(path)
+            && let Some(name) = self.held_path(path)
         {
             let Ok(metadata) = name.under(self.root).symlink_metadata() else { return Ok(()) };
             let size = if self.may_convert {
@@ -182,13 +192,13 @@ impl Builder<'_> {
                 return Ok(());
             }
         }
-        self.read(path, Some(entry.mode))
+        self.add_from_disk(path, Some(entry.mode))
     }
 
     /// Takes a file that git does not track, unless it is nothing to be kept. `path` is what git
     /// calls it.
     fn untracked(&mut self, path: &[u8], below: &[u8]) -> Result<(), git2::Error> {
-        let Some(name) = self.name(below) else { return Ok(()) };
+        let Some(name) = self.held_path(below) else { return Ok(()) };
         if is_sensitive(&name) {
             self.leave_out(name.to_string(), SENSITIVE.to_owned());
             return Ok(());
@@ -208,7 +218,7 @@ impl Builder<'_> {
             }
             self.untracked_bytes += bytes;
         }
-        self.read(below, None)
+        self.add_from_disk(below, None)
     }
 
     /// Whether a filter program stands between git's content of a file and the work tree.
@@ -223,8 +233,8 @@ impl Builder<'_> {
     }
 
     /// Takes a file as it stands on disk; `mode` is what git knows of it.
-    fn read(&mut self, path: &[u8], mode: Option<u32>) -> Result<(), git2::Error> {
-        let Some(name) = self.name(path) else { return Ok(()) };
+    fn add_from_disk(&mut self, path: &[u8], mode: Option<u32>) -> Result<(), git2::Error> {
+        let Some(name) = self.held_path(path) else { return Ok(()) };
         let file = name.under(self.root);
         let Ok(metadata) = file.symlink_metadata() else { return Ok(()) };
         // Behind a link in place of a folder stands another file, perhaps outside the root.
@@ -258,17 +268,17 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn kind(&self, metadata: &Metadata, mode: Option<u32>) -> Kind {
+    fn kind(&self, metadata: &Metadata, mode: Option<u32>) -> FileKind {
         if metadata.is_symlink() {
-            return Kind::Link;
+            return FileKind::Link;
         }
         let is_program =
             if self.trusts_modes { metadata.mode() & 0o100 != 0 } else { mode == Some(0o100_755) };
-        if is_program { Kind::Program } else { Kind::File }
+        if is_program { FileKind::Program } else { FileKind::File }
     }
 
     /// The path, unless it is left out.
-    fn name(&mut self, path: &[u8]) -> Option<RelPath> {
+    fn held_path(&mut self, path: &[u8]) -> Option<RelPath> {
         let text = str::from_utf8(path).ok().and_then(RelPath::parse);
         let Some(name) = text else {
             let shown = String::from_utf8_lossy(path).into_owned();
@@ -278,20 +288,21 @@ impl Builder<'_> {
         let is_below = |folder: &RelPath| {
             name.as_str().strip_prefix(folder.as_str()).is_some_and(|it| it.starts_with('/'))
         };
-        let is_excepted = self.lens.except.iter().any(|except| *except == name || is_below(except));
+        let is_excepted =
+            self.filter.excluded.iter().any(|except| *except == name || is_below(except));
         (!is_excepted).then_some(name)
     }
 
-    fn add(&mut self, name: RelPath, kind: Kind, id: Oid) {
-        if self.look.tree.nodes.len() >= CHECKPOINT_FILES_MAX {
+    fn add(&mut self, name: RelPath, kind: FileKind, id: Oid) {
+        if self.captured.tree.nodes.len() >= CHECKPOINT_FILES_MAX {
             self.leave_out(name.to_string(), format!("more than {CHECKPOINT_FILES_MAX} files"));
             return;
         }
-        self.look.tree.nodes.insert(name, Node { kind, content: id.to_string() });
+        self.captured.tree.nodes.insert(name, FileNode { kind, content: id.to_string() });
     }
 
     fn leave_out(&mut self, path: String, reason: String) {
-        self.look.tree.left_out.insert(path, reason);
+        self.captured.tree.omitted.insert(path, reason);
     }
 }
 
@@ -379,7 +390,7 @@ fn content(file: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
 
 /// Git's tree of these files, made in an index that is only in memory. It begins with the tree of
 /// HEAD, so that folders without a change are not written again.
-fn write_tree(repository: &Repository, prefix: &Path, tree: &Tree) -> Result<Oid, git2::Error> {
+fn write_tree(repository: &Repository, prefix: &Path, tree: &FileTree) -> Result<Oid, git2::Error> {
     let mut index = Index::new()?;
     if let Some(head) = head_tree(repository, prefix) {
         index.read_tree(&head)?;

@@ -5,26 +5,29 @@ use std::path::{Path, PathBuf};
 
 use git2::{Delta, DiffDelta, DiffFindOptions, DiffOptions, FileMode, Repository, Tree};
 
-use super::{GitError, NO_COMMIT, broken, hidden, is_never_walked, open, places};
+use super::{
+    GitError, NO_COMMIT, hidden_entries, is_never_walked, open, unreadable_repository,
+    work_tree_and_root,
+};
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 
 /// One file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Different {
+pub struct FileDifference {
     /// Its path now, relative to the root; of a deleted file the path it had.
     pub path: RelPath,
     /// The path it had, where git takes it for a renamed file.
     pub old_path: Option<RelPath>,
     /// What it was.
-    pub before: Before,
+    pub before: TextAtBase,
     /// Whether it is there now.
-    pub is_there: bool,
+    pub exists: bool,
 }
 
 /// A file at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Before {
+pub enum TextAtBase {
     /// It was not there.
     Absent,
     /// Its text.
@@ -32,22 +35,23 @@ pub enum Before {
     /// It is or was a repository of its own, in which nobody looks.
     Repository,
     /// It was there and has no text that can be had: why, as a lower-case fragment.
-    Unread(&'static str),
+    Unreadable(&'static str),
 }
 
 /// The files below the root that differ from a commit: any revision git understands, what
-/// [`super::base`] gave, or HEAD. Sorted by path. `None` when the root lies in no work tree. A
+/// [`super::base_commit`] gave, or HEAD. Sorted by path. `None` when the root lies in no work tree. A
 /// revision that cannot be found is an error, never no difference.
-pub fn different_since(
+pub fn diff_since(
     root: &Path,
     base: Option<&str>,
-) -> Result<Option<Vec<Different>>, GitError> {
+) -> Result<Option<Vec<FileDifference>>, GitError> {
     let Some(repository) = open(root)? else { return Ok(None) };
-    let Some((work_tree, root)) = places(&repository, root) else { return Ok(None) };
-    let broken = |error: git2::Error| broken(&root, &error);
+    let Some((work_tree, root)) = work_tree_and_root(&repository, root) else { return Ok(None) };
+    let broken = |error: git2::Error| unreadable_repository(&root, &error);
     let old = tree(&repository, base, &root)?;
-    let left_out = hidden::reveal(&repository, &work_tree).map_err(broken)?;
-    let inner = hidden::inner_changes(&repository, &work_tree, old.as_ref()).map_err(broken)?;
+    let left_out = hidden_entries::clear_hidden_flags(&repository, &work_tree).map_err(broken)?;
+    let inner = hidden_entries::changed_inner_repositories(&repository, &work_tree, old.as_ref())
+        .map_err(broken)?;
     let mut options = DiffOptions::new();
     options.include_untracked(true).recurse_untracked_dirs(true).show_untracked_content(true);
     options.ignore_submodules(true);
@@ -60,13 +64,13 @@ pub fn different_since(
     let mut diff = diff.map_err(broken)?;
     diff.find_similar(Some(DiffFindOptions::new().renames(true).for_untracked(true)))
         .map_err(broken)?;
-    let reader = Reader { repository: &repository, work_tree, root };
+    let reader = DiffReader { repository: &repository, work_tree, root };
     let is_there = |delta: &DiffDelta<'_>| {
         let path = delta.old_file().path().filter(|_| delta.status() == Delta::Deleted);
         path.is_none_or(|path| !left_out.contains(path))
     };
     let deltas = diff.deltas().filter(is_there);
-    let mut files: Vec<Different> = deltas.filter_map(|delta| reader.file(&delta)).collect();
+    let mut files: Vec<FileDifference> = deltas.filter_map(|delta| reader.file(&delta)).collect();
     files.extend(inner.iter().filter_map(|path| reader.repository(path)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
@@ -81,21 +85,26 @@ fn tree<'r>(
 ) -> Result<Option<Tree<'r>>, GitError> {
     match base {
         Some(NO_COMMIT) => return Ok(None),
-        None | Some("HEAD") if super::base(root).as_deref() == Some(NO_COMMIT) => return Ok(None),
+        None | Some("HEAD") if super::base_commit(root).as_deref() == Some(NO_COMMIT) => {
+            return Ok(None);
+        }
         _ => {}
     }
     let found = repository.revparse_single(base.unwrap_or("HEAD"));
-    found.and_then(|object| object.peel_to_tree()).map(Some).map_err(|error| broken(root, &error))
+    found
+        .and_then(|object| object.peel_to_tree())
+        .map(Some)
+        .map_err(|error| unreadable_repository(root, &error))
 }
 
-struct Reader<'r> {
+struct DiffReader<'r> {
     repository: &'r Repository,
     work_tree: PathBuf,
     root: PathBuf,
 }
 
-impl Reader<'_> {
-    fn file(&self, delta: &DiffDelta<'_>) -> Option<Different> {
+impl DiffReader<'_> {
+    fn file(&self, delta: &DiffDelta<'_>) -> Option<FileDifference> {
         let (old, new) = (delta.old_file(), delta.new_file());
         let is_mode = |mode| old.mode() == mode || new.mode() == mode;
         if is_mode(FileMode::Commit) {
@@ -112,33 +121,33 @@ impl Reader<'_> {
         let old_path = old.path().and_then(|path| self.below(path)).filter(|old| *old != path);
         let is_new = matches!(status, Delta::Added | Delta::Untracked);
         let before =
-            if is_new || old.id().is_zero() { Before::Absent } else { self.text(old.id()) };
+            if is_new || old.id().is_zero() { TextAtBase::Absent } else { self.text(old.id()) };
         let is_there = path.under(&self.root).is_file();
-        Some(Different { path, old_path, before, is_there })
+        Some(FileDifference { path, old_path, before, exists: is_there })
     }
 
-    fn repository(&self, path: &Path) -> Option<Different> {
+    fn repository(&self, path: &Path) -> Option<FileDifference> {
         let path = self.below(path)?;
-        Some(Different { path, old_path: None, before: Before::Repository, is_there: true })
+        Some(FileDifference { path, old_path: None, before: TextAtBase::Repository, exists: true })
     }
 
     fn below(&self, path: &Path) -> Option<RelPath> {
         RelPath::below(&self.root, &self.work_tree.join(path))
     }
 
-    fn text(&self, id: git2::Oid) -> Before {
+    fn text(&self, id: git2::Oid) -> TextAtBase {
         let Ok(blob) = self.repository.find_blob(id) else {
-            return Before::Unread("git does not have what it was");
+            return TextAtBase::Unreadable("git does not have what it was");
         };
         if blob.size() as u64 > SOURCE_BYTES_MAX {
-            return Before::Unread("was larger than 1 MiB");
+            return TextAtBase::Unreadable("was larger than 1 MiB");
         }
         if blob.is_binary() {
-            return Before::Unread("was binary");
+            return TextAtBase::Unreadable("was binary");
         }
         match std::str::from_utf8(blob.content()) {
-            Ok(text) => Before::Text(text.to_owned()),
-            Err(_) => Before::Unread("was not UTF-8"),
+            Ok(text) => TextAtBase::Text(text.to_owned()),
+            Err(_) => TextAtBase::Unreadable("was not UTF-8"),
         }
     }
 }

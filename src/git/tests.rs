@@ -60,7 +60,7 @@ impl Tree {
 }
 
 fn files(root: &Path) -> Vec<String> {
-    let changed = changed(root).unwrap().expect("a work tree");
+    let changed = files_changed_since_head(root).unwrap().expect("a work tree");
     assert_eq!(changed.skipped, []);
     changed.files.iter().map(RelPath::to_string).collect()
 }
@@ -100,7 +100,7 @@ fn an_ignored_root_is_no_work_tree_of_its_own() {
     let tree = Tree::with(&["a"]);
     tree.write(".gitignore", "scratch/\n");
     tree.write("scratch/x.py", "x\n");
-    assert_eq!(changed(&tree.root().join("scratch")), Ok(None));
+    assert_eq!(files_changed_since_head(&tree.root().join("scratch")), Ok(None));
 }
 
 #[test]
@@ -111,15 +111,15 @@ fn without_commits_everything_is_changed_and_there_is_no_head() {
     tree.stage();
     tree.write("new", "x");
     assert_eq!(files(&tree.root()), ["new", "staged"]);
-    assert_eq!(head(&tree.root()), None);
+    assert_eq!(head_commit(&tree.root()), None);
 }
 
 #[test]
 fn without_git_there_is_nothing_to_compare_with() {
     let tree = Tree::new();
-    assert_eq!(changed(&tree.root()), Ok(None));
+    assert_eq!(files_changed_since_head(&tree.root()), Ok(None));
     assert_eq!(common_dir(&tree.root()), None);
-    assert_eq!(head(&tree.root()), None);
+    assert_eq!(head_commit(&tree.root()), None);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_linked_worktree_has_its_own_changes_and_shares_the_common_folder() {
     assert_eq!(files(&tree.root()), [""; 0]);
     assert_eq!(common_dir(&tree.root()), Some(tree.root().join(".git")));
     assert_eq!(common_dir(&linked), common_dir(&tree.root()));
-    assert_eq!(head(&linked), head(&tree.root()));
+    assert_eq!(head_commit(&linked), head_commit(&tree.root()));
 }
 
 #[test]
@@ -141,14 +141,14 @@ fn a_tracked_file_is_not_ignored_whatever_the_rules_say() {
     let temp = tempfile::tempdir().unwrap();
     let root = temp.path().canonicalize().unwrap();
     let paths = ["kept.py", "gen/made.py", "a.py"].map(|path| RelPath::parse(path).unwrap());
-    assert!(ignored(&root, &paths).unwrap().is_empty(), "without git nothing is ignored");
+    assert!(ignored_paths(&root, &paths).unwrap().is_empty(), "without git nothing is ignored");
     let repository = Repository::init(&root).unwrap();
     fs::write(root.join(".gitignore"), "gen/\nkept.py\n").unwrap();
     fs::write(root.join("kept.py"), "x\n").unwrap();
     let mut index = repository.index().unwrap();
     index.add_path(Path::new("kept.py")).unwrap();
     index.write().unwrap();
-    assert_eq!(ignored(&root, &paths).unwrap(), BTreeSet::from([paths[1].clone()]));
+    assert_eq!(ignored_paths(&root, &paths).unwrap(), BTreeSet::from([paths[1].clone()]));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn head_moves_with_commits() {
     let tree = Tree::with(&["a"]);
     tree.write("a", "second\n");
     let id = tree.commit();
-    assert_eq!(head(&tree.root()), Some(id));
+    assert_eq!(head_commit(&tree.root()), Some(id));
     assert_eq!(files(&tree.root()), [""; 0]);
 }
 
@@ -173,7 +173,7 @@ fn a_package_folder_nobody_ignored_does_not_drown_the_change() {
 fn a_changed_file_that_cannot_be_named_is_said_to_be_skipped() {
     let tree = Tree::with(&["a"]);
     fs::write(tree.root().join(OsStr::from_bytes(b"\xc7\xd1.py")), "x").unwrap();
-    let changed = changed(&tree.root()).unwrap().unwrap();
+    let changed = files_changed_since_head(&tree.root()).unwrap().unwrap();
     assert_eq!(changed.files, []);
     assert_eq!(changed.skipped[0].path, "\u{fffd}\u{fffd}.py");
 }
@@ -183,15 +183,15 @@ fn broken_git_data_is_an_error_and_never_no_change() {
     let tree = Tree::with(&["a"]);
     let common = common_dir(&tree.root());
     fs::write(tree.root().join(".git/index"), "not an index").unwrap();
-    assert!(changed(&tree.root()).is_err());
+    assert!(files_changed_since_head(&tree.root()).is_err());
     fs::write(tree.root().join(".git/config"), "[broken").unwrap();
-    assert!(changed(&tree.root()).is_err());
+    assert!(files_changed_since_head(&tree.root()).is_err());
     assert_eq!(common_dir(&tree.root()), common);
     fs::remove_file(tree.root().join(".git/HEAD")).unwrap();
-    assert!(changed(&tree.root()).is_err());
+    assert!(files_changed_since_head(&tree.root()).is_err());
     let stray = Tree::new();
     stray.write(".git", "gitdir: /nonexistent/worktrees/x\n");
-    assert!(changed(&stray.root()).is_err());
+    assert!(files_changed_since_head(&stray.root()).is_err());
 }
 
 #[test]
@@ -200,25 +200,25 @@ fn commits_since_a_base_do_not_hide_what_they_changed() {
     tree.write("a.py", "1");
     tree.write("same.py", "1");
     tree.commit();
-    let base = head(&tree.root()).unwrap();
+    let base = head_commit(&tree.root()).unwrap();
     tree.write("a.py", "2");
     tree.write("b.py", "1");
     tree.commit();
     let names = |base: Option<&str>| {
-        let changed = changed_since(&tree.root(), base).unwrap().unwrap();
+        let changed = files_changed_since(&tree.root(), base).unwrap().unwrap();
         changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert!(names(None).is_empty());
     assert_eq!(names(Some(&base)), ["a.py", "b.py"]);
-    assert!(changed_since(&tree.root(), Some(&"0".repeat(40))).is_err());
+    assert!(files_changed_since(&tree.root(), Some(&"0".repeat(40))).is_err());
 }
 
 #[test]
 fn a_base_before_the_first_commit_sees_all_that_was_committed() {
     let tree = Tree::with(&[]);
-    let before = base(&tree.root());
+    let before = base_commit(&tree.root());
     let names = || {
-        let changed = changed_since(&tree.root(), before.as_deref()).unwrap().unwrap();
+        let changed = files_changed_since(&tree.root(), before.as_deref()).unwrap().unwrap();
         changed.files.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert!(before.is_some());
@@ -227,8 +227,8 @@ fn a_base_before_the_first_commit_sees_all_that_was_committed() {
     assert_eq!(names(), ["a.py"]);
     tree.commit();
     assert_eq!(names(), ["a.py"]);
-    assert_eq!(base(&tree.root()), head(&tree.root()));
-    assert_eq!(base(Tree::new().temp.path()), None);
+    assert_eq!(base_commit(&tree.root()), head_commit(&tree.root()));
+    assert_eq!(base_commit(Tree::new().temp.path()), None);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_repository_of_another_user_is_an_error_with_its_remedy() {
     if chown(tree.root(), Some(4242), None).is_ok()
         && chown(tree.root().join(".git"), Some(4242), None).is_ok()
     {
-        let error = changed(&tree.root()).unwrap_err();
+        let error = files_changed_since_head(&tree.root()).unwrap_err();
         assert_eq!(error.detail, "the git repository belongs to another user");
         let root = tree.root();
         let remedy = format!("git config --global --add safe.directory '{}'", root.display());
@@ -267,7 +267,7 @@ fn mark(tree: &Tree, name: &str, flags: u16, flags_extended: u16) {
 }
 
 fn different(root: &Path) -> Vec<String> {
-    let found = different_since(root, None).unwrap().expect("a work tree");
+    let found = diff_since(root, None).unwrap().expect("a work tree");
     found.iter().map(|it| it.path.to_string()).collect()
 }
 
@@ -292,7 +292,7 @@ fn marks_in_the_index_hide_nothing_that_stands_on_disk_or_is_gone() {
     fs::remove_file(root.join("gone")).unwrap();
     assert_eq!(files(&root), ["assumed", "skipped"]);
     assert_eq!(different(&root), ["assumed", "gone", "skipped"]);
-    let gone = changed(&root).unwrap().unwrap().deleted;
+    let gone = files_changed_since_head(&root).unwrap().unwrap().deleted;
     assert_eq!(gone.iter().map(ToString::to_string).collect::<Vec<_>>(), ["gone"]);
     let config = Repository::open(&root).unwrap().config().unwrap();
     let mut config = config.open_level(git2::ConfigLevel::Local).unwrap();
@@ -315,7 +315,7 @@ fn what_changed_in_a_repository_inside_is_said_to_be_unknown_whatever_is_configu
     drop(module);
     tree.commit();
     let skipped = || {
-        let changed = changed(&tree.root()).unwrap().unwrap();
+        let changed = files_changed_since_head(&tree.root()).unwrap().unwrap();
         changed.skipped.into_iter().map(|it| it.path).collect::<Vec<_>>()
     };
     assert_eq!((skipped(), different(&tree.root())), (vec![], vec![]));
@@ -323,8 +323,8 @@ fn what_changed_in_a_repository_inside_is_said_to_be_unknown_whatever_is_configu
     config.set_str("submodule.suite.ignore", "all").unwrap();
     tree.write("suite/check.py", "exit()\n");
     assert_eq!((skipped(), different(&tree.root())), (vec!["suite".into()], vec!["suite".into()]));
-    let found = different_since(&tree.root(), None).unwrap().unwrap();
-    assert_eq!(found[0].before, Before::Repository);
+    let found = diff_since(&tree.root(), None).unwrap().unwrap();
+    assert_eq!(found[0].before, TextAtBase::Repository);
     let module = Repository::open(tree.root().join("suite")).unwrap();
     let mut index = module.index().unwrap();
     index.add_path(Path::new("check.py")).unwrap();

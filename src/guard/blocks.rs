@@ -2,11 +2,11 @@
 //! not know what is a finding.
 
 use super::facts::is_comment;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 /// The statements of a block, without comments and without Python's documentation.
-pub(super) fn statements(block: Node<'_>) -> Vec<Node<'_>> {
-    let is_text = |node: &Node<'_>| {
+pub(super) fn statements(block: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    let is_text = |node: &SyntaxNode<'_>| {
         let first = node.named_children().first().copied();
         node.kind() == "expression_statement" && first.is_some_and(|it| it.kind() == "string")
     };
@@ -20,7 +20,7 @@ pub(super) fn statements(block: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// Whether a node is a class or something with methods like one.
-pub(super) fn is_class(node: Node<'_>) -> bool {
+pub(super) fn is_class(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
         "class"

@@ -3,7 +3,7 @@
 
 /// What a command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum CommandPurpose {
     /// Runs tests.
     Test,
     /// Looks for faults.
@@ -20,76 +20,76 @@ pub(super) enum Kind {
 
 /// One command of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Command {
+pub(super) struct ScriptCommand {
     /// Words without what starts the program only (`npx`, `uv run`, `FOO=1`).
     pub(super) words: Vec<String>,
     /// Whether the script goes on as if nothing had happened when it fails.
-    pub(super) is_forgiven: bool,
+    pub(super) ignores_failure: bool,
 }
 
 /// Programs with their subcommand, and what they are for.
-const PROGRAMS: &[(&str, Kind)] = &[
-    ("ava", Kind::Test),
-    ("bandit", Kind::Lint),
-    ("basedpyright", Kind::Types),
-    ("biome check", Kind::Lint),
-    ("biome ci", Kind::Lint),
-    ("biome lint", Kind::Lint),
-    ("black", Kind::Format),
-    ("cargo audit", Kind::Audit),
-    ("cargo check", Kind::Types),
-    ("cargo clippy", Kind::Lint),
-    ("cargo deny", Kind::Audit),
-    ("cargo fmt", Kind::Format),
-    ("cargo nextest", Kind::Test),
-    ("cargo test", Kind::Test),
-    ("ctest", Kind::Test),
-    ("cypress run", Kind::Test),
-    ("dotnet format", Kind::Format),
-    ("dotnet test", Kind::Test),
-    ("eslint", Kind::Lint),
-    ("flake8", Kind::Lint),
-    ("go test", Kind::Test),
-    ("go vet", Kind::Lint),
-    ("gofmt", Kind::Format),
-    ("golangci-lint", Kind::Lint),
-    ("gotestsum", Kind::Test),
-    ("govulncheck", Kind::Audit),
-    ("gradle check", Kind::Test),
-    ("gradle test", Kind::Test),
-    ("gradlew check", Kind::Test),
-    ("gradlew test", Kind::Test),
-    ("isort", Kind::Format),
-    ("jest", Kind::Test),
-    ("mocha", Kind::Test),
-    ("mvn test", Kind::Test),
-    ("mvn verify", Kind::Test),
-    ("mvnw test", Kind::Test),
-    ("mvnw verify", Kind::Test),
-    ("mypy", Kind::Types),
-    ("next lint", Kind::Lint),
-    ("node --test", Kind::Test),
-    ("nox", Kind::Test),
-    ("npm audit", Kind::Audit),
-    ("oxlint", Kind::Lint),
-    ("pip-audit", Kind::Audit),
-    ("playwright test", Kind::Test),
-    ("pre-commit", Kind::Lint),
-    ("prettier", Kind::Format),
-    ("py.test", Kind::Test),
-    ("pylint", Kind::Lint),
-    ("pyright", Kind::Types),
-    ("pytest", Kind::Test),
-    ("ruff check", Kind::Lint),
-    ("ruff format", Kind::Format),
-    ("shellcheck", Kind::Lint),
-    ("staticcheck", Kind::Lint),
-    ("stylelint", Kind::Lint),
-    ("tox", Kind::Test),
-    ("tsc", Kind::Types),
-    ("unittest", Kind::Test),
-    ("vitest", Kind::Test),
-    ("vue-tsc", Kind::Types),
+const PROGRAMS: &[(&str, CommandPurpose)] = &[
+    ("ava", CommandPurpose::Test),
+    ("bandit", CommandPurpose::Lint),
+    ("basedpyright", CommandPurpose::Types),
+    ("biome check", CommandPurpose::Lint),
+    ("biome ci", CommandPurpose::Lint),
+    ("biome lint", CommandPurpose::Lint),
+    ("black", CommandPurpose::Format),
+    ("cargo audit", CommandPurpose::Audit),
+    ("cargo check", CommandPurpose::Types),
+    ("cargo clippy", CommandPurpose::Lint),
+    ("cargo deny", CommandPurpose::Audit),
+    ("cargo fmt", CommandPurpose::Format),
+    ("cargo nextest", CommandPurpose::Test),
+    ("cargo test", CommandPurpose::Test),
+    ("ctest", CommandPurpose::Test),
+    ("cypress run", CommandPurpose::Test),
+    ("dotnet format", CommandPurpose::Format),
+    ("dotnet test", CommandPurpose::Test),
+    ("eslint", CommandPurpose::Lint),
+    ("flake8", CommandPurpose::Lint),
+    ("go test", CommandPurpose::Test),
+    ("go vet", CommandPurpose::Lint),
+    ("gofmt", CommandPurpose::Format),
+    ("golangci-lint", CommandPurpose::Lint),
+    ("gotestsum", CommandPurpose::Test),
+    ("govulncheck", CommandPurpose::Audit),
+    ("gradle check", CommandPurpose::Test),
+    ("gradle test", CommandPurpose::Test),
+    ("gradlew check", CommandPurpose::Test),
+    ("gradlew test", CommandPurpose::Test),
+    ("isort", CommandPurpose::Format),
+    ("jest", CommandPurpose::Test),
+    ("mocha", CommandPurpose::Test),
+    ("mvn test", CommandPurpose::Test),
+    ("mvn verify", CommandPurpose::Test),
+    ("mvnw test", CommandPurpose::Test),
+    ("mvnw verify", CommandPurpose::Test),
+    ("mypy", CommandPurpose::Types),
+    ("next lint", CommandPurpose::Lint),
+    ("node --test", CommandPurpose::Test),
+    ("nox", CommandPurpose::Test),
+    ("npm audit", CommandPurpose::Audit),
+    ("oxlint", CommandPurpose::Lint),
+    ("pip-audit", CommandPurpose::Audit),
+    ("playwright test", CommandPurpose::Test),
+    ("pre-commit", CommandPurpose::Lint),
+    ("prettier", CommandPurpose::Format),
+    ("py.test", CommandPurpose::Test),
+    ("pylint", CommandPurpose::Lint),
+    ("pyright", CommandPurpose::Types),
+    ("pytest", CommandPurpose::Test),
+    ("ruff check", CommandPurpose::Lint),
+    ("ruff format", CommandPurpose::Format),
+    ("shellcheck", CommandPurpose::Lint),
+    ("staticcheck", CommandPurpose::Lint),
+    ("stylelint", CommandPurpose::Lint),
+    ("tox", CommandPurpose::Test),
+    ("tsc", CommandPurpose::Types),
+    ("unittest", CommandPurpose::Test),
+    ("vitest", CommandPurpose::Test),
+    ("vue-tsc", CommandPurpose::Types),
 ];
 
 /// Words that only start the program behind them.
@@ -223,7 +223,7 @@ const STRICT: &[&str] = &[
     "-race",
 ];
 
-impl Command {
+impl ScriptCommand {
     /// The program with its subcommand, by which a command is the same as an earlier one.
     pub(super) fn name(&self) -> String {
         let program = self.words.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
@@ -241,7 +241,7 @@ impl Command {
     }
 
     /// What it is for, where that is known.
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<CommandPurpose> {
         let name = self.name();
         if let Some((_, kind)) = PROGRAMS.iter().find(|(program, _)| *program == name) {
             return Some(*kind);
@@ -254,10 +254,10 @@ impl Command {
         };
         let says = |words: &[&str]| words.iter().any(|word| script.contains(word));
         Some(match script {
-            _ if says(&["test", "spec", "e2e"]) => Kind::Test,
-            _ if says(&["lint", "vet"]) => Kind::Lint,
-            _ if says(&["type", "tsc"]) => Kind::Types,
-            _ => Kind::Script,
+            _ if says(&["test", "spec", "e2e"]) => CommandPurpose::Test,
+            _ if says(&["lint", "vet"]) => CommandPurpose::Lint,
+            _ if says(&["type", "tsc"]) => CommandPurpose::Types,
+            _ => CommandPurpose::Script,
         })
     }
 
@@ -299,8 +299,8 @@ fn is_source(word: &str) -> bool {
 }
 
 /// The commands of a script, in its order.
-pub(super) fn commands(script: &str) -> Vec<Command> {
-    let mut commands: Vec<Command> = Vec::new();
+pub(super) fn parse_commands(script: &str) -> Vec<ScriptCommand> {
+    let mut commands: Vec<ScriptCommand> = Vec::new();
     let joined = script.replace("\\\n", " ");
     for line in joined.lines() {
         let mut is_behind_or = false;
@@ -311,12 +311,12 @@ pub(super) fn commands(script: &str) -> Vec<Command> {
             );
             let forgives = excuse && (is_behind_or || words[0] != "echo");
             if let Some(last) = commands.last_mut().filter(|_| forgives && !words.is_empty()) {
-                last.is_forgiven = true;
+                last.ignores_failure = true;
             }
             is_behind_or = glue == "||";
             let words = program_words(&words);
             if !words.is_empty() && !excuse {
-                commands.push(Command { words, is_forgiven: false });
+                commands.push(ScriptCommand { words, ignores_failure: false });
             }
         }
     }
@@ -378,13 +378,16 @@ fn program_words(words: &[String]) -> Vec<String> {
 }
 
 /// What the later commands check less than the earlier ones, each in a few words.
-pub(super) fn weakened(before: &[Command], after: &[Command]) -> Vec<String> {
+pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand]) -> Vec<String> {
     let mut found = Vec::new();
     for command in after.iter().filter(|it| it.kind().is_some()) {
         let name = command.name();
-        let olds: Vec<&Command> = before.iter().filter(|it| it.name() == name).collect();
+        let olds: Vec<&ScriptCommand> = before.iter().filter(|it| it.name() == name).collect();
         let news = after.iter().filter(|it| it.name() == name).count();
-        if command.is_forgiven && !olds.iter().any(|old| old.is_forgiven) && !before.is_empty() {
+        if command.ignores_failure
+            && !olds.iter().any(|old| old.ignores_failure)
+            && !before.is_empty()
+        {
             found.push(format!("a failure of `{name}` no longer fails the script"));
         }
         let Some(old) = olds.first().filter(|_| olds.len() == 1 && news == 1) else { continue };
@@ -402,20 +405,26 @@ pub(super) fn weakened(before: &[Command], after: &[Command]) -> Vec<String> {
 
 /// Whether nothing does the work of an earlier command any more. Another program for the same
 /// purpose that was not there before takes its place, and so does any script.
-fn is_lost(old: &Command, kind: Kind, before: &[Command], after: &[Command]) -> bool {
-    let is_new = |new: &Command| !before.iter().any(|it| it.name() == new.name());
-    kind != Kind::Script
+fn is_lost(
+    old: &ScriptCommand,
+    kind: CommandPurpose,
+    before: &[ScriptCommand],
+    after: &[ScriptCommand],
+) -> bool {
+    let is_new = |new: &ScriptCommand| !before.iter().any(|it| it.name() == new.name());
+    kind != CommandPurpose::Script
         && !after.iter().any(|new| {
             new.name() == old.name()
-                || is_new(new) && new.kind().is_some_and(|it| it == kind || it == Kind::Script)
+                || is_new(new)
+                    && new.kind().is_some_and(|it| it == kind || it == CommandPurpose::Script)
                 || is_new(new) && matches!(new.name().as_str(), "pre-commit" | "tox" | "nox")
         })
 }
 
-fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
+fn weaker_options(old: &ScriptCommand, new: &ScriptCommand) -> Vec<String> {
     let mut found = Vec::new();
     let added = |option: &&&str| new.has(option) && !old.has(option);
-    if new.kind() == Some(Kind::Test) {
+    if new.kind() == Some(CommandPurpose::Test) {
         let filters =
             FILTERS.iter().filter(added).filter(|option| !is_harmless_filter(new, option));
         found.extend(filters.map(|option| format!("leaves tests out by `{option}`")));
@@ -436,7 +445,7 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
             found.push(format!("has a weaker `{option}`"));
         }
     }
-    let denies = |command: &Command| {
+    let denies = |command: &ScriptCommand| {
         command.words.windows(2).any(|it| it[0] == "-D" && it[1] == "warnings")
             || command.has("-Dwarnings")
             || command.words.iter().any(|it| it == "-Werror")
@@ -445,7 +454,7 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
         found.push("no longer denies warnings".to_owned());
     }
     let allowed =
-        |command: &Command| command.words.iter().filter(|it| it.starts_with("-A")).count();
+        |command: &ScriptCommand| command.words.iter().filter(|it| it.starts_with("-A")).count();
     if new.name() == "cargo clippy" && allowed(new) > allowed(old) {
         found.push("allows more lints".to_owned());
     }
@@ -453,7 +462,7 @@ fn weaker_options(old: &Command, new: &Command) -> Vec<String> {
 }
 
 /// `-m` before a module and `-p no:` of a cache take no test out.
-fn is_harmless_filter(command: &Command, option: &str) -> bool {
+fn is_harmless_filter(command: &ScriptCommand, option: &str) -> bool {
     match option {
         "-m" | "-k" => !["pytest", "py.test"].contains(&command.name().as_str()),
         "-E" => command.name() != "cargo nextest",
@@ -468,7 +477,7 @@ fn is_harmless_filter(command: &Command, option: &str) -> bool {
 }
 
 /// Says which paths a run is narrowed to.
-fn narrower_paths(old: &Command, new: &Command) -> Option<String> {
+fn narrower_paths(old: &ScriptCommand, new: &ScriptCommand) -> Option<String> {
     let (was, is) = (old.is_about_files(), new.is_about_files());
     let plain = |path: &str| {
         path.trim_start_matches("./").trim_end_matches("/...").trim_end_matches('/').to_owned()
@@ -499,7 +508,7 @@ mod tests {
     use super::*;
 
     fn check(before: &str, after: &str, expected: &[&str]) {
-        let found = weakened(&commands(before), &commands(after));
+        let found = weakened_commands(&parse_commands(before), &parse_commands(after));
         assert_eq!(found, expected, "{before} -> {after}");
     }
 

@@ -1,22 +1,22 @@
 //! G11: places where the types of a program are left. It must not know what the types are.
 
-use super::facts::{Files, Function, Side, is_comment, normal};
-use super::novel::{Novel, Thing, novel, things};
-use super::{Hit, Input};
+use super::facts::{FunctionNode, ParsedFiles, SourceSide, is_comment, normal};
+use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
+use super::{Detection, GuardInput};
 use crate::base::finding::Severity;
-use crate::scan::syntax::{Language, Node};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G11";
 
-pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = novel(files, escapes).iter().map(hit).collect();
+pub(super) fn escape_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
+    let mut hits: Vec<Detection> = new_occurrences(files, escapes).iter().map(hit).collect();
     for file in &files.files {
         let (Some(before), Some(after)) = (&file.before, &file.after) else { continue };
         for function in &after.functions {
             let Some(old) = before.function(&function.name) else { continue };
             let node = widened(after.language, old, function)
                 .filter(|it| !after.is_test_at(it.bytes().start));
-            hits.extend(node.map(|node| Hit {
+            hits.extend(node.map(|node| Detection {
                 code: CODE,
                 severity: Severity::Warning,
                 path: file.change.path.clone(),
@@ -34,35 +34,35 @@ fn message(what: &str) -> String {
     format!("`{what}` leaves the types: say what it is, or check it")
 }
 
-fn hit(new: &Novel<'_, '_>) -> Hit {
-    let node = new.thing.node;
-    Hit {
+fn hit(new: &NewOccurrence<'_, '_>) -> Detection {
+    let node = new.occurrence.node;
+    Detection {
         code: CODE,
         severity: Severity::Warning,
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
         message: message(node.text()),
-        anchor: new.thing.key.clone(),
+        anchor: new.occurrence.key.clone(),
     }
 }
 
 /// Places that are an escape wherever they stand.
-fn escapes<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
-    things(side, |node| {
+fn escapes<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
+    occurrences(side, |node| {
         let is_one = match side.language {
-            Language::TypeScript | Language::Tsx => script(node),
-            Language::Python => python(node),
-            Language::Rust => rust(side, node),
-            Language::Go => go(node),
-            Language::Java => java(node),
-            Language::CSharp => csharp(node),
+            ScanLanguage::TypeScript | ScanLanguage::Tsx => script(node),
+            ScanLanguage::Python => python(node),
+            ScanLanguage::Rust => rust(side, node),
+            ScanLanguage::Go => go(node),
+            ScanLanguage::Java => java(node),
+            ScanLanguage::CSharp => csharp(node),
             _ => false,
         };
         (is_one && !side.is_test_at(node.bytes().start)).then(|| normal(node))
     })
 }
 
-fn script(node: Node<'_>) -> bool {
+fn script(node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "as_expression" => {
             let target = node.named_children().last().map_or("", |it| it.text());
@@ -86,13 +86,13 @@ fn is_any(text: &str) -> bool {
 }
 
 /// Arguments that are only passed on may be anything, and so may what is thrown.
-fn is_rest(node: Node<'_>) -> bool {
+fn is_rest(node: SyntaxNode<'_>) -> bool {
     let around = node.parent();
     around.is_some_and(|it| it.text().starts_with("...") || it.kind() == "catch_clause")
 }
 
-fn python(node: Node<'_>) -> bool {
-    let name = node.field("function").map_or("", Node::text);
+fn python(node: SyntaxNode<'_>) -> bool {
+    let name = node.field("function").map_or("", SyntaxNode::text);
     let first = node.field("arguments").and_then(|it| it.named_children().first().copied());
     node.kind() == "call"
         && matches!(name, "cast" | "typing.cast" | "t.cast")
@@ -102,10 +102,10 @@ fn python(node: Node<'_>) -> bool {
 }
 
 /// Unsafe code without the comment that says why it is sound.
-fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
+fn rust(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "unsafe_block" => {
-            let is_explained = |comment: &Node<'_>| {
+            let is_explained = |comment: &SyntaxNode<'_>| {
                 let is_near =
                     comment.end_line() + 3 > node.line() && comment.line() <= node.end_line();
                 is_near && comment.text().contains("SAFETY")
@@ -113,20 +113,20 @@ fn rust(side: &Side<'_>, node: Node<'_>) -> bool {
             !side.comments.iter().any(is_explained)
         }
         "call_expression" => {
-            let name = node.field("function").map_or("", Node::text);
+            let name = node.field("function").map_or("", SyntaxNode::text);
             name.split("::<").next().is_some_and(|it| it.ends_with("transmute"))
         }
         _ => false,
     }
 }
 
-fn go(node: Node<'_>) -> bool {
+fn go(node: SyntaxNode<'_>) -> bool {
     node.kind() == "call_expression"
         && node.field("function").is_some_and(|it| it.text() == "unsafe.Pointer")
 }
 
 /// `(T) (Object) value`.
-fn java(node: Node<'_>) -> bool {
+fn java(node: SyntaxNode<'_>) -> bool {
     let inner = node.field("value");
     node.kind() == "cast_expression"
         && inner.is_some_and(|it| {
@@ -135,7 +135,7 @@ fn java(node: Node<'_>) -> bool {
         })
 }
 
-fn csharp(node: Node<'_>) -> bool {
+fn csharp(node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "postfix_unary_expression" => node.text().ends_with('!'),
         "cast_expression" => node.field("type").is_some_and(|it| it.text() == "dynamic"),
@@ -147,41 +147,50 @@ fn csharp(node: Node<'_>) -> bool {
 }
 
 /// The place where a function that had a narrower type, or passed an error on, does so no more.
-fn widened<'t>(language: Language, old: &Function<'_>, new: &Function<'t>) -> Option<Node<'t>> {
-    let is_wide = |node: Node<'_>| match language {
-        Language::Go => {
+fn widened<'t>(
+    language: ScanLanguage,
+    old: &FunctionNode<'_>,
+    new: &FunctionNode<'t>,
+) -> Option<SyntaxNode<'t>> {
+    let is_wide = |node: SyntaxNode<'_>| match language {
+        ScanLanguage::Go => {
             let is_type = node.kind() == "interface_type"
                 || node.kind() == "type_identifier" && node.text() == "any";
             is_type && is_go_parameter(node)
         }
-        Language::Python => {
+        ScanLanguage::Python => {
             node.kind() == "type" && matches!(node.text(), "Any" | "typing.Any" | "object")
         }
-        Language::Rust => is_call_of(node, "unwrap"),
-        Language::Java | Language::CSharp => {
+        ScanLanguage::Rust => is_call_of(node, "unwrap"),
+        ScanLanguage::Java | ScanLanguage::CSharp => {
             matches!(node.kind(), "formal_parameter" | "parameter")
                 && node.field("type").is_some_and(|it| matches!(it.text(), "Object" | "object"))
         }
         _ => false,
     };
-    let narrow = |function: &Function<'_>| {
+    let narrow = |function: &FunctionNode<'_>| {
         count(function.node, |node| match language {
-            Language::Rust => node.kind() == "try_expression",
+            ScanLanguage::Rust => node.kind() == "try_expression",
             _ => is_typed(node) && !is_wide(node),
         })
     };
     let is_worse = narrow(new) < narrow(old) && count(new.node, is_wide) > count(old.node, is_wide);
-    let known: Vec<&str> =
-        old.node.descendants().into_iter().filter(|it| is_wide(*it)).map(Node::text).collect();
-    let found: Vec<Node<'t>> =
+    let known: Vec<&str> = old
+        .node
+        .descendants()
+        .into_iter()
+        .filter(|it| is_wide(*it))
+        .map(SyntaxNode::text)
+        .collect();
+    let found: Vec<SyntaxNode<'t>> =
         new.node.descendants().into_iter().filter(|it| is_wide(*it)).collect();
     found
         .into_iter()
         .rev()
-        .find(|it| is_worse && (language != Language::Rust || !known.contains(&it.text())))
+        .find(|it| is_worse && (language != ScanLanguage::Rust || !known.contains(&it.text())))
 }
 
-fn is_typed(node: Node<'_>) -> bool {
+fn is_typed(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
         "type"
@@ -194,17 +203,17 @@ fn is_typed(node: Node<'_>) -> bool {
     ) && !is_comment(node)
 }
 
-fn is_go_parameter(node: Node<'_>) -> bool {
+fn is_go_parameter(node: SyntaxNode<'_>) -> bool {
     node.parent()
         .is_some_and(|it| it.kind() == "parameter_declaration" && !it.text().contains("..."))
 }
 
-fn is_call_of(node: Node<'_>, name: &str) -> bool {
+fn is_call_of(node: SyntaxNode<'_>, name: &str) -> bool {
     let called = node.field("function").filter(|it| it.kind() == "field_expression");
     node.kind() == "call_expression"
         && called.and_then(|it| it.field("field")).is_some_and(|it| it.text() == name)
 }
 
-fn count(node: Node<'_>, is_one: impl Fn(Node<'_>) -> bool) -> usize {
+fn count(node: SyntaxNode<'_>, is_one: impl Fn(SyntaxNode<'_>) -> bool) -> usize {
     node.descendants().into_iter().filter(|it| is_one(*it)).count()
 }

@@ -3,62 +3,62 @@
 
 use std::ops::Range;
 
-use super::Change;
+use super::SourceChange;
 use crate::base::path::RelPath;
-use crate::scan::syntax::{Language, Node, Tree};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode, SyntaxTree};
 
 /// The changed files of one judgement.
-pub(super) struct Files<'t> {
-    pub(super) files: Vec<File<'t>>,
+pub(super) struct ParsedFiles<'t> {
+    pub(super) files: Vec<ParsedFile<'t>>,
 }
 
-impl<'t> Files<'t> {
+impl<'t> ParsedFiles<'t> {
     /// The texts before.
-    pub(super) fn before(&self) -> impl Iterator<Item = &Side<'t>> {
+    pub(super) fn before(&self) -> impl Iterator<Item = &SourceSide<'t>> {
         self.files.iter().filter_map(|file| file.before.as_ref())
     }
 
     /// The texts now.
-    pub(super) fn after(&self) -> impl Iterator<Item = &Side<'t>> {
+    pub(super) fn after(&self) -> impl Iterator<Item = &SourceSide<'t>> {
         self.files.iter().filter_map(|file| file.after.as_ref())
     }
 }
 
 /// One changed file. A side is missing when there was no text, when its language is not known to
 /// the guard, or when it does not parse; the texts themselves are in the change.
-pub(super) struct File<'t> {
-    pub(super) change: &'t Change,
-    pub(super) before: Option<Side<'t>>,
-    pub(super) after: Option<Side<'t>>,
+pub(super) struct ParsedFile<'t> {
+    pub(super) change: &'t SourceChange,
+    pub(super) before: Option<SourceSide<'t>>,
+    pub(super) after: Option<SourceSide<'t>>,
 }
 
 /// One text of a file in a known language.
-pub(super) struct Side<'t> {
+pub(super) struct SourceSide<'t> {
     pub(super) path: &'t RelPath,
-    pub(super) language: Language,
-    pub(super) root: Node<'t>,
+    pub(super) language: ScanLanguage,
+    pub(super) root: SyntaxNode<'t>,
     /// Whether the file holds tests, or what only tests use, by its place and name. In Rust tests
-    /// stand beside the code: ask [`Side::is_test_at`] there.
+    /// stand beside the code: ask [`SourceSide::is_test_at`] there.
     pub(super) is_test: bool,
     /// Every function and method with a body, in the order of the text; those inside others, too.
-    pub(super) functions: Vec<Function<'t>>,
+    pub(super) functions: Vec<FunctionNode<'t>>,
     /// Whether the parser made nothing of a part of it.
     pub(super) has_error: bool,
     /// Every comment, in the order of the text.
-    pub(super) comments: Vec<Node<'t>>,
+    pub(super) comments: Vec<SyntaxNode<'t>>,
     /// Byte ranges of code that is compiled for tests only, in files that hold other code as well.
     test_parts: Vec<Range<usize>>,
 }
 
 /// A function or method.
-pub(super) struct Function<'t> {
+pub(super) struct FunctionNode<'t> {
     /// With the names around it: `Class.method`, `module::function`.
     pub(super) name: String,
-    pub(super) node: Node<'t>,
-    pub(super) body: Node<'t>,
+    pub(super) node: SyntaxNode<'t>,
+    pub(super) body: SyntaxNode<'t>,
 }
 
-impl Function<'_> {
+impl FunctionNode<'_> {
     /// The tokens of the body without comments and white space, one space between them: equal for
     /// bodies that differ in their formatting only.
     pub(super) fn normal_body(&self) -> String {
@@ -67,12 +67,12 @@ impl Function<'_> {
 }
 
 /// The text of a node without comments and white space: its tokens with one space between them.
-pub(super) fn normal(node: Node<'_>) -> String {
+pub(super) fn normal(node: SyntaxNode<'_>) -> String {
     tokens(node).join(" ")
 }
 
 /// The tokens below a node; a string is one token, a comment none.
-pub(super) fn tokens(node: Node<'_>) -> Vec<&str> {
+pub(super) fn tokens(node: SyntaxNode<'_>) -> Vec<&str> {
     let mut tokens = Vec::new();
     node.walk(&mut |node| {
         if is_comment(node) {
@@ -88,12 +88,12 @@ pub(super) fn tokens(node: Node<'_>) -> Vec<&str> {
 }
 
 /// Whether a node is a comment.
-pub(super) fn is_comment(node: Node<'_>) -> bool {
+pub(super) fn is_comment(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "comment" | "line_comment" | "block_comment")
 }
 
 /// Whether a node is a string literal, quotes and all; one with expressions in it is one as well.
-pub(super) fn is_string(node: Node<'_>) -> bool {
+pub(super) fn is_string(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
         "string"
@@ -111,7 +111,7 @@ pub(super) fn is_string(node: Node<'_>) -> bool {
 }
 
 /// Whether a node is a number.
-pub(super) fn is_number(node: Node<'_>) -> bool {
+pub(super) fn is_number(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
         "integer"
@@ -131,22 +131,22 @@ pub(super) fn is_number(node: Node<'_>) -> bool {
 }
 
 /// Whether the guard knows a language.
-pub(super) fn is_known(language: Language) -> bool {
+pub(super) fn is_known(language: ScanLanguage) -> bool {
     matches!(
         language,
-        Language::Python
-            | Language::JavaScript
-            | Language::TypeScript
-            | Language::Tsx
-            | Language::Go
-            | Language::Rust
-            | Language::Java
-            | Language::CSharp
+        ScanLanguage::Python
+            | ScanLanguage::JavaScript
+            | ScanLanguage::TypeScript
+            | ScanLanguage::Tsx
+            | ScanLanguage::Go
+            | ScanLanguage::Rust
+            | ScanLanguage::Java
+            | ScanLanguage::CSharp
     )
 }
 
-impl<'t> Side<'t> {
-    pub(super) fn new(path: &'t RelPath, tree: &'t Tree) -> Self {
+impl<'t> SourceSide<'t> {
+    pub(super) fn new(path: &'t RelPath, tree: &'t SyntaxTree) -> Self {
         let (root, language) = (tree.root(), tree.language());
         let mut side = Self {
             path,
@@ -161,7 +161,7 @@ impl<'t> Side<'t> {
         root.walk(&mut |node| {
             if is_comment(node) {
                 side.comments.push(node);
-            } else if language == Language::Rust && is_test_only(node) {
+            } else if language == ScanLanguage::Rust && is_test_only(node) {
                 side.test_parts.push(node.bytes());
             }
             side.has_error |= node.is_error();
@@ -177,14 +177,14 @@ impl<'t> Side<'t> {
     }
 
     /// The function with a name.
-    pub(super) fn function(&self, name: &str) -> Option<&Function<'t>> {
+    pub(super) fn function(&self, name: &str) -> Option<&FunctionNode<'t>> {
         self.functions.iter().find(|function| function.name == name)
     }
 
     /// The innermost function around a node.
-    pub(super) fn function_at(&self, node: Node<'_>) -> Option<&Function<'t>> {
+    pub(super) fn function_at(&self, node: SyntaxNode<'_>) -> Option<&FunctionNode<'t>> {
         let bytes = node.bytes();
-        let is_around = |function: &&Function<'_>| {
+        let is_around = |function: &&FunctionNode<'_>| {
             let around = function.node.bytes();
             around.start <= bytes.start && bytes.end <= around.end
         };
@@ -230,7 +230,7 @@ const CONTAINERS: [&str; 12] = [
 
 /// The function that a node is; one without a name, which no variable or property gives it either,
 /// is part of the function around it.
-fn function(node: Node<'_>) -> Option<Function<'_>> {
+fn function(node: SyntaxNode<'_>) -> Option<FunctionNode<'_>> {
     if !FUNCTIONS.contains(&node.kind()) {
         return None;
     }
@@ -248,11 +248,11 @@ fn function(node: Node<'_>) -> Option<Function<'_>> {
         }
     }
     names.reverse();
-    Some(Function { name: names.join("."), node, body })
+    Some(FunctionNode { name: names.join("."), node, body })
 }
 
 /// The variable or property that an anonymous function is assigned to.
-fn name_from_outside(node: Node<'_>) -> Option<Node<'_>> {
+fn name_from_outside(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let parent = node.parent()?;
     match parent.kind() {
         "variable_declarator" | "public_field_definition" => parent.field("name"),
@@ -264,7 +264,7 @@ fn name_from_outside(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The type of a Go method's receiver.
-fn receiver(node: Node<'_>) -> Option<String> {
+fn receiver(node: SyntaxNode<'_>) -> Option<String> {
     let list = node.field("receiver")?;
     let kind = list.named_children().first()?.field("type")?;
     Some(without_generics(kind.text().trim_start_matches('*')))
@@ -275,7 +275,7 @@ fn without_generics(name: &str) -> String {
 }
 
 /// Whether a node of Rust is compiled for tests only.
-fn is_test_only(node: Node<'_>) -> bool {
+fn is_test_only(node: SyntaxNode<'_>) -> bool {
     let is_item =
         matches!(node.kind(), "mod_item" | "function_item" | "impl_item" | "use_declaration");
     is_item
@@ -287,15 +287,15 @@ fn is_test_only(node: Node<'_>) -> bool {
 }
 
 /// The attributes of an item of Rust: the nodes right before it, comments left out.
-pub(super) fn attributes(node: Node<'_>) -> Vec<Node<'_>> {
-    std::iter::successors(node.previous(), |node| node.previous())
+pub(super) fn attributes(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    std::iter::successors(node.previous_sibling(), |node| node.previous_sibling())
         .take_while(|node| node.kind() == "attribute_item" || is_comment(*node))
         .filter(|node| node.kind() == "attribute_item")
         .collect()
 }
 
 /// Whether a file is for tests only, by what runners and build tools take for one.
-pub(super) fn is_test_path(path: &RelPath, language: Language) -> bool {
+pub(super) fn is_test_path(path: &RelPath, language: ScanLanguage) -> bool {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let name = parts.pop().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
@@ -303,15 +303,15 @@ pub(super) fn is_test_path(path: &RelPath, language: Language) -> bool {
         ["test", "tests", "__tests__", "testing", "spec", "specs", "e2e", "testdata", "fixtures"];
     let is_below = parts.iter().any(|part| folders.contains(part) || part.ends_with(".Tests"));
     match language {
-        Language::Go => stem.ends_with("_test") || parts.contains(&"testdata"),
-        Language::Python => {
+        ScanLanguage::Go => stem.ends_with("_test") || parts.contains(&"testdata"),
+        ScanLanguage::Python => {
             is_below || stem.starts_with("test_") || stem.ends_with("_test") || stem == "conftest"
         }
-        Language::Java => {
+        ScanLanguage::Java => {
             is_below || ["Test", "Tests", "TestCase", "IT"].iter().any(|end| stem.ends_with(end))
         }
-        Language::CSharp => is_below || ["Test", "Tests"].iter().any(|end| stem.ends_with(end)),
-        Language::Rust => is_below || stem == "tests" || stem == "test",
+        ScanLanguage::CSharp => is_below || ["Test", "Tests"].iter().any(|end| stem.ends_with(end)),
+        ScanLanguage::Rust => is_below || stem == "tests" || stem == "test",
         _ => is_below || name.contains(".test.") || name.contains(".spec."),
     }
 }

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Files, Side, is_comment, is_number, is_string};
-use super::novel::{Novel, Thing, novel};
-use super::{Hit, Input};
+use super::facts::{ParsedFiles, SourceSide, is_comment, is_number, is_string};
+use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences};
+use super::{Detection, GuardInput};
 use crate::base::finding::Severity;
 use crate::base::limits::RARE_TEXT_CHARS_MIN;
 use crate::base::path::RelPath;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 const CODE: &str = "G08";
 
@@ -26,29 +26,29 @@ const COMMON: &[&str] = &[
     "1024",
 ];
 
-pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
-    let known = tested(files);
+pub(super) fn hardcoded_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
+    let known = literals_in_tests(files);
     if known.is_empty() {
         return Vec::new();
     }
-    let mut by_function: BTreeMap<(String, String), Vec<Hit>> = BTreeMap::new();
-    let mut tables: BTreeMap<RelPath, Vec<Novel<'_, '_>>> = BTreeMap::new();
-    for new in novel(files, |side| pairs(side, &known)) {
-        let node = new.thing.node;
+    let mut by_function: BTreeMap<(String, String), Vec<Detection>> = BTreeMap::new();
+    let mut tables: BTreeMap<RelPath, Vec<NewOccurrence<'_, '_>>> = BTreeMap::new();
+    for new in new_occurrences(files, |side| pairs(side, &known)) {
+        let node = new.occurrence.node;
         let Some(function) = new.side.function_at(node) else {
             tables.entry(new.file.change.path.clone()).or_default().push(new);
             continue;
         };
-        let hit = Hit {
+        let hit = Detection {
             code: CODE,
             severity: Severity::Warning,
             path: new.file.change.path.clone(),
             bytes: node.bytes(),
             message: format!(
                 "{} is in a test, and its answer is written down here: compute it",
-                new.thing.key
+                new.occurrence.key
             ),
-            anchor: format!("{} {}", function.name, new.thing.key),
+            anchor: format!("{} {}", function.name, new.occurrence.key),
         };
         let place = (new.file.change.path.as_str().to_owned(), function.name.clone());
         by_function.entry(place).or_default().push(hit);
@@ -56,19 +56,19 @@ pub(super) fn hits(_: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
     let graded = by_function.into_values().flat_map(|hits| {
         let severity =
             if hits.len() >= PAIRS_BLOCKING { Severity::Error } else { Severity::Warning };
-        hits.into_iter().map(move |hit| Hit { severity, ..hit })
+        hits.into_iter().map(move |hit| Detection { severity, ..hit })
     });
     graded.chain(tables.into_values().flat_map(|news| answered(&news))).collect()
 }
 
 /// The tables of one file beside its functions that hold nothing but what tests ask, and that a
 /// function looks into before it computes.
-fn answered(news: &[Novel<'_, '_>]) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = Vec::new();
+fn answered(news: &[NewOccurrence<'_, '_>]) -> Vec<Detection> {
+    let mut hits: Vec<Detection> = Vec::new();
     for new in news {
-        let Some(table) = new.thing.node.parent() else { continue };
+        let Some(table) = new.occurrence.node.parent() else { continue };
         let entries = table.named_children().into_iter().filter(|it| !is_comment(*it)).count();
-        let own = news.iter().filter(|it| it.thing.node.parent() == Some(table)).count();
+        let own = news.iter().filter(|it| it.occurrence.node.parent() == Some(table)).count();
         let named = table.parent().and_then(|it| it.field("name").or_else(|| it.field("left")));
         let Some(name) = named.filter(|_| own == entries && own >= PAIRS_BLOCKING) else {
             continue;
@@ -77,7 +77,7 @@ fn answered(news: &[Novel<'_, '_>]) -> Vec<Hit> {
         if hits.iter().any(|hit| hit.anchor == name) || !is_looked_up(new, name) {
             continue;
         }
-        hits.push(Hit {
+        hits.push(Detection {
             code: CODE,
             severity: Severity::Warning,
             path: new.file.change.path.clone(),
@@ -90,7 +90,7 @@ fn answered(news: &[Novel<'_, '_>]) -> Vec<Hit> {
 }
 
 /// Whether a function that was there before asks the table first and computes otherwise.
-fn is_looked_up(new: &Novel<'_, '_>, name: &str) -> bool {
+fn is_looked_up(new: &NewOccurrence<'_, '_>, name: &str) -> bool {
     let forms = [format!("in {name}:"), format!("in {name})"), format!("{name}[")];
     new.side.functions.iter().any(|function| {
         let text = function.body.text();
@@ -103,7 +103,7 @@ fn is_looked_up(new: &Novel<'_, '_>, name: &str) -> bool {
 }
 
 /// What a literal says, if it is rare.
-fn literal(node: Node<'_>) -> Option<String> {
+fn literal(node: SyntaxNode<'_>) -> Option<String> {
     if is_number(node) {
         let text =
             node.text().trim_end_matches(['L', 'f', 'F', 'd', 'D', 'm', 'M']).replace('_', "");
@@ -129,7 +129,7 @@ fn is_specific(literal: &str) -> bool {
 }
 
 /// Every rare literal of the tests.
-fn tested(files: &Files<'_>) -> BTreeSet<String> {
+fn literals_in_tests(files: &ParsedFiles<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for side in files.files.iter().filter_map(|file| file.after.as_ref()) {
         side.root.walk(&mut |node| {
@@ -143,15 +143,15 @@ fn tested(files: &Files<'_>) -> BTreeSet<String> {
 }
 
 /// The name of a test or of a group of them.
-fn is_title(node: Node<'_>) -> bool {
-    let call = node.parent().and_then(Node::parent);
+fn is_title(node: SyntaxNode<'_>) -> bool {
+    let call = node.parent().and_then(SyntaxNode::parent);
     let name = call.and_then(|it| it.field("function")).map_or("", |it| it.text());
-    let is_first = node.previous().is_none();
+    let is_first = node.previous_sibling().is_none();
     is_first && ["it", "test", "describe", "context", "t.Run"].contains(&name)
 }
 
 /// The pairs of a file whose both sides are in tests.
-fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
+fn pairs<'t>(side: &SourceSide<'t>, known: &BTreeSet<String>) -> Vec<NodeOccurrence<'t>> {
     let mut found = Vec::new();
     side.root.walk(&mut |node| {
         if side.is_test_at(node.bytes().start) {
@@ -167,7 +167,7 @@ fn pairs<'t>(side: &Side<'t>, known: &BTreeSet<String>) -> Vec<Thing<'t>> {
             let says_more = answer.iter().any(|it| !asked.contains(it))
                 && !asked.iter().chain(&answer).all(is_digit);
             if is_known(&asked) && is_known(&answer) && is_odd && says_more {
-                found.push(Thing {
+                found.push(NodeOccurrence {
                     key: format!("{} → {}", asked.join(", "), answer.join(", ")),
                     node,
                 });
@@ -188,7 +188,7 @@ fn is_status(asked: &[String], answer: &[String]) -> bool {
 }
 
 /// What a node asks for and what it answers, when it does both with literals.
-fn question(node: Node<'_>) -> Option<(Vec<String>, Vec<String>)> {
+fn question(node: SyntaxNode<'_>) -> Option<(Vec<String>, Vec<String>)> {
     match node.kind() {
         "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" => {
             let condition = node.field("condition")?;
@@ -224,7 +224,7 @@ fn question(node: Node<'_>) -> Option<(Vec<String>, Vec<String>)> {
 }
 
 /// The literals of an equality.
-fn compared(condition: Node<'_>) -> Option<Vec<String>> {
+fn compared(condition: SyntaxNode<'_>) -> Option<Vec<String>> {
     let text = condition.text();
     let is_equality = text.contains("==") || text.contains("equals(") || text.contains("Equals(");
     let is_order = ["<", ">"].iter().any(|it| text.contains(it));
@@ -233,7 +233,7 @@ fn compared(condition: Node<'_>) -> Option<Vec<String>> {
 }
 
 /// The rare literals below a node.
-fn literals(node: Node<'_>) -> Vec<String> {
+fn literals(node: SyntaxNode<'_>) -> Vec<String> {
     let mut found = Vec::new();
     node.walk(&mut |node| {
         found.extend(literal(node));
@@ -243,7 +243,7 @@ fn literals(node: Node<'_>) -> Vec<String> {
 }
 
 /// What is returned, when it is nothing but literals.
-fn answer(node: Node<'_>) -> Option<Vec<String>> {
+fn answer(node: SyntaxNode<'_>) -> Option<Vec<String>> {
     if literal(node).is_some() {
         return Some(literals(node));
     }

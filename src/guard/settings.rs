@@ -10,7 +10,7 @@ use crate::base::text::one_line;
 
 /// A format of configuration files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum SettingsFormat {
     /// JSON, with comments and trailing commas where a tool takes them.
     Json,
     /// TOML 1.0.
@@ -23,13 +23,13 @@ pub(super) enum Format {
 }
 
 /// Reads a text; the error is one line.
-pub(super) fn read(format: Format, text: &str) -> Result<Value, String> {
+pub(super) fn parse_settings(format: SettingsFormat, text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
-        Format::Json => json(text),
-        Format::Toml => toml::read(text),
-        Format::Ini => Ok(ini(text)),
-        Format::Yaml => yaml(text),
+        SettingsFormat::Json => json(text),
+        SettingsFormat::Toml => toml::parse_toml(text),
+        SettingsFormat::Ini => Ok(ini(text)),
+        SettingsFormat::Yaml => yaml(text),
     }
 }
 
@@ -169,7 +169,7 @@ pub(super) fn as_word(value: &Value) -> String {
 }
 
 /// The value behind a path of keys.
-pub(super) fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+pub(super) fn value_at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
@@ -182,14 +182,17 @@ mod tests {
     #[test]
     fn comments_and_trailing_commas_are_no_part_of_json() {
         let text = "{ // why\n \"a\": [1, 2,], /* b, */ \"u\": \"http://x/*y*/\\\"\", \n}";
-        assert_eq!(read(Format::Json, text), Ok(json!({"a": [1, 2], "u": "http://x/*y*/\""})));
-        assert!(read(Format::Json, "{\"a\": ").is_err());
+        assert_eq!(
+            parse_settings(SettingsFormat::Json, text),
+            Ok(json!({"a": [1, 2], "u": "http://x/*y*/\""}))
+        );
+        assert!(parse_settings(SettingsFormat::Json, "{\"a\": ").is_err());
     }
 
     #[test]
     fn sections_with_continued_values_are_read() {
         let text = "[flake8]\nignore = E1,\n  E2\n# no\n[mypy-x.*]\nignore_errors: True\n";
-        let value = read(Format::Ini, text).expect("ini is always read");
+        let value = parse_settings(SettingsFormat::Ini, text).expect("ini is always read");
         assert_eq!(as_list(&value["flake8"]["ignore"]), ["E1", "E2"]);
         assert_eq!(as_bool(&value["mypy-x.*"]["ignore_errors"]), Some(true));
     }

@@ -2,19 +2,23 @@
 //! is abstract by its language or its place is none. It must not know what a function should do.
 
 use super::blocks::{is_class, statements};
-use super::facts::{Files, Function, Side, is_comment, is_number, is_string, normal, tokens};
-use super::novel::{Novel, Thing, novel, things};
+use super::facts::{
+    FunctionNode, ParsedFiles, SourceSide, is_comment, is_number, is_string, normal, tokens,
+};
+use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
 use super::suite::goal::removes;
-use super::{Hit, Input};
+use super::{Detection, GuardInput};
 use crate::base::finding::Severity;
 use crate::base::limits::STUB_TOKENS_MIN;
-use crate::scan::syntax::{Language, Node};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G14";
 
-pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
-    let mut hits: Vec<Hit> =
-        novel(files, placeholders).iter().filter_map(|new| placeholder(new, files)).collect();
+pub(super) fn stub_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
+    let mut hits: Vec<Detection> = new_occurrences(files, placeholders)
+        .iter()
+        .filter_map(|new| placeholder(new, files))
+        .collect();
     for file in &files.files {
         let Some(side) = &file.after else { continue };
         for function in &side.functions {
@@ -33,7 +37,7 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
                 continue;
             }
             let what = format!("the body of `{}` gave way to {}", function.name, shown(function));
-            hits.push(Hit {
+            hits.push(Detection {
                 code: CODE,
                 severity: Severity::Error,
                 path: file.change.path.clone(),
@@ -43,11 +47,11 @@ pub(super) fn hits(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
             });
         }
     }
-    hits.extend(novel(files, remarks).iter().filter_map(remark));
+    hits.extend(new_occurrences(files, remarks).iter().filter_map(remark));
     hits
 }
 
-fn shown(function: &Function<'_>) -> String {
+fn shown(function: &FunctionNode<'_>) -> String {
     match statements(function.body).as_slice() {
         [one] => format!("`{}`", one.text().lines().next().unwrap_or_default()),
         _ => "nothing".to_owned(),
@@ -55,7 +59,7 @@ fn shown(function: &Function<'_>) -> String {
 }
 
 /// Whether a body that did something became a constant or nothing.
-fn is_gutted(old: &Function<'_>, new: &Function<'_>) -> bool {
+fn is_gutted(old: &FunctionNode<'_>, new: &FunctionNode<'_>) -> bool {
     let did = tokens(old.body);
     let works = old.body.descendants().into_iter().any(|node| {
         let kind = node.kind();
@@ -69,7 +73,7 @@ fn is_gutted(old: &Function<'_>, new: &Function<'_>) -> bool {
     did.len() >= STUB_TOKENS_MIN && works && is_constant(new.body) && !is_constant(old.body)
 }
 
-fn is_constant(body: Node<'_>) -> bool {
+fn is_constant(body: SyntaxNode<'_>) -> bool {
     if !is_block(body) {
         return is_plain(body);
     }
@@ -88,18 +92,18 @@ fn is_constant(body: Node<'_>) -> bool {
                         && inner[0].named_children().into_iter().all(is_plain)
             }
             // The value of a block of Rust.
-            _ => one.next().is_none() && is_plain(*one),
+            _ => one.next_sibling().is_none() && is_plain(*one),
         },
         _ => false,
     }
 }
 
-fn is_block(node: Node<'_>) -> bool {
+fn is_block(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "block" | "statement_block" | "constructor_body" | "compound_statement")
 }
 
 /// Whether a value is written down and computed from nothing.
-fn is_plain(node: Node<'_>) -> bool {
+fn is_plain(node: SyntaxNode<'_>) -> bool {
     let text = node.text().trim();
     let is_word = matches!(
         text,
@@ -142,7 +146,7 @@ fn is_plain(node: Node<'_>) -> bool {
 }
 
 /// Whether most of what a function did is in another one now.
-fn is_moved(old: &Function<'_>, files: &Files<'_>) -> bool {
+fn is_moved(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let was = normal(old.body);
     let lines = tokens(old.body);
     let sides = files.files.iter().filter_map(|file| file.after.as_ref());
@@ -157,8 +161,8 @@ fn is_moved(old: &Function<'_>, files: &Files<'_>) -> bool {
 }
 
 /// Places that say that something is not written.
-fn placeholders<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
-    things(side, |node| unwritten(side.language, node).then(|| normal(node)))
+fn placeholders<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
+    occurrences(side, |node| unwritten(side.language, node).then(|| normal(node)))
 }
 
 /// Words of an unwritten place.
@@ -173,56 +177,57 @@ const UNWRITTEN: &[&str] = &[
     "미구현",
 ];
 
-fn unwritten(language: Language, node: Node<'_>) -> bool {
+fn unwritten(language: ScanLanguage, node: SyntaxNode<'_>) -> bool {
     let text = || node.text().to_lowercase();
     let says = |text: &str| UNWRITTEN.iter().any(|word| text.contains(word));
     match (language, node.kind()) {
-        (Language::Rust, "macro_invocation") => {
+        (ScanLanguage::Rust, "macro_invocation") => {
             node.field("macro").is_some_and(|it| matches!(it.text(), "todo" | "unimplemented"))
         }
-        (Language::Python, "raise_statement") => {
+        (ScanLanguage::Python, "raise_statement") => {
             let raised = node.text().trim_start_matches("raise").trim_start();
             let why = raised.strip_prefix("NotImplementedError").map(str::to_lowercase);
             // With other words it says that something cannot be.
             why.is_some_and(|why| !why.contains(['"', '\'']) || says(&why))
         }
-        (Language::Java, "throw_statement") => {
+        (ScanLanguage::Java, "throw_statement") => {
             text().contains("unsupportedoperationexception") && says(&text())
         }
-        (Language::CSharp, "throw_statement" | "throw_expression") => {
+        (ScanLanguage::CSharp, "throw_statement" | "throw_expression") => {
             node.text().contains("NotImplementedException")
         }
-        (Language::Go, "call_expression") => {
-            let name = node.field("function").map_or("", Node::text);
+        (ScanLanguage::Go, "call_expression") => {
+            let name = node.field("function").map_or("", SyntaxNode::text);
             name == "panic" && says(&text())
         }
-        (Language::Go, "return_statement") => text().contains("errors.new(") && says(&text()),
-        (Language::JavaScript | Language::TypeScript | Language::Tsx, "throw_statement") => {
-            says(&text())
-        }
+        (ScanLanguage::Go, "return_statement") => text().contains("errors.new(") && says(&text()),
+        (
+            ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx,
+            "throw_statement",
+        ) => says(&text()),
         _ => false,
     }
 }
 
-fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
-    let node = new.thing.node;
+fn placeholder(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection> {
+    let node = new.occurrence.node;
     if new.side.is_test_at(node.bytes().start) || is_abstract(new.side, node, files) {
         return None;
     }
     let function = new.side.function_at(node)?;
-    let is_whole = statements(function.body).len() <= 1 || new.side.language == Language::Rust;
+    let is_whole = statements(function.body).len() <= 1 || new.side.language == ScanLanguage::Rust;
     // One branch of many that is not written is said to its callers.
-    let is_case = new.side.language != Language::Rust && is_in_branch(node, function);
+    let is_case = new.side.language != ScanLanguage::Rust && is_in_branch(node, function);
     let is_new_branch = is_case || !is_whole && new.file.before.is_some();
     let is_probe = is_probe(new.side);
     // A new method that says no more may be one for heirs in files that did not change.
     let old = new.file.before.as_ref().and_then(|it| it.function(&function.name));
     let text = node.text().to_lowercase().replace("notimplementederror", "");
-    let may_be_abstract = new.side.language == Language::Python
+    let may_be_abstract = new.side.language == ScanLanguage::Python
         && old.is_none()
         && node.ancestors().any(is_class)
         && !UNWRITTEN.iter().any(|word| text.contains(word));
-    Some(Hit {
+    Some(Detection {
         code: CODE,
         severity: if is_new_branch || may_be_abstract || is_probe {
             Severity::Warning
@@ -232,29 +237,29 @@ fn placeholder(new: &Novel<'_, '_>, files: &Files<'_>) -> Option<Hit> {
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
         message: format!("`{}` is not written: write what it should do", function.name),
-        anchor: format!("{} {}", function.name, new.thing.key),
+        anchor: format!("{} {}", function.name, new.occurrence.key),
     })
 }
 
 /// Whether a place is one of several ways through its function.
-fn is_in_branch(node: Node<'_>, function: &Function<'_>) -> bool {
+fn is_in_branch(node: SyntaxNode<'_>, function: &FunctionNode<'_>) -> bool {
     let around = node.ancestors().take_while(|it| it.bytes() != function.node.bytes());
     let words = ["if_", "switch_", "case_", "match_", "elif_", "else_", "conditional_"];
-    let mut kinds = around.map(Node::kind);
+    let mut kinds = around.map(SyntaxNode::kind);
     kinds.any(|kind| words.iter().any(|word| kind.starts_with(word)))
 }
 
 /// Whether a build only compiles the file to see what the compiler can do.
-fn is_probe(side: &Side<'_>) -> bool {
+fn is_probe(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
-    side.language == Language::Rust && (path.starts_with("build/") || path.contains("probe"))
+    side.language == ScanLanguage::Rust && (path.starts_with("build/") || path.contains("probe"))
 }
 
 /// Whether others are meant to write the function: it is marked abstract, or its class is a base of
 /// another or is called one.
-fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
+fn is_abstract(side: &SourceSide<'_>, node: SyntaxNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let Some(function) = side.function_at(node) else { return true };
-    let marked = |node: Node<'_>| {
+    let marked = |node: SyntaxNode<'_>| {
         let head = node.text().lines().take(3).collect::<Vec<_>>().join(" ");
         ["abstract", "@overload", "Protocol", "ABC", "interface "]
             .iter()
@@ -272,7 +277,7 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
     }
     let class = around.find(|it| is_class(*it));
     let Some(class) = class else { return side.path.extension().as_deref() == Some("pyi") };
-    let name = class.field("name").map_or("", Node::text);
+    let name = class.field("name").map_or("", SyntaxNode::text);
     let is_called_base =
         ["Base", "Abstract", "Mixin", "Interface", "Protocol", "Backend", "Template"]
             .iter()
@@ -281,16 +286,16 @@ fn is_abstract(side: &Side<'_>, node: Node<'_>, files: &Files<'_>) -> bool {
 }
 
 /// Whether a changed file names the class as a base.
-fn has_heirs(name: &str, files: &Files<'_>) -> bool {
+fn has_heirs(name: &str, files: &ParsedFiles<'_>) -> bool {
     let sides = files.files.iter().filter_map(|file| file.after.as_ref());
-    let is_base = |node: Node<'_>| {
+    let is_base = |node: SyntaxNode<'_>| {
         let heritage =
             node.field("superclasses").or_else(|| node.field("superclass")).or_else(|| {
                 node.named_children()
                     .into_iter()
                     .find(|it| matches!(it.kind(), "class_heritage" | "base_list"))
             });
-        heritage.is_some_and(|it| crate::base::text::has_name(it.text(), name))
+        heritage.is_some_and(|it| crate::base::text::contains_identifier(it.text(), name))
     };
     let mut found = false;
     for side in sides {
@@ -303,7 +308,7 @@ fn has_heirs(name: &str, files: &Files<'_>) -> bool {
 }
 
 /// Comments that put work off.
-fn remarks<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
+fn remarks<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     let says = |text: &str| {
         let is_mark = ["TODO", concat!("FIX", "ME"), concat!("XX", "X")]
             .iter()
@@ -327,21 +332,21 @@ fn remarks<'t>(side: &Side<'t>) -> Vec<Thing<'t>> {
         is_mark && words.iter().any(|word| text.contains(word))
     };
     let found = side.comments.iter().filter(|it| says(it.text()));
-    found.map(|node| Thing { key: normal_comment(*node), node: *node }).collect()
+    found.map(|node| NodeOccurrence { key: normal_comment(*node), node: *node }).collect()
 }
 
-fn normal_comment(node: Node<'_>) -> String {
+fn normal_comment(node: SyntaxNode<'_>) -> String {
     node.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn remark(new: &Novel<'_, '_>) -> Option<Hit> {
-    let node = new.thing.node;
-    (!new.side.is_test_at(node.bytes().start)).then(|| Hit {
+fn remark(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
+    let node = new.occurrence.node;
+    (!new.side.is_test_at(node.bytes().start)).then(|| Detection {
         code: CODE,
         severity: Severity::Warning,
         path: new.file.change.path.clone(),
         bytes: node.bytes(),
         message: "a comment puts the work off: do it, or tell the user".to_owned(),
-        anchor: new.thing.key.clone(),
+        anchor: new.occurrence.key.clone(),
     })
 }

@@ -19,44 +19,44 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use self::goal::Goal;
-use self::inventory::compiled::Manifests;
-use self::inventory::{Helpers, Test};
-use self::pairs::Pairs;
-use self::surplus::Surplus;
-use super::facts::{Files, Side};
-use super::{Hit, Input};
+use self::goal::GoalWords;
+use self::inventory::compiled::PackageFeatures;
+use self::inventory::{AssertionHelpers, TestCase};
+use self::pairs::TestPairs;
+use self::surplus::AssertionSurplus;
+use super::facts::{ParsedFiles, SourceSide};
+use super::{Detection, GuardInput};
 use crate::base::finding::Severity;
-use crate::scan::syntax::Language;
+use crate::scan::syntax::ScanLanguage;
 
 /// The tests of all changed files.
-struct Suite<'t> {
-    before: Vec<Test<'t>>,
-    after: Vec<Test<'t>>,
-    pairs: Pairs,
-    goal: Goal,
+struct SuiteChange<'t> {
+    before: Vec<TestCase<'t>>,
+    after: Vec<TestCase<'t>>,
+    pairs: TestPairs,
+    goal: GoalWords,
     /// Names of code that is gone.
     deleted: BTreeSet<String>,
     /// What the functions that assert assert now.
-    helpers: Helpers,
+    helpers: AssertionHelpers,
     /// Whether code outside tests does something else now.
     has_changed_code: bool,
     /// Whether code outside tests warns less than it did.
     warns_less: bool,
 }
 
-pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
+pub(super) fn inspect(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
     let (helpers_before, helpers) = (all_helpers(files.before()), all_helpers(files.after()));
     let (known_before, known) = (manifests(input, true), manifests(input, false));
     let tests_before =
         files.before().flat_map(|it| inventory::tests(it, &helpers_before, &known_before));
-    let before: Vec<Test<'_>> = tests_before.collect();
-    let after: Vec<Test<'_>> =
+    let before: Vec<TestCase<'_>> = tests_before.collect();
+    let after: Vec<TestCase<'_>> =
         files.after().flat_map(|it| inventory::tests(it, &helpers, &known)).collect();
-    let pairs = Pairs::find(&before, &after, input.changes);
-    let suite = Suite {
+    let pairs = TestPairs::find(&before, &after, input.changes);
+    let suite = SuiteChange {
         pairs,
-        goal: Goal::new(input.goal),
+        goal: GoalWords::new(input.goal),
         deleted: gone::names(files),
         helpers,
         has_changed_code: has_changed_code(files),
@@ -64,7 +64,7 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
         before,
         after,
     };
-    let mut surplus = Surplus::new(&suite);
+    let mut surplus = AssertionSurplus::new(&suite);
     let mut hits = deletions::inspect(&suite, files, &mut surplus);
     hits.extend(unlinked::inspect(files));
     hits.extend(skips::inspect(&suite));
@@ -76,8 +76,8 @@ pub(super) fn inspect(input: &Input<'_>, files: &Files<'_>) -> Vec<Hit> {
 }
 
 /// The manifests of one side.
-fn manifests(input: &Input<'_>, is_before: bool) -> Manifests {
-    Manifests::new(input.changes.iter().filter_map(|change| {
+fn manifests(input: &GuardInput<'_>, is_before: bool) -> PackageFeatures {
+    PackageFeatures::new(input.changes.iter().filter_map(|change| {
         let (path, text) = if is_before {
             (change.path_before(), &change.before)
         } else {
@@ -87,13 +87,13 @@ fn manifests(input: &Input<'_>, is_before: bool) -> Manifests {
     }))
 }
 
-fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s Side<'t>>) -> Helpers {
+fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> AssertionHelpers {
     sides.flat_map(inventory::helpers).collect()
 }
 
 /// Whether a function outside tests is new, gone or has another body.
-fn has_changed_code(files: &Files<'_>) -> bool {
-    let bodies = |side: Option<&Side<'_>>| -> BTreeSet<(String, String)> {
+fn has_changed_code(files: &ParsedFiles<'_>) -> bool {
+    let bodies = |side: Option<&SourceSide<'_>>| -> BTreeSet<(String, String)> {
         let functions = side.into_iter().flat_map(|side| {
             side.functions.iter().filter(|it| !side.is_test_at(it.node.bytes().start))
         });
@@ -103,14 +103,14 @@ fn has_changed_code(files: &Files<'_>) -> bool {
 }
 
 /// How often code outside tests names a class of warnings.
-fn warnings<'s, 't: 's>(sides: impl Iterator<Item = &'s Side<'t>>) -> usize {
-    let code = sides.filter(|side| side.language == Language::Python && !side.is_test);
+fn warnings<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> usize {
+    let code = sides.filter(|side| side.language == ScanLanguage::Python && !side.is_test);
     code.map(|side| side.root.text().matches("Warning").count()).sum()
 }
 
 /// A finding about a test that is there now.
-fn hit(code: &'static str, severity: Severity, test: &Test<'_>, message: &str) -> Hit {
-    Hit {
+fn hit(code: &'static str, severity: Severity, test: &TestCase<'_>, message: &str) -> Detection {
+    Detection {
         code,
         severity,
         path: test.path.clone(),

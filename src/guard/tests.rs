@@ -17,7 +17,7 @@ struct Case {
     block: BTreeSet<String>,
     warn: BTreeSet<String>,
     maybe: BTreeSet<String>,
-    changes: Vec<Change>,
+    changes: Vec<SourceChange>,
 }
 
 fn path(text: &str) -> RelPath {
@@ -37,7 +37,7 @@ fn case(text: &str, file: &str) -> Case {
     let codes = |name: &str| -> BTreeSet<String> {
         field(name).split([',', ' ']).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     };
-    let changes: Vec<Change> = sections.map(change).collect();
+    let changes: Vec<SourceChange> = sections.map(change).collect();
     let title = format!("{file}: {}", head.lines().next().unwrap_or_default());
     assert!(!changes.is_empty(), "{title}: nothing changes");
     let goal = field("goal:").trim().to_owned();
@@ -45,7 +45,7 @@ fn case(text: &str, file: &str) -> Case {
     Case { title, goal, block, warn, maybe, changes }
 }
 
-fn change(section: &str) -> Change {
+fn change(section: &str) -> SourceChange {
     let (head, body) = section.split_once('\n').unwrap_or((section, ""));
     let words: Vec<&str> = head.split_whitespace().collect();
     let side = |mark: char| -> String {
@@ -61,12 +61,12 @@ fn change(section: &str) -> Change {
         ["moved", old, name] => (Some(path(old)), path(name), before, after),
         _ => panic!("`--- {head}` says nothing"),
     };
-    Change { path, old_path, before, after }
+    SourceChange { path, old_path, before, after }
 }
 
 /// The codes that block, those that warn, and everything that is said.
 fn found(case: &Case) -> (BTreeSet<String>, BTreeSet<String>, String) {
-    let input = Input { changes: &case.changes, goal: &case.goal, known: &[] };
+    let input = GuardInput { changes: &case.changes, goal: &case.goal, base_findings: &[] };
     let outcome = inspect(&input);
     assert_eq!(outcome.gaps, [], "{}", case.title);
     let codes = |severity: Severity| {
@@ -150,8 +150,9 @@ fn the_corpus_is_judged_as_it_is_labelled() {
 fn other_line_ends_are_no_change_and_hide_none() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard");
     for case in files(&folder).iter().flat_map(|file| cases(file)) {
-        let judge = |changes: &[Change]| {
-            let found = inspect(&Input { changes, goal: &case.goal, known: &[] }).findings;
+        let judge = |changes: &[SourceChange]| {
+            let found =
+                inspect(&GuardInput { changes, goal: &case.goal, base_findings: &[] }).findings;
             found.into_iter().map(|it| (it.id, it.code, it.range.start)).collect::<Vec<_>>()
         };
         let with_returns = |text: &String| text.replace('\n', "\r\n");
@@ -163,15 +164,18 @@ fn other_line_ends_are_no_change_and_hide_none() {
     }
     let before = Some("import os  # noqa: F401\nx: int = f()  # type: ignore[a]\n".to_owned());
     let after = before.as_ref().map(|text| text.replace('\n', "\r\n"));
-    let changes = [Change { path: path("a.py"), old_path: None, before, after }];
-    assert_eq!(inspect(&Input { changes: &changes, goal: "", known: &[] }).findings, []);
+    let changes = [SourceChange { path: path("a.py"), old_path: None, before, after }];
+    assert_eq!(
+        inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] }).findings,
+        []
+    );
 }
 
 /// A finding of the base at a 0-based line.
 fn known(file: &str, line: u32, code: &str) -> Finding {
     let at = crate::base::text::Position { line, character: 0 };
-    let range = crate::base::text::Range { start: at, end: at };
-    let place = (path(file), range, ContentHash::of(b""));
+    let range = crate::base::text::TextRange { start: at, end: at };
+    let place = (path(file), range, ContentHash::of_bytes(b""));
     Finding::new("mypy", code, Severity::Error, place, "wrong")
 }
 
@@ -179,8 +183,8 @@ fn known(file: &str, line: u32, code: &str) -> Finding {
 fn what_was_found_before_may_be_neither_silenced_nor_deleted() {
     let judge = |before: &str, after: &str, known: Finding| {
         let (before, after) = (Some(before.to_owned()), Some(after.to_owned()));
-        let changes = [Change { path: path("a.py"), old_path: None, before, after }];
-        let outcome = inspect(&Input { changes: &changes, goal: "", known: &[known] });
+        let changes = [SourceChange { path: path("a.py"), old_path: None, before, after }];
+        let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[known] });
         let found = outcome.findings.into_iter();
         found.map(|it| (it.code, it.severity)).collect::<Vec<_>>()
     };
@@ -200,8 +204,8 @@ fn of_two_equal_directives_the_new_one_is_meant() {
     let before = "def f(self):\n    return self.x  # type: ignore[attr-defined]\n";
     let after = format!("def g(self):\n    return self.y  # type: ignore[attr-defined]\n{before}");
     let (before, after) = (Some(before.to_owned()), Some(after));
-    let changes = [Change { path: path("a.py"), old_path: None, before, after }];
-    let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+    let changes = [SourceChange { path: path("a.py"), old_path: None, before, after }];
+    let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] });
     let lines: Vec<u32> = outcome.findings.iter().map(|it| it.range.start.line).collect();
     assert_eq!(lines, [1]);
 }
@@ -211,8 +215,8 @@ fn a_deleted_file_says_how_many_tests_went_with_it() {
     let said = |before: &str| {
         let before = Some(before.to_owned());
         let changes =
-            [Change { path: path("tests/test_a.py"), old_path: None, before, after: None }];
-        let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+            [SourceChange { path: path("tests/test_a.py"), old_path: None, before, after: None }];
+        let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] });
         outcome.findings.into_iter().map(|it| it.message).collect::<String>()
     };
     let (one, two) = ("def test_a():\n    assert f()\n", "def test_b():\n    assert not g()\n");
@@ -224,7 +228,7 @@ fn a_deleted_file_says_how_many_tests_went_with_it() {
 #[test]
 fn a_configuration_that_cannot_be_read_is_a_gap() {
     let (before, after) = (Some("[tool]\n".to_owned()), Some("[tool\n".to_owned()));
-    let changes = [Change { path: path("pyproject.toml"), old_path: None, before, after }];
-    let outcome = inspect(&Input { changes: &changes, goal: "", known: &[] });
+    let changes = [SourceChange { path: path("pyproject.toml"), old_path: None, before, after }];
+    let outcome = inspect(&GuardInput { changes: &changes, goal: "", base_findings: &[] });
     assert_eq!(outcome.gaps.len(), 1, "{:?}", outcome.gaps);
 }

@@ -1,36 +1,36 @@
 //! The change that is judged: what stood under each path at the base and what stands there now.
 //! Only data; where the texts come from is not known here.
 
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
 /// A change from a base to now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
-    /// The files with text, sorted by risk, then by path ([`Change::sort`]).
-    pub files: Vec<FileChange>,
+pub struct ReviewChange {
+    /// The files with text, sorted by risk, then by path ([`ReviewChange::sort`]).
+    pub files: Vec<ReviewFile>,
     /// Changed files that are named to the judge and not shown: binary, secret, made by a tool.
-    pub listed: Vec<Skipped>,
+    pub omitted: Vec<SkippedFile>,
     /// Changed files that should have been shown and could not be. While there is one, the change
     /// was not wholly judged.
-    pub unread: Vec<Skipped>,
+    pub unread: Vec<SkippedFile>,
 }
 
 /// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileChange {
+pub struct ReviewFile {
     /// The file.
     pub path: RelPath,
     /// Its text at the base; `None`: it was not there.
-    pub before: Option<Text>,
+    pub before: Option<ReviewText>,
     /// Its text now; `None`: it was deleted.
-    pub after: Option<Text>,
+    pub after: Option<ReviewText>,
 }
 
 /// A text in two views with the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct ReviewText {
     /// Every character.
     pub full: String,
     /// Comments blanked; `None` where the language is not known.
@@ -39,25 +39,25 @@ pub struct Text {
 
 /// What of a text is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum TextView {
     /// Without comments, where they can be told.
     Code,
     /// All of it.
     Full,
 }
 
-impl Text {
+impl ReviewText {
     /// The text in a view.
     #[must_use]
-    pub fn seen(&self, view: View) -> &str {
+    pub fn in_view(&self, view: TextView) -> &str {
         match view {
-            View::Code => self.code.as_deref().unwrap_or(&self.full),
-            View::Full => &self.full,
+            TextView::Code => self.code.as_deref().unwrap_or(&self.full),
+            TextView::Full => &self.full,
         }
     }
 }
 
-impl FileChange {
+impl ReviewFile {
     /// Deleted tests first, then deleted files, tests, code, and prose last: what a judge must not
     /// miss comes before what may be cut.
     fn risk(&self) -> u8 {
@@ -71,7 +71,7 @@ impl FileChange {
     }
 }
 
-impl Change {
+impl ReviewChange {
     /// Puts the files into the order in which they are shown.
     pub fn sort(&mut self) {
         self.files.sort_by(|a, b| (a.risk(), &a.path).cmp(&(b.risk(), &b.path)));
@@ -80,14 +80,15 @@ impl Change {
     /// Whether nothing was changed at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.listed.is_empty() && self.unread.is_empty()
+        self.files.is_empty() && self.omitted.is_empty() && self.unread.is_empty()
     }
 
     /// Identity of the change: equal for the same texts under the same paths.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
         let mut all = Vec::new();
-        let mut push = |bytes: &[u8]| all.extend_from_slice(ContentHash::of(bytes).as_bytes());
+        let mut push =
+            |bytes: &[u8]| all.extend_from_slice(ContentHash::of_bytes(bytes).as_bytes());
         for file in &self.files {
             push(file.path.as_str().as_bytes());
             for side in [&file.before, &file.after] {
@@ -95,11 +96,11 @@ impl Change {
                 push(&[u8::from(side.is_some())]);
             }
         }
-        for skipped in self.listed.iter().chain(&self.unread) {
+        for skipped in self.omitted.iter().chain(&self.unread) {
             push(skipped.path.as_bytes());
             push(skipped.reason.as_bytes());
         }
-        ContentHash::of(&all)
+        ContentHash::of_bytes(&all)
     }
 }
 
@@ -127,17 +128,17 @@ pub(crate) mod tests {
         RelPath::parse(text).expect("a relative path")
     }
 
-    pub(crate) fn text(full: &str) -> Text {
-        Text { full: full.to_owned(), code: None }
+    pub(crate) fn text(full: &str) -> ReviewText {
+        ReviewText { full: full.to_owned(), code: None }
     }
 
     /// A change of one file.
-    pub(crate) fn file(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
-        FileChange { path: path(name), before: before.map(text), after: after.map(text) }
+    pub(crate) fn file(name: &str, before: Option<&str>, after: Option<&str>) -> ReviewFile {
+        ReviewFile { path: path(name), before: before.map(text), after: after.map(text) }
     }
 
-    pub(crate) fn change(files: Vec<FileChange>) -> Change {
-        let mut change = Change { files, ..Change::default() };
+    pub(crate) fn change(files: Vec<ReviewFile>) -> ReviewChange {
+        let mut change = ReviewChange { files, ..ReviewChange::default() };
         change.sort();
         change
     }

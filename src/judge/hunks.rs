@@ -2,11 +2,11 @@
 //! [`crate::base::lines`] alone, a changed indentation is a change: it changes what code does.
 
 use crate::base::limits::JUDGE_CONTEXT_LINES;
-use crate::base::lines::{Fate, LineMap, Lines};
+use crate::base::lines::{LineFate, LineHashes, LineMap};
 
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum LineMark {
     /// It stands in both texts.
     Same,
     /// It is gone; its number is that of the text before.
@@ -17,9 +17,9 @@ pub enum Mark {
 
 /// One line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line<'t> {
+pub struct HunkLine<'t> {
     /// What became of it.
-    pub mark: Mark,
+    pub mark: LineMark,
     /// Its 1-based number.
     pub number: usize,
     /// Its text, without the line break.
@@ -28,14 +28,14 @@ pub struct Line<'t> {
 
 /// Lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk<'t> {
+pub struct DiffHunk<'t> {
     /// The line above that begins what the hunk is in: a function, a class.
-    pub heading: Option<Line<'t>>,
+    pub heading: Option<HunkLine<'t>>,
     /// Changed lines and those around them.
-    pub lines: Vec<Line<'t>>,
+    pub lines: Vec<HunkLine<'t>>,
 }
 
-/// The lines of a text, as [`Lines`] counts them; nothing has none.
+/// The lines of a text, as [`LineHashes`] counts them; nothing has none.
 #[must_use]
 pub fn lines_of(text: &str) -> Vec<&str> {
     if text.is_empty() {
@@ -52,11 +52,15 @@ pub fn lines_of(text: &str) -> Vec<&str> {
 
 /// The hunks between two texts, in the order of the text after.
 #[must_use]
-pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
-    let all = compared(before, after);
-    let changed: Vec<usize> =
-        all.iter().enumerate().filter(|(_, line)| line.mark != Mark::Same).map(|it| it.0).collect();
-    let mut found: Vec<Hunk<'t>> = Vec::new();
+pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<DiffHunk<'t>> {
+    let all = diff_lines(before, after);
+    let changed: Vec<usize> = all
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.mark != LineMark::Same)
+        .map(|it| it.0)
+        .collect();
+    let mut found: Vec<DiffHunk<'t>> = Vec::new();
     let mut shown_to = 0;
     for at in changed {
         let from = at.saturating_sub(JUDGE_CONTEXT_LINES).max(shown_to);
@@ -65,7 +69,10 @@ pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
             Some(last) if from <= shown_to => {
                 last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)]);
             }
-            _ => found.push(Hunk { heading: heading(&all, from), lines: all[from..to].to_vec() }),
+            _ => {
+                found
+                    .push(DiffHunk { heading: heading(&all, from), lines: all[from..to].to_vec() });
+            }
         }
         shown_to = shown_to.max(to);
     }
@@ -73,34 +80,34 @@ pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<Hunk<'t>> {
 }
 
 /// All lines of both texts, each once.
-fn compared<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
-    let map = LineMap::between(&Lines::of(before), &Lines::of(after));
+fn diff_lines<'t>(before: &'t str, after: &'t str) -> Vec<HunkLine<'t>> {
+    let map = LineMap::between(&LineHashes::from_text(before), &LineHashes::from_text(after));
     let (old, new) = (lines_of(before), lines_of(after));
     let (mut of, mut to) = (0, 0);
     let mut all = Vec::with_capacity(old.len().max(new.len()));
-    let line = |mark, at: usize, text| Line { mark, number: at + 1, text };
+    let line = |mark, at: usize, text| HunkLine { mark, number: at + 1, text };
     while of < old.len() || to < new.len() {
-        let kept = u32::try_from(of).ok().and_then(|at| map.of_before(at));
+        let kept = u32::try_from(of).ok().and_then(|at| map.fate_of_old_line(at));
         match kept {
-            Some(Fate::Kept(at)) if at as usize == to && of < old.len() && to < new.len() => {
+            Some(LineFate::Kept(at)) if at as usize == to && of < old.len() && to < new.len() => {
                 if old[of] == new[to] {
-                    all.push(line(Mark::Same, to, new[to]));
+                    all.push(line(LineMark::Same, to, new[to]));
                 } else {
-                    all.push(line(Mark::Removed, of, old[of]));
-                    all.push(line(Mark::Added, to, new[to]));
+                    all.push(line(LineMark::Removed, of, old[of]));
+                    all.push(line(LineMark::Added, to, new[to]));
                 }
                 (of, to) = (of + 1, to + 1);
             }
-            Some(Fate::Kept(at)) if to < new.len() && to < at as usize => {
-                all.push(line(Mark::Added, to, new[to]));
+            Some(LineFate::Kept(at)) if to < new.len() && to < at as usize => {
+                all.push(line(LineMark::Added, to, new[to]));
                 to += 1;
             }
             _ if of < old.len() => {
-                all.push(line(Mark::Removed, of, old[of]));
+                all.push(line(LineMark::Removed, of, old[of]));
                 of += 1;
             }
             _ => {
-                all.push(line(Mark::Added, to, new[to]));
+                all.push(line(LineMark::Added, to, new[to]));
                 to += 1;
             }
         }
@@ -109,11 +116,11 @@ fn compared<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
 }
 
 /// The nearest line above with less indentation than the hunk's first line.
-fn heading<'t>(all: &[Line<'t>], from: usize) -> Option<Line<'t>> {
+fn heading<'t>(all: &[HunkLine<'t>], from: usize) -> Option<HunkLine<'t>> {
     let indent = |text: &str| text.len() - text.trim_start().len();
     let first = all[from..].iter().find(|line| !line.text.trim().is_empty())?;
     let inner = indent(first.text);
-    let above = all[..from].iter().rev().filter(|line| line.mark != Mark::Removed);
+    let above = all[..from].iter().rev().filter(|line| line.mark != LineMark::Removed);
     let mut outer = above.filter(|line| !line.text.trim().is_empty() && indent(line.text) < inner);
     outer.next().cloned()
 }
@@ -126,8 +133,8 @@ mod tests {
         let mut shown = Vec::new();
         for hunk in hunks(before, after) {
             shown.push(format!("@@ {}", hunk.heading.map_or("", |line| line.text)));
-            for line in hunk.lines.iter().filter(|line| line.mark != Mark::Same) {
-                let mark = if line.mark == Mark::Added { '+' } else { '-' };
+            for line in hunk.lines.iter().filter(|line| line.mark != LineMark::Same) {
+                let mark = if line.mark == LineMark::Added { '+' } else { '-' };
                 shown.push(format!("{mark}{} {}", line.number, line.text));
             }
         }
@@ -148,12 +155,12 @@ mod tests {
         fn both_texts_can_be_read_off_the_comparison(
             before in "([ab} ]{0,3}\n){0,12}[ab]{0,2}", after in "([ab} ]{0,3}\n){0,12}[ab]{0,2}",
         ) {
-            let all = compared(&before, &after);
-            let side = |gone: Mark| -> Vec<&str> {
+            let all = diff_lines(&before, &after);
+            let side = |gone: LineMark| -> Vec<&str> {
                 all.iter().filter(|line| line.mark != gone).map(|line| line.text).collect()
             };
-            proptest::prop_assert_eq!(side(Mark::Added), lines_of(&before));
-            proptest::prop_assert_eq!(side(Mark::Removed), lines_of(&after));
+            proptest::prop_assert_eq!(side(LineMark::Added), lines_of(&before));
+            proptest::prop_assert_eq!(side(LineMark::Removed), lines_of(&after));
         }
     }
 

@@ -1,45 +1,46 @@
 //! Added lines that speak to a judge. What is found is a suspicion and no verdict: honest code can
 //! hold such words. The file is then judged without its comments, and people are told.
 
-mod folded;
+mod folding;
 mod phrases;
 
 use std::collections::BTreeSet;
 
-use self::folded::folded;
-use self::phrases::{ENGLISH, KOREAN, KOREAN_WISHES, Phrase, Slot};
-use super::change::{Change, FileChange};
-use super::hunks::{Mark, hunks};
+use self::folding::fold_text;
+use self::phrases::{ENGLISH, InjectionPhrase, KOREAN, KOREAN_WISHES, PhraseSlot};
+use super::change::{ReviewChange, ReviewFile};
+use super::hunks::{LineMark, hunks};
 use super::verdict::{Suspicion, SuspicionKind};
 use crate::base::limits::{INJECTION_WORDS_APART_MAX, SUSPICIONS_MAX};
 use crate::base::path::RelPath;
 
 /// The suspicions of a change, the first of each file, in the order of its files.
 #[must_use]
-pub fn suspicions(change: &Change) -> Vec<Suspicion> {
-    change.files.iter().filter_map(of_file).take(SUSPICIONS_MAX).collect()
+pub fn suspicions(change: &ReviewChange) -> Vec<Suspicion> {
+    change.files.iter().filter_map(file_suspicion).take(SUSPICIONS_MAX).collect()
 }
 
 /// The files that hold one.
 #[must_use]
-pub fn suspected(suspicions: &[Suspicion]) -> BTreeSet<RelPath> {
+pub fn suspected_paths(suspicions: &[Suspicion]) -> BTreeSet<RelPath> {
     suspicions.iter().map(|one| one.path.clone()).collect()
 }
 
-fn of_file(file: &FileChange) -> Option<Suspicion> {
-    let text = |side: &Option<super::change::Text>| {
+fn file_suspicion(file: &ReviewFile) -> Option<Suspicion> {
+    let text = |side: &Option<super::change::ReviewText>| {
         side.as_ref().map(|text| text.full.clone()).unwrap_or_default()
     };
     let (before, after) = (text(&file.before), text(&file.after));
     let hunks = hunks(&before, &after);
     let found = hunks.iter().find_map(|hunk| {
-        let added = hunk.lines.iter().filter(|line| line.mark == Mark::Added);
+        let added = hunk.lines.iter().filter(|line| line.mark == LineMark::Added);
         let added: Vec<(usize, String)> =
-            added.map(|line| (line.number, folded(line.text))).collect();
-        spoken(&added)
+            added.map(|line| (line.number, fold_text(line.text))).collect();
+        phrase_line(&added)
     });
     // The name of a new file is as much the author's words.
-    let named = || file.before.is_none().then(|| spoken(&[(0, folded(file.path.as_str()))]));
+    let named =
+        || file.before.is_none().then(|| phrase_line(&[(0, fold_text(file.path.as_str()))]));
     let line = found.or_else(|| named().flatten())?;
     Some(Suspicion {
         kind: SuspicionKind::InstructionInData,
@@ -49,8 +50,8 @@ fn of_file(file: &FileChange) -> Option<Suspicion> {
 }
 
 /// The line on which one of the phrases begins.
-fn spoken(lines: &[(usize, String)]) -> Option<usize> {
-    let wish = lines.iter().find(|(_, text)| wishes(text)).map(|(line, _)| *line);
+fn phrase_line(lines: &[(usize, String)]) -> Option<usize> {
+    let wish = lines.iter().find(|(_, text)| has_korean_request(text)).map(|(line, _)| *line);
     wish.or_else(|| {
         let words = words(lines);
         let begins = |at: &usize| {
@@ -61,7 +62,7 @@ fn spoken(lines: &[(usize, String)]) -> Option<usize> {
     })
 }
 
-fn wishes(text: &str) -> bool {
+fn has_korean_request(text: &str) -> bool {
     // Blanks are put as people like.
     let text: String = text.chars().filter(|it| it.is_alphanumeric()).collect();
     // "Withdraws the approval" begins like "approve it".
@@ -70,15 +71,15 @@ fn wishes(text: &str) -> bool {
 }
 
 /// A word with what stands between it and the next.
-struct Word<'t> {
+struct InjectionWord<'t> {
     line: usize,
     text: &'t str,
     gap: String,
 }
 
 /// The words of all lines, because a sentence may go over several.
-fn words(lines: &[(usize, String)]) -> Vec<Word<'_>> {
-    let mut words: Vec<Word<'_>> = Vec::new();
+fn words(lines: &[(usize, String)]) -> Vec<InjectionWord<'_>> {
+    let mut words: Vec<InjectionWord<'_>> = Vec::new();
     for (line, text) in lines {
         let mut rest = text.as_str();
         loop {
@@ -91,7 +92,7 @@ fn words(lines: &[(usize, String)]) -> Vec<Word<'_>> {
                 break;
             }
             let end = rest.find(|it: char| !it.is_alphanumeric()).unwrap_or(rest.len());
-            words.push(Word { line: *line, text: &rest[..end], gap: String::new() });
+            words.push(InjectionWord { line: *line, text: &rest[..end], gap: String::new() });
             rest = &rest[end..];
         }
         if let Some(last) = words.last_mut() {
@@ -123,12 +124,12 @@ fn is_prose(gap: &str) -> bool {
     true
 }
 
-fn is_spoken(phrase: &Phrase, words: &[Word<'_>]) -> bool {
+fn is_spoken(phrase: &InjectionPhrase, words: &[InjectionWord<'_>]) -> bool {
     let mut rest = words;
     for (number, slot) in phrase.slots.iter().enumerate() {
         let reach = if number == 0 { 1 } else { INJECTION_WORDS_APART_MAX + 1 };
         let near = &rest[..rest.len().min(reach)];
-        let Some(at) = near.iter().position(|word| fits(slot, word)) else { return false };
+        let Some(at) = near.iter().position(|word| slot_matches(slot, word)) else { return false };
         let is_last = number + 1 == phrase.slots.len();
         let between = &near[..if is_last { at } else { at + 1 }];
         if phrase.is_prose && !between.iter().all(|word| is_prose(&word.gap)) {
@@ -139,15 +140,15 @@ fn is_spoken(phrase: &Phrase, words: &[Word<'_>]) -> bool {
     true
 }
 
-fn fits(slot: &Slot, word: &Word<'_>) -> bool {
+fn slot_matches(slot: &PhraseSlot, word: &InjectionWord<'_>) -> bool {
     match slot {
-        Slot::Word(choices) => choices.contains(&word.text),
-        Slot::Addressed(choices) => choices.contains(&word.text) && word.gap.starts_with(':'),
-        Slot::Stem(stems) => stems.iter().any(|stem| word.text.starts_with(stem)),
-        Slot::AddressedStem(stems) => {
+        PhraseSlot::Word(choices) => choices.contains(&word.text),
+        PhraseSlot::Addressed(choices) => choices.contains(&word.text) && word.gap.starts_with(':'),
+        PhraseSlot::Stem(stems) => stems.iter().any(|stem| word.text.starts_with(stem)),
+        PhraseSlot::AddressedStem(stems) => {
             stems.iter().any(|stem| word.text.starts_with(stem)) && word.gap.starts_with([':', ','])
         }
-        Slot::Request(stems, endings) => stems.iter().any(|stem| {
+        PhraseSlot::Request(stems, endings) => stems.iter().any(|stem| {
             let ending = word.text.strip_prefix(stem);
             ending.is_some_and(|ending| endings.iter().any(|one| ending.starts_with(one)))
         }),

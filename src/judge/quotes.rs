@@ -1,49 +1,50 @@
 //! Whether what a judge quotes is there. A model that has not read the code cannot quote it.
 
-use super::change::{Change, FileChange, View};
+use super::change::{ReviewChange, ReviewFile, TextView};
+use super::escaping::escape_hidden;
 use super::hunks::lines_of;
-use super::shown::escaped;
-use super::verdict::{Answer, Doubt, Quote, Ruled, Ruling};
+use super::verdict::{CriterionRuling, JudgeAnswer, Ruling, RulingDoubt, SourceQuote};
 use crate::base::limits::{JUDGE_QUOTE_CHARS_MIN, JUDGE_QUOTE_LINES_APART_MAX};
 
 /// Drops evidence that does not hold; a criterion that is called met without evidence that holds
 /// becomes unclear.
-pub fn check(answer: &mut Answer, change: &Change) {
-    for ruled in &mut answer.ruled {
-        let quoted = ruled.evidence.len();
-        ruled.evidence.retain(|quote| holds(quote, change));
-        if ruled.ruling == Ruling::Met && ruled.evidence.is_empty() {
-            let doubt = if quoted == 0 { Doubt::NoQuote } else { Doubt::WrongQuote };
-            *ruled = Ruled { ruling: Ruling::Unclear, doubt: Some(doubt), ..ruled.clone() };
+pub fn verify_quotes(answer: &mut JudgeAnswer, change: &ReviewChange) {
+    for ruled in &mut answer.rulings {
+        let quoted = ruled.quotes.len();
+        ruled.quotes.retain(|quote| is_quote_valid(quote, change));
+        if ruled.ruling == Ruling::Met && ruled.quotes.is_empty() {
+            let doubt = if quoted == 0 { RulingDoubt::NoQuote } else { RulingDoubt::WrongQuote };
+            *ruled =
+                CriterionRuling { ruling: Ruling::Unclear, doubt: Some(doubt), ..ruled.clone() };
         }
     }
 }
 
-fn holds(quote: &Quote, change: &Change) -> bool {
-    let wanted = words(&bare(&quote.text));
+fn is_quote_valid(quote: &SourceQuote, change: &ReviewChange) -> bool {
+    let wanted = words(&strip_line_marks(&quote.text));
     if wanted.chars().filter(|it| !it.is_whitespace()).count() < JUDGE_QUOTE_CHARS_MIN {
         return false;
     }
     let file = change.files.iter().find(|file| file.path == quote.path);
-    file.is_some_and(|file| texts(file).any(|text| stands_in(&wanted, quote, text)))
+    file.is_some_and(|file| texts(file).any(|text| occurs_near(&wanted, quote, text)))
 }
 
 /// Both sides in both views: what was deleted can be quoted, too.
-fn texts(file: &FileChange) -> impl Iterator<Item = &str> {
+fn texts(file: &ReviewFile) -> impl Iterator<Item = &str> {
     let sides = [&file.after, &file.before].into_iter().flatten();
-    sides.flat_map(|text| [text.seen(View::Full), text.seen(View::Code)])
+    sides.flat_map(|text| [text.in_view(TextView::Full), text.in_view(TextView::Code)])
 }
 
-fn stands_in(wanted: &str, quote: &Quote, text: &str) -> bool {
+fn occurs_near(wanted: &str, quote: &SourceQuote, text: &str) -> bool {
     let lines = lines_of(text);
     let place = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
     let from = place(quote.line_start).saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
     let to = place(quote.line_end).saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
-    lines.get(from..to).is_some_and(|near| words(&escaped(&near.join("\n"))).contains(wanted))
+    lines.get(from..to).is_some_and(|near| words(&escape_hidden(&near.join("\n"))).contains(wanted))
 }
 
 /// The quote without the marks and numbers that its lines were shown with.
-fn bare(quote: &str) -> String {
+fn strip_line_marks(quote: &str) -> String {
     let bare = |line: &str| {
         let rest = line.trim_start().trim_start_matches(['+', '-']).trim_start();
         let behind = rest.trim_start_matches(|it: char| it.is_ascii_digit());
@@ -69,7 +70,7 @@ mod tests {
     const NOW: &str =
         "\n\n\n\n\n\n\nfn greet(name: &str) -> String {\n    format!(\"hi {name}\")\n}\n";
 
-    fn check_quote(path: &str, line: u32, quote: &str, expected: (Ruling, Option<Doubt>)) {
+    fn check_quote(path: &str, line: u32, quote: &str, expected: (Ruling, Option<RulingDoubt>)) {
         let change = change(vec![
             file("src/a.rs", Some("fn gone() {}\n"), Some(NOW)),
             file("old.rs", Some("fn deleted_one() {}\n"), None),
@@ -77,9 +78,9 @@ mod tests {
         let evidence =
             json!([{"path": path, "line_start": line, "line_end": line, "quote": quote}]);
         let mut answer = parse(&answer(&["C1"], &evidence).to_string(), &["C1"]).expect("usable");
-        check(&mut answer, &change);
+        verify_quotes(&mut answer, &change);
         assert_eq!(
-            (answer.ruled[0].ruling, answer.ruled[0].doubt),
+            (answer.rulings[0].ruling, answer.rulings[0].doubt),
             expected,
             "{path}:{line} {quote}"
         );
@@ -88,7 +89,7 @@ mod tests {
     #[test]
     fn a_quote_must_stand_where_it_is_said_to() {
         let held = (Ruling::Met, None);
-        let wrong = (Ruling::Unclear, Some(Doubt::WrongQuote));
+        let wrong = (Ruling::Unclear, Some(RulingDoubt::WrongQuote));
         check_quote("src/a.rs", 8, "fn greet(name: &str) -> String {", held);
         check_quote("src/a.rs", 8, "fn   greet(name: &str)\n -> String {", held);
         check_quote("src/a.rs", 11, "fn greet(name: &str)", held);
@@ -116,8 +117,8 @@ mod tests {
         let mut said = answer(&["C1", "C2"], &json!([]));
         said["criteria"][1]["verdict"] = json!("unmet");
         let mut answer = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
-        check(&mut answer, &change);
-        let rulings: Vec<_> = answer.ruled.iter().map(|one| (one.ruling, one.doubt)).collect();
-        assert_eq!(rulings, [(Ruling::Unclear, Some(Doubt::NoQuote)), (Ruling::Unmet, None)]);
+        verify_quotes(&mut answer, &change);
+        let rulings: Vec<_> = answer.rulings.iter().map(|one| (one.ruling, one.doubt)).collect();
+        assert_eq!(rulings, [(Ruling::Unclear, Some(RulingDoubt::NoQuote)), (Ruling::Unmet, None)]);
     }
 }

@@ -3,7 +3,7 @@
 
 mod heading;
 
-use self::heading::{Section, heading};
+use self::heading::{RubricSection, heading};
 use super::hunks::lines_of;
 use crate::base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_HEADING_CHARS_MAX, RUBRIC_LINE_CHARS_MAX};
 use crate::base::text::one_line;
@@ -19,21 +19,21 @@ pub struct Rubric {
     /// Commands that must succeed first, as they are written.
     pub checks: Vec<String>,
     /// What the judge is asked about.
-    pub criteria: Vec<Criterion>,
+    pub criteria: Vec<RubricCriterion>,
     /// What could not be read.
     pub gap: Option<Gap>,
 }
 
 /// One criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Criterion {
+pub struct RubricCriterion {
     /// `C1`, `C2`, … in the order of the rubric.
     pub id: String,
     /// The user's words, on one line.
     pub text: String,
 }
 
-impl Criterion {
+impl RubricCriterion {
     /// Whether comments and documents are what it is about. Only then are comments shown: they
     /// sway judges of correctness. In doubt they are shown: what is not shown cannot be found.
     #[must_use]
@@ -86,12 +86,12 @@ const WORDS_ABOUT_WORDS: [&str; 6] = ["doc", "docs", "ignore", "ignores", "hack"
 
 /// A block of code: what its first line begins with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Fence {
+struct RubricFence {
     mark: char,
     length: usize,
 }
 
-impl Fence {
+impl RubricFence {
     /// The fence that a line opens.
     fn opened(line: &str) -> Option<Self> {
         let line = line.trim_start();
@@ -125,7 +125,7 @@ impl Rubric {
     #[must_use]
     pub fn unreadable(reason: &str) -> Self {
         let mut rubric = Self::default();
-        rubric.lacks(reason);
+        rubric.add_gap(reason);
         rubric
     }
 
@@ -143,7 +143,7 @@ impl Rubric {
         }
         let Some(length) = lines[first + 1..].iter().position(|line| *line == "---") else {
             if lines.get(first + 1).is_some_and(|line| is_front_matter(line)) {
-                self.lacks("its front matter is not closed by `---`");
+                self.add_gap("its front matter is not closed by `---`");
             }
             return 0;
         };
@@ -155,7 +155,7 @@ impl Rubric {
                 "model" if !value.is_empty() => self.model = Some(one_line(value, 100)),
                 "hitl_threshold" => match value.parse() {
                     Ok(threshold) if threshold > 0 => self.hitl_threshold = Some(threshold),
-                    _ => self.lacks(&format!("hitl_threshold is no positive number: {value}")),
+                    _ => self.add_gap(&format!("hitl_threshold is no positive number: {value}")),
                 },
                 _ => {}
             }
@@ -164,8 +164,8 @@ impl Rubric {
     }
 
     fn read_sections(&mut self, lines: &[&str]) {
-        let mut place = Place { section: Section::Other, depth: 0 };
-        let mut fence: Option<Fence> = None;
+        let mut place = RubricPosition { section: RubricSection::Other, depth: 0 };
+        let mut fence: Option<RubricFence> = None;
         let mut is_remark = false;
         for line in lines {
             if let Some(open) = fence {
@@ -176,8 +176,8 @@ impl Rubric {
                 }
                 continue;
             }
-            let line = without_remarks(line, &mut is_remark);
-            fence = Fence::opened(line);
+            let line = strip_comments(line, &mut is_remark);
+            fence = RubricFence::opened(line);
             if fence.is_some() {
                 continue;
             }
@@ -187,55 +187,55 @@ impl Rubric {
             }
         }
         if fence.is_some() {
-            self.lacks("a block of code is not closed, and what follows may be criteria");
+            self.add_gap("a block of code is not closed, and what follows may be criteria");
         }
         if is_remark {
-            self.lacks("a remark (<!--) is not closed, and what follows may be criteria");
+            self.add_gap("a remark (<!--) is not closed, and what follows may be criteria");
         }
         if self.criteria.len() > RUBRIC_CRITERIA_MAX {
-            self.lacks(&format!("it has more than {RUBRIC_CRITERIA_MAX} judge criteria"));
+            self.add_gap(&format!("it has more than {RUBRIC_CRITERIA_MAX} judge criteria"));
             self.criteria.truncate(RUBRIC_CRITERIA_MAX);
         }
     }
 
-    fn read_line(&mut self, place: &Place, line: &str, is_fenced: bool) {
+    fn read_line(&mut self, place: &RubricPosition, line: &str, is_fenced: bool) {
         if !line.contains(char::is_alphanumeric) {
             return;
         }
         let is_nested = line.starts_with([' ', '\t']);
         match (item(line), &place.section) {
             // A title may speak of criteria; prose below it asks for nothing.
-            (None, Section::Unknown(_)) if place.depth == 1 => {}
-            (_, Section::Unknown(name)) => {
+            (None, RubricSection::Unknown(_)) if place.depth == 1 => {}
+            (_, RubricSection::Unknown(name)) => {
                 let name = one_line(name, RUBRIC_HEADING_CHARS_MAX);
-                self.lacks(&format!(
+                self.add_gap(&format!(
                     "the heading \"{name}\" is not known: call it `Checks`, `Judge criteria`, or \
                      something that speaks of neither"
                 ));
             }
-            (Some(text), Section::Criteria) => self.add_criterion(text),
-            (Some(text), Section::Checks) => self.checks.push(command(text)),
-            (None, Section::Criteria) if is_nested => self.go_on(line.trim()),
-            (None, Section::Criteria) => self.add_criterion(line.trim()),
+            (Some(text), RubricSection::Criteria) => self.add_criterion(text),
+            (Some(text), RubricSection::Checks) => self.checks.push(command(text)),
+            (None, RubricSection::Criteria) if is_nested => self.continue_criterion(line.trim()),
+            (None, RubricSection::Criteria) => self.add_criterion(line.trim()),
             // A command in a fence needs no bullet; prose among the checks is no command.
-            (None, Section::Checks) if is_fenced && !line.starts_with('#') => {
+            (None, RubricSection::Checks) if is_fenced && !line.starts_with('#') => {
                 self.checks.push(command(line.trim()));
             }
-            (_, Section::Other) | (None, Section::Checks) => {}
+            (_, RubricSection::Other) | (None, RubricSection::Checks) => {}
         }
     }
 
     fn add_criterion(&mut self, text: &str) {
         if text.chars().count() > RUBRIC_LINE_CHARS_MAX {
             let reason = format!("a criterion has more than {RUBRIC_LINE_CHARS_MAX} characters");
-            self.lacks(&reason);
+            self.add_gap(&reason);
         }
         let id = format!("C{}", self.criteria.len() + 1);
-        self.criteria.push(Criterion { id, text: one_line(text, RUBRIC_LINE_CHARS_MAX) });
+        self.criteria.push(RubricCriterion { id, text: one_line(text, RUBRIC_LINE_CHARS_MAX) });
     }
 
     /// A line that is indented below an item belongs to it.
-    fn go_on(&mut self, more: &str) {
+    fn continue_criterion(&mut self, more: &str) {
         match self.criteria.last_mut() {
             Some(last) => {
                 last.text = one_line(&format!("{} {more}", last.text), RUBRIC_LINE_CHARS_MAX);
@@ -244,24 +244,24 @@ impl Rubric {
         }
     }
 
-    fn lacks(&mut self, reason: &str) {
+    fn add_gap(&mut self, reason: &str) {
         self.gap
             .get_or_insert_with(|| Gap::new(Cause::ProjectFault, format!("RUBRIC.md: {reason}")));
     }
 }
 
 /// Where a line stands.
-struct Place {
-    section: Section,
+struct RubricPosition {
+    section: RubricSection,
     /// The depth of the heading that began the section.
     depth: usize,
 }
 
-impl Place {
+impl RubricPosition {
     fn enter(&mut self, depth: usize, name: &str) {
         let next = heading::section(name);
-        let is_known = matches!(next, Section::Checks | Section::Criteria);
-        let is_inside = matches!(self.section, Section::Checks | Section::Criteria);
+        let is_known = matches!(next, RubricSection::Checks | RubricSection::Criteria);
+        let is_inside = matches!(self.section, RubricSection::Checks | RubricSection::Criteria);
         // The format's own remarks are `# …` among the items; a deeper heading groups them.
         let is_part = is_inside && (depth == 1 || depth > 2 || depth > self.depth);
         if is_known || !is_part {
@@ -271,7 +271,7 @@ impl Place {
 }
 
 /// What is left of a line when the remarks that it begins with, or stands in, are taken away.
-fn without_remarks<'l>(line: &'l str, is_remark: &mut bool) -> &'l str {
+fn strip_comments<'l>(line: &'l str, is_remark: &mut bool) -> &'l str {
     let mut rest = line;
     loop {
         if *is_remark {

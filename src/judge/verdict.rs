@@ -9,9 +9,9 @@ use crate::base::limits::{
     JUDGE_HINT_CHARS_MAX, JUDGE_QUOTE_CHARS_MAX, JUDGE_QUOTE_SPAN_LINES_MAX, JUDGE_QUOTES_MAX,
     JUDGE_REASON_CHARS_MAX, SUSPICIONS_MAX,
 };
+use crate::base::named_enum::words;
 use crate::base::path::RelPath;
 use crate::base::text::one_line;
-use crate::base::words::words;
 
 /// The version of the shape.
 pub const SCHEMA: u32 = 1;
@@ -34,7 +34,7 @@ words!(Ruling { Met: "met", Unmet: "unmet", Unclear: "unclear", NotApplicable: "
 
 /// Why a ruling is not what the judge said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum RulingDoubt {
     /// It was called met and no code was quoted.
     NoQuote,
     /// What was quoted is not there.
@@ -43,11 +43,15 @@ pub enum Doubt {
     Disagreement,
 }
 
-words!(Doubt { NoQuote: "no_quote", WrongQuote: "wrong_quote", Disagreement: "disagreement" });
+words!(RulingDoubt {
+    NoQuote: "no_quote",
+    WrongQuote: "wrong_quote",
+    Disagreement: "disagreement"
+});
 
 /// A place that a ruling rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quote {
+pub struct SourceQuote {
     /// The file.
     pub path: RelPath,
     /// First 1-based line.
@@ -60,19 +64,19 @@ pub struct Quote {
 
 /// The ruling about one criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ruled {
+pub struct CriterionRuling {
     /// The criterion.
     pub id: String,
     /// What is said.
     pub ruling: Ruling,
     /// Why it is not what the judge said, where that is so.
-    pub doubt: Option<Doubt>,
+    pub doubt: Option<RulingDoubt>,
     /// Why, in the judge's words; bounded, on one line.
     pub reason: String,
     /// What would help; bounded, on one line.
     pub fix_hint: Option<String>,
     /// What it rests on.
-    pub evidence: Vec<Quote>,
+    pub quotes: Vec<SourceQuote>,
 }
 
 /// The kinds of suspicions.
@@ -112,9 +116,9 @@ pub struct Suspicion {
 
 /// One answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct JudgeAnswer {
     /// One ruling for each criterion that was asked about.
-    pub ruled: Vec<Ruled>,
+    pub rulings: Vec<CriterionRuling>,
     /// What the judge suspects.
     pub suspicions: Vec<Suspicion>,
     /// What it says that it could not assess: paths, or other words.
@@ -125,7 +129,7 @@ pub struct Answer {
 
 /// What an answer must fit.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected<'a> {
+pub struct ExpectedAnswer<'a> {
     /// The nonce of the call.
     pub nonce: &'a str,
     /// The criteria that were asked about.
@@ -135,14 +139,14 @@ pub struct Expected<'a> {
 /// An answer that cannot be used; the text is a fragment for people that holds nothing of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the judge's answer cannot be used: {0}")]
-pub struct Unusable(pub String);
+pub struct UnusableAnswer(pub String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
+struct RawAnswer {
     schema: u32,
     nonce: String,
-    criteria: Vec<RawRuled>,
+    criteria: Vec<RawRuling>,
     suspicions: Vec<RawSuspicion>,
     unread: Vec<String>,
     confidence: f64,
@@ -150,7 +154,7 @@ struct Raw {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawRuled {
+struct RawRuling {
     id: String,
     verdict: Ruling,
     evidence: Vec<RawQuote>,
@@ -179,15 +183,16 @@ struct RawSuspicion {
     _note: Option<String>,
 }
 
-impl Answer {
+impl JudgeAnswer {
     /// Reads an answer.
-    pub fn parse(text: &str, expected: Expected<'_>) -> Result<Self, Unusable> {
-        let unusable = |reason: &str| Unusable(reason.to_owned());
-        let text = unfenced(text.trim());
+    pub fn parse(text: &str, expected: ExpectedAnswer<'_>) -> Result<Self, UnusableAnswer> {
+        let unusable = |reason: &str| UnusableAnswer(reason.to_owned());
+        let text = strip_fence(text.trim());
         if text.is_empty() {
             return Err(unusable("it is empty"));
         }
-        let raw: Raw = serde_json::from_str(text).map_err(|error| unusable(fault(&error)))?;
+        let raw: RawAnswer =
+            serde_json::from_str(text).map_err(|error| unusable(parse_error_text(&error)))?;
         if raw.schema != SCHEMA {
             return Err(unusable("its schema is not the agreed one"));
         }
@@ -202,9 +207,9 @@ impl Answer {
         if said != asked || raw.criteria.len() != expected.ids.len() {
             return Err(unusable("it does not rule once on each criterion"));
         }
-        let suspicions = raw.suspicions.iter().filter_map(suspicion);
+        let suspicions = raw.suspicions.iter().filter_map(suspicion_from_raw);
         Ok(Self {
-            ruled: raw.criteria.into_iter().map(ruled).collect(),
+            rulings: raw.criteria.into_iter().map(ruling_from_raw).collect(),
             suspicions: suspicions.take(SUSPICIONS_MAX).collect(),
             unread: raw.unread,
             confidence: raw.confidence,
@@ -213,14 +218,14 @@ impl Answer {
 }
 
 /// Models like to put JSON into a fence; one around everything changes nothing.
-fn unfenced(text: &str) -> &str {
+fn strip_fence(text: &str) -> &str {
     let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
     let inner = inner.and_then(|inner| inner.strip_suffix("```")).map(str::trim);
     inner.filter(|inner| inner.starts_with('{')).unwrap_or(text)
 }
 
 /// The error without the text it speaks about.
-fn fault(error: &serde_json::Error) -> &'static str {
+fn parse_error_text(error: &serde_json::Error) -> &'static str {
     match error.classify() {
         serde_json::error::Category::Eof => "it ends too early",
         serde_json::error::Category::Data => "it has not the agreed shape",
@@ -228,29 +233,34 @@ fn fault(error: &serde_json::Error) -> &'static str {
     }
 }
 
-fn ruled(raw: RawRuled) -> Ruled {
+fn ruling_from_raw(raw: RawRuling) -> CriterionRuling {
     let hint = raw.fix_hint.map(|hint| one_line(&hint, JUDGE_HINT_CHARS_MAX));
-    Ruled {
+    CriterionRuling {
         id: raw.id,
         ruling: raw.verdict,
         doubt: None,
         reason: one_line(&raw.reason, JUDGE_REASON_CHARS_MAX),
         fix_hint: hint.filter(|hint| !hint.is_empty()),
-        evidence: raw.evidence.into_iter().filter_map(quote).take(JUDGE_QUOTES_MAX).collect(),
+        quotes: raw
+            .evidence
+            .into_iter()
+            .filter_map(quote_from_raw)
+            .take(JUDGE_QUOTES_MAX)
+            .collect(),
     }
 }
 
 /// A quote that can be looked for; others are no evidence.
-fn quote(raw: RawQuote) -> Option<Quote> {
+fn quote_from_raw(raw: RawQuote) -> Option<SourceQuote> {
     let span = raw.line_end.checked_sub(raw.line_start);
     let is_sound = raw.line_start > 0
         && span.is_some_and(|span| span < JUDGE_QUOTE_SPAN_LINES_MAX)
         && raw.quote.chars().count() <= JUDGE_QUOTE_CHARS_MAX;
     let path = RelPath::parse(&raw.path).filter(|_| is_sound)?;
-    Some(Quote { path, line_start: raw.line_start, line_end: raw.line_end, text: raw.quote })
+    Some(SourceQuote { path, line_start: raw.line_start, line_end: raw.line_end, text: raw.quote })
 }
 
-fn suspicion(raw: &RawSuspicion) -> Option<Suspicion> {
+fn suspicion_from_raw(raw: &RawSuspicion) -> Option<Suspicion> {
     let path = RelPath::parse(&raw.path)?;
     Some(Suspicion { kind: raw.kind, path, line: raw.line.filter(|line| *line > 0) })
 }
@@ -271,9 +281,9 @@ pub(crate) mod tests {
                "confidence": 0.9})
     }
 
-    pub(crate) fn parse(text: &str, ids: &[&str]) -> Result<Answer, Unusable> {
+    pub(crate) fn parse(text: &str, ids: &[&str]) -> Result<JudgeAnswer, UnusableAnswer> {
         let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-        Answer::parse(text, Expected { nonce: NONCE, ids: &ids })
+        JudgeAnswer::parse(text, ExpectedAnswer { nonce: NONCE, ids: &ids })
     }
 
     fn check_error(text: &str, expected: &str) {
@@ -293,7 +303,7 @@ pub(crate) mod tests {
             json!([{"path": "src/a.rs", "line_start": 1, "line_end": 2, "quote": "fn a()"}]);
         let text = answer(&["C2", "C1"], &evidence).to_string();
         let answer = parse(&text, &["C1", "C2"]).expect("usable");
-        assert_eq!((answer.ruled[0].id.as_str(), answer.ruled[0].evidence.len()), ("C2", 1));
+        assert_eq!((answer.rulings[0].id.as_str(), answer.rulings[0].quotes.len()), ("C2", 1));
         assert_eq!(parse(&format!("\n```json\n{text}\n```\n"), &["C1", "C2"]), Ok(answer));
     }
 
@@ -352,11 +362,11 @@ pub(crate) mod tests {
         hostile["suspicions"] =
             json!([{"kind": "stub", "path": "a.py", "line": 0, "note": "approve!"}]);
         let answer = parse(&hostile.to_string(), &["C1"]).expect("usable");
-        let ruled = &answer.ruled[0];
-        assert!(ruled.evidence.is_empty());
+        let ruled = &answer.rulings[0];
+        assert!(ruled.quotes.is_empty());
         let widest = json!([at("a", 1, JUDGE_QUOTE_SPAN_LINES_MAX, "x")]);
         let widest = parse(&tests::answer(&["C1"], &widest).to_string(), &["C1"]);
-        assert_eq!(widest.expect("usable").ruled[0].evidence.len(), 1);
+        assert_eq!(widest.expect("usable").rulings[0].quotes.len(), 1);
         assert!(ruled.reason.starts_with("a [31mb"), "{}", ruled.reason);
         assert_eq!(ruled.reason.chars().count(), JUDGE_REASON_CHARS_MAX);
         assert_eq!(answer.suspicions[0].line, None);

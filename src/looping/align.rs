@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use super::fences::Fences;
+use super::fences::FenceTracker;
 use super::fields::{BYTE_ORDER_MARK, bullet, is_nothing};
 
 /// The parts of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum AlignmentPart {
     /// What is wanted.
     Specification,
     /// How it is made.
@@ -19,7 +19,7 @@ pub enum Part {
     GapCheck,
 }
 
-impl Part {
+impl AlignmentPart {
     /// Heading as it is written, and the words by which one is recognised, in lower case.
     const HEADINGS: [(Self, &'static str, [&'static str; 2]); 4] = [
         (Self::Specification, "Specification Alignment", ["specification alignment", "명세 정렬"]),
@@ -37,7 +37,7 @@ impl Part {
 
 /// One labelled entry, such as `Goal` or `Blocking questions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AlignmentEntry {
     /// Its label, without marks; empty for a line without one.
     pub label: String,
     /// Its values; a value of several lines keeps them.
@@ -48,13 +48,13 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Alignment {
     /// Entries in the order of the file, each with its part.
-    pub entries: Vec<(Part, Entry)>,
+    pub entries: Vec<(AlignmentPart, AlignmentEntry)>,
 }
 
 /// What the blank form says in place of values.
-const FORM: [(Part, &[(&str, &str)]); 4] = [
+const FORM: [(AlignmentPart, &[(&str, &str)]); 4] = [
     (
-        Part::Specification,
+        AlignmentPart::Specification,
         &[
             ("Goal", "[one sentence: the core deliverable]"),
             ("Deliverables", "[list of artifacts]"),
@@ -62,7 +62,7 @@ const FORM: [(Part, &[(&str, &str)]); 4] = [
         ],
     ),
     (
-        Part::Process,
+        AlignmentPart::Process,
         &[
             ("Approach", "[technical strategy in one sentence]"),
             ("Sequence", "[ordered phases, each with something that can be checked]"),
@@ -70,7 +70,7 @@ const FORM: [(Part, &[(&str, &str)]); 4] = [
         ],
     ),
     (
-        Part::Evaluation,
+        AlignmentPart::Evaluation,
         &[
             ("Machine checks", "[exact commands]"),
             ("Behavioral checks", "[what the running system must do]"),
@@ -78,7 +78,7 @@ const FORM: [(Part, &[(&str, &str)]); 4] = [
         ],
     ),
     (
-        Part::GapCheck,
+        AlignmentPart::GapCheck,
         &[
             ("Capability gaps", "[what may not be possible here]"),
             ("Instruction gaps", "[ambiguous or contradictory parts]"),
@@ -89,13 +89,13 @@ const FORM: [(Part, &[(&str, &str)]); 4] = [
 
 /// The blank form; a goal that is known stands in it.
 #[must_use]
-pub fn form(goal: &str) -> Alignment {
+pub fn blank_alignment(goal: &str) -> Alignment {
     let entry = |label: &str, hint: &str| {
         let is_goal = label == "Goal" && !goal.trim().is_empty();
         let value = if is_goal { goal.trim() } else { hint };
-        Entry { label: label.to_owned(), values: vec![value.to_owned()] }
+        AlignmentEntry { label: label.to_owned(), values: vec![value.to_owned()] }
     };
-    let of_part = |(part, rows): &(Part, &[(&str, &str)])| {
+    let of_part = |(part, rows): &(AlignmentPart, &[(&str, &str)])| {
         rows.iter().map(|(label, hint)| (*part, entry(label, hint))).collect::<Vec<_>>()
     };
     Alignment { entries: FORM.iter().flat_map(of_part).collect() }
@@ -103,26 +103,26 @@ pub fn form(goal: &str) -> Alignment {
 
 /// Reads the file, also one that was written by hand.
 #[must_use]
-pub fn parse(text: &str) -> Alignment {
+pub fn parse_alignment(text: &str) -> Alignment {
     let mut alignment = Alignment::default();
     let mut part = None;
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     for line in text.trim_start_matches(BYTE_ORDER_MARK).lines() {
         if fences.is_code(line) {
             continue;
         }
         if let Some((level, heading)) = heading(line) {
-            match (Part::of_heading(heading), part) {
+            match (AlignmentPart::of_heading(heading), part) {
                 (Some(named), _) => part = Some(named),
                 // Open questions block wherever they stand.
-                (None, _) if asks(heading) => {
-                    part = Some(Part::GapCheck);
-                    let entry = Entry { label: plain(heading), values: Vec::new() };
-                    alignment.entries.push((Part::GapCheck, entry));
+                (None, _) if is_question_heading(heading) => {
+                    part = Some(AlignmentPart::GapCheck);
+                    let entry = AlignmentEntry { label: plain(heading), values: Vec::new() };
+                    alignment.entries.push((AlignmentPart::GapCheck, entry));
                 }
                 // A smaller heading inside a part is a label.
                 (None, Some(inside)) if level > 2 => {
-                    let entry = Entry { label: plain(heading), values: Vec::new() };
+                    let entry = AlignmentEntry { label: plain(heading), values: Vec::new() };
                     alignment.entries.push((inside, entry));
                 }
                 (None, _) => part = None,
@@ -138,7 +138,7 @@ pub fn parse(text: &str) -> Alignment {
 #[must_use]
 pub fn render(alignment: &Alignment) -> String {
     let mut text = String::new();
-    for (part, heading, _) in Part::HEADINGS {
+    for (part, heading, _) in AlignmentPart::HEADINGS {
         let _ = writeln!(text, "{}## {heading}", if text.is_empty() { "" } else { "\n" });
         for (_, entry) in alignment.entries.iter().filter(|(of, _)| *of == part) {
             match entry.values.as_slice() {
@@ -161,11 +161,11 @@ pub fn render(alignment: &Alignment) -> String {
 /// is answered when it is ticked (`[x]`), struck through, or followed by its answer (`→ …`,
 /// `Answer: …`, `답: …`).
 #[must_use]
-pub fn blocking(text: &str) -> Vec<String> {
-    parse(text)
+pub fn blocking_questions(text: &str) -> Vec<String> {
+    parse_alignment(text)
         .entries
         .into_iter()
-        .filter(|(part, entry)| *part == Part::GapCheck && is_blocking(&entry.label))
+        .filter(|(part, entry)| *part == AlignmentPart::GapCheck && is_blocking(&entry.label))
         .flat_map(|(_, entry)| entry.values)
         .filter_map(|value| open_question(&value))
         .collect()
@@ -177,7 +177,7 @@ fn is_blocking(label: &str) -> bool {
 }
 
 /// Whether a heading stands above blocking questions.
-fn asks(heading: &str) -> bool {
+fn is_question_heading(heading: &str) -> bool {
     let heading = heading.to_lowercase();
     let is_denied = ["non-blocking", "nonblocking", "not blocking"];
     ["question", "질문"].iter().any(|word| heading.contains(word))
@@ -187,7 +187,7 @@ fn asks(heading: &str) -> bool {
 
 impl Alignment {
     /// Takes one line of a part: a label at the margin, a value below it, or more of a value.
-    fn take(&mut self, part: Part, line: &str) {
+    fn take(&mut self, part: AlignmentPart, line: &str) {
         let text = line.trim();
         if text.is_empty() || text.chars().all(|character| "-=*_".contains(character)) {
             return;
@@ -241,7 +241,7 @@ fn is_label(text: &str) -> bool {
     text.split_whitespace().count() <= 4 && text.chars().all(is_plain)
 }
 
-fn entry_of(item: &str) -> Entry {
+fn entry_of(item: &str) -> AlignmentEntry {
     let (label, value) = match item.split_once([':', '：']) {
         Some((label, value)) if has_label(item) => (plain(label), value),
         _ if item.starts_with("**") => (plain(item), ""),
@@ -249,7 +249,7 @@ fn entry_of(item: &str) -> Entry {
     };
     let value = value.trim_start_matches('*').trim();
     let values = if value.is_empty() { Vec::new() } else { vec![value.to_owned()] };
-    Entry { label, values }
+    AlignmentEntry { label, values }
 }
 
 fn plain(text: &str) -> String {
@@ -282,14 +282,14 @@ fn is_answered(text: &str) -> bool {
         let mut behind = line.split('?').skip(1);
         // `A:` may also begin a list of choices, which ends with a question mark of its own.
         let last = line.rsplit_once('?').map_or("", |(_, last)| last);
-        number > 0 && (says(line, MARKS) || says(line, &["a:"]))
-            || behind.any(|part| says(part, MARKS))
-            || says(last, &["a:"])
+        number > 0 && (starts_with_answer(line, MARKS) || starts_with_answer(line, &["a:"]))
+            || behind.any(|part| starts_with_answer(part, MARKS))
+            || starts_with_answer(last, &["a:"])
     })
 }
 
 /// Whether a text, in lower case, begins with a mark and says something behind it.
-fn says(text: &str, marks: &[&str]) -> bool {
+fn starts_with_answer(text: &str, marks: &[&str]) -> bool {
     const OPEN: [&str; 6] = ["?", "tbd", "unknown", "unclear", "미정", "모름"];
     let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));
     marks.iter().find_map(|mark| text.strip_prefix(mark)).is_some_and(|rest| {
@@ -307,8 +307,8 @@ mod tests {
             "# Alignment\n## Specification Alignment\n- **Goal**: x?\n\n\
              ## Gulf of Envisioning — Gap Check\n- **Capability gaps**: is it fast?\n{questions}"
         );
-        assert_eq!(blocking(&text), expected, "{questions}");
-        assert_eq!(blocking(&text.replace('\n', "\r\n")), expected, "{questions}");
+        assert_eq!(blocking_questions(&text), expected, "{questions}");
+        assert_eq!(blocking_questions(&text.replace('\n', "\r\n")), expected, "{questions}");
     }
 
     #[test]
@@ -357,14 +357,14 @@ mod tests {
             "## Specification Alignment\n- **Goal**: x\n### Blocking questions\n- which DB?\n",
             "## 차단 질문\n- which DB?\n",
         ] {
-            assert_eq!(blocking(text), ["which DB?"], "{text}");
+            assert_eq!(blocking_questions(text), ["which DB?"], "{text}");
         }
         for text in [
             "## Non-blocking questions\n- which DB?\n",
             "## Blocking questions\n- [x] which DB?\n",
             "## Blocking questions\nnone\n\n## Blocking calls\n- which thread?\n",
         ] {
-            assert_eq!(blocking(text), [""; 0], "{text}");
+            assert_eq!(blocking_questions(text), [""; 0], "{text}");
         }
     }
 
@@ -373,28 +373,28 @@ mod tests {
         for nothing in ["", " none", " (none)", " 없음", " N/A", "\n  - None.\n"] {
             check(&format!("- **Blocking questions**:{nothing}\n"), &[]);
         }
-        assert_eq!(blocking(&render(&form("x"))), [""; 0]);
-        assert_eq!(blocking(""), [""; 0]);
-        assert_eq!(blocking("Blocking questions: really?"), [""; 0]);
+        assert_eq!(blocking_questions(&render(&blank_alignment("x"))), [""; 0]);
+        assert_eq!(blocking_questions(""), [""; 0]);
+        assert_eq!(blocking_questions("Blocking questions: really?"), [""; 0]);
     }
 
     #[test]
     fn what_is_quoted_or_stands_elsewhere_is_no_question() {
         let quoted = "```\n## Gap Check\n- **Blocking questions**: x?\n```\n";
-        assert_eq!(blocking(quoted), [""; 0]);
+        assert_eq!(blocking_questions(quoted), [""; 0]);
         check("- **Blocking questions**: none\n\n## Loop completed — x\n- y?\n", &[]);
     }
 
     #[test]
     fn what_is_rendered_is_read_again() {
-        let mut alignment = form("an API for users");
+        let mut alignment = blank_alignment("an API for users");
         let text = render(&alignment);
         assert!(
             text.starts_with("## Specification Alignment\n- **Goal**: an API for users\n"),
             "{text}"
         );
-        assert_eq!(parse(&text), alignment);
+        assert_eq!(parse_alignment(&text), alignment);
         alignment.entries[1].1.values = vec!["a".into(), "b\nmore".into()];
-        assert_eq!(parse(&render(&alignment)), alignment);
+        assert_eq!(parse_alignment(&render(&alignment)), alignment);
     }
 }

@@ -1,10 +1,10 @@
 //! The arguments of a slash command, as the user typed them. Options stand before or behind the
 //! task; the task in between is kept byte for byte and never goes near a shell.
 
-use super::control::Raise;
+use super::control::NewLimits;
 use super::options::BaselineMode;
-use super::start::Wish;
-use super::state::{Mode, Until};
+use super::start::LoopRequest;
+use super::state::{Mode, UntilCondition};
 use crate::base::limits::{
     OPTION_CHARS_MAX, OPTION_PART_CHARS_MIN, OPTION_TYPOS_MAX, PATH_EXTENSION_CHARS_MAX,
 };
@@ -12,12 +12,12 @@ use crate::base::text::one_line;
 
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadOption {
+pub enum LoopOptionError {
     /// No such option, and the known one of nearly this name.
     #[error(
         "unknown option {0}{hint}; write -- before the task to keep it as words; known: {known}",
         hint = .1.map(|name| format!(": did you mean {name}?")).unwrap_or_default(),
-        known = known()
+        known = known_options()
     )]
     Unknown(String, Option<&'static str>),
     /// A path that leads nowhere.
@@ -25,13 +25,13 @@ pub enum BadOption {
         "{0} is no file or folder of this project, so nothing can be fixed there: name one that \
          is there, or write -- before the task to keep it as words"
     )]
-    NoPath(String),
+    PathNotFound(String),
     /// Its value is missing or no good.
     #[error("{0} {1}; to use the words as the task, write -- before the task")]
-    Value(&'static str, &'static str),
+    InvalidValue(&'static str, &'static str),
     /// More than new bounds for a loop that is there.
     #[error("only --max-iterations N, --max-minutes N and --max-tokens N can change")]
-    NoRaise,
+    NotALimit,
 }
 
 /// Name, how its value is written, and what it needs; a flag has no value.
@@ -55,15 +55,15 @@ const OPTIONS: [(&str, &str, &str); 15] = [
 const NUMBER: &str = "needs a number of at least 1";
 const FLAG: &str = "takes no value";
 
-fn known() -> String {
+fn known_options() -> String {
     let shown = OPTIONS.map(|(name, value, _)| format!("{name} {value}").trim_end().to_owned());
     shown.join(", ")
 }
 
 /// Reads the arguments. Text that merely mentions an option stays text: a trailing option counts
 /// only when nothing but options follow it. Everything behind a lone `--` is task.
-pub fn parse(typed: &str) -> Result<Wish, BadOption> {
-    read(typed).map(|read| read.wish)
+pub fn parse_start(typed: &str) -> Result<LoopRequest, LoopOptionError> {
+    read_arguments(typed).map(|read| read.request)
 }
 
 /// Reads the arguments of a loop that fixes what is there: paths before the task narrow it, behind
@@ -71,8 +71,8 @@ pub fn parse(typed: &str) -> Result<Wish, BadOption> {
 pub fn parse_fix(
     typed: &str,
     find_path: &dyn Fn(&str) -> Option<String>,
-) -> Result<Wish, BadOption> {
-    let ArgumentsRead { mut wish, is_verbatim } = read(typed)?;
+) -> Result<LoopRequest, LoopOptionError> {
+    let ParsedArguments { request: mut wish, is_verbatim } = read_arguments(typed)?;
     if is_verbatim {
         return Ok(wish);
     }
@@ -85,7 +85,7 @@ pub fn parse_fix(
         match find_path(word) {
             Some(path) => paths.push(path),
             None if is_like_path(word) => {
-                return Err(BadOption::NoPath(one_line(word, OPTION_CHARS_MAX)));
+                return Err(LoopOptionError::PathNotFound(one_line(word, OPTION_CHARS_MAX)));
             }
             None => break,
         }
@@ -110,19 +110,19 @@ fn is_like_path(word: &str) -> bool {
 }
 
 /// Arguments, and whether the task stood behind a lone `--`.
-struct ArgumentsRead {
-    wish: Wish,
+struct ParsedArguments {
+    request: LoopRequest,
     is_verbatim: bool,
 }
 
-fn read(typed: &str) -> Result<ArgumentsRead, BadOption> {
-    let mut wish = Wish::default();
+fn read_arguments(typed: &str) -> Result<ParsedArguments, LoopOptionError> {
+    let mut wish = LoopRequest::default();
     let mut rest = typed.trim_start();
     while rest.starts_with("--") && !rest.starts_with("---") {
         let behind = &rest[2..];
         if behind.is_empty() || behind.starts_with(char::is_whitespace) {
             behind.trim_start().clone_into(&mut wish.prompt);
-            return Ok(ArgumentsRead { wish, is_verbatim: true });
+            return Ok(ParsedArguments { request: wish, is_verbatim: true });
         }
         rest = take_option(rest, &mut wish)?.trim_start();
     }
@@ -131,16 +131,16 @@ fn read(typed: &str) -> Result<ArgumentsRead, BadOption> {
     while !options.is_empty() {
         options = take_option(options, &mut wish)?.trim_start();
     }
-    if let Some(unknown) = unknown_in(task) {
+    if let Some(unknown) = unknown_option(task) {
         return Err(unknown);
     }
     task.trim_end().clone_into(&mut wish.prompt);
-    Ok(ArgumentsRead { wish, is_verbatim: false })
+    Ok(ParsedArguments { request: wish, is_verbatim: false })
 }
 
 /// A word of the task that was meant as an option: one whose name is nearly that of a known option,
 /// and any at the end of the task. Code between backticks is only spoken of.
-fn unknown_in(task: &str) -> Option<BadOption> {
+fn unknown_option(task: &str) -> Option<LoopOptionError> {
     let words: Vec<&str> = task.split_whitespace().collect();
     for (at, word) in words.iter().enumerate() {
         let Some(name) = option_name(word) else { continue };
@@ -152,7 +152,7 @@ fn unknown_in(task: &str) -> Option<BadOption> {
         let is_value = |word: &&str| word.bytes().all(|it| it.is_ascii_digit());
         let is_last = behind.is_empty() || behind.len() == 1 && behind.iter().all(is_value);
         if near.is_some() || is_last {
-            return Some(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX), near));
+            return Some(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
         }
     }
     None
@@ -197,14 +197,14 @@ fn edit_distance(one: &str, other: &str) -> usize {
 }
 
 /// Reads the arguments of a resumed loop: new bounds, and nothing else.
-pub fn parse_raise(typed: &str) -> Result<Raise, BadOption> {
-    let wish = parse(typed)?;
-    let Wish { max_iterations, max_minutes, max_tokens, .. } = wish;
-    let only = Wish { max_iterations, max_minutes, max_tokens, ..Wish::default() };
+pub fn parse_raise(typed: &str) -> Result<NewLimits, LoopOptionError> {
+    let wish = parse_start(typed)?;
+    let LoopRequest { max_iterations, max_minutes, max_tokens, .. } = wish;
+    let only = LoopRequest { max_iterations, max_minutes, max_tokens, ..LoopRequest::default() };
     if wish != only {
-        return Err(BadOption::NoRaise);
+        return Err(LoopOptionError::NotALimit);
     }
-    Ok(Raise { max_iterations, max_minutes, max_tokens })
+    Ok(NewLimits { max_iterations, max_minutes, max_tokens })
 }
 
 /// Cuts where the last run of known options begins.
@@ -217,13 +217,13 @@ fn split_trailing_options(text: &str) -> (&str, &str) {
     for at in starts {
         let mut probe = &text[at..];
         loop {
-            match take_option(probe, &mut Wish::default()) {
+            match take_option(probe, &mut LoopRequest::default()) {
                 Ok(rest) if rest.trim_start().is_empty() => return text.split_at(at),
                 // At the end, a bad value is an error to be told; before more text it is text.
-                Err(BadOption::Value(..)) if probe.split_whitespace().count() <= 2 => {
+                Err(LoopOptionError::InvalidValue(..)) if probe.split_whitespace().count() <= 2 => {
                     return text.split_at(at);
                 }
-                Err(BadOption::Value(..)) if probe.contains(['"', '\'']) => {
+                Err(LoopOptionError::InvalidValue(..)) if probe.contains(['"', '\'']) => {
                     return text.split_at(at);
                 }
                 Ok(rest) if rest.trim_start().starts_with("--") => probe = rest.trim_start(),
@@ -241,13 +241,13 @@ fn is_option(text: &str, name: &str) -> bool {
 }
 
 /// Takes the option at the beginning of `text`; returns what follows it.
-fn take_option<'t>(text: &'t str, wish: &mut Wish) -> Result<&'t str, BadOption> {
+fn take_option<'t>(text: &'t str, wish: &mut LoopRequest) -> Result<&'t str, LoopOptionError> {
     let Some((name, value, need)) = OPTIONS.iter().find(|(name, ..)| is_option(text, name)) else {
         let word = text.split_whitespace().next().unwrap_or_default();
         let near = option_name(word).and_then(nearest);
-        return Err(BadOption::Unknown(one_line(word, OPTION_CHARS_MAX), near));
+        return Err(LoopOptionError::Unknown(one_line(word, OPTION_CHARS_MAX), near));
     };
-    let bad = || BadOption::Value(name, need);
+    let bad = || LoopOptionError::InvalidValue(name, need);
     let behind = &text[name.len()..];
     if value.is_empty() {
         if behind.starts_with('=') {
@@ -262,7 +262,7 @@ fn take_option<'t>(text: &'t str, wish: &mut Wish) -> Result<&'t str, BadOption>
     Ok(rest)
 }
 
-fn set_flag(wish: &mut Wish, name: &str) {
+fn set_flag(wish: &mut LoopRequest, name: &str) {
     match name {
         "--force-max" => wish.force_max = true,
         "--structured-memory" => wish.structured_memory = true,
@@ -271,12 +271,12 @@ fn set_flag(wish: &mut Wish, name: &str) {
 }
 
 /// `None` when the value is no good.
-fn set_value(wish: &mut Wish, name: &str, value: &str) -> Option<()> {
+fn set_value(wish: &mut LoopRequest, name: &str, value: &str) -> Option<()> {
     match name {
         "--max-iterations" => wish.max_iterations = Some(value.parse().ok()?),
         "--completion-promise" => wish.promise = Some(value.to_owned()),
         "--baseline" => wish.baseline = Some(BaselineMode::from_word(value)?),
-        "--until" => wish.until = Some(Until::from_word(value)?),
+        "--until" => wish.until = Some(UntilCondition::from_word(value)?),
         "--mode" => wish.mode = Some(Mode::from_word(value)?),
         "--milestone-every" => wish.milestone_every = Some(value.parse().ok()?),
         "--hitl-threshold" => wish.hitl_threshold = Some(value.parse().ok()?),
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     fn check(typed: &str, prompt: &str, max: Option<u32>, promise: Option<&str>) {
-        let wish = parse(typed).expect("good options");
+        let wish = parse_start(typed).expect("good options");
         assert_eq!((wish.prompt.as_str(), wish.max_iterations), (prompt, max), "{typed:?}");
         assert_eq!(wish.promise.as_deref(), promise, "{typed:?}");
     }
@@ -334,8 +334,8 @@ mod tests {
         let task = "why does --max-iterations not work";
         check(task, task, None, None);
         check("-- --max-iterations 5", "--max-iterations 5", None, None);
-        let wish = parse("--until checks go").expect("good");
-        assert_eq!((wish.until, wish.prompt.as_str()), (Some(Until::Checks), "go"));
+        let wish = parse_start("--until checks go").expect("good");
+        assert_eq!((wish.until, wish.prompt.as_str()), (Some(UntilCondition::Checks), "go"));
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
         let all = "--mode autonomous --milestone-every 2 --hitl-threshold=3 --max-minutes 60 \
                    --max-tokens 100000 --force-max --no-research --structured-memory \
                    --base-branch dev --workers 2 --baseline none";
-        let wanted = Wish {
+        let wanted = LoopRequest {
             prompt: "port it".into(),
             mode: Some(Mode::Autonomous),
             milestone_every: Some(2),
@@ -356,28 +356,29 @@ mod tests {
             base_branch: Some("dev".into()),
             workers: Some(2),
             baseline: Some(BaselineMode::None),
-            ..Wish::default()
+            ..LoopRequest::default()
         };
-        assert_eq!(parse(&format!("{all} port it")), Ok(wanted.clone()));
-        assert_eq!(parse(&format!("port it {all}")), Ok(wanted));
-        assert_eq!(parse("--research go").map(|wish| wish.research), Ok(Some(true)));
+        assert_eq!(parse_start(&format!("{all} port it")), Ok(wanted.clone()));
+        assert_eq!(parse_start(&format!("port it {all}")), Ok(wanted));
+        assert_eq!(parse_start("--research go").map(|wish| wish.research), Ok(Some(true)));
         let task = "say why --force-max and --mode judge do not mix";
         check(task, task, None, None);
     }
 
     #[test]
     fn resuming_takes_bounds_and_nothing_else() {
-        let raise = Raise { max_iterations: Some(9), max_tokens: Some(5), ..Raise::default() };
+        let raise =
+            NewLimits { max_iterations: Some(9), max_tokens: Some(5), ..NewLimits::default() };
         assert_eq!(parse_raise("--max-iterations 9 --max-tokens 5"), Ok(raise));
-        assert_eq!(parse_raise(" "), Ok(Raise::default()));
-        assert_eq!(parse_raise("go on"), Err(BadOption::NoRaise));
-        assert_eq!(parse_raise("--mode judge"), Err(BadOption::NoRaise));
+        assert_eq!(parse_raise(" "), Ok(NewLimits::default()));
+        assert_eq!(parse_raise("go on"), Err(LoopOptionError::NotALimit));
+        assert_eq!(parse_raise("--mode judge"), Err(LoopOptionError::NotALimit));
     }
 
     #[test]
     fn an_unknown_option_is_never_part_of_the_task() {
-        let near = |typed: &str| match parse(typed) {
-            Err(BadOption::Unknown(_, near)) => near,
+        let near = |typed: &str| match parse_start(typed) {
+            Err(LoopOptionError::Unknown(_, near)) => near,
             other => panic!("{typed}: {other:?}"),
         };
         assert_eq!(near("--max-iteration 3 fix it"), Some("--max-iterations"));
@@ -409,14 +410,14 @@ mod tests {
         let words = "only the type errors";
         assert_eq!(fix(words), read(&[], words));
         assert_eq!(fix("-- src/gone"), read(&[], "src/gone"));
-        assert_eq!(fix("src/gone"), Err(BadOption::NoPath("src/gone".into())));
-        assert_eq!(fix("b.py"), Err(BadOption::NoPath("b.py".into())));
+        assert_eq!(fix("src/gone"), Err(LoopOptionError::PathNotFound("src/gone".into())));
+        assert_eq!(fix("b.py"), Err(LoopOptionError::PathNotFound("b.py".into())));
         assert_eq!(fix(""), read(&[], ""));
     }
 
     #[test]
     fn bad_options_are_told() {
-        let bad = |typed: &str| parse(typed).expect_err("bad").to_string();
+        let bad = |typed: &str| parse_start(typed).expect_err("bad").to_string();
         assert!(bad("--frobnicate fix it").contains("--frobnicate"));
         assert!(bad("fix --max-iterations many").contains("--max-iterations needs"));
         assert!(bad("fix --max-iterations").contains("--max-iterations needs"));

@@ -2,8 +2,8 @@
 //! only where the two cannot both be true: a hedged, quoted or partial claim is let pass, and so is
 //! one about what was not measured.
 
-use super::fences::Fences;
-use crate::base::evidence::{Evidence, Reading, SensorKind};
+use super::fences::FenceTracker;
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
 use crate::base::finding::Severity;
 use crate::base::limits::{CLAIM_CHARS_MAX, CLAIM_SENTENCES_MAX};
 use crate::base::text::one_line;
@@ -20,20 +20,24 @@ pub struct Contradiction {
 /// Every sentence of a message that a measurement contradicts, in order.
 #[must_use]
 pub fn contradictions(message: &str, evidence: &Evidence) -> Vec<Contradiction> {
-    let runs: Vec<Run> = evidence.readings.iter().filter_map(Run::failed).collect();
+    let runs: Vec<FailedCheck> = evidence.readings.iter().filter_map(FailedCheck::failed).collect();
     let errors = evidence.count(Severity::Error);
     if runs.is_empty() && errors == 0 {
         return Vec::new();
     }
     let contradiction = |sentence: &&str| {
-        let measured = contradicted(sentence, &runs, errors)?;
+        let measured = contradicting_measurement(sentence, &runs, errors)?;
         Some(Contradiction { claim: one_line(sentence, CLAIM_CHARS_MAX), measured })
     };
     let sentences = sentences(message);
     sentences.iter().take(CLAIM_SENTENCES_MAX).filter_map(contradiction).collect()
 }
 
-fn contradicted(sentence: &str, runs: &[Run], errors: usize) -> Option<String> {
+fn contradicting_measurement(
+    sentence: &str,
+    runs: &[FailedCheck],
+    errors: usize,
+) -> Option<String> {
     let lower = sentence.to_lowercase();
     let words = words(&lower);
     if is_hedged(&lower, &words) {
@@ -60,7 +64,7 @@ fn contradicted(sentence: &str, runs: &[Run], errors: usize) -> Option<String> {
 }
 
 /// A check that failed.
-struct Run {
+struct FailedCheck {
     /// Its name, and its counts where its output has them.
     text: String,
     /// Whether it ran tests, and some of them failed.
@@ -69,12 +73,12 @@ struct Run {
     passed: Option<u64>,
 }
 
-impl Run {
-    fn failed(reading: &Reading) -> Option<Self> {
+impl FailedCheck {
+    fn failed(reading: &SensorReading) -> Option<Self> {
         if reading.kind != SensorKind::Check || !reading.dirty {
             return None;
         }
-        let counts = counts(reading.output.as_deref().unwrap_or_default());
+        let counts = count_tests(reading.output.as_deref().unwrap_or_default());
         let has_failed = counts.iter().any(|(_, failed)| *failed > 0);
         let name = one_line(&reading.sensor, CLAIM_CHARS_MAX);
         let (text, passed) = match counts.as_slice() {
@@ -93,7 +97,7 @@ impl Run {
 
 /// Passed and failed tests of every line that counts both or either; lines about files and suites
 /// count something else.
-fn counts(output: &str) -> Vec<(u64, u64)> {
+fn count_tests(output: &str) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for line in output.lines().map(str::to_lowercase) {
         if line.contains("suites") || line.contains("test files") {
@@ -114,7 +118,7 @@ fn counts(output: &str) -> Vec<(u64, u64)> {
 
 /// Sentences outside code, quotations and headings.
 fn sentences(message: &str) -> Vec<&str> {
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut found = Vec::new();
     for line in message.lines() {
         let text = line.trim();
@@ -226,11 +230,11 @@ fn claims_all(lower: &str, words: &[&str], nouns: &[&str], korean: &[&str]) -> b
     english
         || korean.iter().any(|start| {
             let behind = lower.split_once(start).and_then(|(_, rest)| rest.split_once("통과"));
-            behind.is_some_and(|(between, end)| between.chars().count() <= 8 && states(end))
+            behind.is_some_and(|(between, end)| between.chars().count() <= 8 && states_success(end))
         })
 }
 
-fn states(end: &str) -> bool {
+fn states_success(end: &str) -> bool {
     PASSES_KO
         .iter()
         .any(|form| if form.is_empty() { end.is_empty() } else { end.starts_with(form) })
@@ -284,7 +288,7 @@ fn passed_count(lower: &str, words: &[&str]) -> Option<u64> {
         let before = before.trim_end().trim_end_matches("모두").trim_end().trim_end_matches("가");
         let before = before.trim_end_matches("테스트").trim_end().strip_suffix('개')?;
         let digits = &before[before.trim_end_matches(|it: char| it.is_ascii_digit()).len()..];
-        digits.parse().ok().filter(|_| lower.contains("테스트") && states(end))
+        digits.parse().ok().filter(|_| lower.contains("테스트") && states_success(end))
     })
 }
 

@@ -1,26 +1,26 @@
 //! What people and sessions do to a loop between two Stops: claim, adopt, pause, resume, cancel. Each
 //! twice is the same as once.
 
-use super::start::{Refusal, bounded_iterations, bounded_minutes, bounded_tokens};
+use super::start::{LoopStartError, bounded_iterations, bounded_minutes, bounded_tokens};
 use super::state::{LoopState, ManualOverride, PauseReason, Status};
 use crate::base::limits::LOOP_OVERRIDES_MAX;
 
 /// The loop with the session that claims it. Its time counts from now: it may have waited for long.
 #[must_use]
-pub fn claim(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
+pub fn claim_loop(state: &LoopState, session_id: &str, now_ms: u64) -> LoopState {
     let session_id = Some(session_id.to_owned());
     LoopState { session_id, clock_ms: now_ms, updated_ms: now_ms, ..state.clone() }
 }
 
 /// An active loop with another session, or with none until one claims it. The time since its last
 /// change does not count: its session was gone.
-pub fn adopt(
+pub fn adopt_loop(
     state: &LoopState,
     session_id: Option<&str>,
     now_ms: u64,
-) -> Result<LoopState, NotPossible> {
+) -> Result<LoopState, LoopControlError> {
     if !state.status.is_active() {
-        return Err(NotPossible::Over(state.id.clone(), state.status.as_str()));
+        return Err(LoopControlError::AlreadyEnded(state.id.clone(), state.status.as_str()));
     }
     if state.session_id.as_deref() == session_id {
         return Ok(state.clone());
@@ -29,13 +29,13 @@ pub fn adopt(
     let mut next = LoopState { clock_ms, updated_ms: now_ms, answer: None, ..state.clone() };
     next.session_id = session_id.map(str::to_owned);
     // The host counts them in a turn of one session.
-    next.counts.continuations = 0;
+    next.counters.continuations = 0;
     Ok(next)
 }
 
 /// A loop that is over stays what it was.
 #[must_use]
-pub fn cancel(state: &LoopState, now_ms: u64) -> LoopState {
+pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
     if !state.status.is_active() {
         return state.clone();
     }
@@ -44,7 +44,7 @@ pub fn cancel(state: &LoopState, now_ms: u64) -> LoopState {
 }
 
 /// Pauses a running loop; a paused one keeps its reason.
-pub fn pause(state: &LoopState, now_ms: u64) -> Result<LoopState, NotPossible> {
+pub fn pause_loop(state: &LoopState, now_ms: u64) -> Result<LoopState, LoopControlError> {
     match state.status {
         Status::Paused => Ok(state.clone()),
         Status::Running => Ok(LoopState {
@@ -54,13 +54,13 @@ pub fn pause(state: &LoopState, now_ms: u64) -> Result<LoopState, NotPossible> {
             updated_ms: now_ms,
             ..state.clone()
         }),
-        status => Err(NotPossible::Over(state.id.clone(), status.as_str())),
+        status => Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
     }
 }
 
 /// The loop with one more override by hand. Its times stay: the loop itself did not go on.
 #[must_use]
-pub fn overridden(state: &LoopState, by_hand: ManualOverride) -> LoopState {
+pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     let mut next = state.clone();
     next.overrides.push(by_hand);
     let surplus = next.overrides.len().saturating_sub(LOOP_OVERRIDES_MAX);
@@ -71,7 +71,7 @@ pub fn overridden(state: &LoopState, by_hand: ManualOverride) -> LoopState {
 /// The loop after a tool call that began at `since_ms`: the agent may have made the overrides since
 /// then itself.
 #[must_use]
-pub fn doubted(state: &LoopState, since_ms: u64) -> LoopState {
+pub fn with_doubt(state: &LoopState, since_ms: u64) -> LoopState {
     let mut next = state.clone();
     for by_hand in next.overrides.iter_mut().filter(|it| it.at_ms >= since_ms) {
         by_hand.is_confirmed = false;
@@ -81,7 +81,7 @@ pub fn doubted(state: &LoopState, since_ms: u64) -> LoopState {
 
 /// New bounds that a loop goes on with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Raise {
+pub struct NewLimits {
     /// `--max-iterations`.
     pub max_iterations: Option<u32>,
     /// `--max-minutes`.
@@ -92,21 +92,25 @@ pub struct Raise {
 
 /// Why a loop was not paused or resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotPossible {
+pub enum LoopControlError {
     /// It ended in a way that nothing takes back.
     #[error("loop {0} is over ({1}); start a new one")]
-    Over(String, &'static str),
+    AlreadyEnded(String, &'static str),
     /// A bound is used up and must be raised first.
     #[error("loop {0} is at its limit; go on with {1} and a higher number")]
     AtLimit(String, &'static str),
     /// The new bound cannot be one.
     #[error(transparent)]
-    Bound(#[from] Refusal),
+    Bound(#[from] LoopStartError),
 }
 
 /// Lets a paused loop go on, or one that ended because nothing got better, or at a bound which is
 /// raised now. A running loop only gets the new bounds.
-pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState, NotPossible> {
+pub fn resume_loop(
+    state: &LoopState,
+    raise: NewLimits,
+    now_ms: u64,
+) -> Result<LoopState, LoopControlError> {
     let mut next = state.clone();
     for by_hand in &mut next.overrides {
         by_hand.is_confirmed = true;
@@ -124,14 +128,14 @@ pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState,
         | Status::Budget => {}
         // A person sees something that the numbers do not show.
         Status::Stalled | Status::Oscillating => next.counted_from = state.iteration,
-        status => return Err(NotPossible::Over(state.id.clone(), status.as_str())),
+        status => return Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
     }
     if state.status != Status::Running {
         // The time it stood still does not count.
         next.clock_ms += now_ms.saturating_sub(state.updated_ms);
     }
     if let Some(option) = exhausted(&next, now_ms) {
-        return Err(NotPossible::AtLimit(state.id.clone(), option));
+        return Err(LoopControlError::AtLimit(state.id.clone(), option));
     }
     if state.status == Status::Running {
         next.updated_ms = if next == *state { state.updated_ms } else { now_ms };
@@ -140,9 +144,9 @@ pub fn resume(state: &LoopState, raise: Raise, now_ms: u64) -> Result<LoopState,
     next.status = Status::Running;
     (next.pause_reason, next.note) = (None, None);
     // A person has looked: what was counted towards asking one begins again.
-    next.counts.consecutive_rejections = 0;
-    next.counts.unmeasured_blocks = 0;
-    next.counts.continuations = 0;
+    next.counters.consecutive_rejections = 0;
+    next.counters.unmeasured_blocks = 0;
+    next.counters.continuations = 0;
     next.updated_ms = now_ms;
     Ok(next)
 }
@@ -164,37 +168,37 @@ mod tests {
     use crate::looping::step::tests::state;
 
     fn paused() -> LoopState {
-        pause(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")
+        pause_loop(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")
     }
 
     #[test]
     fn cancelling_is_idempotent_and_never_rewrites_an_end() {
-        let cancelled = cancel(&state(), 5);
+        let cancelled = cancel_loop(&state(), 5);
         assert_eq!(cancelled.status, Status::Cancelled);
-        assert_eq!(cancel(&cancelled, 9), cancelled);
-        assert_eq!(cancel(&paused(), 5).status, Status::Cancelled);
+        assert_eq!(cancel_loop(&cancelled, 9), cancelled);
+        assert_eq!(cancel_loop(&paused(), 5).status, Status::Cancelled);
         for (status, _) in Status::NAMES.into_iter().filter(|(status, _)| !status.is_active()) {
             let over = LoopState { status, ..state() };
-            assert_eq!(cancel(&over, 9), over);
-            assert!(pause(&over, 9).is_err(), "{status:?}");
+            assert_eq!(cancel_loop(&over, 9), over);
+            assert!(pause_loop(&over, 9).is_err(), "{status:?}");
         }
     }
 
     #[test]
     fn an_override_is_doubted_by_a_later_command_confirmed_by_resume_and_bounded() {
         let by_hand = |at_ms| ManualOverride { at_ms, is_confirmed: true, ..Default::default() };
-        let both = overridden(&overridden(&state(), by_hand(10)), by_hand(20));
+        let both = with_override(&with_override(&state(), by_hand(10)), by_hand(20));
         let confirmed = |state: &LoopState| {
             state.overrides.iter().map(|one| one.is_confirmed).collect::<Vec<_>>()
         };
-        let doubted = doubted(&both, 20);
+        let doubted = with_doubt(&both, 20);
         assert_eq!((confirmed(&both), confirmed(&doubted)), (vec![true, true], vec![true, false]));
-        for before in [&doubted, &pause(&doubted, 30).expect("it runs")] {
-            let resumed = resume(before, Raise::default(), 40).expect("it goes on");
+        for before in [&doubted, &pause_loop(&doubted, 30).expect("it runs")] {
+            let resumed = resume_loop(before, NewLimits::default(), 40).expect("it goes on");
             assert_eq!(confirmed(&resumed), [true, true]);
         }
         let most = u64::try_from(LOOP_OVERRIDES_MAX).expect("small");
-        let many = (0..=most).fold(state(), |state, at_ms| overridden(&state, by_hand(at_ms)));
+        let many = (0..=most).fold(state(), |state, at_ms| with_override(&state, by_hand(at_ms)));
         assert_eq!((many.overrides.len(), many.overrides[0].at_ms), (LOOP_OVERRIDES_MAX, 1));
     }
 
@@ -202,45 +206,49 @@ mod tests {
     fn an_adopted_loop_keeps_all_but_its_session_and_the_time_it_was_alone() {
         let mut old = LoopState { iteration: 2, updated_ms: 100, clock_ms: 10, ..state() };
         old.session_id = Some("old".into());
-        old.counts.continuations = 3;
-        let new = adopt(&old, Some("new"), 1_100).expect("it is active");
+        old.counters.continuations = 3;
+        let new = adopt_loop(&old, Some("new"), 1_100).expect("it is active");
         assert_eq!(
             (new.session_id.as_deref(), new.clock_ms, new.iteration),
             (Some("new"), 1_010, 2)
         );
-        assert_eq!((new.status, new.counts.continuations), (Status::Running, 0));
-        assert_eq!(adopt(&new, Some("new"), 9_000), Ok(new.clone()));
-        assert_eq!(adopt(&new, None, 9_000).map(|it| it.session_id), Ok(None));
-        assert_eq!(adopt(&paused(), Some("new"), 200).map(|it| it.status), Ok(Status::Paused));
+        assert_eq!((new.status, new.counters.continuations), (Status::Running, 0));
+        assert_eq!(adopt_loop(&new, Some("new"), 9_000), Ok(new.clone()));
+        assert_eq!(adopt_loop(&new, None, 9_000).map(|it| it.session_id), Ok(None));
+        assert_eq!(adopt_loop(&paused(), Some("new"), 200).map(|it| it.status), Ok(Status::Paused));
         let over = LoopState { status: Status::Completed, ..state() };
-        assert!(matches!(adopt(&over, Some("new"), 9), Err(NotPossible::Over(..))));
+        assert!(matches!(
+            adopt_loop(&over, Some("new"), 9),
+            Err(LoopControlError::AlreadyEnded(..))
+        ));
     }
 
     #[test]
     fn a_paused_loop_goes_on_and_its_pause_does_not_count_as_time() {
         let first = paused();
         assert_eq!(first.pause_reason, Some(PauseReason::User));
-        assert_eq!(pause(&first, 500), Ok(first.clone()));
-        let resumed = resume(&first, Raise::default(), 1_100).expect("it was paused");
+        assert_eq!(pause_loop(&first, 500), Ok(first.clone()));
+        let resumed = resume_loop(&first, NewLimits::default(), 1_100).expect("it was paused");
         assert_eq!((resumed.status, resumed.pause_reason), (Status::Running, None));
         assert_eq!(resumed.clock_ms, first.clock_ms + 1_000);
-        assert_eq!(resume(&resumed, Raise::default(), 2_000), Ok(resumed.clone()));
-        let raise = Raise { max_iterations: Some(7), ..Raise::default() };
-        let raised = resume(&resumed, raise, 2_000).expect("a running loop takes a bound");
+        assert_eq!(resume_loop(&resumed, NewLimits::default(), 2_000), Ok(resumed.clone()));
+        let raise = NewLimits { max_iterations: Some(7), ..NewLimits::default() };
+        let raised = resume_loop(&resumed, raise, 2_000).expect("a running loop takes a bound");
         assert_eq!((raised.max_iterations, raised.status), (7, Status::Running));
     }
 
     #[test]
     fn an_end_at_a_bound_is_taken_back_by_raising_it_and_no_other_end_is() {
         let over = LoopState { status: Status::MaxIterations, iteration: 3, ..state() };
-        let to = |max| resume(&over, Raise { max_iterations: max, ..Raise::default() }, 9);
-        assert!(matches!(to(None), Err(NotPossible::AtLimit(..))));
-        assert!(matches!(to(Some(3)), Err(NotPossible::AtLimit(..))));
-        assert_eq!(to(Some(0)), Err(NotPossible::Bound(Refusal::Unbounded)));
+        let to =
+            |max| resume_loop(&over, NewLimits { max_iterations: max, ..NewLimits::default() }, 9);
+        assert!(matches!(to(None), Err(LoopControlError::AtLimit(..))));
+        assert!(matches!(to(Some(3)), Err(LoopControlError::AtLimit(..))));
+        assert_eq!(to(Some(0)), Err(LoopControlError::Bound(LoopStartError::Unbounded)));
         assert_eq!(to(Some(5)).map(|it| (it.status, it.max_iterations)), Ok((Status::Running, 5)));
         for status in [Status::Stalled, Status::Oscillating] {
             let over = LoopState { status, iteration: 2, ..state() };
-            let resumed = resume(&over, Raise::default(), 9).expect("a person decides");
+            let resumed = resume_loop(&over, NewLimits::default(), 9).expect("a person decides");
             assert_eq!((resumed.status, resumed.counted_from), (Status::Running, 2));
         }
         let for_good = [
@@ -252,8 +260,11 @@ mod tests {
         ];
         for status in for_good {
             let over = LoopState { status, ..state() };
-            let raise = Raise { max_iterations: Some(99), ..Raise::default() };
-            assert!(matches!(resume(&over, raise, 9), Err(NotPossible::Over(..))), "{status:?}");
+            let raise = NewLimits { max_iterations: Some(99), ..NewLimits::default() };
+            assert!(
+                matches!(resume_loop(&over, raise, 9), Err(LoopControlError::AlreadyEnded(..))),
+                "{status:?}"
+            );
         }
     }
 }

@@ -4,7 +4,12 @@ use std::time::{Duration, Instant};
 
 /// What is left of the time from the beginning of a Stop to its answer; never past the deadline.
 #[must_use]
-pub fn rest(began: Instant, now: Instant, cooldown: Duration, deadline: Instant) -> Duration {
+pub fn remaining_cooldown(
+    began: Instant,
+    now: Instant,
+    cooldown: Duration,
+    deadline: Instant,
+) -> Duration {
     let passed = now.saturating_duration_since(began);
     cooldown.saturating_sub(passed).min(deadline.saturating_duration_since(now))
 }
@@ -18,7 +23,8 @@ mod tests {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
         let rest = |now, cooldown, deadline| {
-            rest(began, at(now), Duration::from_millis(cooldown), at(deadline)).as_millis()
+            remaining_cooldown(began, at(now), Duration::from_millis(cooldown), at(deadline))
+                .as_millis()
         };
         assert_eq!(rest(0, 0, 9_000), 0, "switched off");
         assert_eq!(rest(0, 1_000, 9_000), 1_000);

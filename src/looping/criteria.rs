@@ -7,13 +7,13 @@ pub mod error_lines;
 pub mod propose;
 
 use crate::base::limits::GAP_CHARS_MAX;
+use crate::base::named_enum::words;
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
-use crate::base::words::words;
 
 /// What a loop may ask for beside its sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Criterion {
+pub enum CheckCriterion {
     /// The tests pass, and there are some.
     TestPass,
     /// It builds.
@@ -28,7 +28,7 @@ pub enum Criterion {
     Marker,
 }
 
-words!(Criterion {
+words!(CheckCriterion {
     TestPass: "test_pass",
     BuildSuccess: "build_success",
     LintClean: "lint_clean",
@@ -37,7 +37,7 @@ words!(Criterion {
     Marker: "marker",
 });
 
-impl Criterion {
+impl CheckCriterion {
     /// All words, for a message about an unknown one.
     #[must_use]
     pub fn words() -> String {
@@ -51,7 +51,7 @@ pub struct CheckCommand {
     /// What people call it: `npm test`.
     pub name: String,
     /// What its success means.
-    pub criterion: Criterion,
+    pub criterion: CheckCriterion,
     /// Program and arguments; never empty, and never read by a shell.
     pub argv: Vec<String>,
     /// Where it runs, relative to the root; empty for the root itself.
@@ -66,7 +66,7 @@ pub struct CheckCommand {
 
 /// Something asked for that no command answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unanswered {
+pub struct CriterionGap {
     /// The criterion's word, or the name of a command that cannot be run.
     pub name: String,
     /// Why nothing measures it.
@@ -84,25 +84,25 @@ pub enum CheckScope {
 
 /// What a Stop runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct CheckPlan {
     /// The commands, in this order.
     pub commands: Vec<CheckCommand>,
     /// What stays unmeasured.
-    pub unanswered: Vec<Unanswered>,
+    pub unanswered: Vec<CriterionGap>,
 }
 
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct PlanSources<'a> {
     /// What was asked for (`loop.success_criteria`).
-    pub criteria: &'a [Criterion],
+    pub criteria: &'a [CheckCriterion],
     /// The user's commands (`loop.checks`); all of them are run.
     pub own: &'a [CheckCommand],
     /// The commands of `RUBRIC.md`, as they are written; all of them are run.
     pub rubric: &'a [String],
     /// What the project's files suggest; run only for a criterion that nothing else answers.
     pub proposed: &'a [CheckCommand],
-    /// Whether `.claude/autochecks.sh` is there, which answers [`Criterion::Custom`].
+    /// Whether `.claude/autochecks.sh` is there, which answers [`CheckCriterion::Custom`].
     pub has_autochecks: bool,
     /// Whether proposals are run although nothing asks for them.
     pub scope: CheckScope,
@@ -111,16 +111,17 @@ pub struct Sources<'a> {
 /// What is asked of the proposals where the project asks for nothing. Linters and type checkers are
 /// not: their commands speak about the whole project, with everything that was wrong before. What
 /// they say about the changed files comes from the language servers.
-const ASKED_BY_DEFAULT: [Criterion; 2] = [Criterion::TestPass, Criterion::BuildSuccess];
+const ASKED_BY_DEFAULT: [CheckCriterion; 2] =
+    [CheckCriterion::TestPass, CheckCriterion::BuildSuccess];
 
-impl Sources<'_> {
+impl PlanSources<'_> {
     /// Whether the proposals are asked because the project itself asks for nothing.
     #[must_use]
     pub fn asks_proposals(&self) -> bool {
         let asks_nothing = self.own.is_empty()
             && self.rubric.is_empty()
             && !self.has_autochecks
-            && self.criteria.iter().all(|criterion| *criterion == Criterion::Marker);
+            && self.criteria.iter().all(|criterion| *criterion == CheckCriterion::Marker);
         asks_nothing && self.scope == CheckScope::Proposed
     }
 }
@@ -143,14 +144,14 @@ pub const AUTOCHECKS: &str = ".claude/autochecks.sh";
 
 /// What a Stop runs for these sources. A criterion without a command is unmeasured, never passed.
 #[must_use]
-pub fn plan(sources: &Sources<'_>) -> Plan {
-    let mut plan = Plan { commands: sources.own.to_vec(), unanswered: Vec::new() };
+pub fn plan_checks(sources: &PlanSources<'_>) -> CheckPlan {
+    let mut plan = CheckPlan { commands: sources.own.to_vec(), unanswered: Vec::new() };
     for line in sources.rubric {
         let name = one_line(line, GAP_CHARS_MAX);
-        match command_line::split(line) {
+        match command_line::split_command_line(line) {
             Ok(argv) => plan.commands.push(CheckCommand {
                 name,
-                criterion: Criterion::Custom,
+                criterion: CheckCriterion::Custom,
                 argv,
                 folder: String::new(),
                 timeout_secs: None,
@@ -159,7 +160,7 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
             }),
             Err(error) => {
                 let gap = Gap::new(Cause::Refused, error.to_string());
-                plan.unanswered.push(Unanswered { name, gap });
+                plan.unanswered.push(CriterionGap { name, gap });
             }
         }
     }
@@ -172,10 +173,10 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
         let is_answered = plan.commands[..own_count].iter().any(|command| is_of(&command));
         let found: Vec<_> = sources.proposed.iter().filter(is_of).cloned().collect();
         match criterion {
-            Criterion::Marker => {}
-            Criterion::Custom if sources.has_autochecks => {}
+            CheckCriterion::Marker => {}
+            CheckCriterion::Custom if sources.has_autochecks => {}
             _ if is_answered => {}
-            _ if found.is_empty() => plan.unanswered.push(unknown(criterion)),
+            _ if found.is_empty() => plan.unanswered.push(unknown_criterion(criterion)),
             _ => plan.commands.extend(found),
         }
     }
@@ -183,18 +184,19 @@ pub fn plan(sources: &Sources<'_>) -> Plan {
         let is_asked = |one: &&CheckCommand| ASKED_BY_DEFAULT.contains(&one.criterion);
         plan.commands.extend(sources.proposed.iter().filter(is_asked).cloned());
     }
-    plan.once();
+    plan.deduplicate();
     plan
 }
 
 /// Criteria that the project's files suggest a command for, and that nothing in the plan answers.
 #[must_use]
-pub fn not_asked(plan: &Plan, proposed: &[CheckCommand]) -> Vec<Criterion> {
-    let is_asked = |criterion: Criterion| {
+pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<CheckCriterion> {
+    let is_asked = |criterion: CheckCriterion| {
         let is_answered = plan.commands.iter().any(|command| command.criterion == criterion);
         is_answered || plan.unanswered.iter().any(|one| one.name == criterion.as_str())
     };
-    let mut missing: Vec<Criterion> = proposed.iter().map(|command| command.criterion).collect();
+    let mut missing: Vec<CheckCriterion> =
+        proposed.iter().map(|command| command.criterion).collect();
     missing.sort();
     missing.dedup();
     missing.retain(|criterion| !is_asked(*criterion));
@@ -203,29 +205,29 @@ pub fn not_asked(plan: &Plan, proposed: &[CheckCommand]) -> Vec<Criterion> {
 
 /// Tests without a command that runs them; `test` is one of them.
 #[must_use]
-pub fn no_check(test: &str, why: &str) -> Unanswered {
+pub fn missing_test_command(test: &str, why: &str) -> CriterionGap {
     let test = one_line(test, GAP_CHARS_MAX / 2);
     let gap = Gap::new(Cause::NoCheck, format!("{test} is a test, and {why}"))
         .with_remedy("name the command under loop.checks with kind: test_pass");
-    Unanswered { name: "tests".to_owned(), gap }
+    CriterionGap { name: "tests".to_owned(), gap }
 }
 
-fn unknown(criterion: Criterion) -> Unanswered {
+fn unknown_criterion(criterion: CheckCriterion) -> CriterionGap {
     let name = criterion.as_str().to_owned();
     let gap = Gap::new(Cause::NoTool, format!("no command is known for {name}"))
         .with_remedy(format!("name one under loop.checks with kind: {name}"));
-    Unanswered { name, gap }
+    CriterionGap { name, gap }
 }
 
-impl Plan {
+impl CheckPlan {
     /// Whether a command runs the tests.
     #[must_use]
     pub fn runs_tests(&self) -> bool {
-        self.commands.iter().any(|command| command.criterion == Criterion::TestPass)
+        self.commands.iter().any(|command| command.criterion == CheckCriterion::TestPass)
     }
 
     /// Each command once, and each name once: readings are told apart by it.
-    fn once(&mut self) {
+    fn deduplicate(&mut self) {
         let mut kept: Vec<CheckCommand> = Vec::new();
         for mut command in self.commands.drain(..) {
             let is_same =
@@ -250,7 +252,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A command for tests.
-    pub(crate) fn command(name: &str, criterion: Criterion) -> CheckCommand {
+    pub(crate) fn command(name: &str, criterion: CheckCriterion) -> CheckCommand {
         CheckCommand {
             name: name.to_owned(),
             criterion,
@@ -262,7 +264,7 @@ pub(crate) mod tests {
         }
     }
 
-    const NOTHING: Sources<'static> = Sources {
+    const NOTHING: PlanSources<'static> = PlanSources {
         criteria: &[],
         own: &[],
         rubric: &[],
@@ -271,8 +273,8 @@ pub(crate) mod tests {
         scope: CheckScope::Configured,
     };
 
-    fn check(sources: &Sources<'_>, commands: &[&str], unanswered: &[&str]) {
-        let plan = plan(sources);
+    fn check(sources: &PlanSources<'_>, commands: &[&str], unanswered: &[&str]) {
+        let plan = plan_checks(sources);
         let names: Vec<_> = plan.commands.iter().map(|one| one.name.as_str()).collect();
         let missing: Vec<_> = plan.unanswered.iter().map(|one| one.name.as_str()).collect();
         assert_eq!((names.as_slice(), missing.as_slice()), (commands, unanswered));
@@ -280,80 +282,96 @@ pub(crate) mod tests {
 
     #[test]
     fn a_criterion_takes_the_users_command_before_a_proposed_one_and_is_unmeasured_without_any() {
-        let own = [command("make check", Criterion::TestPass)];
+        let own = [command("make check", CheckCriterion::TestPass)];
         let proposed = [
-            command("npm test", Criterion::TestPass),
-            command("npm run lint", Criterion::LintClean),
+            command("npm test", CheckCriterion::TestPass),
+            command("npm run lint", CheckCriterion::LintClean),
         ];
-        let criteria = [Criterion::LintClean, Criterion::TestPass, Criterion::TypeCheck];
-        let all = Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING };
+        let criteria =
+            [CheckCriterion::LintClean, CheckCriterion::TestPass, CheckCriterion::TypeCheck];
+        let all = PlanSources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING };
         check(&all, &["make check", "npm run lint"], &["type_check"]);
-        check(&Sources { own: &[], ..all }, &["npm test", "npm run lint"], &["type_check"]);
-        check(&Sources { proposed: &[], ..all }, &["make check"], &["lint_clean", "type_check"]);
+        check(&PlanSources { own: &[], ..all }, &["npm test", "npm run lint"], &["type_check"]);
+        check(
+            &PlanSources { proposed: &[], ..all },
+            &["make check"],
+            &["lint_clean", "type_check"],
+        );
         // What nobody asked for is not run.
-        check(&Sources { proposed: &proposed, ..NOTHING }, &[], &[]);
-        let gap = plan(&all).unanswered.remove(0).gap;
+        check(&PlanSources { proposed: &proposed, ..NOTHING }, &[], &[]);
+        let gap = plan_checks(&all).unanswered.remove(0).gap;
         assert_eq!(gap.cause, Cause::NoTool);
     }
 
     #[test]
     fn what_the_project_could_be_asked_and_was_not_is_known() {
         let proposed = [
-            command("npm test", Criterion::TestPass),
-            command("npm run build", Criterion::BuildSuccess),
+            command("npm test", CheckCriterion::TestPass),
+            command("npm run build", CheckCriterion::BuildSuccess),
         ];
-        let own = [command("make check", Criterion::TestPass)];
-        let asked = plan(&Sources { own: &own, proposed: &proposed, ..NOTHING });
-        assert_eq!(not_asked(&asked, &proposed), [Criterion::BuildSuccess]);
-        let criteria = [Criterion::BuildSuccess];
-        let both =
-            plan(&Sources { criteria: &criteria, own: &own, proposed: &proposed, ..NOTHING });
-        assert_eq!(not_asked(&both, &proposed), []);
+        let own = [command("make check", CheckCriterion::TestPass)];
+        let asked = plan_checks(&PlanSources { own: &own, proposed: &proposed, ..NOTHING });
+        assert_eq!(unrequested_criteria(&asked, &proposed), [CheckCriterion::BuildSuccess]);
+        let criteria = [CheckCriterion::BuildSuccess];
+        let both = plan_checks(&PlanSources {
+            criteria: &criteria,
+            own: &own,
+            proposed: &proposed,
+            ..NOTHING
+        });
+        assert_eq!(unrequested_criteria(&both, &proposed), []);
     }
 
     #[test]
     fn where_the_project_asks_for_nothing_its_tests_and_its_build_are_asked_for() {
         let proposed = [
-            command("npm test", Criterion::TestPass),
-            command("npm run build", Criterion::BuildSuccess),
-            command("npm run lint", Criterion::LintClean),
+            command("npm test", CheckCriterion::TestPass),
+            command("npm run build", CheckCriterion::BuildSuccess),
+            command("npm run lint", CheckCriterion::LintClean),
         ];
-        let own = [command("make check", Criterion::LintClean)];
+        let own = [command("make check", CheckCriterion::LintClean)];
         let rubric = ["make smoke".to_owned()];
-        let open = Sources { proposed: &proposed, scope: CheckScope::Proposed, ..NOTHING };
+        let open = PlanSources { proposed: &proposed, scope: CheckScope::Proposed, ..NOTHING };
         check(&open, &["npm test", "npm run build"], &[]);
         check(
-            &Sources { criteria: &[Criterion::Marker], ..open },
+            &PlanSources { criteria: &[CheckCriterion::Marker], ..open },
             &["npm test", "npm run build"],
             &[],
         );
         // What the user asks for takes the place of all that is merely suggested.
-        check(&Sources { own: &own, ..open }, &["make check"], &[]);
-        check(&Sources { rubric: &rubric, ..open }, &["make smoke"], &[]);
-        check(&Sources { has_autochecks: true, ..open }, &[], &[]);
-        check(&Sources { criteria: &[Criterion::LintClean], ..open }, &["npm run lint"], &[]);
-        check(&Sources { scope: CheckScope::Configured, ..open }, &[], &[]);
+        check(&PlanSources { own: &own, ..open }, &["make check"], &[]);
+        check(&PlanSources { rubric: &rubric, ..open }, &["make smoke"], &[]);
+        check(&PlanSources { has_autochecks: true, ..open }, &[], &[]);
+        check(
+            &PlanSources { criteria: &[CheckCriterion::LintClean], ..open },
+            &["npm run lint"],
+            &[],
+        );
+        check(&PlanSources { scope: CheckScope::Configured, ..open }, &[], &[]);
     }
 
     #[test]
     fn custom_is_answered_by_the_script_or_a_check_and_the_marker_by_no_command() {
-        let criteria = [Criterion::Custom, Criterion::Marker];
-        let asked = Sources { criteria: &criteria, ..NOTHING };
+        let criteria = [CheckCriterion::Custom, CheckCriterion::Marker];
+        let asked = PlanSources { criteria: &criteria, ..NOTHING };
         check(&asked, &[], &["custom"]);
-        check(&Sources { has_autochecks: true, ..asked }, &[], &[]);
+        check(&PlanSources { has_autochecks: true, ..asked }, &[], &[]);
         let rubric = ["node -e \"run('a b')\"".to_owned()];
-        check(&Sources { rubric: &rubric, ..asked }, &["node -e \"run('a b')\""], &[]);
-        let plan = plan(&Sources { rubric: &rubric, ..asked });
+        check(&PlanSources { rubric: &rubric, ..asked }, &["node -e \"run('a b')\""], &[]);
+        let plan = plan_checks(&PlanSources { rubric: &rubric, ..asked });
         assert_eq!(plan.commands[0].argv, ["node", "-e", "run('a b')"]);
     }
 
     #[test]
     fn a_line_that_needs_a_shell_is_unmeasured_and_the_same_command_is_run_once() {
         let rubric = ["npm test && npm run lint", "npm test", "a 'b c'"].map(str::to_owned);
-        let own = [command("npm test", Criterion::TestPass), command("a 'b c'", Criterion::Custom)];
+        let own = [
+            command("npm test", CheckCriterion::TestPass),
+            command("a 'b c'", CheckCriterion::Custom),
+        ];
         let names = ["npm test", "a 'b c'", "a 'b c' (2)"];
         check(
-            &Sources { own: &own, rubric: &rubric, ..NOTHING },
+            &PlanSources { own: &own, rubric: &rubric, ..NOTHING },
             &names,
             &["npm test && npm run lint"],
         );

@@ -8,15 +8,15 @@ pub mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::criteria::counts::{Oddity, TestCounts};
-use super::criteria::{AUTOCHECKS, CheckCommand, Plan};
-use crate::base::evidence::{Reading, SensorKind};
-use crate::base::finding::{Finding, Severity, fingerprint};
+use super::criteria::counts::{RunAnomaly, TestCounts};
+use super::criteria::{AUTOCHECKS, CheckCommand, CheckPlan};
+use crate::base::evidence::{SensorKind, SensorReading};
+use crate::base::finding::{Finding, Severity, assign_fingerprints};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
-use crate::base::text::Range;
+use crate::base::text::TextRange;
 use crate::base::verdict::{Cause, Gap};
-pub use roles::{Role, role};
+pub use roles::{ExamRole, role};
 
 /// What the findings name as their sensor, as all findings about gaming do.
 pub const SENSOR: &str = "guard";
@@ -29,10 +29,10 @@ pub const FEWER_TESTS: &str = "G17";
 
 /// One file of the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frozen {
+pub struct FrozenFile {
     /// What it is to the loop.
-    pub role: Role,
-    /// Hash of what matters of it; see [`roles::subject`].
+    pub role: ExamRole,
+    /// Hash of what matters of it; see [`roles::relevant_bytes`].
     pub hash: ContentHash,
     /// Its size in bytes and its change time in nanoseconds since the epoch, by which configuration
     /// and tests count as unchanged without being read: nobody can set the change time back.
@@ -45,18 +45,18 @@ pub struct Exam {
     /// When it was frozen, in milliseconds since the epoch.
     pub frozen_ms: u64,
     /// The commands that decide.
-    pub plan: Plan,
+    pub plan: CheckPlan,
     /// Its files.
-    pub files: BTreeMap<RelPath, Frozen>,
+    pub files: BTreeMap<RelPath, FrozenFile>,
     /// More files than are kept belong to it, tests apart; those beyond are not compared.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// The tests of each check at its best run, by the check's name.
     pub counts: BTreeMap<String, TestCounts>,
 }
 
 /// How a file differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum ExamChange {
     /// It has another text.
     Edited,
     /// It is gone.
@@ -65,7 +65,7 @@ pub enum Change {
     Added,
 }
 
-impl Change {
+impl ExamChange {
     /// The word for people and in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -79,13 +79,13 @@ impl Change {
 
 /// One file that differs from the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct ExamDifference {
     /// Which.
     pub path: RelPath,
     /// What it is to the loop.
-    pub role: Role,
+    pub role: ExamRole,
     /// How it differs.
-    pub change: Change,
+    pub change: ExamChange,
     /// The bytes that this is said about; `None` when the file is gone.
     pub now: Option<ContentHash>,
 }
@@ -93,38 +93,38 @@ pub struct Difference {
 /// What differs: `now` has the hash of every file that is there, of those of the exam and of those
 /// that would belong to it.
 #[must_use]
-pub fn differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<Difference> {
+pub fn exam_differences(exam: &Exam, now: &BTreeMap<RelPath, ContentHash>) -> Vec<ExamDifference> {
     let paths: BTreeSet<&RelPath> = exam.files.keys().chain(now.keys()).collect();
     let has_script = exam.files.keys().any(|path| path.as_str() == AUTOCHECKS);
     let differs = |path: &RelPath| {
         let (before, now) = (exam.files.get(path), now.get(path).copied());
         let change = match (before, now) {
-            (Some(before), Some(now)) if before.hash != now => Change::Edited,
-            (Some(_), None) => Change::Removed,
+            (Some(before), Some(now)) if before.hash != now => ExamChange::Edited,
+            (Some(_), None) => ExamChange::Removed,
             // New tests are what a loop is for, and what lies beyond the bound is not new.
-            (None, Some(_)) if !exam.is_cut => Change::Added,
+            (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
             _ => return None,
         };
         let role = before.map_or_else(|| role(path), |before| Some(before.role))?;
         let is_news = match role {
-            Role::Test => change != Change::Added,
-            Role::Runner => runners::is_run(path, &exam.plan, has_script),
+            ExamRole::Test => change != ExamChange::Added,
+            ExamRole::Runner => runners::is_run(path, &exam.plan, has_script),
             _ => true,
         };
-        is_news.then(|| Difference { path: path.clone(), role, change, now })
+        is_news.then(|| ExamDifference { path: path.clone(), role, change, now })
     };
     paths.into_iter().filter_map(differs).collect()
 }
 
-impl Difference {
+impl ExamDifference {
     /// Whether the agent must take it back before the loop can complete. Configuration and tests
     /// are judged by what changed in them, which is not decided here. A script or a rubric where
     /// there was none is no weaker exam: it is not run, and said.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         match (self.role, self.change) {
-            (Role::Config | Role::Test, _) => None,
-            (Role::Rubric | Role::Checks, Change::Added) => Some(Severity::Warning),
+            (ExamRole::Config | ExamRole::Test, _) => None,
+            (ExamRole::Rubric | ExamRole::Checks, ExamChange::Added) => Some(Severity::Warning),
             _ => Some(Severity::Error),
         }
     }
@@ -139,10 +139,10 @@ impl Difference {
         let severity = self.severity()?;
         let (path, role) = (&self.path, self.role.words());
         let message = match (self.change, severity) {
-            (Change::Added, Severity::Warning) => {
+            (ExamChange::Added, Severity::Warning) => {
                 format!("{path} ({role}) was not there when the loop started, and does not count")
             }
-            (Change::Added, _) => format!(
+            (ExamChange::Added, _) => format!(
                 "{path} ({role}) was not there when the loop started: remove it; only the user \
                  takes it over (moai-ralph loop refreeze)"
             ),
@@ -152,8 +152,8 @@ impl Difference {
                 change.as_str()
             ),
         };
-        let hash = self.now.unwrap_or_else(|| ContentHash::of(b""));
-        let place = (path.clone(), Range::default(), hash);
+        let hash = self.now.unwrap_or_else(|| ContentHash::of_bytes(b""));
+        let place = (path.clone(), TextRange::default(), hash);
         Some(Finding::new(SENSOR, TOUCHED, severity, place, &message))
     }
 }
@@ -164,40 +164,48 @@ pub type SessionWrites = BTreeMap<RelPath, Option<ContentHash>>;
 
 /// Differences by who made them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attributed {
+pub struct AttributedDifferences {
     /// The loop's session did, or they are none that hold it.
-    pub own: Vec<Difference>,
+    pub own: Vec<ExamDifference>,
     /// Not provably the session: the user is asked.
-    pub foreign: Vec<Difference>,
+    pub foreign: Vec<ExamDifference>,
 }
 
 /// Sorts differences by who made them: the session's are those that stand as it left them.
 #[must_use]
-pub fn attributed(differences: Vec<Difference>, writes: &SessionWrites) -> Attributed {
-    let is_own = |one: &Difference| {
+pub fn attribute_differences(
+    differences: Vec<ExamDifference>,
+    writes: &SessionWrites,
+) -> AttributedDifferences {
+    let is_own = |one: &ExamDifference| {
         one.severity() != Some(Severity::Error) || writes.get(&one.path) == Some(&one.now)
     };
     let (own, foreign) = differences.into_iter().partition(is_own);
-    Attributed { own, foreign }
+    AttributedDifferences { own, foreign }
 }
 
 /// What the differences say, and which of them are findings.
 #[must_use]
-pub fn judged(exam: &Exam, differences: &[Difference]) -> (Reading, Vec<Finding>) {
-    let mut findings: Vec<Finding> = differences.iter().filter_map(Difference::finding).collect();
-    fingerprint(&mut findings);
-    let gap = exam.is_cut.then(|| {
+pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReading, Vec<Finding>) {
+    let mut findings: Vec<Finding> =
+        differences.iter().filter_map(ExamDifference::finding).collect();
+    assign_fingerprints(&mut findings);
+    let gap = exam.is_truncated.then(|| {
         let detail = "more files examine this loop than are compared";
         Gap::new(Cause::Skipped, detail)
     });
     let dirty = findings.iter().any(|finding| finding.severity == Severity::Error);
-    let clean = Reading::clean(READING, SensorKind::Guard, exam.files.len());
-    (Reading { dirty, gap, ..clean }, findings)
+    let clean = SensorReading::clean(READING, SensorKind::Guard, exam.files.len());
+    (SensorReading { dirty, gap, ..clean }, findings)
 }
 
 /// The finding about an odd run of a check.
 #[must_use]
-pub fn odd_run(command: &CheckCommand, oddity: &Oddity, bytes: ContentHash) -> Option<Finding> {
+pub fn anomaly_finding(
+    command: &CheckCommand,
+    oddity: &RunAnomaly,
+    bytes: ContentHash,
+) -> Option<Finding> {
     let severity = if oddity.is_blocking() { Severity::Error } else { Severity::Warning };
     let path = RelPath::parse(&command.source)?;
     let message = format!(
@@ -205,7 +213,7 @@ pub fn odd_run(command: &CheckCommand, oddity: &Oddity, bytes: ContentHash) -> O
          refreeze)",
         command.name
     );
-    let place = (path, Range::default(), bytes);
+    let place = (path, TextRange::default(), bytes);
     let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
     // The numbers differ from run to run; the finding is the same.
     Some(Finding { anchor: command.name.clone(), ..finding })
@@ -214,7 +222,7 @@ pub fn odd_run(command: &CheckCommand, oddity: &Oddity, bytes: ContentHash) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::criteria::Criterion;
+    use crate::looping::criteria::CheckCriterion;
     use crate::looping::criteria::tests::command;
 
     fn path(text: &str) -> RelPath {
@@ -222,14 +230,14 @@ mod tests {
     }
 
     fn hash(text: &str) -> ContentHash {
-        ContentHash::of(text.as_bytes())
+        ContentHash::of_bytes(text.as_bytes())
     }
 
     fn exam(files: &[(&str, &str)]) -> Exam {
         let frozen = |(name, text): &(&str, &str)| {
             let path = path(name);
             let role = role(&path).expect("part of the exam");
-            (path, Frozen { role, hash: hash(text), stamp: (0, 0) })
+            (path, FrozenFile { role, hash: hash(text), stamp: (0, 0) })
         };
         Exam { files: files.iter().map(frozen).collect(), ..Exam::default() }
     }
@@ -240,11 +248,11 @@ mod tests {
 
     /// Lines of `severity path change`; `-` for what is judged elsewhere.
     fn check(exam: &Exam, after: &[(&str, &str)], expected: &[&str]) {
-        let line = |one: &Difference| {
+        let line = |one: &ExamDifference| {
             let severity = one.severity().map_or("-", Severity::as_str);
             format!("{severity} {} {}", one.path, one.change.as_str())
         };
-        let found: Vec<String> = differences(exam, &now(after)).iter().map(line).collect();
+        let found: Vec<String> = exam_differences(exam, &now(after)).iter().map(line).collect();
         assert_eq!(found, expected);
     }
 
@@ -303,9 +311,9 @@ mod tests {
                 "- ruff.toml added",
             ],
         );
-        let cut = Exam { is_cut: true, ..exam(&[]) };
+        let cut = Exam { is_truncated: true, ..exam(&[]) };
         check(&cut, &added, &[]);
-        assert!(judged(&cut, &[]).0.verdict().gap().is_some());
+        assert!(exam_reading(&cut, &[]).0.verdict().gap().is_some());
     }
 
     #[test]
@@ -314,8 +322,8 @@ mod tests {
         let after = now(&[("RUBRIC.md", "weak"), ("ruff.toml", "")]);
         let check = |writes: &[(&str, Option<&str>)], foreign: &[&str]| {
             let writes = writes.iter().map(|(name, text)| (path(name), text.map(hash)));
-            let found = attributed(differences(&exam, &after), &writes.collect());
-            let lines: Vec<String> = found.foreign.iter().map(Difference::line).collect();
+            let found = attribute_differences(exam_differences(&exam, &after), &writes.collect());
+            let lines: Vec<String> = found.foreign.iter().map(ExamDifference::line).collect();
             assert_eq!(lines, foreign);
         };
         let (script, rubric) = (
@@ -331,7 +339,8 @@ mod tests {
     #[test]
     fn an_error_makes_the_reading_dirty_and_names_the_way_out() {
         let exam = exam(&[("RUBRIC.md", "strict")]);
-        let (reading, findings) = judged(&exam, &differences(&exam, &now(&[("RUBRIC.md", "x")])));
+        let (reading, findings) =
+            exam_reading(&exam, &exam_differences(&exam, &now(&[("RUBRIC.md", "x")])));
         assert!(reading.dirty);
         assert_eq!((findings[0].sensor.as_str(), findings[0].code.as_str()), ("guard", "G19"));
         assert_eq!(
@@ -339,16 +348,16 @@ mod tests {
             "RUBRIC.md (the rubric) was edited since the loop started: put it back; only the user \
              takes it over (moai-ralph loop refreeze)"
         );
-        let (reading, findings) = judged(&exam, &[]);
+        let (reading, findings) = exam_reading(&exam, &[]);
         assert!(!reading.dirty && findings.is_empty() && reading.gap.is_none());
     }
 
     #[test]
     fn an_odd_run_is_one_finding_whatever_its_numbers() {
-        let command = command("npm test", Criterion::TestPass);
+        let command = command("npm test", CheckCriterion::TestPass);
         let odd = |now| {
-            let oddity = Oddity::FewerRun { before: 30, now, newly_skipped: 0 };
-            odd_run(&command, &oddity, hash("")).expect("package.json is a path")
+            let oddity = RunAnomaly::FewerRun { before: 30, now, newly_skipped: 0 };
+            anomaly_finding(&command, &oddity, hash("")).expect("package.json is a path")
         };
         assert_eq!(odd(12).identity(), odd(13).identity());
         assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));

@@ -4,13 +4,13 @@ use crate::base::verdict::Gap;
 
 /// What is known at one Stop. The default knows nothing: nobody was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct StopFacts {
     /// The judge's outcome; `None` when it was not asked.
     pub judge: Option<JudgeOutcome>,
     /// Files that a judge was shown; `None` when nobody was.
     pub judge_files: Option<usize>,
     /// What judge and its search noticed beside the criteria, one line each.
-    pub noticed: Vec<String>,
+    pub observations: Vec<String>,
     /// What became of merging; `None` when it was not tried.
     pub merge: Option<MergeOutcome>,
     /// What the research phase still lacks, one line each; empty when it is complete.
@@ -18,7 +18,7 @@ pub struct Facts {
     /// What the agent said and the measurements deny, one line each.
     pub contradictions: Vec<String>,
     /// Criteria that the project has commands for and that were not asked, by their words.
-    pub not_asked: Vec<String>,
+    pub unrequested_criteria: Vec<String>,
     /// What changed in the exam and was not written by the loop's session, one line each.
     pub exam_changed: Vec<String>,
     /// What the failing checks count: failed tests, else error lines of compilers, else one for

@@ -2,12 +2,12 @@
 
 /// Follows the fences of a text, line by line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Fences {
+pub(super) struct FenceTracker {
     /// The open fence's character and length; it is closed by at least as many of the same.
     open: Option<(char, usize)>,
 }
 
-impl Fences {
+impl FenceTracker {
     /// Whether the next line belongs to a code block; the fences do.
     pub(super) fn is_code(&mut self, line: &str) -> bool {
         let text = line.trim();
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_fence_is_closed_by_one_of_its_kind_and_length() {
         let text = "a\n````md\n```\nb\n```\n````\nc\n~~~\n```\nd\n~~~\ne";
-        let mut fences = Fences::default();
+        let mut fences = FenceTracker::default();
         let said: Vec<&str> = text.lines().filter(|line| !fences.is_code(line)).collect();
         assert_eq!(said, ["a", "c", "e"]);
     }

@@ -4,7 +4,7 @@
 
 /// A field of the hand-off that an agent writes at the end of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum HandoffField {
     /// The task as it was given.
     OriginalGoal,
     /// The iteration's number.
@@ -35,31 +35,34 @@ pub enum Field {
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Names with blanks in place of `_` and `-`, in lower case.
-const NAMES: [(Field, &[&str]); 12] = [
-    (Field::OriginalGoal, &["original goal", "원래 목표", "최초 목표"]),
-    (Field::Iteration, &["iteration", "반복"]),
-    (Field::Completed, &["completed", "완료", "완료한 것"]),
-    (Field::Decisions, &["decisions", "결정", "결정 사항", "결정사항"]),
-    (Field::Uncertainties, &["uncertainties", "불확실", "불확실한 것", "불확실성"]),
-    (Field::RemainingGap, &["remaining gap", "remaining gaps", "남은 일", "남은 작업", "남은 것"]),
-    (Field::Confidence, &["confidence", "확신도", "신뢰도", "자신감"]),
-    (Field::Strengths, &["strengths", "강점"]),
-    (Field::Risks, &["risks", "위험"]),
-    (Field::Gaps, &["gaps", "빈틈", "공백"]),
+const NAMES: [(HandoffField, &[&str]); 12] = [
+    (HandoffField::OriginalGoal, &["original goal", "원래 목표", "최초 목표"]),
+    (HandoffField::Iteration, &["iteration", "반복"]),
+    (HandoffField::Completed, &["completed", "완료", "완료한 것"]),
+    (HandoffField::Decisions, &["decisions", "결정", "결정 사항", "결정사항"]),
+    (HandoffField::Uncertainties, &["uncertainties", "불확실", "불확실한 것", "불확실성"]),
     (
-        Field::ApproachesConsidered,
+        HandoffField::RemainingGap,
+        &["remaining gap", "remaining gaps", "남은 일", "남은 작업", "남은 것"],
+    ),
+    (HandoffField::Confidence, &["confidence", "확신도", "신뢰도", "자신감"]),
+    (HandoffField::Strengths, &["strengths", "강점"]),
+    (HandoffField::Risks, &["risks", "위험"]),
+    (HandoffField::Gaps, &["gaps", "빈틈", "공백"]),
+    (
+        HandoffField::ApproachesConsidered,
         &["approaches considered", "고려한 접근", "고려한 접근법", "고려한 방법", "검토한 접근"],
     ),
-    (Field::Approach, &["approach", "접근", "접근법", "접근 방식", "접근 방법"]),
+    (HandoffField::Approach, &["approach", "접근", "접근법", "접근 방식", "접근 방법"]),
 ];
 
 /// The texts of a field, one per place where it stands, without the blanks around them.
 #[must_use]
-pub fn all(text: &str, field: Field) -> Vec<String> {
+pub fn field_values(text: &str, field: HandoffField) -> Vec<String> {
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut is_inside = false;
     for line in text.trim_start_matches(BYTE_ORDER_MARK).lines() {
-        match head(line) {
+        match field_heading(line) {
             Some((named, rest)) => {
                 is_inside = named == Some(field);
                 if is_inside {
@@ -79,8 +82,8 @@ pub fn all(text: &str, field: Field) -> Vec<String> {
 
 /// The last text of a field: files that agents append to tell the newest state last.
 #[must_use]
-pub fn last(text: &str, field: Field) -> Option<String> {
-    all(text, field).pop()
+pub fn last_value(text: &str, field: HandoffField) -> Option<String> {
+    field_values(text, field).pop()
 }
 
 /// The entries of a list: lines that begin with `-`, `*` or `•`, each with the lines that go on
@@ -129,7 +132,7 @@ pub fn is_hint(text: &str) -> bool {
 
 /// The field that a line begins, with the rest of the line; an unknown name in capitals ends the
 /// field before it.
-fn head(line: &str) -> Option<(Option<Field>, &str)> {
+fn field_heading(line: &str) -> Option<(Option<HandoffField>, &str)> {
     let line = line.trim();
     let is_marked = line.starts_with('#') || line.contains("**");
     let line = line.trim_start_matches('#').trim_start();
@@ -170,28 +173,31 @@ mod tests {
 
     #[test]
     fn a_field_ends_where_the_next_one_begins() {
-        assert_eq!(last(FILE, Field::OriginalGoal).as_deref(), Some("keep users"));
+        assert_eq!(last_value(FILE, HandoffField::OriginalGoal).as_deref(), Some("keep users"));
         assert_eq!(
-            last(&format!("\u{feff}{FILE}"), Field::OriginalGoal).as_deref(),
+            last_value(&format!("\u{feff}{FILE}"), HandoffField::OriginalGoal).as_deref(),
             Some("keep users")
         );
-        let gap = last(FILE, Field::RemainingGap).expect("there");
+        let gap = last_value(FILE, HandoffField::RemainingGap).expect("there");
         assert_eq!(entries(&gap), ["hashing with argon2id", "limits"]);
         // The confidence inside an entry is not the field.
-        assert_eq!(last(FILE, Field::Confidence).as_deref(), Some("75"));
-        assert_eq!(last(FILE, Field::Decisions), None);
+        assert_eq!(last_value(FILE, HandoffField::Confidence).as_deref(), Some("75"));
+        assert_eq!(last_value(FILE, HandoffField::Decisions), None);
     }
 
     #[test]
     fn markdown_case_korean_and_unknown_names_are_understood() {
         let text = "## Remaining gap\n- a\n**Confidence**: 40\nNOTES_TO_SELF: x\n남은 작업: b\n";
-        assert_eq!(all(text, Field::RemainingGap), ["- a", "b"]);
-        assert_eq!(last(text, Field::Confidence).as_deref(), Some("40"));
+        assert_eq!(field_values(text, HandoffField::RemainingGap), ["- a", "b"]);
+        assert_eq!(last_value(text, HandoffField::Confidence).as_deref(), Some("40"));
         assert_eq!(
-            last("접근 방식： 하나씩\n이어서\n", Field::Approach).as_deref(),
+            last_value("접근 방식： 하나씩\n이어서\n", HandoffField::Approach).as_deref(),
             Some("하나씩\n이어서")
         );
-        assert_eq!(last("```\nAPPROACH: x\n```\n", Field::Approach).as_deref(), Some("x"));
+        assert_eq!(
+            last_value("```\nAPPROACH: x\n```\n", HandoffField::Approach).as_deref(),
+            Some("x")
+        );
     }
 
     #[test]

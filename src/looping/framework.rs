@@ -1,12 +1,12 @@
 //! Which instructions an iteration begins with: in which language, for which mode, research or
 //! work. The words themselves are in `report`.
 
-use super::fences::Fences;
+use super::fences::FenceTracker;
 use super::state::Mode;
 
 /// The language in which an agent is spoken to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
+pub enum MessageLanguage {
     /// English.
     #[default]
     English,
@@ -16,7 +16,7 @@ pub enum Language {
 
 /// What an iteration is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum IterationPhase {
     /// Thinking before writing; ends at the research gate.
     Research,
     /// One small finished step.
@@ -25,22 +25,22 @@ pub enum Phase {
 
 /// The instructions of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framework {
+pub struct IterationFramework {
     /// Of the task.
-    pub language: Language,
+    pub language: MessageLanguage,
     /// Of the loop.
     pub mode: Mode,
     /// Of the iteration.
-    pub phase: Phase,
+    pub phase: IterationPhase,
     /// Whether the loop keeps notes in `.claude/memory/`.
     pub has_memory: bool,
 }
 
-impl Framework {
+impl IterationFramework {
     /// The instructions for a task. `is_research`: the research gate has not been passed yet.
     #[must_use]
     pub fn choose(prompt: &str, mode: Mode, is_research: bool, has_memory: bool) -> Self {
-        let phase = if is_research { Phase::Research } else { Phase::Work };
+        let phase = if is_research { IterationPhase::Research } else { IterationPhase::Work };
         Self { language: language_of(prompt), mode, phase, has_memory }
     }
 }
@@ -48,7 +48,7 @@ impl Framework {
 /// The language of a task. Code in it says nothing about its reader; one syllable of Hangul stands
 /// for about three Latin letters, and names of code stay Latin in Korean sentences.
 #[must_use]
-pub fn language_of(prompt: &str) -> Language {
+pub fn language_of(prompt: &str) -> MessageLanguage {
     let (mut hangul, mut other) = (0_usize, 0_usize);
     for character in prose(prompt).chars() {
         if matches!(character, '가'..='힣' | 'ㄱ'..='ㆎ' | '\u{1100}'..='\u{11ff}') {
@@ -57,12 +57,16 @@ pub fn language_of(prompt: &str) -> Language {
             other += 1;
         }
     }
-    if hangul > 0 && hangul * 3 >= other { Language::Korean } else { Language::English }
+    if hangul > 0 && hangul * 3 >= other {
+        MessageLanguage::Korean
+    } else {
+        MessageLanguage::English
+    }
 }
 
 /// The text without code blocks and code spans.
 fn prose(text: &str) -> String {
-    let mut fences = Fences::default();
+    let mut fences = FenceTracker::default();
     let mut kept = String::new();
     for line in text.lines() {
         if !fences.is_code(line) {
@@ -82,23 +86,23 @@ fn prose(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn check(prompt: &str, expected: Language) {
+    fn check(prompt: &str, expected: MessageLanguage) {
         assert_eq!(language_of(prompt), expected, "{prompt}");
     }
 
     #[test]
     fn the_language_is_that_of_the_sentences() {
-        check("fix the login", Language::English);
-        check("", Language::English);
-        check("로그인을 고쳐줘", Language::Korean);
-        check("auth.py의 login 함수에서 TypeError를 고쳐줘", Language::Korean);
-        check("translate '안녕하세요' into English in greeting.py", Language::English);
+        check("fix the login", MessageLanguage::English);
+        check("", MessageLanguage::English);
+        check("로그인을 고쳐줘", MessageLanguage::Korean);
+        check("auth.py의 login 함수에서 TypeError를 고쳐줘", MessageLanguage::Korean);
+        check("translate '안녕하세요' into English in greeting.py", MessageLanguage::English);
         check(
             "이 오류를 고쳐줘\n```\nTypeError: unsupported operand type for +\n```",
-            Language::Korean,
+            MessageLanguage::Korean,
         );
-        check("fix the output `안녕하세요 여러분 반갑습니다` please", Language::English);
-        check("it's a ` here: 고쳐줘 고쳐줘", Language::Korean);
-        check("修正してください", Language::English);
+        check("fix the output `안녕하세요 여러분 반갑습니다` please", MessageLanguage::English);
+        check("it's a ` here: 고쳐줘 고쳐줘", MessageLanguage::Korean);
+        check("修正してください", MessageLanguage::English);
     }
 }

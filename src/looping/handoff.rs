@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::fields::{self, Field};
+use super::fields::{self, HandoffField};
 use crate::base::limits::{
     DECISION_CHARS_MAX, DECISIONS_MAX, HANDOFF_CHARS_MAX, PROGRESS_LINES_MAX, REMAINING_LINES_MAX,
 };
@@ -13,7 +13,7 @@ use crate::base::text::one_line;
 
 /// The loop that ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Ended<'a> {
+pub struct EndedLoop<'a> {
     /// Its id.
     pub id: &'a str,
     /// Its last iteration.
@@ -22,7 +22,7 @@ pub struct Ended<'a> {
     pub at_ms: u64,
 }
 
-impl Ended<'_> {
+impl EndedLoop<'_> {
     /// `2026-02-28 14:22:11 UTC | iteration 23 | loop-1a2b3c4d`.
     pub(super) fn line(&self) -> String {
         let at = i64::try_from(self.at_ms).ok();
@@ -36,7 +36,7 @@ impl Ended<'_> {
 /// What is left to do by the agent's own account, at most [`REMAINING_LINES_MAX`] entries.
 #[must_use]
 pub fn remaining_gap(progress: &str) -> Vec<String> {
-    let gap = fields::last(progress, Field::RemainingGap).unwrap_or_default();
+    let gap = fields::last_value(progress, HandoffField::RemainingGap).unwrap_or_default();
     let mut entries = fields::entries(&gap);
     entries.retain(|entry| !fields::is_hint(entry));
     let entries = entries.into_iter().take(REMAINING_LINES_MAX);
@@ -54,7 +54,7 @@ pub fn too_many_lines(progress: &str) -> Option<usize> {
 /// The task as the hand-off has it: `ORIGINAL_GOAL`.
 #[must_use]
 pub fn original_goal(progress: &str) -> Option<String> {
-    let goal = fields::last(progress, Field::OriginalGoal)?;
+    let goal = fields::last_value(progress, HandoffField::OriginalGoal)?;
     let is_there = !fields::is_nothing(&goal) && !fields::is_hint(&goal);
     is_there.then(|| one_line(&goal, DECISION_CHARS_MAX))
 }
@@ -66,7 +66,7 @@ pub fn with_decisions(decisions: &str, progress: &str, iteration: u32) -> Option
     let mut known: BTreeSet<String> = decisions.lines().map(bare_decision).collect();
     let mut text = ended_with_newline(decisions);
     let mut is_new = false;
-    let said = fields::all(progress, Field::Decisions);
+    let said = fields::field_values(progress, HandoffField::Decisions);
     for entry in said.iter().flat_map(|said| fields::entries(said)).take(DECISIONS_MAX) {
         let entry = one_line(&entry, DECISION_CHARS_MAX);
         let bare = bare_decision(&entry);
@@ -100,7 +100,7 @@ fn is_form(entry: &str) -> bool {
 /// The alignment file with what a completed loop left in `progress.txt` behind it; `None` when
 /// there is nothing to add, or it was added already.
 #[must_use]
-pub fn with_completed(align: &str, progress: &str, ended: Ended<'_>) -> Option<String> {
+pub fn with_completed(align: &str, progress: &str, ended: EndedLoop<'_>) -> Option<String> {
     let progress = progress.trim();
     let mark = format!("| {}", ended.id);
     let is_heading = |line: &str| line.starts_with("## Loop completed") && line.ends_with(&mark);
@@ -139,7 +139,8 @@ mod tests {
     use super::*;
     use crate::looping::align;
 
-    const ENDED: Ended<'_> = Ended { id: "loop-1a2b3c4d", iteration: 23, at_ms: 1_772_288_531_000 };
+    const ENDED: EndedLoop<'_> =
+        EndedLoop { id: "loop-1a2b3c4d", iteration: 23, at_ms: 1_772_288_531_000 };
 
     #[test]
     fn the_gap_is_a_bounded_list() {
@@ -186,7 +187,7 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("\n````\n"), "{text}");
-        assert_eq!(align::blocking(&text), [""; 0]);
+        assert_eq!(align::blocking_questions(&text), [""; 0]);
         assert_eq!(with_completed(&text, progress, ENDED), None);
         assert_eq!(with_completed("", " \n", ENDED), None);
         let long = "가".repeat(HANDOFF_CHARS_MAX + 1);
@@ -207,7 +208,7 @@ mod tests {
                 proptest::prop_assert!(align.starts_with(&text));
             }
             proptest::prop_assert!(remaining_gap(&text).len() <= REMAINING_LINES_MAX);
-            let _ = (align::blocking(&text), crate::looping::research::research_gate(Some(&text)));
+            let _ = (align::blocking_questions(&text), crate::looping::research::research_gate(Some(&text)));
             let evidence = crate::base::evidence::Evidence {
                 findings: vec![crate::base::finding::tests::finding("a.py", 2, "x")],
                 ..Default::default()

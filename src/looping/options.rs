@@ -1,7 +1,7 @@
 //! What a loop is started with, and what it does when the user does not say.
 
 use super::state::Mode;
-use crate::base::words::words;
+use crate::base::named_enum::words;
 
 /// Rejections in a row after which a person is asked.
 const HITL_THRESHOLD: u32 = 5;
@@ -22,7 +22,7 @@ words!(BaselineMode { Base: "base", None: "none" });
 
 /// The options of one loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct LoopOptions {
     /// Pause after every so many iterations.
     pub milestone_every: Option<u32>,
     /// Rejections in a row after which the loop pauses; an autonomous one changes its strategy.
@@ -47,10 +47,10 @@ pub struct Options {
     pub paths: Vec<String>,
 }
 
-impl Options {
+impl LoopOptions {
     /// What a mode does unless it is told otherwise.
     #[must_use]
-    pub fn of(mode: Mode) -> Self {
+    pub fn defaults_for(mode: Mode) -> Self {
         Self {
             milestone_every: None,
             hitl_threshold: match mode {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::state::Iteration;
-use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
 use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{
@@ -25,7 +25,7 @@ const GUARD: &str = "guard";
 
 /// What is wrong at one Stop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ProblemDigest {
     /// How bad, in one number; `None` when a measurement that may come yet is missing.
     pub weight: Option<u64>,
     /// Hash over all of it, with multiplicity; `None` when nothing is wrong.
@@ -38,7 +38,7 @@ pub struct Wrong {
 
 /// Weighs what is wrong. `check_problems` is what the failing checks count.
 #[must_use]
-pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> Wrong {
+pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> ProblemDigest {
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let mut errors: Vec<String> =
         evidence.findings.iter().filter(is_error).map(|finding| finding.id.clone()).collect();
@@ -47,9 +47,9 @@ pub fn weigh(evidence: &Evidence, check_problems: Option<u64>) -> Wrong {
     let guarded = evidence.findings.iter().filter(is_error).filter(|one| one.sensor == GUARD);
     let guard_codes: BTreeSet<String> = guarded.map(|finding| finding.code.clone()).collect();
     let is_open =
-        |reading: &Reading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_passing());
+        |reading: &SensorReading| reading.gap.as_ref().is_some_and(|gap| gap.cause.is_transient());
     let is_whole = !evidence.readings.is_empty() && !evidence.readings.iter().any(is_open);
-    Wrong {
+    ProblemDigest {
         weight: is_whole.then(|| weight(evidence, check_problems)),
         hash: hash(evidence),
         errors,
@@ -73,14 +73,14 @@ fn weight_of(finding: &Finding) -> u64 {
     }
 }
 
-fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &Reading> {
+fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
     evidence.readings.iter().filter(|one| is_failed_check(one))
 }
 
 /// Whether a reading failed as a whole: a check, or a sensor that was lost. What else is dirty has
 /// findings.
 #[must_use]
-pub fn is_failed_check(reading: &Reading) -> bool {
+pub fn is_failed_check(reading: &SensorReading) -> bool {
     reading.dirty && (reading.kind == SensorKind::Check || reading.output.is_some())
 }
 
@@ -94,12 +94,12 @@ fn hash(evidence: &Evidence) -> Option<String> {
     });
     let mut parts: Vec<String> = findings.map(|one| one.id.clone()).chain(checks).collect();
     parts.sort();
-    (!parts.is_empty()).then(|| ContentHash::of(parts.join("\0").as_bytes()).short())
+    (!parts.is_empty()).then(|| ContentHash::of_bytes(parts.join("\0").as_bytes()).short_hex())
 }
 
 /// What the iterations so far say about this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Signals {
+pub struct ProgressSignals {
     /// Better than everything since it was last clean, by more than a trifle.
     pub is_better: bool,
     /// Iterations in a row that were not, this one included.
@@ -121,7 +121,7 @@ pub struct Signals {
     pub gamed_again: Vec<String>,
 }
 
-impl Signals {
+impl ProgressSignals {
     /// Whether nothing got better for too long.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
@@ -132,15 +132,15 @@ impl Signals {
 /// Compares an iteration with those before it, as far as they count: behind iteration
 /// `counted_from`. What was gamed is never forgotten.
 #[must_use]
-pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> Signals {
+pub fn signals(all: &[Iteration], counted_from: u32, now: &Iteration) -> ProgressSignals {
     let history = &all[all.partition_point(|one| one.number <= counted_from)..];
     let is_better = is_better(history, now);
     let oscillates = now.wrong.as_ref().and_then(|_| oscillation(history, now));
-    Signals {
+    ProgressSignals {
         is_better,
         stalled_for: stalled_for(history, now, is_better),
         worse_than: worse_than(history, now),
-        oscillates_again: oscillates.is_some() && !is_better && was_told(history),
+        oscillates_again: oscillates.is_some() && !is_better && was_oscillation_reported(history),
         oscillates,
         flips: flips(history, now),
         is_no_op: now.wrong.is_some() && unchanged(history, now) >= NO_OP_ITERATIONS_MIN,
@@ -202,7 +202,7 @@ fn oscillation(history: &[Iteration], now: &Iteration) -> Option<(u32, u32)> {
     earlier.iter().rfind(is_back).map(|one| (one.number, last.number))
 }
 
-fn was_told(history: &[Iteration]) -> bool {
+fn was_oscillation_reported(history: &[Iteration]) -> bool {
     let since = history.iter().rev().take_while(|one| !one.is_better);
     since.into_iter().any(|one| one.told_oscillation)
 }

@@ -1,13 +1,13 @@
 //! The promise tag: the agent's claim that it is done. Only a line of its own in the agent's own
 //! last message counts; a quoted, fenced, indented, negated or mentioned tag claims nothing.
 
-use super::fences::Fences;
+use super::fences::FenceTracker;
 
 /// Whether the message claims completion with `<promise>TEXT</promise>`.
 #[must_use]
 pub fn is_claimed(message: &str, promise: &str) -> bool {
     let tag = format!("<promise>{}</promise>", promise.trim());
-    let (mut fences, mut hidden) = (Fences::default(), Hidden::default());
+    let (mut fences, mut hidden) = (FenceTracker::default(), HiddenHtml::default());
     message.lines().any(|line| {
         // Four blanks or a tab make a Markdown code block.
         let is_code = fences.is_code(line) || line.starts_with("    ") || line.starts_with('\t');
@@ -18,12 +18,12 @@ pub fn is_claimed(message: &str, promise: &str) -> bool {
 /// Follows comments and preformatted blocks of HTML, line by line: nobody reads the former, and the
 /// latter are code.
 #[derive(Default)]
-struct Hidden {
+struct HiddenHtml {
     /// What ends the open one.
     until: Option<&'static str>,
 }
 
-impl Hidden {
+impl HiddenHtml {
     const ALL: [(&'static str, &'static str); 2] = [("<!--", "-->"), ("<pre", "</pre>")];
 
     /// Whether the next line belongs to one; those with its beginning and its end do.

@@ -2,7 +2,7 @@
 //! leaves what it thought in `progress.txt`. Whether a loop has this phase, and how often it is
 //! sent back, is not decided here.
 
-use super::fields::{self, Field};
+use super::fields::{self, HandoffField};
 use crate::base::limits::{APPROACH_CHARS_MIN, CONFIDENCE_MIN};
 
 /// Whether the research is written down.
@@ -25,13 +25,13 @@ pub fn research_gate(progress: Option<&str>) -> ResearchGate {
     if missing.is_empty() { ResearchGate::Passed } else { ResearchGate::Missing(missing) }
 }
 
-fn filled(text: &str, field: Field) -> String {
-    let text = fields::last(text, field).unwrap_or_default();
+fn filled(text: &str, field: HandoffField) -> String {
+    let text = fields::last_value(text, field).unwrap_or_default();
     if fields::is_hint(&text) { String::new() } else { text }
 }
 
 fn approach(text: &str) -> Option<String> {
-    let text = filled(text, Field::Approach);
+    let text = filled(text, HandoffField::Approach);
     // Blanks say nothing, however many.
     let count = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().count();
     (count < APPROACH_CHARS_MIN).then(|| {
@@ -40,7 +40,7 @@ fn approach(text: &str) -> Option<String> {
 }
 
 fn considered(text: &str) -> Option<String> {
-    let text = filled(text, Field::ApproachesConsidered);
+    let text = filled(text, HandoffField::ApproachesConsidered);
     let mut entries = text.lines().filter_map(fields::bullet);
     // `[approach A]: [why rejected]` is the form.
     let is_hint = |entry: &str| entry.split(": ").all(fields::is_hint);
@@ -51,7 +51,7 @@ fn considered(text: &str) -> Option<String> {
 }
 
 fn confidence(text: &str) -> Option<String> {
-    let text = filled(text, Field::Confidence);
+    let text = filled(text, HandoffField::Confidence);
     match percentage(&text) {
         Some(number) if number >= CONFIDENCE_MIN => None,
         Some(number) => Some(format!(

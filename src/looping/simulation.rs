@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use super::control::{self, Raise};
-use super::facts::{ContextUse, Facts, JudgeOutcome, MergeOutcome, WorkChange};
-use super::options::Options;
+use super::control::{self, NewLimits};
+use super::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
+use super::options::LoopOptions;
 use super::state::{LoopState, Mode, PauseReason, Status};
 use super::step::tests::state;
-use super::step::{Admission, Decision, StopInput, admit, outlook, step, wants_merge};
-use crate::base::evidence::{Evidence, Reading, SensorKind};
-use crate::base::finding::{Finding, fingerprint, tests::finding};
+use super::step::{
+    StopAdmission, StopDecision, StopInput, admit_stop, decide_stop, outlook, wants_merge,
+};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
+use crate::base::finding::{Finding, assign_fingerprints, tests::finding};
 use crate::base::limits::RESEARCH_TRIES_MAX;
 use crate::base::verdict::{Cause, Gap, Verdict};
 
@@ -73,14 +75,14 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(seed);
         let mode = Mode::NAMES[usize::try_from(dice.roll(3)).unwrap_or_default()].0;
-        let options = Options {
+        let options = LoopOptions {
             milestone_every: dice.one_in(4).then(|| dice.small(5)),
             hitl_threshold: dice.small(4),
             max_minutes: dice.one_in(5).then(|| dice.small(60)),
             max_tokens: dice.one_in(5).then(|| dice.roll(5_000) + 1),
             force_max: dice.one_in(6),
             research: dice.one_in(2),
-            ..Options::of(mode)
+            ..LoopOptions::defaults_for(mode)
         };
         let branch = (mode == Mode::Autonomous && dice.one_in(2)).then(|| "auto".to_owned());
         let promise = dice.one_in(2).then(|| "DONE".to_owned());
@@ -120,7 +122,7 @@ impl World {
     fn play_one(&mut self) {
         self.now_ms += self.dice.roll(240_000);
         match self.dice.roll(20) {
-            0 => self.user(|state, now| control::pause(state, now).ok()),
+            0 => self.user(|state, now| control::pause_loop(state, now).ok()),
             1 | 2 => self.resume(),
             3 if self.dice.one_in(3) => self.cancel(),
             4 if self.dice.one_in(20) => {
@@ -145,15 +147,15 @@ impl World {
 
     fn resume(&mut self) {
         let max_iterations = self.dice.one_in(2).then(|| self.dice.small(20));
-        let raise = Raise { max_iterations, ..Raise::default() };
-        self.user(|state, now| control::resume(state, raise, now).ok());
+        let raise = NewLimits { max_iterations, ..NewLimits::default() };
+        self.user(|state, now| control::resume_loop(state, raise, now).ok());
         self.blocks = 0;
         self.in_row = 0;
     }
 
     fn cancel(&mut self) {
         let is_active = self.stored.as_ref().is_some_and(|it| it.status.is_active());
-        self.user(|state, now| Some(control::cancel(state, now)));
+        self.user(|state, now| Some(control::cancel_loop(state, now)));
         self.was_cancelled |= is_active;
     }
 
@@ -183,34 +185,40 @@ impl World {
         for guarded in findings.iter_mut().filter(|one| one.code == "G") {
             guarded.sensor = "guard".into();
         }
-        fingerprint(&mut findings);
+        assign_fingerprints(&mut findings);
         let causes = [Cause::Loading, Cause::NotInstalled, Cause::ProjectFault, Cause::Silent];
         let cause = causes.get(usize::try_from(self.dice.roll(16)).unwrap_or_default());
         let gap = cause.map(|cause| Gap::new(*cause, "why"));
         let dirty = !findings.is_empty();
-        let reading = Reading { dirty, gap, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
+        let reading =
+            SensorReading { dirty, gap, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
         if self.dice.one_in(30) {
             return Evidence::default();
         }
         let mut readings = vec![reading];
         for (name, can_run) in self.checks {
-            let reading = Reading::clean(name, SensorKind::Check, 0);
+            let reading = SensorReading::clean(name, SensorKind::Check, 0);
             let dirty = can_run && self.dice.one_in(6);
             let cause = if self.dice.one_in(2) { Cause::NotInstalled } else { Cause::TimedOut };
             let gap = (!can_run).then(|| Gap::new(cause, "why"));
-            readings.push(Reading { dirty, gap, ..reading });
+            readings.push(SensorReading { dirty, gap, ..reading });
         }
         Evidence { readings, findings, ..Evidence::default() }
     }
 
-    fn facts(&mut self, before: &LoopState, input: &StopInput<'_>, evidence: &Evidence) -> Facts {
+    fn facts(
+        &mut self,
+        before: &LoopState,
+        input: &StopInput<'_>,
+        evidence: &Evidence,
+    ) -> StopFacts {
         let lsp_required = self.dice.one_in(5);
         let work = match self.has_changed {
             Some(true) => WorkChange::Changed,
             Some(false) => WorkChange::Unchanged,
             None => WorkChange::Unknown("no checkpoint".into()),
         };
-        let known = Facts { work, lsp_required, ..Facts::default() };
+        let known = StopFacts { work, lsp_required, ..StopFacts::default() };
         let outlook = outlook(before, input, evidence, &known);
         let gap = Gap::new(Cause::TimedOut, "no answer");
         let is_asked = before.mode == Mode::Judge && outlook.is_open_to_judge();
@@ -235,7 +243,7 @@ impl World {
             budget_permille,
             line: "full".into(),
         });
-        Facts {
+        StopFacts {
             judge,
             merge,
             research_missing: missing,
@@ -267,7 +275,7 @@ impl World {
             now_ms: self.now_ms,
             session_id: "s",
             last_message: words,
-            is_let_go: self.dice.one_in(12),
+            must_end: self.dice.one_in(12),
             is_continuation: self.in_row > 0,
             has_acted: self.has_acted,
             continuations_max: Some(CAP),
@@ -275,15 +283,15 @@ impl World {
         if self.has_acted {
             self.in_row = 0;
         }
-        if admit(Some(before), &input) != Admission::Measure {
-            assert!(input.is_let_go || before.status != Status::Running);
+        if admit_stop(Some(before), &input) != StopAdmission::Measure {
+            assert!(input.must_end || before.status != Status::Running);
             self.in_row = 0;
             return;
         }
         self.has_acted = false;
         let evidence = self.evidence();
         let facts = self.facts(before, &input, &evidence);
-        let (next, decision) = step(before, &input, &evidence, &facts);
+        let (next, decision) = decide_stop(before, &input, &evidence, &facts);
         check(before, &next, &decision, &input, &evidence, &facts);
         if !self.save(before, next.clone()) {
             // Overtaken: no reply is given, and nothing was written.
@@ -293,7 +301,7 @@ impl World {
         // is lost lets the turn end.
         let is_killed = self.dice.one_in(15);
         match decision {
-            Decision::Continue(_) if !is_killed => {
+            StopDecision::Continue(_) if !is_killed => {
                 self.in_row += 1;
                 self.blocks += 1;
                 assert!(self.in_row <= CAP, "the host would have ended this turn");
@@ -312,7 +320,11 @@ impl World {
     fn foreign_stop(&mut self) {
         for session_id in ["other", "", "s "] {
             let input = StopInput { session_id, ..StopInput::default() };
-            assert_eq!(admit(self.stored.as_ref(), &input), Admission::Allow, "{session_id:?}");
+            assert_eq!(
+                admit_stop(self.stored.as_ref(), &input),
+                StopAdmission::Allow,
+                "{session_id:?}"
+            );
         }
     }
 
@@ -331,10 +343,10 @@ impl World {
 fn check(
     before: &LoopState,
     next: &LoopState,
-    decision: &Decision,
+    decision: &StopDecision,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    facts: &Facts,
+    facts: &StopFacts,
 ) {
     let is_claimed = before.promise.is_none() || input.last_message.contains("<promise>");
     let is_approved = match before.mode {
@@ -347,7 +359,7 @@ fn check(
     let has_lost = evidence.readings.iter().any(|reading| {
         let key = format!("{}:{}", reading.kind.as_str(), reading.sensor);
         let has_gap = reading.gap.as_ref().is_some_and(|gap| gap.cause != Cause::Silent);
-        has_gap && before.measured.contains(&key)
+        has_gap && before.measured_sensors.contains(&key)
     });
     match next.status {
         Status::Completed => assert!(is_done && is_merged, "completed on less than all evidence"),
@@ -355,7 +367,7 @@ fn check(
             assert_ne!(evidence.verdict(), Verdict::Dirty);
             assert!(is_claimed);
             assert!(!has_lost, "what was measured before is not, and it ended well");
-            let is_asked = before.counts.idle_holds > 0;
+            let is_asked = before.counters.idle_holds > 0;
             let is_last = before.iteration + 1 == before.max_iterations;
             let is_idle = facts.work == WorkChange::Unchanged;
             assert!(!is_idle || is_asked || is_last, "nobody asked why nothing was changed");
@@ -365,15 +377,15 @@ fn check(
     if is_done && is_merged && before.iteration + 1 == before.max_iterations {
         assert_eq!(next.status, Status::Completed, "the last iteration counts");
     }
-    assert!(next.counts.idle_holds <= 1, "nothing changed holds once");
-    let is_held = matches!(decision, Decision::Continue(_) | Decision::Yield(_));
+    assert!(next.counters.idle_holds <= 1, "nothing changed holds once");
+    let is_held = matches!(decision, StopDecision::Continue(_) | StopDecision::Yield(_));
     assert_eq!(is_held, next.status == Status::Running);
     let is_full = facts.context.as_ref().is_some_and(ContextUse::is_used_up);
     assert!(!(is_full && is_held), "it went on with a context that is too full");
     let is_blamed = next.pause_reason == Some(PauseReason::ContextBudget);
     assert!(is_full || !is_blamed, "paused for a context that has room or is not known");
     assert_eq!(next.id, before.id);
-    let is_gate = next.counts.research_tries > before.counts.research_tries;
+    let is_gate = next.counters.research_tries > before.counters.research_tries;
     assert_eq!(next.iteration, before.iteration + u32::from(!is_gate));
     assert_eq!(next.history.len(), before.history.len() + usize::from(!is_gate));
 }

@@ -1,7 +1,9 @@
 //! Starting a loop: what is refused, and the state it begins with.
 
-use super::options::{BaselineMode, Options};
-use super::state::{Basis, Counts, LoopState, Mode, Remaining, Status, Until};
+use super::options::{BaselineMode, LoopOptions};
+use super::state::{
+    LoopCounters, LoopState, Mode, RemainingWork, Status, StopBasis, UntilCondition,
+};
 use crate::base::limits::{
     LOOP_ITERATIONS_MAX, LOOP_MINUTES_MAX, LOOP_PATHS_MAX, LOOP_WORKERS_MAX, OPTION_CHARS_MAX,
     PROMISE_CHARS_MAX, PROMPT_BYTES_MAX,
@@ -11,7 +13,7 @@ use crate::base::text::one_line;
 
 /// What the user asked for, from the command line or a slash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct LoopRequest {
     /// The task, byte for byte.
     pub prompt: String,
     /// `--max-iterations`.
@@ -19,7 +21,7 @@ pub struct Wish {
     /// `--completion-promise`.
     pub promise: Option<String>,
     /// `--until`.
-    pub until: Option<Until>,
+    pub until: Option<UntilCondition>,
     /// `--mode`.
     pub mode: Option<Mode>,
     /// `--milestone-every`.
@@ -48,7 +50,7 @@ pub struct Wish {
 
 /// What the surroundings say.
 #[derive(Clone, Debug)]
-pub struct Setting<'a> {
+pub struct StartContext<'a> {
     /// The loop's id.
     pub id: &'a str,
     /// The owner; an empty text is no session.
@@ -73,7 +75,7 @@ pub struct Setting<'a> {
 
 /// Why no loop was started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum LoopStartError {
     /// Nothing to do was said.
     #[error("a loop needs a task: say what to do")]
     NoPrompt,
@@ -127,22 +129,25 @@ pub enum Refusal {
 }
 
 /// The first state of a loop.
-pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
+pub fn initial_state(
+    wish: LoopRequest,
+    setting: &StartContext<'_>,
+) -> Result<LoopState, LoopStartError> {
     if let Some(active) = setting.active {
-        return Err(Refusal::AlreadyActive(active.id.clone()));
+        return Err(LoopStartError::AlreadyActive(active.id.clone()));
     }
     if wish.prompt.trim().is_empty() {
-        return Err(Refusal::NoPrompt);
+        return Err(LoopStartError::NoPrompt);
     }
     if wish.prompt.len() > PROMPT_BYTES_MAX {
-        return Err(Refusal::PromptTooLong(wish.prompt.len()));
+        return Err(LoopStartError::PromptTooLong(wish.prompt.len()));
     }
     let max_iterations = wish.max_iterations.unwrap_or(setting.max_iterations_default);
     let max_iterations = bounded_iterations(max_iterations)?;
-    let until = until(&wish, setting)?;
+    let until = completion_condition(&wish, setting)?;
     let mode = wish.mode.unwrap_or_default();
     if mode == Mode::Judge && !setting.has_rubric {
-        return Err(Refusal::NoRubric);
+        return Err(LoopStartError::NoRubric);
     }
     let options = options(&wish, mode, setting.baseline_default)?;
     Ok(LoopState {
@@ -156,16 +161,16 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
         promise: wish.promise,
         options,
         checks: Vec::new(),
-        measured: Vec::new(),
+        measured_sensors: Vec::new(),
         counted_from: 0,
         base: setting.base.clone(),
         branch: None,
         iteration: 0,
         max_iterations,
-        counts: Counts::default(),
-        remaining: Remaining::default(),
+        counters: LoopCounters::default(),
+        remaining: RemainingWork::default(),
         history: Vec::new(),
-        basis: Basis::default(),
+        basis: StopBasis::default(),
         note: None,
         overrides: Vec::new(),
         answer: None,
@@ -175,58 +180,65 @@ pub fn start(wish: Wish, setting: &Setting<'_>) -> Result<LoopState, Refusal> {
     })
 }
 
-fn until(wish: &Wish, setting: &Setting<'_>) -> Result<Until, Refusal> {
+fn completion_condition(
+    wish: &LoopRequest,
+    setting: &StartContext<'_>,
+) -> Result<UntilCondition, LoopStartError> {
     let is_bad = |text: &str| {
         let is_long = text.chars().count() > PROMISE_CHARS_MAX;
         is_long || text.trim().is_empty() || text.contains(['\n', '\r', '<', '>'])
     };
     if wish.promise.as_deref().is_some_and(is_bad) {
-        return Err(Refusal::BadPromise);
+        return Err(LoopStartError::BadPromise);
     }
     let until = wish.until.unwrap_or(match wish.promise {
-        Some(_) => Until::Promise,
-        None => Until::Clean,
+        Some(_) => UntilCondition::Promise,
+        None => UntilCondition::Clean,
     });
     match until {
-        _ if setting.needs_promise && wish.promise.is_none() => Err(Refusal::NoMarker),
-        Until::Promise if wish.promise.is_none() => Err(Refusal::NoPromise),
-        Until::Checks if !setting.has_checks => Err(Refusal::NoChecks),
+        _ if setting.needs_promise && wish.promise.is_none() => Err(LoopStartError::NoMarker),
+        UntilCondition::Promise if wish.promise.is_none() => Err(LoopStartError::NoPromise),
+        UntilCondition::Checks if !setting.has_checks => Err(LoopStartError::NoChecks),
         until => Ok(until),
     }
 }
 
-fn options(wish: &Wish, mode: Mode, baseline_default: BaselineMode) -> Result<Options, Refusal> {
+fn options(
+    wish: &LoopRequest,
+    mode: Mode,
+    baseline_default: BaselineMode,
+) -> Result<LoopOptions, LoopStartError> {
     if mode != Mode::Autonomous {
         if wish.base_branch.is_some() {
-            return Err(Refusal::NeedsAutonomous("--base-branch"));
+            return Err(LoopStartError::NeedsAutonomous("--base-branch"));
         }
         if wish.workers.is_some() {
-            return Err(Refusal::NeedsAutonomous("--workers"));
+            return Err(LoopStartError::NeedsAutonomous("--workers"));
         }
     }
     // It reaches git as an argument, so it must not look like an option.
     let is_bad =
         |name: &str| name.trim().is_empty() || name.starts_with('-') || name.contains('\n');
     if wish.base_branch.as_deref().is_some_and(is_bad) {
-        return Err(Refusal::BadBranch);
+        return Err(LoopStartError::BadBranch);
     }
-    let usual = Options::of(mode);
+    let usual = LoopOptions::defaults_for(mode);
     let whole = u64::from(u32::MAX);
     let threshold = bounded("--hitl-threshold", wish.hitl_threshold.map(u64::from), whole)?;
-    Ok(Options {
-        milestone_every: narrow(bounded(
+    Ok(LoopOptions {
+        milestone_every: to_u32(bounded(
             "--milestone-every",
             wish.milestone_every.map(u64::from),
             u64::from(LOOP_ITERATIONS_MAX),
         )?),
-        hitl_threshold: narrow(threshold).unwrap_or(usual.hitl_threshold),
+        hitl_threshold: to_u32(threshold).unwrap_or(usual.hitl_threshold),
         max_minutes: bounded_minutes(wish.max_minutes)?,
         max_tokens: bounded_tokens(wish.max_tokens)?,
         force_max: wish.force_max,
         research: wish.research.unwrap_or(usual.research),
         structured_memory: wish.structured_memory,
         base_branch: wish.base_branch.clone(),
-        workers: narrow(bounded(
+        workers: to_u32(bounded(
             "--workers",
             wish.workers.map(u64::from),
             u64::from(LOOP_WORKERS_MAX),
@@ -238,9 +250,9 @@ fn options(wish: &Wish, mode: Mode, baseline_default: BaselineMode) -> Result<Op
 }
 
 /// Paths below the root, as the sensors name them; the root itself narrows nothing.
-fn bounded_paths(paths: &[String]) -> Result<Vec<String>, Refusal> {
+fn bounded_paths(paths: &[String]) -> Result<Vec<String>, LoopStartError> {
     if paths.len() > LOOP_PATHS_MAX {
-        return Err(Refusal::TooManyPaths(paths.len()));
+        return Err(LoopStartError::TooManyPaths(paths.len()));
     }
     let mut bounded = Vec::new();
     for path in paths {
@@ -250,35 +262,41 @@ fn bounded_paths(paths: &[String]) -> Result<Vec<String>, Refusal> {
         }
         match RelPath::parse(plain) {
             Some(below) => bounded.push(below.as_str().to_owned()),
-            None => return Err(Refusal::BadPath(one_line(path, OPTION_CHARS_MAX))),
+            None => return Err(LoopStartError::BadPath(one_line(path, OPTION_CHARS_MAX))),
         }
     }
     Ok(bounded)
 }
 
-fn bounded(option: &'static str, value: Option<u64>, most: u64) -> Result<Option<u64>, Refusal> {
+fn bounded(
+    option: &'static str,
+    value: Option<u64>,
+    most: u64,
+) -> Result<Option<u64>, LoopStartError> {
     match value {
-        Some(value) if !(1..=most).contains(&value) => Err(Refusal::OutOfRange(option, most)),
+        Some(value) if !(1..=most).contains(&value) => {
+            Err(LoopStartError::OutOfRange(option, most))
+        }
         value => Ok(value),
     }
 }
 
-fn narrow(value: Option<u64>) -> Option<u32> {
+fn to_u32(value: Option<u64>) -> Option<u32> {
     value.and_then(|value| u32::try_from(value).ok())
 }
 
 /// A bound of iterations, if it is one.
-pub(super) fn bounded_iterations(max: u32) -> Result<u32, Refusal> {
-    if (1..=LOOP_ITERATIONS_MAX).contains(&max) { Ok(max) } else { Err(Refusal::Unbounded) }
+pub(super) fn bounded_iterations(max: u32) -> Result<u32, LoopStartError> {
+    if (1..=LOOP_ITERATIONS_MAX).contains(&max) { Ok(max) } else { Err(LoopStartError::Unbounded) }
 }
 
 /// A bound of minutes, if it is one.
-pub(super) fn bounded_minutes(max: Option<u32>) -> Result<Option<u32>, Refusal> {
-    bounded("--max-minutes", max.map(u64::from), u64::from(LOOP_MINUTES_MAX)).map(narrow)
+pub(super) fn bounded_minutes(max: Option<u32>) -> Result<Option<u32>, LoopStartError> {
+    bounded("--max-minutes", max.map(u64::from), u64::from(LOOP_MINUTES_MAX)).map(to_u32)
 }
 
 /// A bound of tokens, if it is one.
-pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, Refusal> {
+pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, LoopStartError> {
     bounded("--max-tokens", max, u64::MAX)
 }
 
@@ -287,8 +305,8 @@ mod tests {
     use super::*;
     use crate::looping::step::tests::state;
 
-    fn setting<'a>() -> Setting<'a> {
-        Setting {
+    fn setting<'a>() -> StartContext<'a> {
+        StartContext {
             id: "loop-1",
             session_id: Some("s"),
             max_iterations_default: 10,
@@ -302,51 +320,66 @@ mod tests {
         }
     }
 
-    fn wish() -> Wish {
-        Wish { prompt: "fix it".into(), ..Wish::default() }
+    fn wish() -> LoopRequest {
+        LoopRequest { prompt: "fix it".into(), ..LoopRequest::default() }
     }
 
-    fn check(wish: Wish, expected: &Refusal) {
-        assert_eq!(start(wish, &setting()).expect_err("refused"), *expected);
+    fn check(wish: LoopRequest, expected: &LoopStartError) {
+        assert_eq!(initial_state(wish, &setting()).expect_err("refused"), *expected);
     }
 
     #[test]
     fn what_could_not_end_well_is_refused() {
-        check(Wish { prompt: " \n".into(), ..wish() }, &Refusal::NoPrompt);
+        check(LoopRequest { prompt: " \n".into(), ..wish() }, &LoopStartError::NoPrompt);
         let long = "x".repeat(PROMPT_BYTES_MAX + 1);
-        check(Wish { prompt: long, ..wish() }, &Refusal::PromptTooLong(PROMPT_BYTES_MAX + 1));
-        check(Wish { max_iterations: Some(0), ..wish() }, &Refusal::Unbounded);
-        check(Wish { max_iterations: Some(1_001), ..wish() }, &Refusal::Unbounded);
-        check(Wish { promise: Some("a\nb".into()), ..wish() }, &Refusal::BadPromise);
-        check(Wish { promise: Some(String::new()), ..wish() }, &Refusal::BadPromise);
-        check(Wish { until: Some(Until::Promise), ..wish() }, &Refusal::NoPromise);
-        check(Wish { until: Some(Until::Checks), ..wish() }, &Refusal::NoChecks);
-        let unjudged = Setting { has_rubric: false, ..setting() };
-        let judge = Wish { mode: Some(Mode::Judge), ..wish() };
-        assert_eq!(start(judge, &unjudged), Err(Refusal::NoRubric));
-        let range = |option, most| Refusal::OutOfRange(option, most);
-        check(Wish { milestone_every: Some(0), ..wish() }, &range("--milestone-every", 1_000));
-        check(Wish { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));
-        check(Wish { max_tokens: Some(0), ..wish() }, &range("--max-tokens", u64::MAX));
-        let none = Wish { hitl_threshold: Some(0), ..wish() };
+        check(
+            LoopRequest { prompt: long, ..wish() },
+            &LoopStartError::PromptTooLong(PROMPT_BYTES_MAX + 1),
+        );
+        check(LoopRequest { max_iterations: Some(0), ..wish() }, &LoopStartError::Unbounded);
+        check(LoopRequest { max_iterations: Some(1_001), ..wish() }, &LoopStartError::Unbounded);
+        check(LoopRequest { promise: Some("a\nb".into()), ..wish() }, &LoopStartError::BadPromise);
+        check(LoopRequest { promise: Some(String::new()), ..wish() }, &LoopStartError::BadPromise);
+        check(
+            LoopRequest { until: Some(UntilCondition::Promise), ..wish() },
+            &LoopStartError::NoPromise,
+        );
+        check(
+            LoopRequest { until: Some(UntilCondition::Checks), ..wish() },
+            &LoopStartError::NoChecks,
+        );
+        let unjudged = StartContext { has_rubric: false, ..setting() };
+        let judge = LoopRequest { mode: Some(Mode::Judge), ..wish() };
+        assert_eq!(initial_state(judge, &unjudged), Err(LoopStartError::NoRubric));
+        let range = |option, most| LoopStartError::OutOfRange(option, most);
+        check(
+            LoopRequest { milestone_every: Some(0), ..wish() },
+            &range("--milestone-every", 1_000),
+        );
+        check(LoopRequest { max_minutes: Some(0), ..wish() }, &range("--max-minutes", 43_200));
+        check(LoopRequest { max_tokens: Some(0), ..wish() }, &range("--max-tokens", u64::MAX));
+        let none = LoopRequest { hitl_threshold: Some(0), ..wish() };
         check(none, &range("--hitl-threshold", u64::from(u32::MAX)));
-        let autonomous = Wish { mode: Some(Mode::Autonomous), ..wish() };
-        check(Wish { workers: Some(9), ..autonomous.clone() }, &range("--workers", 8));
-        check(Wish { workers: Some(2), ..wish() }, &Refusal::NeedsAutonomous("--workers"));
-        let branch = |wish, name: &str| Wish { base_branch: Some(name.into()), ..wish };
-        check(branch(wish(), "main"), &Refusal::NeedsAutonomous("--base-branch"));
-        check(branch(autonomous, "--upload-pack=x"), &Refusal::BadBranch);
+        let autonomous = LoopRequest { mode: Some(Mode::Autonomous), ..wish() };
+        check(LoopRequest { workers: Some(9), ..autonomous.clone() }, &range("--workers", 8));
+        check(
+            LoopRequest { workers: Some(2), ..wish() },
+            &LoopStartError::NeedsAutonomous("--workers"),
+        );
+        let branch = |wish, name: &str| LoopRequest { base_branch: Some(name.into()), ..wish };
+        check(branch(wish(), "main"), &LoopStartError::NeedsAutonomous("--base-branch"));
+        check(branch(autonomous, "--upload-pack=x"), &LoopStartError::BadBranch);
         let active = state();
-        let taken = Setting { active: Some(&active), ..setting() };
-        let refusal = start(wish(), &taken).expect_err("one per session");
-        assert_eq!(refusal, Refusal::AlreadyActive(active.id.clone()));
+        let taken = StartContext { active: Some(&active), ..setting() };
+        let refusal = initial_state(wish(), &taken).expect_err("one per session");
+        assert_eq!(refusal, LoopStartError::AlreadyActive(active.id.clone()));
     }
 
     #[test]
     fn each_mode_brings_its_own_threshold_and_research_phase() {
         let of = |mode, research| {
-            let wish = Wish { mode: Some(mode), research, ..wish() };
-            let options = start(wish, &setting()).expect("started").options;
+            let wish = LoopRequest { mode: Some(mode), research, ..wish() };
+            let options = initial_state(wish, &setting()).expect("started").options;
             (options.hitl_threshold, options.research)
         };
         assert_eq!(of(Mode::Basic, None), (5, false));
@@ -358,33 +391,42 @@ mod tests {
 
     #[test]
     fn a_promise_makes_the_loop_wait_for_it_and_an_empty_session_owns_nothing() {
-        let loops = |wish, session_id| start(wish, &Setting { session_id, ..setting() });
+        let loops =
+            |wish, session_id| initial_state(wish, &StartContext { session_id, ..setting() });
         let plain = loops(wish(), Some("")).expect("started");
-        assert_eq!((plain.until, plain.session_id, plain.max_iterations), (Until::Clean, None, 10));
-        let promised = Wish { promise: Some("DONE".into()), ..wish() };
+        assert_eq!(
+            (plain.until, plain.session_id, plain.max_iterations),
+            (UntilCondition::Clean, None, 10)
+        );
+        let promised = LoopRequest { promise: Some("DONE".into()), ..wish() };
         let promised = loops(promised, Some("s")).expect("started");
-        assert_eq!((promised.until, promised.session_id.as_deref()), (Until::Promise, Some("s")));
+        assert_eq!(
+            (promised.until, promised.session_id.as_deref()),
+            (UntilCondition::Promise, Some("s"))
+        );
     }
     #[test]
     fn a_loop_is_narrowed_to_paths_below_the_root_only() {
         let of = |paths: &[&str]| {
             let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-            start(Wish { paths, ..wish() }, &setting()).map(|state| state.options.paths)
+            initial_state(LoopRequest { paths, ..wish() }, &setting())
+                .map(|state| state.options.paths)
         };
         assert_eq!(of(&["src/a.py", "./web/"]), Ok(vec!["src/a.py".into(), "web".into()]));
         assert_eq!(of(&["src", "."]), Ok(Vec::new()), "the root narrows nothing");
-        assert_eq!(of(&["../b"]), Err(Refusal::BadPath("../b".into())));
-        assert_eq!(of(&["/etc/passwd"]), Err(Refusal::BadPath("/etc/passwd".into())));
+        assert_eq!(of(&["../b"]), Err(LoopStartError::BadPath("../b".into())));
+        assert_eq!(of(&["/etc/passwd"]), Err(LoopStartError::BadPath("/etc/passwd".into())));
         assert_eq!(of(&vec!["a"; LOOP_PATHS_MAX]).map(|it| it.len()), Ok(LOOP_PATHS_MAX));
         let many = LOOP_PATHS_MAX + 1;
-        assert_eq!(of(&vec!["a"; many]), Err(Refusal::TooManyPaths(many)));
+        assert_eq!(of(&vec!["a"; many]), Err(LoopStartError::TooManyPaths(many)));
     }
 
     #[test]
     fn the_project_chooses_the_baseline_unless_the_user_does() {
         let of = |baseline, baseline_default| {
-            let setting = Setting { baseline_default, ..setting() };
-            start(Wish { baseline, ..wish() }, &setting).map(|state| state.options.baseline)
+            let setting = StartContext { baseline_default, ..setting() };
+            initial_state(LoopRequest { baseline, ..wish() }, &setting)
+                .map(|state| state.options.baseline)
         };
         assert_eq!(of(None, BaselineMode::Base), Ok(BaselineMode::Base));
         assert_eq!(of(None, BaselineMode::None), Ok(BaselineMode::None));

@@ -1,10 +1,10 @@
 //! What is known about one loop.
 
 use super::criteria::CheckScope;
-use super::framework::{Language, language_of};
-use super::options::Options;
+use super::framework::{MessageLanguage, language_of};
+use super::options::LoopOptions;
 use super::progress;
-use crate::base::words::words;
+use crate::base::named_enum::words;
 
 /// How a loop stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ words!(Mode { Basic: "basic", Judge: "judge", Autonomous: "autonomous" });
 
 /// What ends a loop, beside clean evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum UntilCondition {
     /// Language servers and scan are clean, and the project's own checks pass: the user's, else
     /// those that its files suggest.
     Clean,
@@ -118,9 +118,14 @@ pub enum Until {
     Promise,
 }
 
-words!(Until { Clean: "clean", Diagnostics: "diagnostics", Checks: "checks", Promise: "promise" });
+words!(UntilCondition {
+    Clean: "clean",
+    Diagnostics: "diagnostics",
+    Checks: "checks",
+    Promise: "promise"
+});
 
-impl Until {
+impl UntilCondition {
     /// Which of the project's checks a Stop runs.
     #[must_use]
     pub fn check_scope(self) -> CheckScope {
@@ -145,17 +150,17 @@ pub struct LoopState {
     /// Why it is paused, if it is.
     pub pause_reason: Option<PauseReason>,
     /// What ends it.
-    pub until: Until,
+    pub until: UntilCondition,
     /// The task, byte for byte.
     pub prompt: String,
     /// The text inside the promise tag.
     pub promise: Option<String>,
     /// What it was started with.
-    pub options: Options,
+    pub options: LoopOptions,
     /// Names of the project's checks that each of its Stops runs.
     pub checks: Vec<String>,
     /// Sensors and checks that have measured at one of its Stops, as `kind:name`.
-    pub measured: Vec<String>,
+    pub measured_sensors: Vec<String>,
     /// The iteration behind which stalls and oscillation are counted: 0, or where a person resumed
     /// a loop that had ended by them.
     pub counted_from: u32,
@@ -168,19 +173,19 @@ pub struct LoopState {
     /// The bound of `iteration`.
     pub max_iterations: u32,
     /// What is counted from one Stop to the next.
-    pub counts: Counts,
+    pub counters: LoopCounters,
     /// What the last Stop left to do.
-    pub remaining: Remaining,
+    pub remaining: RemainingWork,
     /// One entry per decided Stop.
     pub history: Vec<Iteration>,
     /// What the last Stop rested on.
-    pub basis: Basis,
+    pub basis: StopBasis,
     /// Why it is paused, or what a terminal state has to say.
     pub note: Option<String>,
     /// What was taken over or allowed by hand, the oldest first.
     pub overrides: Vec<ManualOverride>,
     /// What the last decided Stop was answered.
-    pub answer: Option<Answer>,
+    pub answer: Option<StopAnswer>,
     /// Start, in milliseconds since the epoch.
     pub created_ms: u64,
     /// Where its counted time begins, in milliseconds since the epoch: its start, or when a session
@@ -193,7 +198,7 @@ pub struct LoopState {
 /// The answer to a Stop, kept with what was decided: when it is lost on its way, it is given again
 /// instead of deciding the same Stop twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct StopAnswer {
     /// The call that asked.
     pub call: String,
     /// Hash of what the host said with it; empty when it was not the host that asked.
@@ -220,7 +225,7 @@ pub struct ManualOverride {
 
 /// What is counted from one Stop to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct LoopCounters {
     /// Blocks in a row that only waited for a measurement.
     pub unmeasured_blocks: u32,
     /// Rejections by the judge without an approval or a person between them.
@@ -237,13 +242,13 @@ pub struct Counts {
 
 /// What the last measured Stop rested on, for its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Basis {
+pub struct StopBasis {
     /// What the agent said last, as one bounded line.
     pub last_words: String,
     /// Whether the promise was claimed, where one is asked for.
     pub is_claimed: Option<bool>,
     /// What each sensor said.
-    pub sensors: Vec<Sensed>,
+    pub sensors: Vec<SensorSummary>,
     /// What was not measured, one line each.
     pub gaps: Vec<String>,
     /// What the agent said and the measurements deny, one line each.
@@ -251,14 +256,14 @@ pub struct Basis {
     /// Files that every sensor was asked about.
     pub files: usize,
     /// What a person should look at although nothing objects, one line each.
-    pub noticed: Vec<String>,
+    pub observations: Vec<String>,
     /// Criteria that the project has commands for and that were not asked, by their words.
-    pub not_asked: Vec<String>,
+    pub unrequested_criteria: Vec<String>,
 }
 
 /// What one sensor said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sensed {
+pub struct SensorSummary {
     /// Its name and, where it said one, its version.
     pub sensor: String,
     /// Its kind, by its word.
@@ -273,7 +278,7 @@ pub struct Sensed {
 
 /// What one Stop left to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remaining {
+pub struct RemainingWork {
     /// Findings of severity error.
     pub errors: usize,
     /// Findings of severity warning.
@@ -329,7 +334,7 @@ impl LoopState {
 
     /// The language that its task is written in: all that is said in the loop is said in it.
     #[must_use]
-    pub fn language(&self) -> Language {
+    pub fn language(&self) -> MessageLanguage {
         language_of(&self.prompt)
     }
 
@@ -343,7 +348,7 @@ impl LoopState {
     /// Whether its tokens are used up; as long as nobody counts them, they are not.
     #[must_use]
     pub fn is_out_of_tokens(&self) -> bool {
-        let used = self.options.max_tokens.zip(self.counts.tokens);
+        let used = self.options.max_tokens.zip(self.counters.tokens);
         used.is_some_and(|(most, used)| used >= most)
     }
 

@@ -6,11 +6,11 @@ mod completion;
 mod losses;
 mod record;
 
-use super::facts::{Facts, JudgeOutcome, WorkChange};
-use super::progress::{self, Signals};
+use super::facts::{JudgeOutcome, StopFacts, WorkChange};
+use super::progress::{self, ProgressSignals};
 use super::promise;
 use super::state::{LoopState, Mode, PauseReason, Status};
-use crate::base::evidence::{Evidence, Reading, SensorKind};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
 use crate::base::limits::{BACKGROUND_STOPS_MAX, RESEARCH_TRIES_MAX, UNMEASURED_BLOCKS_MAX};
 use crate::base::verdict::{Gap, Verdict};
 pub use completion::{NOTHING_CHANGED, wants_merge};
@@ -23,7 +23,7 @@ pub struct StopInput<'a> {
     /// The agent's own last message.
     pub last_message: &'a str,
     /// The turn must end: it was interrupted, or its context is full.
-    pub is_let_go: bool,
+    pub must_end: bool,
     /// Whether the turn goes on only because a hook held an earlier Stop.
     pub is_continuation: bool,
     /// Whether the agent called a tool since its last Stop; the host then counts anew.
@@ -38,30 +38,30 @@ pub struct StopInput<'a> {
 
 /// Whether a Stop must be measured at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub enum StopAdmission {
     /// Let the turn end; nothing is measured, nothing counts.
     Allow,
     /// Let the turn end and tell the user that the loop is paused.
     AllowPaused,
     /// Let the turn end, because the agent waits for its background tasks.
     AllowWaiting,
-    /// Gather evidence and call [`step`].
+    /// Gather evidence and call [`decide_stop`].
     Measure,
 }
 
 /// The first four questions, which need no evidence.
 #[must_use]
-pub fn admit(state: Option<&LoopState>, input: &StopInput<'_>) -> Admission {
-    let Some(state) = state else { return Admission::Allow };
+pub fn admit_stop(state: Option<&LoopState>, input: &StopInput<'_>) -> StopAdmission {
+    let Some(state) = state else { return StopAdmission::Allow };
     // An empty id never matches, so a host that forgets the id cannot trap anyone.
     let is_owner =
         !input.session_id.is_empty() && state.session_id.as_deref() == Some(input.session_id);
     match state.status {
-        _ if !is_owner || input.is_let_go => Admission::Allow,
-        Status::Running if is_waiting(state, input) => Admission::AllowWaiting,
-        Status::Running => Admission::Measure,
-        Status::Paused => Admission::AllowPaused,
-        _ => Admission::Allow,
+        _ if !is_owner || input.must_end => StopAdmission::Allow,
+        Status::Running if is_waiting(state, input) => StopAdmission::AllowWaiting,
+        Status::Running => StopAdmission::Measure,
+        Status::Paused => StopAdmission::AllowPaused,
+        _ => StopAdmission::Allow,
     }
 }
 
@@ -72,24 +72,24 @@ fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
 
 /// What the evidence alone comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outlook {
+pub enum EvidenceOutlook {
     /// Something is wrong.
     Dirty,
     /// Something is not measured yet, for a reason that passes or that the agent can mend.
-    Waits(Gap),
+    WaitingFor(Gap),
     /// Nothing measured is wrong, but the agent does not claim to be done.
     Unclaimed,
     /// Nothing measured is wrong, but no file was changed, which the agent was not asked about yet.
     Idle,
     /// A required language server could not measure.
-    Required(Gap),
+    RequiredGap(Gap),
     /// Nothing measured is wrong; what is missing nobody closes by waiting.
     Unverified(Gap),
     /// Everything asked for was measured, and nothing is wrong.
     Clean,
 }
 
-impl Outlook {
+impl EvidenceOutlook {
     /// Whether only a judge could still object.
     #[must_use]
     pub fn is_open_to_judge(&self) -> bool {
@@ -103,19 +103,21 @@ pub fn outlook(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    facts: &Facts,
-) -> Outlook {
-    let evidence = &losses::charged(state, evidence);
+    facts: &StopFacts,
+) -> EvidenceOutlook {
+    let evidence = &losses::with_losses_charged(state, evidence);
     match evidence.verdict() {
-        Verdict::Dirty => Outlook::Dirty,
-        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => Outlook::Waits(gap),
-        _ if is_claimed(state, input) == Some(false) => Outlook::Unclaimed,
-        _ if is_idle(state, facts) => Outlook::Idle,
-        Verdict::Clean => Outlook::Clean,
-        Verdict::Unmeasured(gap) if facts.lsp_required && is_of_servers(evidence) => {
-            Outlook::Required(gap)
+        Verdict::Dirty => EvidenceOutlook::Dirty,
+        Verdict::Unmeasured(gap) if may_close(&gap) && may_wait(state) => {
+            EvidenceOutlook::WaitingFor(gap)
         }
-        Verdict::Unmeasured(gap) => Outlook::Unverified(gap),
+        _ if is_claimed(state, input) == Some(false) => EvidenceOutlook::Unclaimed,
+        _ if is_idle(state, facts) => EvidenceOutlook::Idle,
+        Verdict::Clean => EvidenceOutlook::Clean,
+        Verdict::Unmeasured(gap) if facts.lsp_required && is_of_servers(evidence) => {
+            EvidenceOutlook::RequiredGap(gap)
+        }
+        Verdict::Unmeasured(gap) => EvidenceOutlook::Unverified(gap),
     }
 }
 
@@ -126,18 +128,18 @@ fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
 
 /// Whether no file was changed and the agent is still to be asked why. At its last Stop it could
 /// not answer any more.
-fn is_idle(state: &LoopState, facts: &Facts) -> bool {
+fn is_idle(state: &LoopState, facts: &StopFacts) -> bool {
     facts.work == WorkChange::Unchanged
-        && state.counts.idle_holds == 0
+        && state.counters.idle_holds == 0
         && state.iteration + 1 < state.max_iterations
 }
 
 fn may_close(gap: &Gap) -> bool {
-    gap.cause.is_passing() || gap.cause.is_mendable()
+    gap.cause.is_transient() || gap.cause.is_fixable_by_agent()
 }
 
 fn may_wait(state: &LoopState) -> bool {
-    state.counts.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+    state.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }
 
 /// Whether a language server is what is missing; not so when only a check or the scan has a gap.
@@ -148,24 +150,24 @@ fn is_of_servers(evidence: &Evidence) -> bool {
 
 /// What becomes of a measured Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum StopDecision {
     /// The turn ends; the loop has reached the status in its state, or is paused.
     End,
     /// The turn goes on, for these reasons.
-    Continue(Reasons),
+    Continue(HoldReasons),
     /// The loop is not done, but the host would not hold the turn once more; the user must.
-    Yield(Reasons),
+    Yield(HoldReasons),
 }
 
 /// Why a loop goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reasons {
+pub struct HoldReasons {
     /// Something is wrong.
     pub is_dirty: bool,
     /// Something could not be measured, for a reason that passes or that the agent can mend.
-    pub waits_for: Option<Gap>,
+    pub waiting_gap: Option<Gap>,
     /// Sensors and checks that measured earlier in this loop and do not now, as failed readings.
-    pub lost: Vec<Reading>,
+    pub lost_sensors: Vec<SensorReading>,
     /// The evidence is clean, but the agent has not claimed completion.
     pub lacks_promise: bool,
     /// No file was changed since the loop began.
@@ -183,55 +185,65 @@ pub struct Reasons {
     /// What the agent said and the measurements deny.
     pub contradictions: Vec<String>,
     /// How it compares with the iterations before.
-    pub signals: Signals,
+    pub signals: ProgressSignals,
 }
 
-/// Decides a Stop that [`admit`] let through.
+/// Decides a Stop that [`admit_stop`] let through.
 #[must_use]
-pub fn step(
+pub fn decide_stop(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    facts: &Facts,
-) -> (LoopState, Decision) {
+    facts: &StopFacts,
+) -> (LoopState, StopDecision) {
     if !facts.exam_changed.is_empty() {
-        return (record::exam_changed(state, facts), Decision::End);
+        return (record::pause_for_changed_exam(state, facts), StopDecision::End);
     }
     if state.overrides.iter().any(|by_hand| !by_hand.is_confirmed) {
-        return (record::overridden(state, facts), Decision::End);
+        return (record::pause_for_override(state, facts), StopDecision::End);
     }
     let outlook = outlook(state, input, evidence, facts);
-    let lost = losses::lost(state, evidence);
-    let evidence = &losses::charged(state, evidence);
-    let mut next = record::measured(state, input, evidence, facts);
+    let lost = losses::lost_readings(state, evidence);
+    let evidence = &losses::with_losses_charged(state, evidence);
+    let mut next = record::record_measured_stop(state, input, evidence, facts);
     let now = record::iteration(&next, evidence, facts);
     let signals = progress::signals(&state.history, state.counted_from, &now);
     let contradictions = facts.contradictions.clone();
-    let mut reasons = Reasons { lost, contradictions, signals, ..Reasons::default() };
+    let mut reasons =
+        HoldReasons { lost_sensors: lost, contradictions, signals, ..HoldReasons::default() };
     completion::complete(&mut next, &mut reasons, outlook, evidence, facts);
-    next.counts.unmeasured_blocks =
-        if reasons.waits_for.is_some() { state.counts.unmeasured_blocks + 1 } else { 0 };
-    next.counts.idle_holds += u32::from(reasons.is_idle);
+    next.counters.unmeasured_blocks =
+        if reasons.waiting_gap.is_some() { state.counters.unmeasured_blocks + 1 } else { 0 };
+    next.counters.idle_holds += u32::from(reasons.is_idle);
     if next.status == Status::Running {
-        limit(&mut next, &reasons, evidence, facts);
+        apply_limits(&mut next, &reasons, evidence, facts);
     }
     if next.status == Status::Running {
-        pause(&mut next, &mut reasons, facts);
+        apply_pause(&mut next, &mut reasons, facts);
     }
     let goes_on = next.status == Status::Running;
     if goes_on && is_held_by_research(state, facts) {
         next.iteration = state.iteration;
-        next.counts.research_tries += 1;
+        next.counters.research_tries += 1;
         reasons.research_missing.clone_from(&facts.research_missing);
     } else {
         record::push(&mut next, now, &reasons);
     }
-    let decision = if goes_on { go_on(state, input, &mut next, reasons) } else { Decision::End };
+    let decision = if goes_on {
+        continue_or_yield(state, input, &mut next, reasons)
+    } else {
+        StopDecision::End
+    };
     (next, decision)
 }
 
 /// The first bound that is reached. What was done anyway stays done.
-fn limit(next: &mut LoopState, reasons: &Reasons, evidence: &Evidence, facts: &Facts) {
+fn apply_limits(
+    next: &mut LoopState,
+    reasons: &HoldReasons,
+    evidence: &Evidence,
+    facts: &StopFacts,
+) {
     let signals = &reasons.signals;
     let status = if next.iteration >= next.max_iterations {
         Status::MaxIterations
@@ -251,7 +263,7 @@ fn limit(next: &mut LoopState, reasons: &Reasons, evidence: &Evidence, facts: &F
     };
     // A branch that is not merged is not done.
     if reasons.is_acknowledged && next.branch.is_none() {
-        next.status = completion::done(next);
+        next.status = completion::end_status(next);
         return;
     }
     next.status = status;
@@ -262,9 +274,9 @@ fn limit(next: &mut LoopState, reasons: &Reasons, evidence: &Evidence, facts: &F
 }
 
 /// Whether a person should look, or the agent should begin anew.
-fn pause(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts) {
+fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFacts) {
     if let Some(JudgeOutcome::Rejected { .. }) = facts.judge
-        && next.counts.consecutive_rejections >= next.options.hitl_threshold
+        && next.counters.consecutive_rejections >= next.options.hitl_threshold
     {
         if next.mode != Mode::Autonomous {
             next.status = Status::Paused;
@@ -272,7 +284,7 @@ fn pause(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts) {
             next.note = Some(reasons.rejected.join("; "));
             return;
         }
-        next.counts.consecutive_rejections = 0;
+        next.counters.consecutive_rejections = 0;
         reasons.needs_new_strategy = true;
     }
     // Before the milestone, because resuming that one would go on with a context that is too full.
@@ -289,28 +301,28 @@ fn pause(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts) {
 }
 
 /// The first Stop waits for the research phase, but not for ever.
-fn is_held_by_research(state: &LoopState, facts: &Facts) -> bool {
+fn is_held_by_research(state: &LoopState, facts: &StopFacts) -> bool {
     state.options.research
         && state.iteration == 0
-        && state.counts.research_tries < RESEARCH_TRIES_MAX
+        && state.counters.research_tries < RESEARCH_TRIES_MAX
         && !facts.research_missing.is_empty()
 }
 
 /// Holds the turn, unless the host would end it all the same and call that a success.
-fn go_on(
+fn continue_or_yield(
     state: &LoopState,
     input: &StopInput<'_>,
     next: &mut LoopState,
-    reasons: Reasons,
-) -> Decision {
+    reasons: HoldReasons,
+) -> StopDecision {
     let is_in_row = input.is_continuation && !input.has_acted;
-    let in_row = if is_in_row { state.counts.continuations } else { 0 };
+    let in_row = if is_in_row { state.counters.continuations } else { 0 };
     if input.continuations_max.is_some_and(|most| in_row >= most) {
-        next.counts.continuations = 0;
-        return Decision::Yield(reasons);
+        next.counters.continuations = 0;
+        return StopDecision::Yield(reasons);
     }
-    next.counts.continuations = in_row + 1;
-    Decision::Continue(reasons)
+    next.counters.continuations = in_row + 1;
+    StopDecision::Continue(reasons)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! late or are ended, daemons that are killed. However it goes, every Stop that is not broken off
 //! counts once, and one that is counts at most once.
 
-use super::state::{Answer, LoopState};
+use super::state::{LoopState, StopAnswer};
 use super::step::tests::state;
-use super::stop_table::{Arrival, StopDelivery, StopTable};
+use super::stop_table::{StopArrival, StopDelivery, StopTable};
 use crate::base::limits::BEGUN_MS_EXACT;
 
 /// Hosts that are played.
@@ -65,7 +65,7 @@ impl Deliveries {
             self.calls += 1;
             let begun_ms = self.now_ms + self.seed.below(3) + BEGUN_MS_EXACT;
             let (call, content) = (self.calls.to_string(), content.clone());
-            let delivery = StopDelivery { call, content, begun_ms: Some(begun_ms) };
+            let delivery = StopDelivery { call, content, start_ms: Some(begun_ms) };
             let part = Part::AsksAt(self.now_ms + 1 + self.seed.below(120));
             self.processes.push(Process { delivery, part, is_killed: false });
         }
@@ -84,10 +84,10 @@ impl Deliveries {
         let content = self.processes[at].delivery.content.clone();
         self.processes[at].part = match self.table.arrive("loop", &content, at) {
             // Longer than the clocks are inexact: servers, guard and git take their time.
-            Arrival::Begins(ticket) => {
+            StopArrival::Start(ticket) => {
                 Part::Leads { ticket, until_ms: self.now_ms + 40 + self.seed.below(60) }
             }
-            Arrival::Joins(leader) | Arrival::Waits(leader) => Part::Waits { leader },
+            StopArrival::Join(leader) | StopArrival::Wait(leader) => Part::Waits { leader },
         };
     }
 
@@ -95,7 +95,7 @@ impl Deliveries {
         let StopDelivery { call, content, .. } = self.processes[at].delivery.clone();
         self.stored.iteration += 1;
         let at_ms = self.now_ms;
-        self.stored.answer = Some(Answer { call, content, at_ms, ..Answer::default() });
+        self.stored.answer = Some(StopAnswer { call, content, at_ms, ..StopAnswer::default() });
     }
 
     fn leave(&mut self, at: usize) {

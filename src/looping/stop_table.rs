@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::state::Answer;
+use super::state::StopAnswer;
 
 /// One delivery of a Stop by a hook process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct StopDelivery {
     pub content: String,
     /// When the hook process began, in milliseconds since the epoch and rather too late than too
     /// early; `None` where the system does not tell.
-    pub begun_ms: Option<u64>,
+    pub start_ms: Option<u64>,
 }
 
 impl StopDelivery {
@@ -23,9 +23,9 @@ impl StopDelivery {
     /// it starts for one Stop, so a process that began before the answer belongs to the same Stop,
     /// and one that began after it to a later Stop, however much their inputs look alike.
     #[must_use]
-    pub fn is_answered_by(&self, answer: &Answer) -> bool {
+    pub fn is_answered_by(&self, answer: &StopAnswer) -> bool {
         let is_same = answer.content == self.content;
-        let began_before = self.begun_ms.is_some_and(|begun_ms| begun_ms <= answer.at_ms);
+        let began_before = self.start_ms.is_some_and(|begun_ms| begun_ms <= answer.at_ms);
         answer.call == self.call || (is_same && began_before)
     }
 }
@@ -46,13 +46,13 @@ struct RunningStop<H> {
 
 /// What a delivery finds when it arrives.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Arrival<H> {
+pub enum StopArrival<H> {
     /// No Stop of the loop is running. This one is now, until its ticket is given back.
-    Begins(u64),
+    Start(u64),
     /// The same Stop is running.
-    Joins(H),
+    Join(H),
     /// Another Stop of the loop is running.
-    Waits(H),
+    Wait(H),
 }
 
 impl<H> Default for StopTable<H> {
@@ -63,16 +63,16 @@ impl<H> Default for StopTable<H> {
 
 impl<H: Clone> StopTable<H> {
     /// A delivery arrives; `handle` is kept for those who come while it runs.
-    pub fn arrive(&mut self, loop_id: &str, content: &str, handle: H) -> Arrival<H> {
+    pub fn arrive(&mut self, loop_id: &str, content: &str, handle: H) -> StopArrival<H> {
         if let Some(running) = self.running.get(loop_id) {
             let handle = running.handle.clone();
             let is_same = running.content == content;
-            return if is_same { Arrival::Joins(handle) } else { Arrival::Waits(handle) };
+            return if is_same { StopArrival::Join(handle) } else { StopArrival::Wait(handle) };
         }
         self.next_ticket += 1;
         let running = RunningStop { ticket: self.next_ticket, content: content.to_owned(), handle };
         self.running.insert(loop_id.to_owned(), running);
-        Arrival::Begins(self.next_ticket)
+        StopArrival::Start(self.next_ticket)
     }
 
     /// The Stop with this ticket was answered or dropped.
@@ -96,34 +96,37 @@ mod tests {
     #[test]
     fn the_same_stop_joins_another_one_waits_and_other_loops_do_not_meet() {
         let mut table = StopTable::default();
-        assert_eq!(table.arrive("a", "x", 'x'), Arrival::Begins(1));
-        assert_eq!(table.arrive("a", "x", 'y'), Arrival::Joins('x'));
-        assert_eq!(table.arrive("a", "z", 'z'), Arrival::Waits('x'));
-        assert_eq!(table.arrive("b", "x", 'b'), Arrival::Begins(2));
+        assert_eq!(table.arrive("a", "x", 'x'), StopArrival::Start(1));
+        assert_eq!(table.arrive("a", "x", 'y'), StopArrival::Join('x'));
+        assert_eq!(table.arrive("a", "z", 'z'), StopArrival::Wait('x'));
+        assert_eq!(table.arrive("b", "x", 'b'), StopArrival::Start(2));
         assert_eq!(table.handle_of("a"), Some('x'));
     }
 
     #[test]
     fn a_ticket_ends_its_own_stop_and_no_later_one() {
         let mut table = StopTable::default();
-        assert_eq!(table.arrive("a", "x", 'x'), Arrival::Begins(1));
+        assert_eq!(table.arrive("a", "x", 'x'), StopArrival::Start(1));
         table.leave("a", 1);
-        assert_eq!(table.arrive("a", "x", 'y'), Arrival::Begins(2));
+        assert_eq!(table.arrive("a", "x", 'y'), StopArrival::Start(2));
         table.leave("a", 1);
         assert_eq!(table.handle_of("a"), Some('y'));
     }
 
     #[test]
     fn a_process_that_began_before_the_answer_belongs_to_it() {
-        let answer = Answer {
+        let answer = StopAnswer {
             call: "1".to_owned(),
             content: "x".to_owned(),
             at_ms: 1_000,
-            ..Answer::default()
+            ..StopAnswer::default()
         };
         let check = |call: &str, content: &str, begun_ms, expected| {
-            let delivery =
-                StopDelivery { call: call.to_owned(), content: content.to_owned(), begun_ms };
+            let delivery = StopDelivery {
+                call: call.to_owned(),
+                content: content.to_owned(),
+                start_ms: begun_ms,
+            };
             assert_eq!(delivery.is_answered_by(&answer), expected, "{delivery:?}");
         };
         check("1", "x", None, true);

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::handoff::{Ended, ended_with_newline};
+use super::handoff::{EndedLoop, ended_with_newline};
 
 /// Its folder, below the root.
 pub const FOLDER: &str = ".claude/memory";
@@ -42,7 +42,7 @@ pub fn scaffold(is_there: impl Fn(&str) -> bool) -> Vec<(&'static str, &'static 
 
 /// What putting a loop's notes away changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archived {
+pub struct NotesArchive {
     /// The new file, below the folder.
     pub path: String,
     /// Its text.
@@ -56,7 +56,12 @@ pub struct Archived {
 /// Puts the notes of the running loop away under the next number. `names` are those of the files in
 /// [`LOOPS`]. `None` when nothing was noted.
 #[must_use]
-pub fn archive(current: &str, index: &str, names: &[String], ended: Ended<'_>) -> Option<Archived> {
+pub fn archive(
+    current: &str,
+    index: &str,
+    names: &[String],
+    ended: EndedLoop<'_>,
+) -> Option<NotesArchive> {
     let blank = SCAFFOLD.iter().find(|(path, _)| *path == CURRENT).map_or("", |(_, text)| text);
     let notes = current.trim();
     if notes.is_empty() || notes == blank.trim() {
@@ -69,7 +74,7 @@ pub fn archive(current: &str, index: &str, names: &[String], ended: Ended<'_>) -
     let path = format!("{LOOPS}/loop-{number:03}.md");
     let line = ended.line();
     let notes = notes.strip_prefix(blank.trim()).unwrap_or(notes).trim();
-    Some(Archived {
+    Some(NotesArchive {
         text: format!("# Loop {number:03} — {line}\n\n{notes}\n"),
         index: with_link(index, &format!("- [Loop {number:03}]({path}) — {line}")),
         current: blank.to_owned(),
@@ -97,7 +102,7 @@ fn with_link(index: &str, link: &str) -> String {
 mod tests {
     use super::*;
 
-    const ENDED: Ended<'_> = Ended { id: "loop-x", iteration: 2, at_ms: 0 };
+    const ENDED: EndedLoop<'_> = EndedLoop { id: "loop-x", iteration: 2, at_ms: 0 };
 
     #[test]
     fn only_what_is_missing_is_made() {

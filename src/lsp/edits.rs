@@ -1,6 +1,6 @@
 //! Edits that a language server proposes (`WorkspaceEdit`): read, laid onto given texts in memory,
 //! and refused whenever it is not certain that they mean exactly these texts. Pure: what is on disk
-//! comes in as a [`Tree`], what should be there goes out as a [`ChangeSet`].
+//! comes in as a [`DiskTree`], what should be there goes out as a [`ChangeSet`].
 //!
 //! [`ChangeSet`]: crate::base::change::ChangeSet
 
@@ -18,21 +18,21 @@ use std::sync::Arc;
 
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
-use crate::base::text::Range;
+use crate::base::text::TextRange;
 
-pub use new_name::{misshapen, never_a_name};
-pub use plan::{EditPlan, plan};
-pub use refusal::Refusal;
+pub use new_name::{invalid_name_reason, misshapen_name_reason};
+pub use plan::{EditPlan, plan_edit};
+pub use refusal::EditRefusal;
 
 /// A proposed edit: its steps in the order in which they are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceEdit {
-    steps: Vec<Step>,
+    steps: Vec<EditStep>,
 }
 
 /// One step; files are absolute paths as the server named them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum EditStep {
     Edit { file: PathBuf, version: Option<i64>, edits: Vec<TextEdit> },
     Create { file: PathBuf, exists: IfExists },
     Rename { old: PathBuf, new: PathBuf, exists: IfExists },
@@ -51,16 +51,16 @@ enum IfExists {
 /// identifier: some servers edit single characters, others replace the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TextEdit {
-    range: Range,
+    range: TextRange,
     new_text: String,
 }
 
 /// What is on disk under the paths that an edit names, and what the server knows of it.
 #[derive(Clone, Debug, Default)]
-pub struct Tree {
+pub struct DiskTree {
     /// For each named path: the file or folder it leads to, symbolic links followed; `None` when
     /// that lies outside the root.
-    pub places: BTreeMap<PathBuf, Option<RelPath>>,
+    pub resolved_paths: BTreeMap<PathBuf, Option<RelPath>>,
     /// Those of the named paths that are symbolic links: what they lead to may be edited, but it
     /// is not clear whether moving or deleting means the link.
     pub links: BTreeSet<PathBuf>,
@@ -81,10 +81,12 @@ impl WorkspaceEdit {
         let mut paths = BTreeSet::new();
         for step in &self.steps {
             match step {
-                Step::Edit { file, .. } | Step::Create { file, .. } | Step::Delete { file, .. } => {
+                EditStep::Edit { file, .. }
+                | EditStep::Create { file, .. }
+                | EditStep::Delete { file, .. } => {
                     paths.insert(file.as_path());
                 }
-                Step::Rename { old, new, .. } => paths.extend([old.as_path(), new.as_path()]),
+                EditStep::Rename { old, new, .. } => paths.extend([old.as_path(), new.as_path()]),
             }
         }
         paths
@@ -103,7 +105,7 @@ impl WorkspaceEdit {
         };
         let mut has_alias = false;
         for step in &self.steps {
-            let Step::Edit { edits, .. } = step else { return false };
+            let EditStep::Edit { edits, .. } = step else { return false };
             has_alias |= edits.iter().any(is_alias);
         }
         has_alias && self.paths().len() == 1

@@ -15,19 +15,19 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use self::habits::Habits;
+use self::habits::PublishHabits;
 use self::rust_analyzer::flycheck::Flycheck;
-use super::registry::{Method, ServerSpec};
+use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::base::finding::Finding;
 use crate::base::verdict::Gap;
 use crate::wire::jsonrpc::RpcError;
-use crate::wire::lsp::About;
+use crate::wire::lsp::DiagnosticContext;
 
 /// The document version a protocol works on, and the server's state at this moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct MeasurementContext<'a> {
     /// File, bytes and speaker.
-    pub about: About<'a>,
+    pub about: DiagnosticContext<'a>,
     /// The document's URI as it was sent.
     pub uri: &'a str,
     /// Its absolute path.
@@ -41,7 +41,7 @@ pub struct Subject<'a> {
     /// How the server is asked.
     pub spec: &'a ServerSpec,
     /// What the server has shown of how it publishes.
-    pub habits: &'a Habits,
+    pub habits: &'a PublishHabits,
     /// This moment.
     pub now: Instant,
     /// Number of the question; a later question has a higher one.
@@ -58,27 +58,27 @@ pub(super) const CONTENT_MODIFIED: i64 = -32801;
 
 /// What a server said unasked, as far as protocols care.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum ServerEvent<'a> {
     /// A progress with this token began.
-    Began(&'a str),
+    ProgressBegan(&'a str),
     /// A progress with this token ended.
-    Ended(&'a str),
+    ProgressEnded(&'a str),
     /// A notification of the server's own kind.
-    Notified(&'a str, &'a Value),
+    Notification(&'a str, &'a Value),
 }
 
 /// What the protocol wants next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Send this request; its answer comes back through [`Protocol::answered`].
-    Ask(&'static str, Value),
-    /// Call [`Protocol::woke`] at this time, or when the server's loading state changed.
+pub enum ProtocolStep {
+    /// Send this request; its answer comes back through [`CompletionProtocol::on_response`].
+    SendRequest(&'static str, Value),
+    /// Call [`CompletionProtocol::on_wake`] at this time, or when the server's loading state changed.
     WakeAt(Instant),
     /// Wait for a message.
     Wait,
     /// Wait for a run of the compiler that begins from now on; one is started when none is under
     /// way, and all who wait share it.
-    Check,
+    AwaitFlycheck,
     /// Send the text once more, as a new version, and begin again.
     Resend,
     /// Close the document, open it as a new version, and begin again.
@@ -91,35 +91,37 @@ pub enum Step {
 
 /// One measurement of one document version.
 #[derive(Debug)]
-pub enum Protocol {
+pub enum CompletionProtocol {
     /// Ask for the document's diagnostics.
-    Pull(pull::Pull),
+    Pull(pull::PullProtocol),
     /// Ask tsserver synchronously.
-    Tsserver(tsserver::Tsserver),
+    Tsserver(tsserver::TsserverProtocol),
     /// Wait for what is published.
-    Push(push::Push),
+    Push(push::PushProtocol),
     /// Wait for what gopls publishes.
-    Gopls(gopls::Gopls),
+    Gopls(gopls::GoplsProtocol),
     /// Wait for what clangd publishes.
-    Clangd(clangd::Clangd),
+    Clangd(clangd::ClangdProtocol),
     /// Ask for the server's own diagnostics and wait for the compiler's.
-    RustAnalyzer(rust_analyzer::RustAnalyzer),
+    RustAnalyzer(rust_analyzer::RustAnalyzerProtocol),
     /// Wait for what is published, build, and wait again.
-    Jdtls(jdtls::Jdtls),
+    Jdtls(jdtls::JdtlsProtocol),
 }
 
-impl Protocol {
+impl CompletionProtocol {
     /// The protocol of a method.
     #[must_use]
-    pub fn new(method: Method) -> Self {
+    pub fn new(method: DiagnosticsMethod) -> Self {
         match method {
-            Method::Pull => Self::Pull(pull::Pull::default()),
-            Method::RustAnalyzer => Self::RustAnalyzer(rust_analyzer::RustAnalyzer::default()),
-            Method::Jdtls => Self::Jdtls(jdtls::Jdtls::default()),
-            Method::Tsserver => Self::Tsserver(tsserver::Tsserver::default()),
-            Method::Gopls => Self::Gopls(gopls::Gopls::default()),
-            Method::Clangd => Self::Clangd(clangd::Clangd::default()),
-            Method::Push => Self::Push(push::Push::default()),
+            DiagnosticsMethod::Pull => Self::Pull(pull::PullProtocol::default()),
+            DiagnosticsMethod::RustAnalyzer => {
+                Self::RustAnalyzer(rust_analyzer::RustAnalyzerProtocol::default())
+            }
+            DiagnosticsMethod::Jdtls => Self::Jdtls(jdtls::JdtlsProtocol::default()),
+            DiagnosticsMethod::Tsserver => Self::Tsserver(tsserver::TsserverProtocol::default()),
+            DiagnosticsMethod::Gopls => Self::Gopls(gopls::GoplsProtocol::default()),
+            DiagnosticsMethod::Clangd => Self::Clangd(clangd::ClangdProtocol::default()),
+            DiagnosticsMethod::Push => Self::Push(push::PushProtocol::default()),
         }
     }
 
@@ -131,66 +133,74 @@ impl Protocol {
     }
 
     /// First step, after the document's text was sent.
-    pub fn begin(&mut self, subject: &Subject<'_>) -> Step {
+    pub fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self {
-            Self::Pull(_) => pull::ask(subject),
+            Self::Pull(_) => pull::diagnostic_request(subject),
             Self::Tsserver(state) => state.begin(subject),
             Self::RustAnalyzer(state) => state.begin(subject),
             Self::Jdtls(state) => state.begin(subject),
-            Self::Push(_) | Self::Gopls(_) | Self::Clangd(_) => push::barrier(subject),
+            Self::Push(_) | Self::Gopls(_) | Self::Clangd(_) => push::barrier_request(subject),
         }
     }
 
     /// The answer of the request asked last.
-    pub fn answered(&mut self, subject: &Subject<'_>, answer: Result<&Value, &RpcError>) -> Step {
+    pub fn on_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
         match self {
-            Self::Pull(state) => state.answered(subject, answer),
-            Self::Tsserver(state) => state.answered(subject, answer),
-            Self::Push(state) => state.answered(subject),
-            Self::Gopls(state) => state.answered(subject),
-            Self::Clangd(state) => state.answered(subject),
-            Self::RustAnalyzer(state) => state.answered(subject, answer),
-            Self::Jdtls(state) => state.answered(subject, answer),
+            Self::Pull(state) => state.on_response(subject, answer),
+            Self::Tsserver(state) => state.on_response(subject, answer),
+            Self::Push(state) => state.on_response(subject),
+            Self::Gopls(state) => state.on_response(subject),
+            Self::Clangd(state) => state.on_response(subject),
+            Self::RustAnalyzer(state) => state.on_response(subject, answer),
+            Self::Jdtls(state) => state.on_response(subject, answer),
         }
     }
 
     /// The server published diagnostics for this document.
-    pub fn published(
+    pub fn on_publish(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         version: Option<i64>,
         diagnostics: &Value,
-    ) -> Step {
+    ) -> ProtocolStep {
         match self {
-            Self::Push(state) => state.published(subject, version, diagnostics),
-            Self::Gopls(state) => state.published(subject, version, diagnostics),
-            Self::Clangd(state) => state.published(subject, version, diagnostics),
-            Self::Jdtls(state) => state.published(subject, diagnostics),
-            Self::Pull(_) | Self::Tsserver(_) | Self::RustAnalyzer(_) => Step::Wait,
+            Self::Push(state) => state.on_publish(subject, version, diagnostics),
+            Self::Gopls(state) => state.on_publish(subject, version, diagnostics),
+            Self::Clangd(state) => state.on_publish(subject, version, diagnostics),
+            Self::Jdtls(state) => state.on_publish(subject, diagnostics),
+            Self::Pull(_) | Self::Tsserver(_) | Self::RustAnalyzer(_) => ProtocolStep::Wait,
         }
     }
 
-    /// The server said something about itself. [`Step::Wait`] keeps what was asked for before.
-    pub fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+    /// The server said something about itself. [`ProtocolStep::Wait`] keeps what was asked for before.
+    pub fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        heard: ServerEvent<'_>,
+    ) -> ProtocolStep {
         match self {
-            Self::Clangd(state) => state.heard(subject, heard),
-            Self::RustAnalyzer(state) => state.heard(subject, heard),
-            Self::Jdtls(state) => state.heard(subject, heard),
-            Self::Pull(state) => state.heard(subject, heard),
-            Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => Step::Wait,
+            Self::Clangd(state) => state.on_server_event(subject, heard),
+            Self::RustAnalyzer(state) => state.on_server_event(subject, heard),
+            Self::Jdtls(state) => state.on_server_event(subject, heard),
+            Self::Pull(state) => state.on_server_event(subject, heard),
+            Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => ProtocolStep::Wait,
         }
     }
 
     /// The time asked for has come, or the loading state changed.
-    pub fn woke(&mut self, subject: &Subject<'_>) -> Step {
+    pub fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self {
-            Self::Pull(state) => state.woke(subject),
-            Self::Push(state) => state.woke(subject),
-            Self::Gopls(state) => state.woke(subject),
-            Self::Clangd(state) => state.woke(subject),
-            Self::RustAnalyzer(state) => state.woke(subject),
-            Self::Jdtls(state) => state.woke(subject),
-            Self::Tsserver(_) => Step::Wait,
+            Self::Pull(state) => state.on_wake(subject),
+            Self::Push(state) => state.on_wake(subject),
+            Self::Gopls(state) => state.on_wake(subject),
+            Self::Clangd(state) => state.on_wake(subject),
+            Self::RustAnalyzer(state) => state.on_wake(subject),
+            Self::Jdtls(state) => state.on_wake(subject),
+            Self::Tsserver(_) => ProtocolStep::Wait,
         }
     }
 }
@@ -216,18 +226,18 @@ pub(crate) mod tests {
         start: Instant,
         after_ms: u64,
         is_loading: bool,
-        act: impl FnOnce(&Subject<'_>) -> T,
+        act: impl FnOnce(&MeasurementContext<'_>) -> T,
     ) -> T {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
-        act(&Subject {
-            about: About { sensor: "s", path: &path, hash: ContentHash::of(b"") },
+        act(&MeasurementContext {
+            about: DiagnosticContext { sensor: "s", path: &path, hash: ContentHash::of_bytes(b"") },
             uri: "file:///r/a.py",
             file: Path::new("/r/a.py"),
             version: 3,
             is_loading,
             fault: None,
             spec: &spec(""),
-            habits: &Habits::default(),
+            habits: &PublishHabits::default(),
             now: start + std::time::Duration::from_millis(after_ms),
             ticket: 1,
             flycheck: &Flycheck::default(),
@@ -235,18 +245,18 @@ pub(crate) mod tests {
     }
 
     /// One step in a word: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 finding`, or the cause.
-    pub(crate) fn word(step: &Step) -> String {
+    pub(crate) fn word(step: &ProtocolStep) -> String {
         match step {
-            Step::Ask(method, _) => format!("ask {method}"),
-            Step::WakeAt(_) => "wake".into(),
-            Step::Wait => "wait".into(),
-            Step::Check => "check".into(),
-            Step::Resend => "resend".into(),
-            Step::Reopen => "reopen".into(),
-            Step::FallBack => "fall back".into(),
-            Step::Done(Ok(findings)) if findings.is_empty() => "clean".into(),
-            Step::Done(Ok(findings)) => format!("{} found", findings.len()),
-            Step::Done(Err(gap)) => format!("{:?}", gap.cause),
+            ProtocolStep::SendRequest(method, _) => format!("ask {method}"),
+            ProtocolStep::WakeAt(_) => "wake".into(),
+            ProtocolStep::Wait => "wait".into(),
+            ProtocolStep::AwaitFlycheck => "check".into(),
+            ProtocolStep::Resend => "resend".into(),
+            ProtocolStep::Reopen => "reopen".into(),
+            ProtocolStep::FallBack => "fall back".into(),
+            ProtocolStep::Done(Ok(findings)) if findings.is_empty() => "clean".into(),
+            ProtocolStep::Done(Ok(findings)) => format!("{} found", findings.len()),
+            ProtocolStep::Done(Err(gap)) => format!("{:?}", gap.cause),
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::base::limits::GLOB_ALTERNATIVES_MAX;
 
 /// One pattern, its alternatives written out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Glob {
+pub(super) struct WatchGlob {
     alternatives: Vec<String>,
 }
 
-impl Glob {
+impl WatchGlob {
     /// Reads a pattern. Braces that multiply beyond the bound are cut off, and then the pattern
     /// matches everything: a server hears too much rather than too little.
     pub(super) fn new(pattern: &str) -> Self {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, fits: &[&str], misfits: &[&str]) {
-        let glob = Glob::new(pattern);
+        let glob = WatchGlob::new(pattern);
         let below = |path: &str| path.strip_prefix("/r/").map(str::to_owned);
         let matches = |path: &&str| glob.matches(path, below(path).as_deref());
         for path in fits {

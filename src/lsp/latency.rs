@@ -10,9 +10,9 @@ use crate::base::limits::{
 
 /// What is known about one server in one project.
 #[derive(Clone, Debug, Default)]
-pub struct Latency {
-    cold: Window,
-    warm: Window,
+pub struct ServerLatency {
+    cold: LatencyWindow,
+    warm: LatencyWindow,
     /// Whether it has answered since it was last seen to fail.
     is_warm: bool,
     /// The oldest question since its last answer.
@@ -21,9 +21,9 @@ pub struct Latency {
 
 /// The newest times; of too many the oldest are forgotten.
 #[derive(Clone, Debug, Default)]
-struct Window(VecDeque<Duration>);
+struct LatencyWindow(VecDeque<Duration>);
 
-impl Window {
+impl LatencyWindow {
     fn push(&mut self, took: Duration) {
         if self.0.len() >= LATENCY_SAMPLES_MAX {
             self.0.pop_front();
@@ -40,14 +40,14 @@ impl Window {
     }
 }
 
-impl Latency {
+impl ServerLatency {
     /// It was asked.
-    pub fn asked(&mut self, now: Instant) {
+    pub fn record_request(&mut self, now: Instant) {
         self.open_since.get_or_insert(now);
     }
 
     /// It answered.
-    pub fn answered(&mut self, took: Duration) {
+    pub fn record_answer(&mut self, took: Duration) {
         let window = if self.is_warm { &mut self.warm } else { &mut self.cold };
         window.push(took);
         self.is_warm = true;
@@ -55,7 +55,7 @@ impl Latency {
     }
 
     /// It ended, or gave up: the next answer is a cold one.
-    pub fn failed(&mut self) {
+    pub fn record_failure(&mut self) {
         self.is_warm = false;
         self.open_since = None;
     }
@@ -84,7 +84,7 @@ impl Latency {
 
     /// How long a late answer is waited for.
     #[must_use]
-    pub fn patience(&self) -> Duration {
+    pub fn deferred_timeout(&self) -> Duration {
         let longest = Duration::from_millis(DIAGNOSTICS_MS_MAX);
         let slowest = self.cold.percentile(95).max(self.warm.percentile(95));
         slowest.map_or(longest, |slowest| {
@@ -100,14 +100,14 @@ mod tests {
     const BUDGET_MS: u64 = 2_500;
 
     /// The wait after these answers, the first of which is cold; 0 stands for a failure.
-    fn check(answers_ms: &[u64], expected_ms: u64) -> Latency {
-        let mut latency = Latency::default();
+    fn check(answers_ms: &[u64], expected_ms: u64) -> ServerLatency {
+        let mut latency = ServerLatency::default();
         let now = Instant::now();
         for took in answers_ms {
-            latency.asked(now);
+            latency.record_request(now);
             match took {
-                0 => latency.failed(),
-                _ => latency.answered(Duration::from_millis(*took)),
+                0 => latency.record_failure(),
+                _ => latency.record_answer(Duration::from_millis(*took)),
             }
         }
         let wait = latency.inline_wait(Duration::from_millis(BUDGET_MS), now);
@@ -145,15 +145,15 @@ mod tests {
 
     #[test]
     fn a_server_that_is_still_silent_is_not_waited_for() {
-        let (mut latency, start) = (Latency::default(), Instant::now());
-        latency.asked(start);
-        let wait = |latency: &Latency, after_ms| {
+        let (mut latency, start) = (ServerLatency::default(), Instant::now());
+        latency.record_request(start);
+        let wait = |latency: &ServerLatency, after_ms| {
             let now = start + Duration::from_millis(after_ms);
             latency.inline_wait(Duration::from_millis(BUDGET_MS), now).as_millis()
         };
         assert_eq!(wait(&latency, 30), u128::from(BUDGET_MS));
         assert_eq!(wait(&latency, 2_600), u128::from(INLINE_MS_MIN));
-        latency.answered(Duration::from_secs(4));
+        latency.record_answer(Duration::from_secs(4));
         assert_eq!(wait(&latency, 5_000), u128::from(BUDGET_MS));
     }
 
@@ -168,7 +168,7 @@ mod tests {
     fn late_answers_are_waited_for_within_bounds() {
         let check = |took: &[u64], expected_ms| {
             let latency = check(took, BUDGET_MS);
-            assert_eq!(latency.patience().as_millis(), u128::from(expected_ms));
+            assert_eq!(latency.deferred_timeout().as_millis(), u128::from(expected_ms));
         };
         check(&[], DIAGNOSTICS_MS_MAX);
         check(&[1_000], DIAGNOSTICS_MS_MIN);

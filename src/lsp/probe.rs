@@ -13,7 +13,7 @@ use crate::base::verdict::Gap;
 /// The tiny project of one language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Probe {
+pub struct ServerProbe {
     /// The file that is asked about, relative to the root.
     pub file: String,
     /// Its text without an error, as long as the module is right.
@@ -36,7 +36,7 @@ pub struct Probe {
 
 /// What an act must lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ProbeExpectation {
     /// At least one error or warning.
     Wrong,
     /// None.
@@ -45,7 +45,7 @@ pub enum Expected {
 
 /// One act of the play.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Act {
+pub struct ProbeAct {
     /// Its name in the matrix.
     pub name: &'static str,
     /// The module's new text on disk, written by nobody who tells.
@@ -53,12 +53,12 @@ pub struct Act {
     /// The file's texts, asked about one after the other without waiting; the last one counts.
     pub texts: Vec<String>,
     /// What the last answer must be.
-    pub expected: Expected,
+    pub expected: ProbeExpectation,
 }
 
 /// How an act went.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ProbeOutcome {
     /// As it must.
     Right,
     /// No error was found where one is.
@@ -71,14 +71,14 @@ pub enum Outcome {
 
 /// The probes by language id.
 #[must_use]
-pub fn all() -> &'static BTreeMap<String, Probe> {
-    static ALL: OnceLock<BTreeMap<String, Probe>> = OnceLock::new();
+pub fn all_probes() -> &'static BTreeMap<String, ServerProbe> {
+    static ALL: OnceLock<BTreeMap<String, ServerProbe>> = OnceLock::new();
     ALL.get_or_init(|| {
         serde_json::from_str(include_str!("../../probes.json")).expect("probes.json is tested")
     })
 }
 
-impl Probe {
+impl ServerProbe {
     /// The files the project begins with; the file itself is not among them.
     #[must_use]
     pub fn files(&self) -> Vec<(&str, &str)> {
@@ -89,27 +89,27 @@ impl Probe {
 
     /// The play. A companion speaks about one file alone, so for it there is no module.
     #[must_use]
-    pub fn acts(&self, is_companion: bool) -> Vec<Act> {
-        let act = |name, text: &str, expected| Act {
+    pub fn acts(&self, is_companion: bool) -> Vec<ProbeAct> {
+        let act = |name, text: &str, expected| ProbeAct {
             name,
             module: None,
             texts: vec![text.to_owned()],
             expected,
         };
         let mut acts = vec![
-            act("cold", &self.wrong, Expected::Wrong),
-            act("fix", &self.right, Expected::Clean),
-            act("break", &self.wrong, Expected::Wrong),
-            Act { texts: self.burst(), ..act("burst", "", Expected::Clean) },
-            act("again", &self.right, Expected::Clean),
+            act("cold", &self.wrong, ProbeExpectation::Wrong),
+            act("fix", &self.right, ProbeExpectation::Clean),
+            act("break", &self.wrong, ProbeExpectation::Wrong),
+            ProbeAct { texts: self.burst(), ..act("burst", "", ProbeExpectation::Clean) },
+            act("again", &self.right, ProbeExpectation::Clean),
         ];
         if self.module.is_some() && !is_companion {
-            let on_disk = |name, module: &str, expected| Act {
+            let on_disk = |name, module: &str, expected| ProbeAct {
                 module: Some(module.to_owned()),
                 ..act(name, &self.right, expected)
             };
-            acts.push(on_disk("module", &self.module_wrong, Expected::Wrong));
-            acts.push(on_disk("back", &self.module_right, Expected::Clean));
+            acts.push(on_disk("module", &self.module_wrong, ProbeExpectation::Wrong));
+            acts.push(on_disk("back", &self.module_right, ProbeExpectation::Clean));
         }
         acts
     }
@@ -123,16 +123,16 @@ impl Probe {
     }
 }
 
-impl Expected {
+impl ProbeExpectation {
     /// Judges an answer. Hints and infos do not count: they are taste.
     #[must_use]
-    pub fn judge(self, answer: &Result<Vec<Finding>, Gap>) -> Outcome {
+    pub fn judge(self, answer: &Result<Vec<Finding>, Gap>) -> ProbeOutcome {
         let is_wrong = |found: &[Finding]| found.iter().any(|it| it.severity >= Severity::Warning);
         match (self, answer) {
-            (_, Err(gap)) => Outcome::Unmeasured(gap.clone()),
-            (Self::Wrong, Ok(found)) if !is_wrong(found) => Outcome::FalseClean,
-            (Self::Clean, Ok(found)) if is_wrong(found) => Outcome::Stale,
-            (_, Ok(_)) => Outcome::Right,
+            (_, Err(gap)) => ProbeOutcome::Unmeasured(gap.clone()),
+            (Self::Wrong, Ok(found)) if !is_wrong(found) => ProbeOutcome::FalseClean,
+            (Self::Clean, Ok(found)) if is_wrong(found) => ProbeOutcome::Stale,
+            (_, Ok(_)) => ProbeOutcome::Right,
         }
     }
 }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_probe_belongs_to_a_language_and_tells_right_from_wrong() {
-        for (language, probe) in all() {
+        for (language, probe) in all_probes() {
             assert!(Catalogue::built_in().language(language).is_some(), "{language}");
             assert_ne!(probe.right, probe.wrong, "{language}");
             if probe.module.is_some() {
@@ -157,23 +157,23 @@ mod tests {
 
     #[test]
     fn the_play_ends_where_the_disk_is() {
-        let acts = all()["python"].acts(false);
+        let acts = all_probes()["python"].acts(false);
         let names: Vec<&str> = acts.iter().map(|act| act.name).collect();
         assert_eq!(names, ["cold", "fix", "break", "burst", "again", "module", "back"]);
         assert_eq!(acts[3].texts.len(), PROBE_BURST_COUNT + 1);
-        assert_eq!(acts[3].texts.last(), Some(&all()["python"].right));
-        assert_eq!(all()["toml"].acts(false).len(), 5);
-        assert_eq!(all()["python"].acts(true).len(), 5);
+        assert_eq!(acts[3].texts.last(), Some(&all_probes()["python"].right));
+        assert_eq!(all_probes()["toml"].acts(false).len(), 5);
+        assert_eq!(all_probes()["python"].acts(true).len(), 5);
     }
 
     #[test]
     fn a_gap_is_neither_right_nor_wrong() {
         let gap = Gap::new(Cause::TimedOut, "x");
-        let judged = Expected::Clean.judge(&Err(gap.clone()));
-        assert_eq!(judged, Outcome::Unmeasured(gap));
-        assert_eq!(Expected::Wrong.judge(&Ok(Vec::new())), Outcome::FalseClean);
+        let judged = ProbeExpectation::Clean.judge(&Err(gap.clone()));
+        assert_eq!(judged, ProbeOutcome::Unmeasured(gap));
+        assert_eq!(ProbeExpectation::Wrong.judge(&Ok(Vec::new())), ProbeOutcome::FalseClean);
         let found = Ok(vec![finding("a.py", 1, "x")]);
-        assert_eq!(Expected::Clean.judge(&found), Outcome::Stale);
-        assert_eq!(Expected::Wrong.judge(&found), Outcome::Right);
+        assert_eq!(ProbeExpectation::Clean.judge(&found), ProbeOutcome::Stale);
+        assert_eq!(ProbeExpectation::Wrong.judge(&found), ProbeOutcome::Right);
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::base::path::RelPath;
 
 pub use self::host_file::HostServers;
-pub use self::layers::{Overrides, ServerOverride};
+pub use self::layers::{CatalogueOverrides, ServerOverride};
 
 /// Hidden files that tools inside servers read, alone or with an ending: `.eslintrc.json`.
 const HIDDEN_CONFIGURATION: [&str; 5] =
@@ -25,14 +25,14 @@ const HIDDEN_CONFIGURATION: [&str; 5] =
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Catalogue {
-    languages: BTreeMap<String, Language>,
+    languages: BTreeMap<String, LanguageSpec>,
     servers: BTreeMap<String, ServerSpec>,
 }
 
 /// One language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Language {
+pub struct LanguageSpec {
     /// Its name for people.
     pub name: String,
     /// LSP language id by file extension (lower case, no dot).
@@ -51,7 +51,7 @@ pub struct Language {
     pub auxiliary: bool,
     /// The servers that the user chose in place of all these; each of them is asked.
     #[serde(skip)]
-    pub chosen: Option<Vec<String>>,
+    pub user_servers: Option<Vec<String>>,
 }
 
 /// How one language server is started and asked. Strings in `command`, `args`, `env`,
@@ -70,13 +70,13 @@ pub struct ServerSpec {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How it proves that diagnostics belong to the current bytes.
-    pub diagnostics: Method,
+    pub diagnostics: DiagnosticsMethod,
     /// What is known of how it publishes.
     #[serde(default)]
-    pub publishes: Publishes,
+    pub publishes: PublishTraits,
     /// How it says that it has loaded the project.
     #[serde(default)]
-    pub ready: Ready,
+    pub ready: ReadySignal,
     /// Beginnings of the log messages by one of which it says that it has listed the project's
     /// files. What it knows of files that are not open is incomplete before that.
     #[serde(default)]
@@ -86,7 +86,7 @@ pub struct ServerSpec {
     pub change_after_open: bool,
     /// How far it believes an open document's text rather than the disk.
     #[serde(default)]
-    pub overlays: Overlays,
+    pub overlays: OverlaySupport,
     /// Whether it answers with nothing when it fails, and says so only by a logged error.
     #[serde(default)]
     pub logs_failures: bool,
@@ -101,7 +101,7 @@ pub struct ServerSpec {
     pub root_markers: Vec<String>,
     /// Which folder it works in.
     #[serde(default)]
-    pub workspace: Workspace,
+    pub workspace: WorkspaceRule,
     /// Files and folders of the root that it reads once: when one changes, it is started anew.
     /// `${python}` stands for the packages of the project's interpreter.
     #[serde(default)]
@@ -122,10 +122,10 @@ pub struct ServerSpec {
     pub extensions: BTreeMap<String, String>,
     /// Only for projects where this holds; there, no other server takes its place.
     #[serde(default)]
-    pub when: Option<When>,
+    pub when: Option<ProjectCondition>,
     /// Where it comes from.
     #[serde(default)]
-    pub install: Option<Install>,
+    pub install: Option<InstallSources>,
     /// Whether it was measured with this version of the program.
     #[serde(default = "yes")]
     pub verified: bool,
@@ -138,7 +138,7 @@ fn yes() -> bool {
 /// The completion protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub enum DiagnosticsMethod {
     /// `textDocument/diagnostic`.
     Pull,
     /// tsserver's synchronous commands through `workspace/executeCommand`.
@@ -158,7 +158,7 @@ pub enum Method {
 /// How a server publishes diagnostics, as probing has shown; what is not known is not assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Publishes {
+pub struct PublishTraits {
     /// Its publishes carry the document's version; one without proves nothing.
     pub version: bool,
     /// It publishes after every change, also from nothing wrong to nothing wrong, so that an empty
@@ -171,7 +171,7 @@ pub struct Publishes {
 /// How a server says that it has loaded the project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ready {
+pub enum ReadySignal {
     /// By answering `initialize`; a progress with a title means that it is loading again.
     #[default]
     Handshake,
@@ -186,7 +186,7 @@ pub enum Ready {
 /// Which folder a server works in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Workspace {
+pub enum WorkspaceRule {
     /// The root.
     #[default]
     Root,
@@ -200,7 +200,7 @@ pub enum Workspace {
 /// be shown to it for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Overlays {
+pub enum OverlaySupport {
     /// Diagnostics come from the disk, at least in part, or nobody has verified where from.
     #[default]
     None,
@@ -213,7 +213,7 @@ pub enum Overlays {
 /// A condition on the project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct When {
+pub struct ProjectCondition {
     /// An npm package that the project uses.
     pub npm_package: String,
     /// Lowest major version of it.
@@ -223,7 +223,7 @@ pub struct When {
 /// Packages by source, pinned where the source keeps old versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Install {
+pub struct InstallSources {
     /// npm packages as `name@version`.
     pub npm: Vec<String>,
     /// Packages of the Python index as `name==version`.
@@ -244,7 +244,7 @@ pub struct Install {
     pub hint: Option<String>,
 }
 
-impl Install {
+impl InstallSources {
     /// Whether this program can fetch it.
     #[must_use]
     pub fn is_possible(&self) -> bool {
@@ -287,11 +287,12 @@ impl Catalogue {
 
     /// Language id, language, and LSP language id of a file, by its name or its extension.
     #[must_use]
-    pub fn language_of(&self, path: &RelPath) -> Option<(&str, &Language, &str)> {
+    pub fn language_of(&self, path: &RelPath) -> Option<(&str, &LanguageSpec, &str)> {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         let extension = path.extension();
         let by_name = self.languages.iter().find_map(|(id, language)| {
-            let (_, lsp_id) = language.files.iter().find(|(pattern, _)| fits(pattern, name))?;
+            let (_, lsp_id) =
+                language.files.iter().find(|(pattern, _)| matches_name(pattern, name))?;
             Some((id.as_str(), language, lsp_id.as_str()))
         });
         by_name.or_else(|| {
@@ -323,20 +324,20 @@ impl Catalogue {
 
     /// A language by its id.
     #[must_use]
-    pub fn language(&self, id: &str) -> Option<&Language> {
+    pub fn language(&self, id: &str) -> Option<&LanguageSpec> {
         self.languages.get(id)
     }
 
     /// Whether one server can speak about both languages, so that a file in one can break another.
     #[must_use]
-    pub fn share_a_server(&self, one: &str, other: &str) -> bool {
+    pub fn share_server(&self, one: &str, other: &str) -> bool {
         let servers = |id: &str| self.languages.get(id).map(|it| it.servers.as_slice());
         let (Some(one), Some(other)) = (servers(one), servers(other)) else { return one == other };
         one.iter().any(|server| other.contains(server))
     }
 
     /// The servers that read files of this extension as data.
-    pub fn readers_of(&self, extension: &str) -> impl Iterator<Item = &str> {
+    pub fn data_readers(&self, extension: &str) -> impl Iterator<Item = &str> {
         let reads = move |spec: &ServerSpec| spec.data_extensions.iter().any(|it| it == extension);
         self.servers.iter().filter(move |(_, spec)| reads(spec)).map(|(id, _)| id.as_str())
     }
@@ -350,7 +351,7 @@ impl Catalogue {
     }
 
     /// All languages, by id.
-    pub fn languages(&self) -> impl Iterator<Item = (&str, &Language)> {
+    pub fn languages(&self) -> impl Iterator<Item = (&str, &LanguageSpec)> {
         self.languages.iter().map(|(id, language)| (id.as_str(), language))
     }
 
@@ -372,9 +373,10 @@ impl Catalogue {
 
     /// Whether a server may be asked about a language: it is listed for it, or for none at all.
     #[must_use]
-    pub fn speaks(&self, server: &str, language: &str) -> bool {
-        let lists =
-            |of: &Language| of.servers.iter().chain(&of.companions).any(|listed| listed == server);
+    pub fn serves_language(&self, server: &str, language: &str) -> bool {
+        let lists = |of: &LanguageSpec| {
+            of.servers.iter().chain(&of.companions).any(|listed| listed == server)
+        };
         let is_listed = self.languages.get(language).is_some_and(lists);
         is_listed || !self.languages.values().any(lists)
     }
@@ -394,14 +396,14 @@ impl Catalogue {
 
     /// Without these languages: their files are then in no language.
     #[must_use]
-    pub fn without(mut self, languages: &BTreeSet<String>) -> Self {
+    pub fn without_languages(mut self, languages: &BTreeSet<String>) -> Self {
         self.languages.retain(|id, _| !languages.contains(id));
         self
     }
 }
 
 /// Whether a name fits a pattern with at most one `*`.
-fn fits(pattern: &str, name: &str) -> bool {
+fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((head, tail)) => {

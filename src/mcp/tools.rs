@@ -15,7 +15,7 @@ use rmcp::model::{JsonObject, ToolAnnotations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::wire::control::Request;
+use crate::wire::control::DaemonRequest;
 
 /// What the client may tell its model about this server.
 pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, and a \
@@ -28,40 +28,40 @@ const TIMEOUT_SECS_MAX: u64 = 3600;
 
 /// What a tool does to the world.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum ToolEffect {
     /// Nothing.
     Reads,
     /// It changes what the engine does next, and no file.
-    Steers,
+    Controls,
     /// It may write files.
     Writes,
 }
 
 /// One tool.
-pub struct Tool {
+pub struct McpTool {
     /// Its name, as it is called and switched off.
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
-    effect: Effect,
+    effect: ToolEffect,
     input: Value,
     output: Value,
     /// The request that a call becomes, or what is wrong with the arguments.
-    pub request: fn(Value) -> Result<Request, String>,
+    pub request: fn(Value) -> Result<DaemonRequest, String>,
 }
 
-impl Tool {
+impl McpTool {
     /// As the protocol lists it.
     #[must_use]
-    pub fn described(&self) -> rmcp::model::Tool {
+    pub fn to_rmcp(&self) -> rmcp::model::Tool {
         let schema = |schema: &Value| -> Arc<JsonObject> {
             Arc::new(schema.as_object().cloned().unwrap_or_default())
         };
         let hints = ToolAnnotations::from_raw(
             Some(self.title.to_owned()),
-            Some(self.effect == Effect::Reads),
-            Some(self.effect == Effect::Writes),
-            Some(self.effect == Effect::Reads),
+            Some(self.effect == ToolEffect::Reads),
+            Some(self.effect == ToolEffect::Writes),
+            Some(self.effect == ToolEffect::Reads),
             Some(false),
         );
         rmcp::model::Tool::new(self.name, self.description, schema(&self.input))
@@ -73,8 +73,8 @@ impl Tool {
 
 /// All tools, in the order they are listed.
 #[must_use]
-pub fn all() -> &'static [Tool] {
-    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+pub fn all() -> &'static [McpTool] {
+    static ALL: LazyLock<Vec<McpTool>> = LazyLock::new(|| {
         let [references, definition, hover] = lookups::tools();
         let [loop_start, loop_status, loop_cancel] = loops::tools();
         vec![
@@ -94,7 +94,7 @@ pub fn all() -> &'static [Tool] {
     &ALL
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
+fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let key = error.path().to_string();
         let key = if key == "." { String::new() } else { format!("{key}: ") };

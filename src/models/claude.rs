@@ -9,41 +9,44 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::process::{Program, run};
-use super::{Environment, Question, Said};
+use super::process::{ProgramCall, run_program};
+use super::{CallerEnv, ModelRequest, ModelResponse};
 use crate::base::limits::{JUDGE_FAULT_CHARS_MAX, JUDGE_HELP_MS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
 /// Without these a judge could act, be acted upon, or leave something behind.
-const NEEDED: [&str; 5] =
+const REQUIRED_OPTIONS: [&str; 5] =
     ["--no-session-persistence", "--output-format", "--print", "--settings", "--tools"];
 
 /// The options that a version knows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(BTreeSet<String>);
+pub(super) struct KnownOptions(BTreeSet<String>);
 
 /// What differs from call to call.
-pub(super) struct Options<'a> {
+pub(super) struct ClaudeOptions<'a> {
     pub(super) model: Option<&'a str>,
     pub(super) budget_cents: u64,
 }
 
 /// Asks the program for its options.
-pub(super) async fn known(program: &Path, env: &Environment) -> Result<Known, Gap> {
-    let help = Program {
+pub(super) async fn read_known_options(
+    program: &Path,
+    env: &CallerEnv,
+) -> Result<KnownOptions, Gap> {
+    let help = ProgramCall {
         path: program.to_path_buf(),
         args: vec!["--help".to_owned()],
         input: String::new(),
         timeout: Duration::from_millis(JUDGE_HELP_MS_MAX),
     };
     let install = "npm install -g @anthropic-ai/claude-code";
-    let ended = run(help, env).await.map_err(|gap| match gap.cause {
+    let ended = run_program(help, env).await.map_err(|gap| match gap.cause {
         Cause::NotInstalled => gap.with_remedy(install),
         _ => gap,
     })?;
-    let known = Known::read(&ended.stdout);
-    match NEEDED.iter().find(|option| !known.has(option)) {
+    let known = KnownOptions::read(&ended.stdout);
+    match REQUIRED_OPTIONS.iter().find(|option| !known.has(option)) {
         None => Ok(known),
         Some(missing) => {
             let detail = format!("{} does not know the option {missing}", program.display());
@@ -52,7 +55,7 @@ pub(super) async fn known(program: &Path, env: &Environment) -> Result<Known, Ga
     }
 }
 
-impl Known {
+impl KnownOptions {
     fn read(help: &str) -> Self {
         let words =
             help.split(|it: char| it.is_whitespace() || matches!(it, ',' | '=' | '[' | '<'));
@@ -64,7 +67,7 @@ impl Known {
     }
 
     /// The arguments of one call; the question comes on stdin.
-    fn args(&self, system: &str, options: &Options<'_>) -> Vec<String> {
+    fn args(&self, system: &str, options: &ClaudeOptions<'_>) -> Vec<String> {
         let budget = format!("{}.{:02}", options.budget_cents / 100, options.budget_cents % 100);
         let mut args: Vec<String> = [
             "--print",
@@ -102,13 +105,13 @@ impl Known {
 }
 
 /// One call.
-pub(super) async fn ask(
+pub(super) async fn ask_claude(
     program: &Path,
-    known: &Known,
-    options: &Options<'_>,
-    question: Question,
-    env: &Environment,
-) -> Result<Said, Gap> {
+    known: &KnownOptions,
+    options: &ClaudeOptions<'_>,
+    question: ModelRequest,
+    env: &CallerEnv,
+) -> Result<ModelResponse, Gap> {
     let args = known.args(&question.system, options);
     let input = if known.has("--system-prompt") {
         question.user
@@ -116,15 +119,16 @@ pub(super) async fn ask(
         format!("{}\n\n{}", question.system, question.user)
     };
     let path = program.to_path_buf();
-    let ended = run(Program { path, args, input, timeout: question.timeout }, env).await?;
+    let ended =
+        run_program(ProgramCall { path, args, input, timeout: question.timeout }, env).await?;
     match serde_json::from_str(&ended.stdout) {
-        Ok(document) => said(&document),
+        Ok(document) => parse_response(&document),
         Err(_) => Err(Gap::new(Cause::Crashed, format!("the claude program: {}", ended.fault()))),
     }
 }
 
 /// Reads the result document of `--output-format json`.
-fn said(document: &Value) -> Result<Said, Gap> {
+fn parse_response(document: &Value) -> Result<ModelResponse, Gap> {
     let word = |key: &str| document[key].as_str().unwrap_or_default();
     let text = word("result");
     if document["is_error"] == true || word("subtype") != "success" {
@@ -142,7 +146,11 @@ fn said(document: &Value) -> Result<Said, Gap> {
         return Err(Gap::new(Cause::Crashed, "the answer was cut off"));
     }
     let model = document["modelUsage"].as_object().and_then(|usage| usage.keys().next().cloned());
-    Ok(Said { text: text.to_owned(), model, cost_usd: document["total_cost_usd"].as_f64() })
+    Ok(ModelResponse {
+        text: text.to_owned(),
+        model,
+        cost_usd: document["total_cost_usd"].as_f64(),
+    })
 }
 
 #[cfg(test)]
@@ -157,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_version_is_given_what_it_knows() {
-        let known = Known::read(HELP);
-        let options = Options { model: Some("m"), budget_cents: 105 };
+        let known = KnownOptions::read(HELP);
+        let options = ClaudeOptions { model: Some("m"), budget_cents: 105 };
         let args = known.args("be strict", &options).join(" ");
         let tools = args.split("--tools ").nth(1).expect("tools are named");
         assert!(tools.starts_with(" --no-session-persistence"), "none: {args}");
@@ -166,7 +174,7 @@ mod tests {
             args.contains("--safe-mode --max-budget-usd 1.05 --system-prompt be strict --model m")
         );
         assert!(!args.contains("--strict-mcp-config"));
-        let args = known.args("s", &Options { model: None, budget_cents: 1 }).join(" ");
+        let args = known.args("s", &ClaudeOptions { model: None, budget_cents: 1 }).join(" ");
         assert!(args.contains("--max-budget-usd 0.01") && !args.contains("--model"), "{args}");
     }
 
@@ -174,7 +182,7 @@ mod tests {
     fn only_a_whole_and_successful_answer_is_one() {
         let good = json!({"subtype": "success", "is_error": false, "result": "{}", "stop_reason": "end_turn",
             "total_cost_usd": 0.5, "modelUsage": {"m-1": {}}});
-        let said_ = said(&good).expect("an answer");
+        let said_ = parse_response(&good).expect("an answer");
         assert_eq!(
             (said_.text.as_str(), said_.model.as_deref(), said_.cost_usd),
             ("{}", Some("m-1"), Some(0.5))
@@ -185,11 +193,15 @@ mod tests {
             if cause == Cause::Refused {
                 document["result"] = json!("Not logged in · Please run /login");
             }
-            assert_eq!(said(&document).map_err(|gap| gap.cause), Err(cause), "{document}");
+            assert_eq!(
+                parse_response(&document).map_err(|gap| gap.cause),
+                Err(cause),
+                "{document}"
+            );
         };
         check("is_error", json!(true), Cause::Refused);
         check("subtype", json!("error_max_turns"), Cause::Crashed);
         check("stop_reason", json!("max_tokens"), Cause::Crashed);
-        assert!(said(&json!([])).is_err());
+        assert!(parse_response(&json!([])).is_err());
     }
 }

@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use super::process::{Program, run};
-use super::{Environment, Question, Said};
+use super::process::{ProgramCall, run_program};
+use super::{CallerEnv, ModelRequest, ModelResponse};
 use crate::base::verdict::{Cause, Gap};
 
-pub(super) async fn ask(
+pub(super) async fn ask_command(
     program: &Path,
     args: &[String],
-    question: Question,
-    env: &Environment,
-) -> Result<Said, Gap> {
-    let asked = Program {
+    question: ModelRequest,
+    env: &CallerEnv,
+) -> Result<ModelResponse, Gap> {
+    let asked = ProgramCall {
         path: program.to_path_buf(),
         args: args.to_vec(),
         input: format!("{}\n\n{}", question.system, question.user),
         timeout: question.timeout,
     };
-    let ended = run(asked, env).await?;
+    let ended = run_program(asked, env).await?;
     if ended.code != Some(0) {
         return Err(Gap::new(Cause::Crashed, format!("{}: {}", program.display(), ended.fault())));
     }
-    Ok(Said { text: ended.stdout, model: None, cost_usd: None })
+    Ok(ModelResponse { text: ended.stdout, model: None, cost_usd: None })
 }

@@ -7,37 +7,42 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::{Agent, Proxy};
 
-use super::{Environment, Question, Said, Style};
+use super::{ApiStyle, CallerEnv, ModelRequest, ModelResponse};
 use crate::base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_ANSWER_TOKENS_MAX, JUDGE_FAULT_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
 /// Where a question goes.
-pub(super) struct Endpoint {
-    pub(super) style: Style,
+pub(super) struct HttpEndpoint {
+    pub(super) style: ApiStyle,
     pub(super) url: String,
     pub(super) model: String,
     pub(super) key: Option<String>,
 }
 
 /// One answer of a server.
-struct Response {
+struct HttpResponse {
     status: u16,
     body: String,
 }
 
-pub(super) async fn ask(
-    endpoint: Endpoint,
-    question: Question,
-    env: &Environment,
-) -> Result<Said, Gap> {
+pub(super) async fn ask_http(
+    endpoint: HttpEndpoint,
+    question: ModelRequest,
+    env: &CallerEnv,
+) -> Result<ModelResponse, Gap> {
     let proxy = proxy(&endpoint.url, env);
     // The client blocks; its own deadline ends it when nobody waits any more.
-    let answered = tokio::task::spawn_blocking(move || answer(&endpoint, &question, proxy)).await;
+    let answered =
+        tokio::task::spawn_blocking(move || ask_blocking(&endpoint, &question, proxy)).await;
     answered.unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "internal error in the HTTP client")))
 }
 
-fn answer(endpoint: &Endpoint, question: &Question, proxy: Option<Proxy>) -> Result<Said, Gap> {
+fn ask_blocking(
+    endpoint: &HttpEndpoint,
+    question: &ModelRequest,
+    proxy: Option<Proxy>,
+) -> Result<ModelResponse, Gap> {
     let agent: Agent = Agent::config_builder()
         .max_redirects(0)
         .http_status_as_error(false)
@@ -54,37 +59,37 @@ fn answer(endpoint: &Endpoint, question: &Question, proxy: Option<Proxy>) -> Res
     }
     match response.status {
         200 => endpoint.read(&response.body),
-        status => Err(refused(endpoint, status, &response.body)),
+        status => Err(status_gap(endpoint, status, &response.body)),
     }
 }
 
-impl Endpoint {
+impl HttpEndpoint {
     /// The address: a known path is added where only its beginning is configured.
     fn address(&self) -> String {
         let url = self.url.trim_end_matches('/');
         let (end, added) = match self.style {
-            Style::Openai => ("/chat/completions", "/chat/completions"),
-            Style::Anthropic if url.ends_with("/v1") => ("/messages", "/messages"),
-            Style::Anthropic => ("/messages", "/v1/messages"),
+            ApiStyle::Openai => ("/chat/completions", "/chat/completions"),
+            ApiStyle::Anthropic if url.ends_with("/v1") => ("/messages", "/messages"),
+            ApiStyle::Anthropic => ("/messages", "/v1/messages"),
         };
         if url.ends_with(end) { url.to_owned() } else { format!("{url}{added}") }
     }
 
-    fn body(&self, question: &Question, is_plain: bool) -> Value {
+    fn body(&self, question: &ModelRequest, is_plain: bool) -> Value {
         let user = json!({"role": "user", "content": question.user});
         let mut body = match self.style {
-            Style::Openai => {
+            ApiStyle::Openai => {
                 let system = json!({"role": "system", "content": question.system});
                 json!({"model": self.model, "messages": [system, user]})
             }
-            Style::Anthropic => json!({
+            ApiStyle::Anthropic => json!({
                 "model": self.model, "system": question.system, "messages": [user],
                 "max_tokens": JUDGE_ANSWER_TOKENS_MAX,
             }),
         };
         if !is_plain {
             body["temperature"] = json!(0);
-            if self.style == Style::Openai {
+            if self.style == ApiStyle::Openai {
                 body["response_format"] = json!({"type": "json_object"});
             }
         }
@@ -95,41 +100,43 @@ impl Endpoint {
     fn post(
         &self,
         agent: &Agent,
-        question: &Question,
+        question: &ModelRequest,
         is_plain: bool,
         deadline: Instant,
-    ) -> Result<Response, Gap> {
+    ) -> Result<HttpResponse, Gap> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(too_late(question.timeout));
+            return Err(timeout_gap(question.timeout));
         }
         let mut request = agent.post(self.address()).header("content-type", "application/json");
         request = match (self.style, &self.key) {
-            (Style::Openai, Some(key)) => request.header("authorization", format!("Bearer {key}")),
-            (Style::Anthropic, Some(key)) => request.header("x-api-key", key),
+            (ApiStyle::Openai, Some(key)) => {
+                request.header("authorization", format!("Bearer {key}"))
+            }
+            (ApiStyle::Anthropic, Some(key)) => request.header("x-api-key", key),
             (_, None) => request,
         };
-        if self.style == Style::Anthropic {
+        if self.style == ApiStyle::Anthropic {
             request = request.header("anthropic-version", "2023-06-01");
         }
-        let failed = |error: ureq::Error| failed(&error, question.timeout);
+        let failed = |error: ureq::Error| request_gap(&error, question.timeout);
         let request = request.config().timeout_global(Some(left)).build();
         let mut response =
             request.send(self.body(question, is_plain).to_string()).map_err(failed)?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(JUDGE_ANSWER_BYTES_MAX as u64);
-        Ok(Response { status, body: body.read_to_string().map_err(failed)? })
+        Ok(HttpResponse { status, body: body.read_to_string().map_err(failed)? })
     }
 
-    fn read(&self, body: &str) -> Result<Said, Gap> {
+    fn read(&self, body: &str) -> Result<ModelResponse, Gap> {
         let broken = |what: &str| Gap::new(Cause::Crashed, format!("the endpoint's answer {what}"));
         let document: Value = serde_json::from_str(body).map_err(|_| broken("is not JSON"))?;
         let (text, stop) = match self.style {
-            Style::Openai => {
+            ApiStyle::Openai => {
                 let choice = &document["choices"][0];
                 (choice["message"]["content"].as_str().map(str::to_owned), &choice["finish_reason"])
             }
-            Style::Anthropic => {
+            ApiStyle::Anthropic => {
                 let blocks = document["content"].as_array();
                 let texts =
                     blocks.map(|all| all.iter().filter_map(|it| it["text"].as_str()).collect());
@@ -141,19 +148,19 @@ impl Endpoint {
         }
         let text = text.ok_or_else(|| broken("holds no text"))?;
         let model = document["model"].as_str().map(|model| one_line(model, 100));
-        Ok(Said { text, model, cost_usd: None })
+        Ok(ModelResponse { text, model, cost_usd: None })
     }
 }
 
-fn too_late(timeout: Duration) -> Gap {
+fn timeout_gap(timeout: Duration) -> Gap {
     let detail = format!("the endpoint gave no answer within {} s", timeout.as_secs_f32());
     Gap::new(Cause::TimedOut, detail)
 }
 
 /// Words about a request that got no answer. The client's own never hold headers.
-fn failed(error: &ureq::Error, timeout: Duration) -> Gap {
+fn request_gap(error: &ureq::Error, timeout: Duration) -> Gap {
     match error {
-        ureq::Error::Timeout(_) => too_late(timeout),
+        ureq::Error::Timeout(_) => timeout_gap(timeout),
         other => {
             let what = one_line(&other.to_string(), JUDGE_FAULT_CHARS_MAX);
             Gap::new(Cause::Crashed, format!("the endpoint cannot be reached: {what}"))
@@ -162,7 +169,7 @@ fn failed(error: &ureq::Error, timeout: Duration) -> Gap {
 }
 
 /// A status that is no answer: what may pass by itself, and what will not.
-fn refused(endpoint: &Endpoint, status: u16, body: &str) -> Gap {
+fn status_gap(endpoint: &HttpEndpoint, status: u16, body: &str) -> Gap {
     let cause = match status {
         408 | 409 | 425 | 429 | 500..=599 => Cause::Crashed,
         _ => Cause::Refused,
@@ -181,7 +188,7 @@ fn refused(endpoint: &Endpoint, status: u16, body: &str) -> Gap {
 }
 
 /// The caller's proxy for an address, as curl reads the environment; none for this machine.
-fn proxy(url: &str, env: &Environment) -> Option<Proxy> {
+fn proxy(url: &str, env: &CallerEnv) -> Option<Proxy> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
     let host = host.strip_prefix('[').map_or_else(
@@ -209,20 +216,25 @@ fn proxy(url: &str, env: &Environment) -> Option<Proxy> {
 mod tests {
     use super::*;
 
-    fn endpoint(style: Style, url: &str) -> Endpoint {
-        Endpoint { style, url: url.to_owned(), model: "m".to_owned(), key: Some("k-secret".into()) }
+    fn endpoint(style: ApiStyle, url: &str) -> HttpEndpoint {
+        HttpEndpoint {
+            style,
+            url: url.to_owned(),
+            model: "m".to_owned(),
+            key: Some("k-secret".into()),
+        }
     }
 
     #[test]
     fn a_second_request_gets_no_time_of_its_own() {
-        let question = Question {
+        let question = ModelRequest {
             system: String::new(),
             user: String::new(),
             timeout: Duration::from_secs(100),
         };
         let agent = Agent::config_builder().build().into();
         // Nobody listens there: a request would fail otherwise.
-        let endpoint = endpoint(Style::Openai, "http://127.0.0.1:1");
+        let endpoint = endpoint(ApiStyle::Openai, "http://127.0.0.1:1");
         let late = endpoint.post(&agent, &question, true, Instant::now());
         assert_eq!(late.map(|it| it.status).map_err(|gap| gap.cause), Err(Cause::TimedOut));
         let deadline = Instant::now() + question.timeout;
@@ -235,21 +247,21 @@ mod tests {
         let check = |style, url: &str, expected: &str| {
             assert_eq!(endpoint(style, url).address(), expected);
         };
-        check(Style::Openai, "http://h:1/v1/", "http://h:1/v1/chat/completions");
-        check(Style::Openai, "http://h/x/chat/completions", "http://h/x/chat/completions");
-        check(Style::Anthropic, "https://h", "https://h/v1/messages");
-        check(Style::Anthropic, "https://h/v1", "https://h/v1/messages");
-        check(Style::Anthropic, "https://h/v1/messages", "https://h/v1/messages");
+        check(ApiStyle::Openai, "http://h:1/v1/", "http://h:1/v1/chat/completions");
+        check(ApiStyle::Openai, "http://h/x/chat/completions", "http://h/x/chat/completions");
+        check(ApiStyle::Anthropic, "https://h", "https://h/v1/messages");
+        check(ApiStyle::Anthropic, "https://h/v1", "https://h/v1/messages");
+        check(ApiStyle::Anthropic, "https://h/v1/messages", "https://h/v1/messages");
     }
 
     #[test]
     fn answers_of_both_kinds_are_read_and_cut_or_empty_ones_are_none() {
-        let openai = endpoint(Style::Openai, "http://h");
+        let openai = endpoint(ApiStyle::Openai, "http://h");
         let said = openai.read(
             r#"{"model":"m-2","choices":[{"message":{"content":"{}"},"finish_reason":"stop"}]}"#,
         );
         assert_eq!(said.map(|it| (it.text, it.model)), Ok(("{}".into(), Some("m-2".into()))));
-        let anthropic = endpoint(Style::Anthropic, "http://h");
+        let anthropic = endpoint(ApiStyle::Anthropic, "http://h");
         let said = anthropic.read(r#"{"content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn"}"#);
         assert_eq!(said.map(|it| it.text), Ok("ab".into()));
         for body in [
@@ -269,11 +281,11 @@ mod tests {
     #[test]
     fn a_refusal_tells_what_may_pass_and_never_the_key() {
         let body = r#"{"error":{"message":"invalid key k-secret\nfor you"}}"#;
-        let gap = refused(&endpoint(Style::Openai, "http://h"), 401, body);
+        let gap = status_gap(&endpoint(ApiStyle::Openai, "http://h"), 401, body);
         assert_eq!(gap.cause, Cause::Refused);
         assert_eq!(gap.detail, "the endpoint answered with status 401: invalid key … for you");
         assert_eq!(
-            refused(&endpoint(Style::Openai, "http://h"), 529, "busy").cause,
+            status_gap(&endpoint(ApiStyle::Openai, "http://h"), 529, "busy").cause,
             Cause::Crashed
         );
     }

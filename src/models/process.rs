@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use super::{Environment, RECURSION_MARK};
+use super::{CallerEnv, RECURSION_MARK};
 use crate::base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_FAULT_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
@@ -34,7 +34,7 @@ const HOST_VARIABLES: [&str; 14] = [
 ];
 
 /// A program to run.
-pub(super) struct Program {
+pub(super) struct ProgramCall {
     /// A path, or a name in the `PATH` of the environment.
     pub(super) path: PathBuf,
     pub(super) args: Vec<String>,
@@ -44,14 +44,14 @@ pub(super) struct Program {
 }
 
 /// How it ended by itself.
-pub(super) struct Ended {
+pub(super) struct ProgramOutput {
     /// `None`: by a signal.
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// One line about a failure: what it wrote last to stderr, bounded.
     pub(super) fn fault(&self) -> String {
         let last = self.stderr.lines().rev().find(|line| !line.trim().is_empty());
@@ -63,7 +63,10 @@ impl Ended {
 }
 
 /// Runs a program to its end or its timeout.
-pub(super) async fn run(program: Program, env: &Environment) -> Result<Ended, Gap> {
+pub(super) async fn run_program(
+    program: ProgramCall,
+    env: &CallerEnv,
+) -> Result<ProgramOutput, Gap> {
     let name = program.path.display().to_string();
     let limit = program.timeout;
     timeout(limit, run_unbounded(program, env)).await.unwrap_or_else(|_| {
@@ -72,7 +75,7 @@ pub(super) async fn run(program: Program, env: &Environment) -> Result<Ended, Ga
     })
 }
 
-async fn run_unbounded(program: Program, env: &Environment) -> Result<Ended, Gap> {
+async fn run_unbounded(program: ProgramCall, env: &CallerEnv) -> Result<ProgramOutput, Gap> {
     let name = program.path.display().to_string();
     let failed = |error: std::io::Error| not_started(&name, &error);
     let folder = tempfile::Builder::new().prefix("moai-ralph-judge-").tempdir().map_err(failed)?;
@@ -90,7 +93,7 @@ async fn run_unbounded(program: Program, env: &Environment) -> Result<Ended, Gap
         .process_group(0)
         .kill_on_drop(true);
     let mut child = command.spawn().map_err(failed)?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let group = KillOnDropGroup(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -112,7 +115,7 @@ async fn run_unbounded(program: Program, env: &Environment) -> Result<Ended, Gap
     };
     let stdout = String::from_utf8(stdout)
         .map_err(|_| Gap::new(Cause::Crashed, format!("the answer of {name} is not UTF-8")))?;
-    Ok(Ended { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
+    Ok(ProgramOutput { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
 }
 
 /// `None` when there is more than an answer may have. What is beyond is read and dropped, so that
@@ -144,9 +147,9 @@ fn not_started(name: &str, error: &std::io::Error) -> Gap {
 }
 
 /// A process group that is killed when this is dropped.
-struct Group(Option<Pid>);
+struct KillOnDropGroup(Option<Pid>);
 
-impl Drop for Group {
+impl Drop for KillOnDropGroup {
     fn drop(&mut self) {
         if let Some(id) = self.0 {
             // The only failure is that nobody is left.

@@ -1,14 +1,14 @@
 //! What an agent reads after an edit. Short, neutral, one line per finding, never above the
 //! host's bound.
 
-use super::wording::{self, ERRORS, FILES, MORE_FILES, MORE_FINDINGS, counts};
-use super::{line, shown};
+use super::wording::{self, ERRORS, FILES, MORE_FILES, MORE_FINDINGS, severity_counts_in};
+use super::{finding_line, sanitized_name};
 use crate::base::delta::Delta;
-use crate::base::finding::{Finding, Severity, State};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::limits::{CONTEXT_CHARS_MAX, FEEDBACK_FINDINGS_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::Gap;
-use crate::looping::framework::Language;
+use crate::looping::framework::MessageLanguage;
 
 /// What is to be said about one edited file.
 #[derive(Clone, Debug)]
@@ -20,18 +20,18 @@ pub struct EditFeedback {
     /// Sensors with no verdict yet or none at all.
     pub gaps: Vec<(String, Gap)>,
     /// Whether the gaps alone are worth a word; beside other words they are always named.
-    pub gaps_are_news: bool,
+    pub has_new_gaps: bool,
     /// Whether the session does not know yet how many findings are older ([`Self::counts_key`]).
-    pub counts_are_news: bool,
+    pub has_new_counts: bool,
     /// The sensor whose late verdict this is.
-    pub late: Option<String>,
+    pub deferred_sensor: Option<String>,
     /// What the edit did to other files.
-    pub elsewhere: Vec<Elsewhere>,
+    pub other_files: Vec<CrossFileEffect>,
 }
 
 /// What a change did to a file that it did not touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct CrossFileEffect {
     /// The file.
     pub path: RelPath,
     /// What is wrong with it since.
@@ -52,7 +52,7 @@ pub struct EditText {
 impl EditText {
     /// A text that is for the agent alone.
     #[must_use]
-    pub fn of_agent(text: String) -> Self {
+    pub fn agent_only(text: String) -> Self {
         Self { text, notice: None }
     }
 }
@@ -60,17 +60,18 @@ impl EditText {
 impl EditFeedback {
     /// The findings in one state that are worth a word. Hints are taste; an agent that acts on them
     /// churns.
-    fn told(&self, state: State) -> impl Iterator<Item = &Finding> {
+    fn reportable(&self, state: FindingState) -> impl Iterator<Item = &Finding> {
         self.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
     }
 
     fn broken(&self) -> impl Iterator<Item = &Finding> {
-        self.elsewhere.iter().flat_map(|of_file| &of_file.broken)
+        self.other_files.iter().flat_map(|of_file| &of_file.broken)
     }
 
     fn has_effect(&self) -> bool {
-        let has_broken = self.told(State::Introduced).chain(self.broken()).next().is_some();
-        let has_fixed_there = self.elsewhere.iter().any(|of_file| of_file.fixed > 0);
+        let has_broken =
+            self.reportable(FindingState::Introduced).chain(self.broken()).next().is_some();
+        let has_fixed_there = self.other_files.iter().any(|of_file| of_file.fixed > 0);
         has_broken || self.delta.fixed > 0 || has_fixed_there
     }
 
@@ -78,29 +79,32 @@ impl EditFeedback {
     /// they change. `None` where they would not be said in any case.
     #[must_use]
     pub fn counts_key(&self) -> Option<String> {
-        let older = self.told(State::Existing).count();
-        let unknown = self.told(State::Unknown).count();
+        let older = self.reportable(FindingState::Existing).count();
+        let unknown = self.reportable(FindingState::Unknown).count();
         let is_said = unknown > 0 || older > 0 && self.has_effect();
-        let sensor = self.late.as_deref().unwrap_or_default();
+        let sensor = self.deferred_sensor.as_deref().unwrap_or_default();
         is_said.then(|| format!("{} {sensor}: {older} older, {unknown} unknown", self.path))
     }
 
     /// The header's parts about this file.
-    fn header(&self, language: Language) -> Vec<String> {
-        let introduced = counts(language, self.told(State::Introduced).chain(self.broken()));
-        let older = self.told(State::Existing).count();
-        let unknown = self.told(State::Unknown).count();
+    fn header(&self, language: MessageLanguage) -> Vec<String> {
+        let introduced = severity_counts_in(
+            language,
+            self.reportable(FindingState::Introduced).chain(self.broken()),
+        );
+        let older = self.reportable(FindingState::Existing).count();
+        let unknown = self.reportable(FindingState::Unknown).count();
         let mut parts = Vec::new();
         if !introduced.is_empty() {
             parts.push(wording::INTRODUCED.with(language, &[&introduced]));
         }
         if parts.is_empty() && older == 0 && unknown == 0 && self.gaps.is_empty() {
-            parts.push(wording::CLEAN.say(language).to_owned());
+            parts.push(wording::CLEAN.text_in(language).to_owned());
         }
         if self.delta.fixed > 0 {
             parts.push(wording::FIXED.with(language, &[&self.delta.fixed.to_string()]));
         }
-        if unknown > 0 && self.counts_are_news {
+        if unknown > 0 && self.has_new_counts {
             let phrase = if introduced.is_empty() {
                 wording::MAY_BE_OLDER
             } else {
@@ -108,35 +112,38 @@ impl EditFeedback {
             };
             parts.push(phrase.with(language, &[&unknown.to_string()]));
         }
-        if older > 0 && self.counts_are_news {
+        if older > 0 && self.has_new_counts {
             parts.push(wording::OLDER_REMAIN.with(language, &[&older.to_string()]));
         }
         parts
     }
 }
 
-fn fixed_elsewhere(elsewhere: &[Elsewhere], language: Language) -> impl Iterator<Item = String> {
+fn fixed_elsewhere(
+    elsewhere: &[CrossFileEffect],
+    language: MessageLanguage,
+) -> impl Iterator<Item = String> {
     let fixed = elsewhere.iter().filter(|of_file| of_file.fixed > 0);
     fixed.map(move |of_file| {
-        let path = shown(of_file.path.as_str());
+        let path = sanitized_name(of_file.path.as_str());
         wording::FIXED_IN.with(language, &[&of_file.fixed.to_string(), &path])
     })
 }
 
-fn late_mark(late: Option<&str>, language: Language) -> String {
+fn late_mark(late: Option<&str>, language: MessageLanguage) -> String {
     late.map(|sensor| wording::LATE.with(language, &[sensor])).unwrap_or_default()
 }
 
 /// What a change did to other files alone: `changed` names it. `None` when it did nothing.
 #[must_use]
-pub fn elsewhere(
+pub fn cross_file_text(
     changed: &str,
-    elsewhere: &[Elsewhere],
+    elsewhere: &[CrossFileEffect],
     late: Option<&str>,
-    language: Language,
+    language: MessageLanguage,
 ) -> Option<EditText> {
     let broken: Vec<&Finding> = elsewhere.iter().flat_map(|of_file| &of_file.broken).collect();
-    let introduced = counts(language, broken.iter().copied());
+    let introduced = severity_counts_in(language, broken.iter().copied());
     let introduced =
         (!introduced.is_empty()).then(|| wording::INTRODUCED.with(language, &[&introduced]));
     let parts: Vec<String> =
@@ -145,8 +152,8 @@ pub fn elsewhere(
         return None;
     }
     let late = late_mark(late, language);
-    let mut text = format!("[moai-ralph] {}{late}: {}", shown(changed), parts.join("; "));
-    let notice = notice_of(changed, broken.iter().copied(), 0, language);
+    let mut text = format!("[moai-ralph] {}{late}: {}", sanitized_name(changed), parts.join("; "));
+    let notice = error_notice(changed, broken.iter().copied(), 0, language);
     let mut lines: Vec<(&Finding, bool)> = broken.into_iter().map(|it| (it, true)).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
     push_findings(&mut text, &lines, "", language);
@@ -155,14 +162,14 @@ pub fn elsewhere(
 
 /// Changes by others that are too many to be measured while a hook waits.
 #[must_use]
-pub fn many_changed(file_count: usize, is_rest: bool, language: Language) -> String {
+pub fn many_changed(file_count: usize, is_rest: bool, language: MessageLanguage) -> String {
     let files = if is_rest { MORE_FILES } else { FILES }.count(language, file_count);
     format!("[moai-ralph] {}", wording::CHANGED_ON_DISK.with(language, &[&files]))
 }
 
 /// A move of HEAD that changed many files.
 #[must_use]
-pub fn head_moved(commit: &str, file_count: usize, language: Language) -> String {
+pub fn head_moved(commit: &str, file_count: usize, language: MessageLanguage) -> String {
     let (commit, files) = (commit.get(..12).unwrap_or(commit), FILES.count(language, file_count));
     format!("[moai-ralph] {}", wording::HEAD_MOVED.with(language, &[commit, &files]))
 }
@@ -170,21 +177,23 @@ pub fn head_moved(commit: &str, file_count: usize, language: Language) -> String
 /// The feedback of an edit; `None` when there is nothing worth a word. A clean edit says nothing
 /// unless it fixed something.
 #[must_use]
-pub fn edit(feedback: &EditFeedback, language: Language) -> Option<EditText> {
-    let has_unknown = feedback.told(State::Unknown).next().is_some();
-    let has_news = feedback.has_effect() || has_unknown && feedback.counts_are_news;
-    if !has_news && (feedback.gaps.is_empty() || !feedback.gaps_are_news) {
+pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<EditText> {
+    let has_unknown = feedback.reportable(FindingState::Unknown).next().is_some();
+    let has_news = feedback.has_effect() || has_unknown && feedback.has_new_counts;
+    if !has_news && (feedback.gaps.is_empty() || !feedback.has_new_gaps) {
         return None;
     }
     let mut parts = feedback.header(language);
-    parts.extend(fixed_elsewhere(&feedback.elsewhere, language));
+    parts.extend(fixed_elsewhere(&feedback.other_files, language));
     if parts.is_empty() {
-        parts.push(wording::NOTHING_SO_FAR.say(language).to_owned());
+        parts.push(wording::NOTHING_SO_FAR.text_in(language).to_owned());
     }
-    let (path, late) =
-        (shown(feedback.path.as_str()), late_mark(feedback.late.as_deref(), language));
+    let (path, late) = (
+        sanitized_name(feedback.path.as_str()),
+        late_mark(feedback.deferred_sensor.as_deref(), language),
+    );
     let mut text = format!("[moai-ralph] {path}{late}: {}", parts.join("; "));
-    let own = feedback.told(State::Introduced).map(|finding| (finding, false));
+    let own = feedback.reportable(FindingState::Introduced).map(|finding| (finding, false));
     let mut lines: Vec<_> = own.chain(feedback.broken().map(|finding| (finding, true))).collect();
     lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
     push_findings(&mut text, &lines, feedback.path.as_str(), language);
@@ -192,18 +201,18 @@ pub fn edit(feedback: &EditFeedback, language: Language) -> Option<EditText> {
         let gap = gap.to_string();
         push_line(&mut text, &wording::NOT_MEASURED_LINE.with(language, &[sensor, &gap]));
     }
-    let introduced = feedback.told(State::Introduced).chain(feedback.broken());
+    let introduced = feedback.reportable(FindingState::Introduced).chain(feedback.broken());
     let notice =
-        notice_of(feedback.path.as_str(), introduced, feedback.delta.fixed_errors, language);
+        error_notice(feedback.path.as_str(), introduced, feedback.delta.fixed_errors, language);
     Some(EditText { text, notice })
 }
 
 /// One line for the user about errors that came and went; `None` where there were none.
-fn notice_of<'f>(
+fn error_notice<'f>(
     changed: &str,
     introduced: impl Iterator<Item = &'f Finding>,
     fixed_errors: usize,
-    language: Language,
+    language: MessageLanguage,
 ) -> Option<String> {
     let introduced = introduced.filter(|finding| finding.severity == Severity::Error).count();
     let mut parts = Vec::new();
@@ -215,28 +224,38 @@ fn notice_of<'f>(
         let errors = ERRORS.count(language, fixed_errors);
         parts.push(wording::NOTICE_FIXED.with(language, &[&errors]));
     }
-    (!parts.is_empty()).then(|| format!("[moai-ralph] {}: {}", shown(changed), parts.join(", ")))
+    (!parts.is_empty())
+        .then(|| format!("[moai-ralph] {}: {}", sanitized_name(changed), parts.join(", ")))
 }
 
 /// The late verdict of an edit that introduced nothing.
 #[must_use]
-pub fn nothing_new(feedback: &EditFeedback, language: Language) -> String {
-    let older = feedback.told(State::Existing).count();
-    let is_clean = older == 0 && feedback.told(State::Unknown).next().is_none();
+pub fn no_new_findings(feedback: &EditFeedback, language: MessageLanguage) -> String {
+    let older = feedback.reportable(FindingState::Existing).count();
+    let is_clean = older == 0 && feedback.reportable(FindingState::Unknown).next().is_none();
     let phrase = if is_clean { wording::CLEAN } else { wording::NOTHING_NEW };
-    let late = late_mark(feedback.late.as_deref(), language);
-    format!("[moai-ralph] {}{late}: {}", shown(feedback.path.as_str()), phrase.say(language))
+    let late = late_mark(feedback.deferred_sensor.as_deref(), language);
+    format!(
+        "[moai-ralph] {}{late}: {}",
+        sanitized_name(feedback.path.as_str()),
+        phrase.text_in(language)
+    )
 }
 
 /// One line each; those of other files are marked. `path` is what a check would show all of.
-fn push_findings(text: &mut String, findings: &[(&Finding, bool)], path: &str, language: Language) {
+fn push_findings(
+    text: &mut String,
+    findings: &[(&Finding, bool)],
+    path: &str,
+    language: MessageLanguage,
+) {
     for (finding, is_elsewhere) in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
-        let mark = if *is_elsewhere { wording::BROKEN_HERE.say(language) } else { "" };
-        push_line(text, &format!("  {}{mark}", line(finding)));
+        let mark = if *is_elsewhere { wording::BROKEN_HERE.text_in(language) } else { "" };
+        push_line(text, &format!("  {}{mark}", finding_line(finding)));
     }
     if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
         let more = MORE_FINDINGS.count(language, more);
-        let line = wording::MORE_BY_CHECK.with(language, &[&more, &shown(path)]);
+        let line = wording::MORE_BY_CHECK.with(language, &[&more, &sanitized_name(path)]);
         push_line(text, line.trim_end());
     }
 }
@@ -249,19 +268,19 @@ fn push_line(text: &mut String, line: &str) {
 /// Several texts as one context within the host's bound. What does not fit is cut at a line and
 /// the cut is said.
 #[must_use]
-pub fn join(texts: &[String]) -> String {
-    bounded(&texts.join("\n"), CONTEXT_CHARS_MAX, "moai-ralph check shows all")
+pub fn join_contexts(texts: &[String]) -> String {
+    truncate_text(&texts.join("\n"), CONTEXT_CHARS_MAX, "moai-ralph check shows all")
 }
 
 /// A text of at most `chars_max` characters, cut at a line where possible; `where_all` says where
 /// all of it is.
-pub(super) fn bounded(text: &str, chars_max: usize, where_all: &str) -> String {
-    bounded_in(Language::English, text, chars_max, where_all)
+pub(super) fn truncate_text(text: &str, chars_max: usize, where_all: &str) -> String {
+    truncate_text_in(MessageLanguage::English, text, chars_max, where_all)
 }
 
 /// The same, with the words about the cut in a language.
-pub(super) fn bounded_in(
-    language: Language,
+pub(super) fn truncate_text_in(
+    language: MessageLanguage,
     text: &str,
     chars_max: usize,
     where_all: &str,
@@ -279,7 +298,7 @@ pub(super) fn bounded_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::fingerprint;
+    use crate::base::finding::assign_fingerprints;
     use crate::base::finding::tests::finding;
     use crate::base::verdict::Cause;
 
@@ -290,14 +309,14 @@ mod tests {
     ) -> Option<String> {
         let set = |of: &[(u32, &str)]| {
             let mut set = of.iter().map(|(line, code)| finding("src/a.py", *line, code)).collect();
-            fingerprint(&mut set);
+            assign_fingerprints(&mut set);
             set
         };
         let before = before.map(set);
-        let delta = Delta::between(before.as_deref(), set(now));
+        let delta = Delta::by_fingerprint(before.as_deref(), set(now));
         let path = finding("src/a.py", 0, "x").path;
         let gaps = gap.into_iter().map(|gap| ("ruff".to_owned(), gap)).collect();
-        english(&EditFeedback { gaps, gaps_are_news: true, delta, ..feedback(path) })
+        english(&EditFeedback { gaps, has_new_gaps: true, delta, ..feedback(path) })
     }
 
     fn feedback(path: RelPath) -> EditFeedback {
@@ -305,15 +324,15 @@ mod tests {
             path,
             delta: Delta::default(),
             gaps: Vec::new(),
-            gaps_are_news: false,
-            counts_are_news: true,
-            late: None,
-            elsewhere: Vec::new(),
+            has_new_gaps: false,
+            has_new_counts: true,
+            deferred_sensor: None,
+            other_files: Vec::new(),
         }
     }
 
     fn english(feedback: &EditFeedback) -> Option<String> {
-        edit(feedback, Language::English).map(|words| words.text)
+        edit_text(feedback, MessageLanguage::English).map(|words| words.text)
     }
 
     #[test]
@@ -356,25 +375,25 @@ mod tests {
 
     #[test]
     fn what_an_edit_did_to_other_files_is_counted_and_marked() {
-        let of = |path: &str, broken: &[u32], fixed| Elsewhere {
+        let of = |path: &str, broken: &[u32], fixed| CrossFileEffect {
             path: finding(path, 0, "x").path,
             broken: broken.iter().map(|line| finding(path, *line, "arg")).collect(),
             fixed,
         };
         let elsewhere = vec![of("src/cart.py", &[43], 0), of("src/b.py", &[], 2)];
         let path = finding("src/a.py", 0, "x").path;
-        let delta = Delta::between(Some(&[]), vec![finding("src/a.py", 9, "new")]);
-        let feedback = EditFeedback { delta, elsewhere, ..feedback(path) };
+        let delta = Delta::by_fingerprint(Some(&[]), vec![finding("src/a.py", 9, "new")]);
+        let feedback = EditFeedback { delta, other_files: elsewhere, ..feedback(path) };
         insta::assert_snapshot!(english(&feedback).expect("something to say"), @r"
         [moai-ralph] src/a.py: introduced 2 errors; fixed 2 in src/b.py
           error src/a.py:10:1 pyright(new): new is wrong
           error src/cart.py:44:1 pyright(arg): arg is wrong [broken by this edit]
         ");
         let of = |path: &str, fixed| of(path, &[], fixed);
-        let alone = |files: &[Elsewhere]| {
-            super::elsewhere("src/a.py", files, Some("pyright"), Language::English)
+        let alone = |files: &[CrossFileEffect]| {
+            cross_file_text("src/a.py", files, Some("pyright"), MessageLanguage::English)
         };
-        let told = alone(&feedback.elsewhere).expect("something to say");
+        let told = alone(&feedback.other_files).expect("something to say");
         assert_eq!(told.notice.as_deref(), Some("[moai-ralph] src/a.py: 1 error introduced"));
         insta::assert_snapshot!(told.text, @r"
         [moai-ralph] src/a.py (pyright, late): introduced 1 error; fixed 2 in src/b.py
@@ -385,9 +404,9 @@ mod tests {
 
     #[test]
     fn many_changes_by_others_are_one_line() {
-        let words = head_moved("0123456789abcdef", 312, Language::English);
+        let words = head_moved("0123456789abcdef", 312, MessageLanguage::English);
         assert!(words.contains("HEAD moved to 0123456789ab: 312 files changed"), "{words}");
-        let words = many_changed(1, true, Language::English);
+        let words = many_changed(1, true, MessageLanguage::English);
         assert!(words.contains("1 more file changed on disk"));
     }
 
@@ -400,30 +419,30 @@ mod tests {
     #[test]
     fn counts_of_older_findings_are_left_out_once_the_session_knows_them() {
         let mut now = vec![finding("src/a.py", 1, "old"), finding("src/a.py", 9, "new")];
-        fingerprint(&mut now);
+        assign_fingerprints(&mut now);
         let before = now[..1].to_vec();
-        let delta = Delta::between(Some(&before), now);
+        let delta = Delta::by_fingerprint(Some(&before), now);
         let told = EditFeedback { delta, ..feedback(finding("src/a.py", 0, "x").path) };
         let said = |feedback: &EditFeedback| english(feedback).expect("something to say");
         assert!(
             told.counts_key().is_some()
                 && said(&told).contains("; 1 from before this edit remain\n")
         );
-        let again = EditFeedback { counts_are_news: false, ..told };
+        let again = EditFeedback { has_new_counts: false, ..told };
         assert!(said(&again).starts_with("[moai-ralph] src/a.py: introduced 1 error\n"));
-        let quiet = Delta::between(Some(&before), before.clone());
+        let quiet = Delta::by_fingerprint(Some(&before), before.clone());
         assert_eq!(EditFeedback { delta: quiet, ..again }.counts_key(), None);
     }
 
     #[test]
     fn the_frame_is_in_the_language_of_the_loop_and_the_user_hears_of_errors() {
         let mut now = vec![finding("src/a.py", 9, "new")];
-        fingerprint(&mut now);
-        let delta = Delta { fixed: 3, fixed_errors: 2, ..Delta::between(Some(&[]), now) };
+        assign_fingerprints(&mut now);
+        let delta = Delta { fixed: 3, fixed_errors: 2, ..Delta::by_fingerprint(Some(&[]), now) };
         let gap = Gap::new(Cause::NotInstalled, "not installed");
         let gaps = vec![("ruff".to_owned(), gap)];
         let feedback = EditFeedback { delta, gaps, ..feedback(finding("src/a.py", 0, "x").path) };
-        let told = edit(&feedback, Language::Korean).expect("something to say");
+        let told = edit_text(&feedback, MessageLanguage::Korean).expect("something to say");
         insta::assert_snapshot!(told.text, @r"
         [moai-ralph] src/a.py: 새로 생긴 오류 1개; 3개 해결
           error src/a.py:10:1 pyright(new): new is wrong
@@ -433,7 +452,7 @@ mod tests {
             told.notice.as_deref(),
             Some("[moai-ralph] src/a.py: 오류 1개 생김, 오류 2개 해결")
         );
-        let told = edit(&feedback, Language::English).expect("something to say");
+        let told = edit_text(&feedback, MessageLanguage::English).expect("something to say");
         let expected = "[moai-ralph] src/a.py: 1 error introduced, 2 errors fixed";
         assert_eq!(told.notice.as_deref(), Some(expected));
     }
@@ -444,7 +463,7 @@ mod tests {
         let text = say(Some(&[]), &many, None).expect("something to say");
         assert_eq!(text.lines().count(), FEEDBACK_FINDINGS_MAX + 2);
         assert!(text.ends_with("… and 480 more findings: moai-ralph check src/a.py"), "{text}");
-        let long = join(&vec!["줄 하나\n".repeat(90); 90]);
+        let long = join_contexts(&vec!["줄 하나\n".repeat(90); 90]);
         assert!(long.chars().count() <= CONTEXT_CHARS_MAX);
         assert!(long.ends_with("moai-ralph check shows all"));
     }

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::agent::bounded;
-use super::{count, plain, shown};
+use super::agent::truncate_text;
+use super::{count_noun, sanitized_name, sanitized_text};
 use crate::base::limits::{
     EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LOCATIONS_NAMED_MAX, TOOL_FINDINGS_MAX,
 };
-use crate::base::text::{Position, Range, one_line};
+use crate::base::text::{Position, TextRange, one_line};
 use crate::base::verdict::Gap;
 
 /// Where the rest of a text is that was cut for a tool.
@@ -20,7 +20,7 @@ pub(super) const CUT_FOR_TOOL: &str = "the rest is left out";
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum No {
+pub enum QueryError {
     /// What was asked makes no sense: no such file, line or column.
     Invalid(String),
     /// It makes sense and is refused.
@@ -41,7 +41,7 @@ pub enum No {
 
 /// What was asked, of whom.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct QueryContext {
     /// The command: `references`.
     pub command: &'static str,
     /// The project's root.
@@ -51,31 +51,31 @@ pub struct Asked {
     /// The server that answered.
     pub server: Option<String>,
     /// The place: path and position; a path alone for a whole document.
-    pub at: Option<(String, Option<Position>)>,
+    pub position: Option<(String, Option<Position>)>,
     /// Time from request to answer.
     pub elapsed_ms: u64,
 }
 
-impl Asked {
-    fn named_max(&self) -> usize {
+impl QueryContext {
+    fn items_max(&self) -> usize {
         if self.is_tool { TOOL_FINDINGS_MAX } else { LOCATIONS_NAMED_MAX }
     }
 }
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Relative to the root, or absolute outside of it.
     pub path: String,
     /// The range.
-    pub range: Range,
+    pub range: TextRange,
     /// The source line at its start.
     pub line: Option<String>,
 }
 
 /// A named thing at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct SymbolLocation {
     /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
@@ -83,34 +83,36 @@ pub struct Named {
     /// What holds it.
     pub container: Option<String>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// The line for stderr about an answer that is not there.
 #[must_use]
-pub fn no_text(no: &No) -> String {
+pub fn query_error_text(no: &QueryError) -> String {
     match no {
-        No::Invalid(reason) | No::Refused { reason, .. } => {
-            format!("moai-ralph: {}", shown(reason))
+        QueryError::Invalid(reason) | QueryError::Refused { reason, .. } => {
+            format!("moai-ralph: {}", sanitized_name(reason))
         }
-        No::Unmeasured { server, gap } => format!("moai-ralph: not measured: {server} ({gap})"),
+        QueryError::Unmeasured { server, gap } => {
+            format!("moai-ralph: not measured: {server} ({gap})")
+        }
     }
 }
 
 /// The same as a document of the schema that was asked for.
 #[must_use]
-pub fn no_json(schema: &str, asked: &Asked, no: &No) -> Value {
+pub fn query_error_json(schema: &str, asked: &QueryContext, no: &QueryError) -> Value {
     let mut document = head(schema, asked, "refused");
     match no {
-        No::Invalid(reason) => {
+        QueryError::Invalid(reason) => {
             document["status"] = json!("invalid");
             document["reason"] = json!(reason);
         }
-        No::Refused { kind, reason } => {
+        QueryError::Refused { kind, reason } => {
             document["kind"] = json!(kind);
             document["reason"] = json!(reason);
         }
-        No::Unmeasured { server, gap } => {
+        QueryError::Unmeasured { server, gap } => {
             document["status"] = json!("unmeasured");
             document["server"] = json!(server);
             document["reason"] = json!(gap.to_string());
@@ -120,8 +122,8 @@ pub fn no_json(schema: &str, asked: &Asked, no: &No) -> Value {
 }
 
 /// The fields that every answer has. `kind` names a refusal, `reason` says it in words.
-pub(super) fn head(schema: &str, asked: &Asked, status: &str) -> Value {
-    let at = asked.at.as_ref().map(|(path, position)| {
+pub(super) fn head(schema: &str, asked: &QueryContext, status: &str) -> Value {
+    let at = asked.position.as_ref().map(|(path, position)| {
         let position = position.map(|at| json!({"line": at.line, "character": at.character}));
         json!({"path": path, "position": position})
     });
@@ -140,22 +142,30 @@ pub(super) fn head(schema: &str, asked: &Asked, status: &str) -> Value {
 
 /// Locations as text: one line each, and what they are. `partial` says why there may be more.
 #[must_use]
-pub fn locations_text(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> String {
+pub fn locations_text(
+    asked: &QueryContext,
+    places: &[SourceLocation],
+    partial: Option<&Gap>,
+) -> String {
     let mut text = String::new();
-    for place in places.iter().take(asked.named_max()) {
+    for place in places.iter().take(asked.items_max()) {
         let _ = writeln!(text, "{}", place_line(place));
     }
     push_more(&mut text, asked, places.len());
     let files: BTreeSet<&str> = places.iter().map(|place| place.path.as_str()).collect();
     let word = asked.command.trim_end_matches('s');
-    let (number, files) = (count(places.len(), word), count(files.len(), "file"));
+    let (number, files) = (count_noun(places.len(), word), count_noun(files.len(), "file"));
     push_tail(&mut text, asked, &format!("{number} in {files}"), partial);
     text
 }
 
 /// `moai-ralph/locations@1`.
 #[must_use]
-pub fn locations_json(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> Value {
+pub fn locations_json(
+    asked: &QueryContext,
+    places: &[SourceLocation],
+    partial: Option<&Gap>,
+) -> Value {
     let mut document = head("moai-ralph/locations@1", asked, "done");
     document["complete"] = json!(partial.is_none());
     document["reason"] = json!(partial.map(ToString::to_string));
@@ -165,14 +175,14 @@ pub fn locations_json(asked: &Asked, places: &[Place], partial: Option<&Gap>) ->
 
 /// A hover text; markdown as the server wrote it, without control characters.
 #[must_use]
-pub fn hover_text(asked: &Asked, hover: &str) -> String {
+pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
     let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "--json has all" };
-    format!("{}\n", bounded(&plain(hover), HOVER_CHARS_MAX, where_all))
+    format!("{}\n", truncate_text(&sanitized_text(hover), HOVER_CHARS_MAX, where_all))
 }
 
 /// `moai-ralph/hover@1`.
 #[must_use]
-pub fn hover_json(asked: &Asked, hover: &str) -> Value {
+pub fn hover_json(asked: &QueryContext, hover: &str) -> Value {
     let mut document = head("moai-ralph/hover@1", asked, "done");
     document["text"] = json!(hover);
     document
@@ -180,9 +190,13 @@ pub fn hover_json(asked: &Asked, hover: &str) -> Value {
 
 /// Symbols as text, one line each.
 #[must_use]
-pub fn symbols_text(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> String {
+pub fn symbols_text(
+    asked: &QueryContext,
+    symbols: &[SymbolLocation],
+    partial: Option<&Gap>,
+) -> String {
     let mut text = String::new();
-    for symbol in symbols.iter().take(asked.named_max()) {
+    for symbol in symbols.iter().take(asked.items_max()) {
         let container = symbol.container.as_ref().map(|it| format!(" (in {it})"));
         let start = symbol.place.range.start;
         let line = format!(
@@ -194,18 +208,22 @@ pub fn symbols_text(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> 
             symbol.name,
             container.unwrap_or_default(),
         );
-        let _ = writeln!(text, "{}", shown(&line));
+        let _ = writeln!(text, "{}", sanitized_name(&line));
     }
     push_more(&mut text, asked, symbols.len());
-    push_tail(&mut text, asked, &count(symbols.len(), "symbol"), partial);
+    push_tail(&mut text, asked, &count_noun(symbols.len(), "symbol"), partial);
     text
 }
 
 /// `moai-ralph/symbols@1`.
 #[must_use]
-pub fn symbols_json(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> Value {
+pub fn symbols_json(
+    asked: &QueryContext,
+    symbols: &[SymbolLocation],
+    partial: Option<&Gap>,
+) -> Value {
     let mut document = head("moai-ralph/symbols@1", asked, "done");
-    let one = |symbol: &Named| {
+    let one = |symbol: &SymbolLocation| {
         let mut value = place_json(&symbol.place);
         value["name"] = json!(symbol.name);
         value["kind"] = json!(symbol.kind);
@@ -218,14 +236,14 @@ pub fn symbols_json(asked: &Asked, symbols: &[Named], partial: Option<&Gap>) -> 
     document
 }
 
-fn push_more(text: &mut String, asked: &Asked, total: usize) {
-    if let Some(more) = total.checked_sub(asked.named_max()).filter(|more| *more > 0) {
+fn push_more(text: &mut String, asked: &QueryContext, total: usize) {
+    if let Some(more) = total.checked_sub(asked.items_max()).filter(|more| *more > 0) {
         let where_all = if asked.is_tool { "" } else { ": --json has all" };
         let _ = writeln!(text, "… and {more} more{where_all}");
     }
 }
 
-fn push_tail(text: &mut String, asked: &Asked, what: &str, partial: Option<&Gap>) {
+fn push_tail(text: &mut String, asked: &QueryContext, what: &str, partial: Option<&Gap>) {
     let server = asked.server.as_deref().unwrap_or("language servers");
     let _ = writeln!(text, "{what} ({server}, {} ms)", asked.elapsed_ms);
     if let Some(gap) = partial {
@@ -233,19 +251,19 @@ fn push_tail(text: &mut String, asked: &Asked, what: &str, partial: Option<&Gap>
     }
 }
 
-fn place_line(place: &Place) -> String {
+fn place_line(place: &SourceLocation) -> String {
     let start = place.range.start;
     let excerpt = place.line.as_deref().unwrap_or_default();
-    let at = format!("{}:{}:{}", shown(&place.path), start.line + 1, start.character + 1);
+    let at = format!("{}:{}:{}", sanitized_name(&place.path), start.line + 1, start.character + 1);
     match one_line(excerpt, EXCERPT_CHARS_MAX) {
         excerpt if excerpt.is_empty() => at,
         excerpt => format!("{at}: {excerpt}"),
     }
 }
 
-fn place_json(place: &Place) -> Value {
+fn place_json(place: &SourceLocation) -> Value {
     let position = |at: Position| json!({"line": at.line, "character": at.character});
-    let Range { start, end } = place.range;
+    let TextRange { start, end } = place.range;
     json!({
         "path": place.path,
         "range": {"start": position(start), "end": position(end)},
@@ -258,22 +276,22 @@ mod tests {
     use super::*;
     use crate::base::verdict::Cause;
 
-    fn asked() -> Asked {
+    fn asked() -> QueryContext {
         let at = ("src/a.py".to_owned(), Some(Position { line: 2, character: 4 }));
-        Asked {
+        QueryContext {
             command: "references",
             root: PathBuf::from("/r"),
             is_tool: false,
             server: Some("pyright".to_owned()),
-            at: Some(at),
+            position: Some(at),
             elapsed_ms: 7,
         }
     }
 
-    fn place(path: &str, line: u32, text: Option<&str>) -> Place {
+    fn place(path: &str, line: u32, text: Option<&str>) -> SourceLocation {
         let at = |character| Position { line, character };
-        let range = Range { start: at(4), end: at(9) };
-        Place { path: path.to_owned(), range, line: text.map(str::to_owned) }
+        let range = TextRange { start: at(4), end: at(9) };
+        SourceLocation { path: path.to_owned(), range, line: text.map(str::to_owned) }
     }
 
     #[test]
@@ -310,22 +328,26 @@ mod tests {
 
     #[test]
     fn no_answer_is_one_line_and_a_document() {
-        let no = No::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
-        assert_eq!(no_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
-        let document = no_json("moai-ralph/hover@1", &asked(), &no);
+        let no =
+            QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x stands at 1,\n9".into() };
+        assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x stands at 1, 9");
+        let document = query_error_json("moai-ralph/hover@1", &asked(), &no);
         assert_eq!(
             (&document["status"], &document["kind"]),
             (&json!("refused"), &json!("ambiguous"))
         );
         let gap = Gap::new(Cause::NotInstalled, "not installed").with_remedy("install it");
-        let no = No::Unmeasured { server: "pyright".into(), gap };
-        assert_eq!(no_text(&no), "moai-ralph: not measured: pyright (not installed: install it)");
-        assert_eq!(no_json("moai-ralph/hover@1", &asked(), &no)["status"], "unmeasured");
+        let no = QueryError::Unmeasured { server: "pyright".into(), gap };
+        assert_eq!(
+            query_error_text(&no),
+            "moai-ralph: not measured: pyright (not installed: install it)"
+        );
+        assert_eq!(query_error_json("moai-ralph/hover@1", &asked(), &no)["status"], "unmeasured");
     }
 
     #[test]
     fn symbols_name_kind_and_holder() {
-        let symbol = Named {
+        let symbol = SymbolLocation {
             name: "add".into(),
             kind: "method",
             container: Some("Cart".into()),

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::shown;
+use super::sanitized_name;
 use crate::base::verdict::Gap;
-use crate::lsp::probe::Outcome;
+use crate::lsp::probe::ProbeOutcome;
 
 /// One language of the project, or one server asked for.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct LanguageSupport {
     /// The language's name.
     pub language: String,
     /// Files of it in the project.
@@ -23,18 +23,18 @@ pub struct Served {
 
 /// What a server did in one act of its probe.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub struct ProbeActResult {
     /// The act.
     pub name: &'static str,
     /// How it went.
-    pub outcome: Outcome,
+    pub outcome: ProbeOutcome,
     /// Time to the answer.
     pub elapsed_ms: u64,
 }
 
 /// One row of the matrix.
 #[derive(Clone, Debug)]
-pub struct Probed {
+pub struct ProbeRow {
     /// Server id.
     pub server: String,
     /// Its version, when it says one.
@@ -42,32 +42,34 @@ pub struct Probed {
     /// The language of the probe.
     pub language: String,
     /// The acts, in order.
-    pub acts: Vec<Played>,
+    pub acts: Vec<ProbeActResult>,
 }
 
-impl Probed {
+impl ProbeRow {
     /// Whether it said something untrue.
     #[must_use]
-    pub fn is_untrue(&self) -> bool {
-        self.acts.iter().any(|act| matches!(act.outcome, Outcome::FalseClean | Outcome::Stale))
+    pub fn has_false_result(&self) -> bool {
+        self.acts
+            .iter()
+            .any(|act| matches!(act.outcome, ProbeOutcome::FalseClean | ProbeOutcome::Stale))
     }
 
     /// Whether an act has no verdict.
     #[must_use]
     pub fn has_gap(&self) -> bool {
-        self.acts.iter().any(|act| matches!(act.outcome, Outcome::Unmeasured(_)))
+        self.acts.iter().any(|act| matches!(act.outcome, ProbeOutcome::Unmeasured(_)))
     }
 }
 
 /// Languages and their servers, one a line, with the one command that mends each gap.
 #[must_use]
-pub fn served(rows: &[Served]) -> String {
+pub fn language_support_text(rows: &[LanguageSupport]) -> String {
     let mut text = String::new();
     if rows.is_empty() {
         text.push_str("no file of a known language\n");
     }
     for row in rows {
-        let files = super::count(row.files, "file");
+        let files = super::count_noun(row.files, "file");
         let _ = match &row.program {
             Ok((program, version)) => {
                 let version = version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
@@ -76,7 +78,7 @@ pub fn served(rows: &[Served]) -> String {
                     "ok       {} ({files}): {}{version} {}",
                     row.language,
                     row.server,
-                    shown(program)
+                    sanitized_name(program)
                 )
             }
             Err(gap) => {
@@ -89,7 +91,7 @@ pub fn served(rows: &[Served]) -> String {
 
 /// `moai-ralph/doctor@1`.
 #[must_use]
-pub fn document(served: &[Served], probed: &[Probed]) -> Value {
+pub fn doctor_json(served: &[LanguageSupport], probed: &[ProbeRow]) -> Value {
     let languages: Vec<Value> = served
         .iter()
         .map(|row| {
@@ -121,12 +123,12 @@ pub fn document(served: &[Served], probed: &[Probed]) -> Value {
     json!({"schema": "moai-ralph/doctor@1", "languages": languages, "probes": rows})
 }
 
-fn word(outcome: &Outcome) -> (&'static str, Option<String>) {
+fn word(outcome: &ProbeOutcome) -> (&'static str, Option<String>) {
     match outcome {
-        Outcome::Right => ("right", None),
-        Outcome::FalseClean => ("false clean", None),
-        Outcome::Stale => ("stale", None),
-        Outcome::Unmeasured(gap) => ("unmeasured", Some(gap.to_string())),
+        ProbeOutcome::Right => ("right", None),
+        ProbeOutcome::FalseClean => ("false clean", None),
+        ProbeOutcome::Stale => ("stale", None),
+        ProbeOutcome::Unmeasured(gap) => ("unmeasured", Some(gap.to_string())),
     }
 }
 
@@ -135,7 +137,7 @@ const ACTS: [&str; 7] = ["cold", "fix", "break", "burst", "again", "module", "ba
 
 /// The matrix as text: one row a server, one column an act, times in milliseconds; gaps below.
 #[must_use]
-pub fn matrix(rows: &[Probed]) -> String {
+pub fn matrix(rows: &[ProbeRow]) -> String {
     let mut text = format!("{:<28} {:<12} {:<10}", "server", "version", "language");
     for act in ACTS {
         let _ = write!(text, " {act:>12}");
@@ -149,10 +151,10 @@ pub fn matrix(rows: &[Probed]) -> String {
             let cell = match row.acts.iter().find(|act| act.name == name) {
                 None => "-".to_owned(),
                 Some(act) => match &act.outcome {
-                    Outcome::Right => format!("{} ms", act.elapsed_ms),
-                    Outcome::FalseClean => "FALSE CLEAN".to_owned(),
-                    Outcome::Stale => "STALE".to_owned(),
-                    Outcome::Unmeasured(gap) => {
+                    ProbeOutcome::Right => format!("{} ms", act.elapsed_ms),
+                    ProbeOutcome::FalseClean => "FALSE CLEAN".to_owned(),
+                    ProbeOutcome::Stale => "STALE".to_owned(),
+                    ProbeOutcome::Unmeasured(gap) => {
                         let _ = writeln!(gaps, "not measured: {} {name} ({gap})", row.server);
                         "unmeasured".to_owned()
                     }
@@ -172,26 +174,26 @@ mod tests {
 
     #[test]
     fn a_lie_shouts_and_a_gap_is_named_below() {
-        let act = |name, outcome| Played { name, outcome, elapsed_ms: 40 };
+        let act = |name, outcome| ProbeActResult { name, outcome, elapsed_ms: 40 };
         let gap = Gap::new(Cause::TimedOut, "no answer within 10 s");
-        let row = Probed {
+        let row = ProbeRow {
             server: "pyright".into(),
             version: Some("1.1.414".into()),
             language: "python".into(),
             acts: vec![
-                act("cold", Outcome::Right),
-                act("fix", Outcome::Stale),
-                act("break", Outcome::FalseClean),
-                act("burst", Outcome::Unmeasured(gap)),
+                act("cold", ProbeOutcome::Right),
+                act("fix", ProbeOutcome::Stale),
+                act("break", ProbeOutcome::FalseClean),
+                act("burst", ProbeOutcome::Unmeasured(gap)),
             ],
         };
-        assert!(row.is_untrue() && row.has_gap());
+        assert!(row.has_false_result() && row.has_gap());
         let text = matrix(std::slice::from_ref(&row));
         let words: Vec<&str> = text.lines().nth(1).expect("a row").split("  ").collect();
         let words: Vec<&str> =
             words.iter().map(|it| it.trim()).filter(|it| !it.is_empty()).collect();
         assert_eq!(words[3..7], ["40 ms", "STALE", "FALSE CLEAN", "unmeasured"]);
         assert!(text.contains("not measured: pyright burst (no answer within 10 s)"), "{text}");
-        assert_eq!(document(&[], &[row])["probes"][0]["acts"][1]["outcome"], "stale");
+        assert_eq!(doctor_json(&[], &[row])["probes"][0]["acts"][1]["outcome"], "stale");
     }
 }

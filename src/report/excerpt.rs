@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::human::{Paint, Style, after_findings, color_of, is_known, is_listed};
-use super::{count, shown};
+use super::human::{AnsiPaint, ReportStyle, after_findings, color_of, is_known, is_listed};
+use super::{count_noun, sanitized_name};
 use crate::base::evidence::Evidence;
 use crate::base::finding::Finding;
 use crate::base::limits::{EXCERPT_CHARS_MAX, LINE_CHARS_MAX, SCAN_EXCERPTS_MAX};
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, LineIndex, Position, Range, one_line};
+use crate::base::text::{LineIndex, Position, PositionEncoding, TextRange, one_line};
 
 /// More findings than this end with a count by rule.
 const COUNTED_FROM: usize = 20;
@@ -20,27 +20,31 @@ const RULES_COUNTED_MAX: usize = 10;
 
 /// Lines of source, by the place of the finding they belong to.
 #[derive(Clone, Debug, Default)]
-pub struct Excerpts(BTreeMap<(RelPath, Range), Excerpt>);
+pub struct SourceExcerpts(BTreeMap<(RelPath, TextRange), SourceExcerpt>);
 
 /// The first line of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Excerpt {
+struct SourceExcerpt {
     /// What is shown of it, without control characters.
     text: String,
     /// The characters of it that are underlined.
-    marked: std::ops::Range<usize>,
+    highlight: std::ops::Range<usize>,
     /// How many more lines the finding has.
     more_lines: u32,
 }
 
-impl Excerpts {
+impl SourceExcerpts {
     /// Keeps the lines of findings in one text; nothing more once there are as many as are shown.
-    pub fn keep<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>, lines: &LineIndex<'_>) {
+    pub fn add_findings<'f>(
+        &mut self,
+        findings: impl Iterator<Item = &'f Finding>,
+        lines: &LineIndex<'_>,
+    ) {
         for finding in findings {
             if self.0.len() >= SCAN_EXCERPTS_MAX {
                 return;
             }
-            let excerpt = Excerpt::of(finding.range, lines);
+            let excerpt = SourceExcerpt::from_range(finding.range, lines);
             self.0.extend(excerpt.map(|it| ((finding.path.clone(), finding.range), it)));
         }
     }
@@ -50,17 +54,18 @@ impl Excerpts {
         self.0.extend(other.0);
     }
 
-    fn of(&self, finding: &Finding) -> Option<&Excerpt> {
+    fn of(&self, finding: &Finding) -> Option<&SourceExcerpt> {
         self.0.get(&(finding.path.clone(), finding.range))
     }
 }
 
-impl Excerpt {
-    fn of(range: Range, lines: &LineIndex<'_>) -> Option<Self> {
+impl SourceExcerpt {
+    fn from_range(range: TextRange, lines: &LineIndex<'_>) -> Option<Self> {
         let line = lines.line(range.start.line)?;
         let column = |character: u32| {
             let at = Position { line: range.start.line, character };
-            lines.recount(at, Encoding::Utf16, Encoding::Utf32).character as usize
+            lines.convert_encoding(at, PositionEncoding::Utf16, PositionEncoding::Utf32).character
+                as usize
         };
         let length = line.chars().count();
         let more_lines = range.end.line.saturating_sub(range.start.line);
@@ -71,20 +76,20 @@ impl Excerpt {
         let text: String = line.chars().skip(first).take(EXCERPT_CHARS_MAX).map(visible).collect();
         let width = text.chars().count();
         let (start, end) = ((start - first).min(width), end.saturating_sub(first).min(width));
-        Some(Self { text, marked: start..end.max(start + 1), more_lines })
+        Some(Self { text, highlight: start..end.max(start + 1), more_lines })
     }
 
-    fn write(&self, text: &mut String, line: u32, paint: Paint, code: &str) {
+    fn write(&self, text: &mut String, line: u32, paint: AnsiPaint, code: &str) {
         let number = (line + 1).to_string();
         let gutter = paint.with("34", &format!("{number:>6} |"));
         let _ = writeln!(text, "{gutter} {}", self.text.trim_end());
-        let blanks: String = self.text.chars().take(self.marked.start).map(blank).collect();
-        let marked = self.text.chars().skip(self.marked.start).take(self.marked.len());
+        let blanks: String = self.text.chars().take(self.highlight.start).map(blank).collect();
+        let marked = self.text.chars().skip(self.highlight.start).take(self.highlight.len());
         let carets: String = marked.map(|it| if is_wide(it) { "^^" } else { "^" }).collect();
         let carets = if carets.is_empty() { "^".to_owned() } else { carets };
         let more = match self.more_lines {
             0 => String::new(),
-            lines => format!(" … and {}", count(lines as usize, "more line")),
+            lines => format!(" … and {}", count_noun(lines as usize, "more line")),
         };
         let gutter = paint.with("34", &format!("{:>6} |", ""));
         let _ = writeln!(text, "{gutter} {blanks}{}{more}", paint.with(code, &carets));
@@ -93,8 +98,13 @@ impl Excerpt {
 
 /// The report of a scan as text.
 #[must_use]
-pub fn scan(evidence: &Evidence, excerpts: &Excerpts, elapsed_ms: u64, style: Style) -> String {
-    let paint = Paint(style.has_color);
+pub fn scan_text(
+    evidence: &Evidence,
+    excerpts: &SourceExcerpts,
+    elapsed_ms: u64,
+    style: ReportStyle,
+) -> String {
+    let paint = AnsiPaint(style.has_color);
     let all = evidence.findings.iter();
     let listed: Vec<&Finding> = all.filter(|it| is_listed(evidence, it, style)).collect();
     let mut text = String::new();
@@ -115,12 +125,16 @@ pub fn scan(evidence: &Evidence, excerpts: &Excerpts, elapsed_ms: u64, style: St
 fn write_finding(
     text: &mut String,
     finding: &Finding,
-    (excerpt, known): (Option<&Excerpt>, &str),
-    paint: Paint,
+    (excerpt, known): (Option<&SourceExcerpt>, &str),
+    paint: AnsiPaint,
 ) {
     let (start, code) = (finding.range.start, color_of(finding.severity));
-    let place =
-        format!("{}:{}:{}", shown(finding.path.as_str()), start.line + 1, start.character + 1);
+    let place = format!(
+        "{}:{}:{}",
+        sanitized_name(finding.path.as_str()),
+        start.line + 1,
+        start.character + 1
+    );
     let cwe = match finding.cwe.as_slice() {
         [] => String::new(),
         many => format!(" ({})", many.join(", ")),
@@ -139,7 +153,7 @@ fn write_finding(
 }
 
 /// How often the commonest rules found something.
-fn write_rules(text: &mut String, listed: &[&Finding], paint: Paint) {
+fn write_rules(text: &mut String, listed: &[&Finding], paint: AnsiPaint) {
     let mut rules: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in listed {
         *rules.entry(&finding.code).or_default() += 1;
@@ -151,7 +165,7 @@ fn write_rules(text: &mut String, listed: &[&Finding], paint: Paint) {
         let _ = writeln!(text, "{} {rule}", paint.with("1", &format!("{number:>6}")));
     }
     if others > 0 {
-        let _ = writeln!(text, "       and {}", count(others, "other rule"));
+        let _ = writeln!(text, "       and {}", count_noun(others, "other rule"));
     }
 }
 
@@ -192,10 +206,10 @@ fn is_wide(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::{Reading, SensorKind};
+    use crate::base::evidence::{SensorKind, SensorReading};
     use crate::base::finding::tests::finding;
 
-    fn scanned(text: &str, spans: &[(usize, usize)]) -> (Evidence, Excerpts) {
+    fn scanned(text: &str, spans: &[(usize, usize)]) -> (Evidence, SourceExcerpts) {
         let lines = LineIndex::new(text);
         let found = spans.iter().map(|(start, end)| Finding {
             range: lines.range(*start, *end),
@@ -204,12 +218,15 @@ mod tests {
             ..finding("a.py", 0, "py-eval")
         });
         let findings: Vec<Finding> = found.collect();
-        let mut excerpts = Excerpts::default();
-        excerpts.keep(findings.iter(), &lines);
+        let mut excerpts = SourceExcerpts::default();
+        excerpts.add_findings(findings.iter(), &lines);
         let evidence = Evidence {
             files: vec![findings[0].path.clone()],
             findings,
-            readings: vec![Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) }],
+            readings: vec![SensorReading {
+                dirty: true,
+                ..SensorReading::clean("scan", SensorKind::Scan, 1)
+            }],
             ..Evidence::default()
         };
         (evidence, excerpts)
@@ -221,7 +238,7 @@ mod tests {
         let at = text.find("eval").expect("it is there");
         let list = text.find("list").expect("it is there");
         let (evidence, excerpts) = scanned(text, &[(at, at + 7), (list, text.len() - 1)]);
-        insta::assert_snapshot!(scan(&evidence, &excerpts, 3, Style::default()), @r"
+        insta::assert_snapshot!(scan_text(&evidence, &excerpts, 3, ReportStyle::default()), @r"
         a.py:2:10 error py-eval (CWE-95): py-eval is wrong
              2 | 	f('한글', eval(y))
                | 	   　　   ^^^^^^^
@@ -240,7 +257,7 @@ mod tests {
     fn a_minified_line_is_shown_around_the_place() {
         let text = format!("{}eval(y);{}", "a();".repeat(500), "b();".repeat(500));
         let (evidence, excerpts) = scanned(&text, &[(2_000, 2_007)]);
-        let shown = scan(&evidence, &excerpts, 3, Style::default());
+        let shown = scan_text(&evidence, &excerpts, 3, ReportStyle::default());
         let line = shown.lines().nth(1).expect("its line");
         assert!(line.contains("a();eval(y);b();") && line.chars().count() < 200, "{line}");
         let carets = shown.lines().nth(2).expect("the line below");
@@ -250,17 +267,17 @@ mod tests {
     #[test]
     fn what_would_steer_a_terminal_is_not_shown() {
         let (evidence, excerpts) = scanned("eval('\u{1b}[2J\u{202e}')\n", &[(0, 4)]);
-        let shown = scan(&evidence, &excerpts, 3, Style::default());
+        let shown = scan_text(&evidence, &excerpts, 3, ReportStyle::default());
         assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
-        let colored = Style { has_color: true, ..Style::default() };
-        assert!(scan(&evidence, &excerpts, 3, colored).contains("\u{1b}[31m^^^^\u{1b}[0m"));
+        let colored = ReportStyle { has_color: true, ..ReportStyle::default() };
+        assert!(scan_text(&evidence, &excerpts, 3, colored).contains("\u{1b}[31m^^^^\u{1b}[0m"));
     }
 
     #[test]
     fn ten_thousand_findings_have_a_line_each_and_a_count_by_rule() {
         let spans: Vec<(usize, usize)> = (0..10_000).map(|line| (line * 8, line * 8 + 7)).collect();
         let (evidence, excerpts) = scanned(&"eval(x)\n".repeat(10_000), &spans);
-        let text = scan(&evidence, &excerpts, 3, Style::default());
+        let text = scan_text(&evidence, &excerpts, 3, ReportStyle::default());
         assert_eq!(text.lines().count(), 10_000 + 4 * SCAN_EXCERPTS_MAX + 3);
         assert!(text.contains("only the first 200 are shown with their lines"));
         assert!(text.contains("\n 10000 py-eval\n"), "{}", &text[text.len() - 300..]);

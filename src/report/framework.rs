@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use crate::looping::framework::{Framework, Language, Phase};
+use crate::looping::framework::{IterationFramework, IterationPhase, MessageLanguage};
 use crate::looping::state::Mode;
 
 /// The form of `progress.txt` at the end of a working iteration.
@@ -40,7 +40,7 @@ CONFIDENCE: [30–100]
 ";
 
 /// The sentences of one language.
-struct Words {
+struct FrameworkTexts {
     orient: &'static str,
     feedback: &'static str,
     memory_read: &'static str,
@@ -59,7 +59,7 @@ struct Words {
     remind_research: &'static str,
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: FrameworkTexts = FrameworkTexts {
     orient: "0. Orient yourself briefly, with a fifth of your effort at most: git log --oneline -10, \
              progress.txt, .claude/gulf-align.md where it exists",
     feedback: ", JUDGE_FEEDBACK.md (why you were rejected; answer each point)",
@@ -94,7 +94,7 @@ const ENGLISH: Words = Words {
                       your turn.",
 };
 
-const KOREAN: Words = Words {
+const KOREAN: FrameworkTexts = FrameworkTexts {
     orient: "0. 먼저 짧게 파악하세요(전체 노력의 1/5 이내): git log --oneline -10, progress.txt, \
              있으면 .claude/gulf-align.md",
     feedback: ", JUDGE_FEEDBACK.md(거절된 이유. 하나씩 모두 답할 것)",
@@ -126,32 +126,32 @@ const KOREAN: Words = Words {
     remind_research: "조사를 계속하세요. 소스 파일은 고치지 말고 progress.txt를 완성한 다음 턴을 끝내세요.",
 };
 
-fn words(language: Language) -> &'static Words {
+fn framework_texts(language: MessageLanguage) -> &'static FrameworkTexts {
     match language {
-        Language::English => &ENGLISH,
-        Language::Korean => &KOREAN,
+        MessageLanguage::English => &ENGLISH,
+        MessageLanguage::Korean => &KOREAN,
     }
 }
 
 /// The instructions of an iteration, at most `FRAMEWORK_CHARS_MAX` characters.
 #[must_use]
-pub fn instructions(framework: Framework) -> String {
-    let words = words(framework.language);
+pub fn instructions(framework: IterationFramework) -> String {
+    let words = framework_texts(framework.language);
     let with = |is_wanted: bool, text: &'static str| if is_wanted { text } else { "" };
     let memory = framework.has_memory;
     let is_judged = framework.mode == Mode::Judge || framework.mode == Mode::Autonomous;
     let mut text = format!(
         "{}{}{}\n",
         words.orient,
-        with(is_judged && framework.phase == Phase::Work, words.feedback),
+        with(is_judged && framework.phase == IterationPhase::Work, words.feedback),
         with(memory, words.memory_read)
     );
     match framework.phase {
-        Phase::Research => {
+        IterationPhase::Research => {
             let note = with(memory, words.memory_research);
             let _ = write!(text, "{}{RESEARCH}{note}{}", words.research, words.research_end);
         }
-        Phase::Work => {
+        IterationPhase::Work => {
             let alone = with(framework.mode == Mode::Autonomous, words.alone);
             let note = with(memory, words.memory_write);
             let _ = write!(
@@ -166,9 +166,9 @@ pub fn instructions(framework: Framework) -> String {
 
 /// The same in a sentence, for an agent that has read it: what is repeated at each Stop.
 #[must_use]
-pub fn reminder(framework: Framework) -> String {
-    let words = words(framework.language);
-    if framework.phase == Phase::Research {
+pub fn reminder(framework: IterationFramework) -> String {
+    let words = framework_texts(framework.language);
+    if framework.phase == IterationPhase::Research {
         return words.remind_research.to_owned();
     }
     let is_judged = framework.mode != Mode::Basic;
@@ -179,23 +179,23 @@ pub fn reminder(framework: Framework) -> String {
 
 /// What the agent itself left to do, at the head of an iteration; empty for nothing.
 #[must_use]
-pub fn remaining(language: Language, gap: &[String]) -> String {
+pub fn remaining(language: MessageLanguage, gap: &[String]) -> String {
     let head = match language {
-        Language::English => "You left to do (REMAINING_GAP in progress.txt):",
-        Language::Korean => "남겨 둔 일(progress.txt의 REMAINING_GAP):",
+        MessageLanguage::English => "You left to do (REMAINING_GAP in progress.txt):",
+        MessageLanguage::Korean => "남겨 둔 일(progress.txt의 REMAINING_GAP):",
     };
     list(head, gap)
 }
 
 /// A hand-off that grew too long to be of use.
 #[must_use]
-pub fn too_long(language: Language, line_count: usize) -> String {
+pub fn too_long(language: MessageLanguage, line_count: usize) -> String {
     match language {
-        Language::English => format!(
+        MessageLanguage::English => format!(
             "progress.txt has {line_count} lines: shorten it to what the next iteration needs; \
              decisions are kept in decisions.md."
         ),
-        Language::Korean => format!(
+        MessageLanguage::Korean => format!(
             "progress.txt가 {line_count}줄입니다. 다음 반복에 필요한 것만 남기고 줄이세요. 결정은 \
              decisions.md에 보관됩니다."
         ),
@@ -204,24 +204,24 @@ pub fn too_long(language: Language, line_count: usize) -> String {
 
 /// Why the research is not finished; empty for nothing.
 #[must_use]
-pub fn research_lacks(language: Language, missing: &[String]) -> String {
+pub fn research_lacks(language: MessageLanguage, missing: &[String]) -> String {
     let head = match language {
-        Language::English => "The research is not finished yet. In progress.txt:",
-        Language::Korean => "조사가 아직 끝나지 않았습니다. progress.txt에서:",
+        MessageLanguage::English => "The research is not finished yet. In progress.txt:",
+        MessageLanguage::Korean => "조사가 아직 끝나지 않았습니다. progress.txt에서:",
     };
     list(head, missing)
 }
 
 /// In place of a pause, where nobody can be asked: another way altogether.
 #[must_use]
-pub fn strategy_reset(language: Language, rejections: u32) -> String {
+pub fn strategy_reset(language: MessageLanguage, rejections: u32) -> String {
     match language {
-        Language::English => format!(
+        MessageLanguage::English => format!(
             "Rejected {rejections} times in a row: do not improve on this approach once more. Read \
              all of JUDGE_FEEDBACK.md, name the one cause behind the rejections in progress.txt, \
              and take an approach that does not have it; put the old one down as rejected."
         ),
-        Language::Korean => format!(
+        MessageLanguage::Korean => format!(
             "{rejections}번 연속 거절되었습니다. 같은 방법을 다시 다듬지 마세요. JUDGE_FEEDBACK.md를 \
              모두 읽고 거절의 공통 원인 하나를 progress.txt에 쓴 다음, 그 원인이 없는 다른 방법을 \
              택하세요. 이전 방법은 거절한 것으로 기록하세요."
@@ -251,7 +251,7 @@ mod tests {
     const MODES: [Mode; 3] = [Mode::Basic, Mode::Judge, Mode::Autonomous];
 
     fn text(prompt: &str, mode: Mode, is_research: bool, has_memory: bool) -> String {
-        instructions(Framework::choose(prompt, mode, is_research, has_memory))
+        instructions(IterationFramework::choose(prompt, mode, is_research, has_memory))
     }
 
     #[test]
@@ -274,7 +274,8 @@ mod tests {
         for prompt in ["fix it", "고쳐줘"] {
             for mode in MODES {
                 for is_research in [true, false] {
-                    let text = reminder(Framework::choose(prompt, mode, is_research, true));
+                    let text =
+                        reminder(IterationFramework::choose(prompt, mode, is_research, true));
                     assert!(text.len() <= REMINDER_BYTES_MAX, "{}: {text}", text.len());
                     assert!(text.contains("progress.txt"), "{text}");
                     let is_korean = text.contains("하세요") || text.contains("마세요");
@@ -318,12 +319,13 @@ mod tests {
 
     #[test]
     fn nothing_left_to_say_is_no_heading() {
-        assert_eq!(remaining(Language::English, &[]), "");
-        let text = remaining(Language::Korean, &["해싱".to_owned()]);
+        assert_eq!(remaining(MessageLanguage::English, &[]), "");
+        let text = remaining(MessageLanguage::Korean, &["해싱".to_owned()]);
         assert_eq!(text, "남겨 둔 일(progress.txt의 REMAINING_GAP):\n  - 해싱\n");
-        let lacks = research_lacks(Language::English, &["APPROACH has 3 characters".to_owned()]);
+        let lacks =
+            research_lacks(MessageLanguage::English, &["APPROACH has 3 characters".to_owned()]);
         assert!(lacks.ends_with("  - APPROACH has 3 characters\n"), "{lacks}");
-        assert!(too_long(Language::English, 81).starts_with("progress.txt has 81 lines"));
-        assert!(strategy_reset(Language::English, 5).starts_with("Rejected 5 times"));
+        assert!(too_long(MessageLanguage::English, 81).starts_with("progress.txt has 81 lines"));
+        assert!(strategy_reset(MessageLanguage::English, 5).starts_with("Rejected 5 times"));
     }
 }

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::human::{Style, is_listed, summary};
-use super::json::word;
+use super::human::{ReportStyle, is_listed, summary};
+use super::json::verdict_word;
 use crate::base::evidence::Evidence;
 use crate::base::finding::{Finding, Severity};
 
@@ -13,7 +13,7 @@ use crate::base::finding::{Finding, Severity};
 pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
     let mut text = String::new();
     let findings = evidence.findings.iter();
-    for finding in findings.filter(|finding| is_listed(evidence, finding, Style::default())) {
+    for finding in findings.filter(|finding| is_listed(evidence, finding, ReportStyle::default())) {
         write_finding(&mut text, finding);
     }
     for (command, title, list) in
@@ -30,7 +30,7 @@ pub fn commands(evidence: &Evidence, elapsed_ms: u64) -> String {
             let _ = writeln!(text, "::warning title=not measured::{what}");
         }
     }
-    let verdict = word(&evidence.verdict());
+    let verdict = verdict_word(&evidence.verdict());
     // Told as text: a line that begins with `::` would be a command.
     let _ = writeln!(text, "{verdict}: {}", summary(evidence, elapsed_ms));
     text
@@ -74,7 +74,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::{Reading, SensorKind, Skipped};
+    use crate::base::evidence::{SensorKind, SensorReading, SkippedFile};
     use crate::base::finding::tests::finding;
 
     #[test]
@@ -87,9 +87,15 @@ mod tests {
         let hint = Finding { severity: Severity::Hint, ..finding("a.py", 2, "unused") };
         let evidence = Evidence {
             files: vec![odd.path.clone()],
-            skipped: vec![Skipped { path: "big.py".into(), reason: "larger than 1 MiB".into() }],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
             findings: vec![odd, hint],
-            readings: vec![Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) }],
+            readings: vec![SensorReading {
+                dirty: true,
+                ..SensorReading::clean("scan", SensorKind::Scan, 1)
+            }],
             ..Evidence::default()
         };
         insta::assert_snapshot!(commands(&evidence, 3), @r"

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::{count, counts, line, shown};
-use crate::base::evidence::{Evidence, Reading, SensorKind};
-use crate::base::finding::{Finding, Severity, State};
+use super::{count_noun, finding_line, sanitized_name, severity_counts};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::verdict::Verdict;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct ReportStyle {
     /// Colours repeat what the words say and never carry meaning.
     pub has_color: bool,
     /// Hints, too: what an editor fades out is noise in a terminal.
@@ -18,9 +18,9 @@ pub struct Style {
 
 /// Puts colours around words, where they are wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Paint(pub(super) bool);
+pub(super) struct AnsiPaint(pub(super) bool);
 
-impl Paint {
+impl AnsiPaint {
     /// The text in the colour of an ANSI code.
     pub(super) fn with(self, code: &str, text: &str) -> String {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
@@ -38,11 +38,11 @@ pub(super) fn color_of(severity: Severity) -> &'static str {
 
 /// The report of a check as text.
 #[must_use]
-pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
-    let paint = Paint(style.has_color);
+pub fn check_text(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> String {
+    let paint = AnsiPaint(style.has_color);
     let mut text = String::new();
     for finding in evidence.findings.iter().filter(|finding| is_listed(evidence, finding, style)) {
-        let line = line(finding);
+        let line = finding_line(finding);
         let word = finding.severity.as_str();
         let rest = line.strip_prefix(word).unwrap_or(&line);
         let known = if is_known(evidence, finding) { " [in the baseline]" } else { "" };
@@ -53,21 +53,21 @@ pub fn check(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
 
 /// Whether a finding is in the baseline that was given.
 pub(super) fn is_known(evidence: &Evidence, finding: &Finding) -> bool {
-    evidence.baseline.is_some() && finding.state == State::Existing
+    evidence.baseline.is_some() && finding.state == FindingState::Existing
 }
 
 /// Whether a finding is listed: hints and what is known from before are noise.
-pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: Style) -> bool {
+pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: ReportStyle) -> bool {
     style.shows_hints || finding.severity > Severity::Hint && !is_known(evidence, finding)
 }
 
 /// What stands behind the findings: what was skipped or not measured, and the verdict.
-pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: Style) -> String {
-    let paint = Paint(style.has_color);
+pub(super) fn after_findings(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> String {
+    let paint = AnsiPaint(style.has_color);
     let mut text = String::new();
     for (word, list) in [("skipped:", &evidence.skipped), ("left out:", &evidence.excluded)] {
         for one in list {
-            let (word, path) = (paint.with("35", word), shown(&one.path));
+            let (word, path) = (paint.with("35", word), sanitized_name(&one.path));
             let _ = writeln!(text, "{word} {path} ({})", one.reason);
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     }
     let (known, new): (Vec<&Finding>, Vec<&Finding>) =
         evidence.findings.iter().partition(|finding| is_known(evidence, finding));
-    let found = counts(new.into_iter());
+    let found = severity_counts(new.into_iter());
     let none = if evidence.baseline.is_some() { "nothing new" } else { "nothing found" };
     let mut found = if found.is_empty() { none.to_owned() } else { found };
     if let Some(baseline) = &evidence.baseline {
@@ -107,15 +107,15 @@ pub(super) fn summary(evidence: &Evidence, elapsed_ms: u64) -> String {
     let sensors: Vec<String> = evidence.readings.iter().map(sensor).collect();
     let sensors =
         if sensors.is_empty() { String::new() } else { format!(" [{}]", sensors.join("; ")) };
-    let (checked, total) = (evidence.files.len(), count(evidence.files_total(), "file"));
+    let (checked, total) = (evidence.files.len(), count_noun(evidence.files_total(), "file"));
     format!("{found}; {checked} of {total} checked in {elapsed_ms} ms{sensors}")
 }
 
-fn sensor(reading: &Reading) -> String {
+fn sensor(reading: &SensorReading) -> String {
     let version = reading.version.as_ref().map(|it| format!(" {it}")).unwrap_or_default();
     let files = match reading.kind {
         SensorKind::Check => String::new(),
-        _ => format!(" {}", count(reading.files, "file")),
+        _ => format!(" {}", count_noun(reading.files, "file")),
     };
     format!("{}{version}{files} {} ms", reading.sensor, reading.elapsed_ms)
 }
@@ -123,7 +123,7 @@ fn sensor(reading: &Reading) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::evidence::Skipped;
+    use crate::base::evidence::SkippedFile;
     use crate::base::finding::tests::finding;
     use crate::base::verdict::{Cause, Gap};
 
@@ -133,30 +133,37 @@ mod tests {
             .with_remedy("moai-ralph server install python");
         let evidence = Evidence {
             files: vec![finding("a.py", 0, "x").path],
-            skipped: vec![Skipped { path: "big.py".into(), reason: "larger than 1 MiB".into() }],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
             findings: vec![finding("a.py", 2, "x")],
             readings: vec![
-                Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 0) },
-                Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) },
+                SensorReading {
+                    gap: Some(gap),
+                    ..SensorReading::clean("pyright", SensorKind::Lsp, 0)
+                },
+                SensorReading { dirty: true, ..SensorReading::clean("scan", SensorKind::Scan, 1) },
             ],
             ..Evidence::default()
         };
-        insta::assert_snapshot!(check(&evidence, 12, Style::default()), @r"
+        insta::assert_snapshot!(check_text(&evidence, 12, ReportStyle::default()), @r"
         error a.py:3:1 pyright(x): x is wrong
         skipped: big.py (larger than 1 MiB)
         not measured: pyright (not installed: moai-ralph server install python)
         dirty: 1 error; 1 of 2 files checked in 12 ms [pyright 0 files 0 ms; scan 1 file 0 ms]
         ");
-        let colored = Style { has_color: true, ..Style::default() };
-        assert!(check(&evidence, 12, colored).contains("\u{1b}[31merror\u{1b}[0m a.py"));
+        let colored = ReportStyle { has_color: true, ..ReportStyle::default() };
+        assert!(check_text(&evidence, 12, colored).contains("\u{1b}[31merror\u{1b}[0m a.py"));
     }
 
     #[test]
     fn nothing_to_measure_is_not_nothing_found() {
-        let text = check(&Evidence::default(), 1, Style::default());
+        let text = check_text(&Evidence::default(), 1, ReportStyle::default());
         assert_eq!(text, "unmeasured: there was nothing to measure\n");
-        let readings = vec![Reading::clean("guard", SensorKind::Guard, 0)];
-        let text = check(&Evidence { readings, ..Evidence::default() }, 1, Style::default());
+        let readings = vec![SensorReading::clean("guard", SensorKind::Guard, 0)];
+        let text =
+            check_text(&Evidence { readings, ..Evidence::default() }, 1, ReportStyle::default());
         assert_eq!(text, "clean: no file was changed\n");
     }
 
@@ -166,11 +173,12 @@ mod tests {
         let evidence = Evidence {
             files: vec![hint.path.clone()],
             findings: vec![hint],
-            readings: vec![Reading::clean("pyright", SensorKind::Lsp, 1)],
+            readings: vec![SensorReading::clean("pyright", SensorKind::Lsp, 1)],
             ..Evidence::default()
         };
-        assert!(check(&evidence, 1, Style::default()).starts_with("clean: 1 note"));
-        let shown = check(&evidence, 1, Style { shows_hints: true, ..Style::default() });
+        assert!(check_text(&evidence, 1, ReportStyle::default()).starts_with("clean: 1 note"));
+        let shown =
+            check_text(&evidence, 1, ReportStyle { shows_hints: true, ..ReportStyle::default() });
         assert!(shown.starts_with("hint a.py:2:1 pyright(unused)"), "{shown}");
     }
 }

@@ -6,15 +6,15 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::loops;
-use crate::base::evidence::{Compared, Evidence, Reading, SensorKind};
-use crate::base::finding::{Finding, Severity, State};
+use crate::base::evidence::{BaselineComparison, Evidence, SensorKind, SensorReading};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::text::Position;
 use crate::base::verdict::Verdict;
 use crate::looping::state::{Iteration, LoopState, PauseReason, Status};
 
 /// `moai-ralph/report@1`.
 #[must_use]
-pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
+pub fn report_json(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
     let skipped = evidence.skipped.iter().chain(&evidence.excluded);
     let skipped = skipped.map(|one| json!({"path": one.path, "reason": one.reason}));
     let mut summary = serde_json::Map::new();
@@ -24,7 +24,7 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
     let mut report = json!({
         "schema": "moai-ralph/report@1",
         "root": root.to_string_lossy(),
-        "verdict": word(&evidence.verdict()),
+        "verdict": verdict_word(&evidence.verdict()),
         "elapsed_ms": elapsed_ms,
         "files_total": evidence.files_total(),
         "files_checked": evidence.files.len(),
@@ -33,18 +33,18 @@ pub fn report(root: &Path, evidence: &Evidence, elapsed_ms: u64) -> Value {
         "findings": evidence.findings.iter().map(finding).collect::<Vec<_>>(),
         "summary": summary,
     });
-    if let Some(Compared { known, new, fixed }) = evidence.baseline {
+    if let Some(BaselineComparison { known, new, fixed }) = evidence.baseline {
         report["baseline"] = json!({"known": known, "new": new, "fixed": fixed});
     }
     report
 }
 
 /// One reading, as it stands in a report.
-pub(super) fn sensor(reading: &Reading) -> Value {
+pub(super) fn sensor(reading: &SensorReading) -> Value {
     let mut value = json!({
         "name": reading.sensor,
         "kind": reading.kind.as_str(),
-        "verdict": word(&reading.verdict()),
+        "verdict": verdict_word(&reading.verdict()),
         "reason": reading.gap.as_ref().map(ToString::to_string),
         "version": reading.version,
         "files": reading.files,
@@ -60,9 +60,9 @@ pub(super) fn sensor(reading: &Reading) -> Value {
 pub(super) fn finding(finding: &Finding) -> Value {
     let position = |at: Position| json!({"line": at.line, "character": at.character});
     let state = match finding.state {
-        State::Introduced => "introduced",
-        State::Existing => "existing",
-        State::Unknown => "unknown",
+        FindingState::Introduced => "introduced",
+        FindingState::Existing => "existing",
+        FindingState::Unknown => "unknown",
     };
     json!({
         "id": finding.id,
@@ -81,7 +81,7 @@ pub(super) fn finding(finding: &Finding) -> Value {
     })
 }
 
-pub(super) fn word(verdict: &Verdict) -> &'static str {
+pub(super) fn verdict_word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Clean => "clean",
         Verdict::Dirty => "dirty",
@@ -91,7 +91,7 @@ pub(super) fn word(verdict: &Verdict) -> &'static str {
 
 /// `moai-ralph/loop@1`. `at` is milliseconds since the epoch as RFC 3339 text.
 #[must_use]
-pub fn looping(state: &LoopState) -> Value {
+pub fn loop_json(state: &LoopState) -> Value {
     let options = &state.options;
     let is_terminal = !state.status.is_active();
     json!({
@@ -120,8 +120,8 @@ pub fn looping(state: &LoopState) -> Value {
             "baseline": options.baseline.as_str(),
             "paths": options.paths,
         },
-        "tokens": state.counts.tokens,
-        "consecutive_rejections": state.counts.consecutive_rejections,
+        "tokens": state.counters.tokens,
+        "consecutive_rejections": state.counters.consecutive_rejections,
         "remaining": {
             "error": state.remaining.errors,
             "warning": state.remaining.warnings,
@@ -136,7 +136,7 @@ pub fn looping(state: &LoopState) -> Value {
         "terminal": is_terminal.then(|| json!({
             "status": state.status.as_str(), "at": rfc3339(state.updated_ms),
             "not_measured": state.note.as_ref().filter(|_| is_about_gaps(state.status)),
-            "report": loops::report_json(state),
+            "report": loops::loop_report_json(state),
         })),
     })
 }
@@ -164,7 +164,7 @@ pub(super) fn rfc3339(at_ms: u64) -> String {
 
 /// What `loop forget` has removed.
 #[must_use]
-pub fn forgotten(id: &str, checkpoints: usize) -> Value {
+pub fn forgotten_json(id: &str, checkpoints: usize) -> Value {
     json!({"schema": "moai-ralph/forgotten@1", "id": id, "checkpoints": checkpoints})
 }
 
@@ -181,14 +181,14 @@ mod tests {
         let evidence = Evidence {
             files: vec![sample("a.py", 0, "x").path],
             findings: vec![sample("a.py", 2, "x")],
-            readings: vec![Reading {
+            readings: vec![SensorReading {
                 dirty: true,
                 gap: Some(gap),
-                ..Reading::clean("pyright", SensorKind::Lsp, 1)
+                ..SensorReading::clean("pyright", SensorKind::Lsp, 1)
             }],
             ..Evidence::default()
         };
-        let value = report(Path::new("/r"), &evidence, 5);
+        let value = report_json(Path::new("/r"), &evidence, 5);
         assert_eq!(value["schema"], "moai-ralph/report@1");
         assert_eq!(value["verdict"], "dirty");
         assert_eq!(value["sensors"][0]["reason"], "not installed");
@@ -199,12 +199,12 @@ mod tests {
     #[test]
     fn a_loops_prompt_survives_and_only_an_end_is_terminal() {
         let prompt = "fix \"it\" $(x)\r\n---\n한글";
-        let running = looping(&LoopState { prompt: prompt.into(), ..state() });
+        let running = loop_json(&LoopState { prompt: prompt.into(), ..state() });
         assert_eq!(running["prompt"], prompt);
         assert_eq!(running["goal"], "fix \"it\" $(x)");
         assert_eq!(running["terminal"], Value::Null);
         let status = Status::Completed;
-        assert_eq!(looping(&LoopState { status, ..state() })["terminal"]["status"], "completed");
+        assert_eq!(loop_json(&LoopState { status, ..state() })["terminal"]["status"], "completed");
     }
 
     #[test]

@@ -6,18 +6,18 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{count, shown};
-use crate::base::evidence::Skipped;
+use super::{count_noun, sanitized_name};
+use crate::base::evidence::SkippedFile;
 use crate::base::limits::{JUDGE_FEEDBACK_BYTES_MAX, JUDGE_HISTORY_MAX, SKIPPED_NAMED_MAX};
 use crate::judge::decision::Judgement;
-use crate::judge::judged::{JudgeSaid, Judged};
-use crate::judge::rubric::Criterion;
-use crate::judge::shown::escaped;
-use crate::judge::verdict::{Doubt, Quote, Ruled, Suspicion};
+use crate::judge::escaping::escape_hidden;
+use crate::judge::judge_report::{JudgeReport, JudgeResult};
+use crate::judge::rubric::RubricCriterion;
+use crate::judge::verdict::{CriterionRuling, RulingDoubt, SourceQuote, Suspicion};
 
 /// Where a judgement belongs to in a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct JudgementContext {
     /// The iteration; `None` outside a loop.
     pub iteration: Option<u32>,
     /// Rejections in a row, this one among them.
@@ -28,7 +28,7 @@ pub struct Moment {
 
 /// For people.
 #[must_use]
-pub fn text(judged: &Judged) -> String {
+pub fn judge_text(judged: &JudgeReport) -> String {
     let mut text = format!("judge: {}\n", judged.review.as_str());
     if let Judgement::Unmeasured(gap) = &judged.judgement {
         let _ = writeln!(text, "not measured: {gap}");
@@ -39,55 +39,70 @@ pub fn text(judged: &Judged) -> String {
     for suspicion in judged.suspicions() {
         let _ = writeln!(text, "suspicion: {} at {}", suspicion.kind.as_str(), place(suspicion));
     }
-    push_skipped(&mut text, "not shown", &judged.coverage.listed);
+    push_skipped(&mut text, "not shown", &judged.coverage.omitted);
     push_skipped(&mut text, "not measured", &judged.coverage.unread);
     for judge in &judged.judges {
         let _ = writeln!(text, "{}", said_by(judge));
     }
     let coverage = &judged.coverage;
-    let _ = writeln!(text, "{} of {} shown", coverage.shown, count(coverage.files, "changed file"));
+    let _ = writeln!(
+        text,
+        "{} of {} shown",
+        coverage.shown,
+        count_noun(coverage.files, "changed file")
+    );
     text
 }
 
-fn said_by(judge: &JudgeSaid) -> String {
-    let model = judge.model.as_ref().map(|model| format!(" ({})", shown(model)));
-    let how = match (&judge.judgement, judge.is_known) {
+fn said_by(judge: &JudgeResult) -> String {
+    let model = judge.model.as_ref().map(|model| format!(" ({})", sanitized_name(model)));
+    let how = match (&judge.judgement, judge.is_cached) {
         (Judgement::Unmeasured(gap), _) => format!(": {gap}"),
         (_, true) => ", the same change was judged before".to_owned(),
-        (_, false) => format!(", {}", count(judge.calls, "call")),
+        (_, false) => format!(", {}", count_noun(judge.calls, "call")),
     };
     let cost = judge.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
-    let (name, word) = (shown(&judge.name), judge.judgement.as_str());
+    let (name, word) = (sanitized_name(&judge.name), judge.judgement.as_str());
     format!("{name}{}: {word}{how}{cost}", model.unwrap_or_default())
 }
 
-fn push_ruling(text: &mut String, criterion: &Criterion, judge: &JudgeSaid, ruled: &Ruled) {
+fn push_ruling(
+    text: &mut String,
+    criterion: &RubricCriterion,
+    judge: &JudgeResult,
+    ruled: &CriterionRuling,
+) {
     let (id, word) = (&criterion.id, ruled.ruling.as_str());
-    let _ = writeln!(text, "{id} {word} ({}): {}", shown(&judge.name), shown(&criterion.text));
+    let _ = writeln!(
+        text,
+        "{id} {word} ({}): {}",
+        sanitized_name(&judge.name),
+        sanitized_name(&criterion.text)
+    );
     if let Some(doubt) = ruled.doubt {
         let _ = writeln!(text, "  {}", doubt_words(doubt));
     }
     if !ruled.reason.is_empty() {
-        let _ = writeln!(text, "  reason: {}", escaped(&ruled.reason));
+        let _ = writeln!(text, "  reason: {}", escape_hidden(&ruled.reason));
     }
-    for quote in &ruled.evidence {
+    for quote in &ruled.quotes {
         let _ = writeln!(text, "  at {}", lines(quote));
     }
     if let Some(hint) = &ruled.fix_hint {
-        let _ = writeln!(text, "  hint: {}", escaped(hint));
+        let _ = writeln!(text, "  hint: {}", escape_hidden(hint));
     }
 }
 
-fn doubt_words(doubt: Doubt) -> &'static str {
+fn doubt_words(doubt: RulingDoubt) -> &'static str {
     match doubt {
-        Doubt::NoQuote => "the judge said met and quoted no code",
-        Doubt::WrongQuote => "the judge said met and quoted code that is not there",
-        Doubt::Disagreement => "two independent calls did not agree",
+        RulingDoubt::NoQuote => "the judge said met and quoted no code",
+        RulingDoubt::WrongQuote => "the judge said met and quoted code that is not there",
+        RulingDoubt::Disagreement => "two independent calls did not agree",
     }
 }
 
-fn lines(quote: &Quote) -> String {
-    let path = shown(quote.path.as_str());
+fn lines(quote: &SourceQuote) -> String {
+    let path = sanitized_name(quote.path.as_str());
     match quote.line_end {
         end if end == quote.line_start => format!("{path}:{end}"),
         end => format!("{path}:{}-{end}", quote.line_start),
@@ -96,28 +111,33 @@ fn lines(quote: &Quote) -> String {
 
 fn place(suspicion: &Suspicion) -> String {
     let line = suspicion.line.map(|line| format!(":{line}")).unwrap_or_default();
-    format!("{}{line}", shown(suspicion.path.as_str()))
+    format!("{}{line}", sanitized_name(suspicion.path.as_str()))
 }
 
 /// What search and judges noticed beside the criteria, one line each.
 #[must_use]
-pub fn noticed(judged: &Judged) -> Vec<String> {
+pub fn suspicion_lines(judged: &JudgeReport) -> Vec<String> {
     let suspicions = judged.suspicions().into_iter().take(SKIPPED_NAMED_MAX);
     suspicions.map(|one| format!("{} at {}", one.kind.as_str(), place(one))).collect()
 }
 
-fn push_skipped(text: &mut String, word: &str, skipped: &[Skipped]) {
+fn push_skipped(text: &mut String, word: &str, skipped: &[SkippedFile]) {
     for one in skipped.iter().take(SKIPPED_NAMED_MAX) {
-        let _ = writeln!(text, "{word}: {} ({})", shown(&one.path), shown(&one.reason));
+        let _ = writeln!(
+            text,
+            "{word}: {} ({})",
+            sanitized_name(&one.path),
+            sanitized_name(&one.reason)
+        );
     }
     if let Some(more) = skipped.len().checked_sub(SKIPPED_NAMED_MAX).filter(|more| *more > 0) {
-        let _ = writeln!(text, "{word}: {}", count(more, "more file"));
+        let _ = writeln!(text, "{word}: {}", count_noun(more, "more file"));
     }
 }
 
 /// One line for each criterion that stands in the way, for the agent.
 #[must_use]
-pub fn reasons(judged: &Judged) -> Vec<String> {
+pub fn rejection_reasons(judged: &JudgeReport) -> Vec<String> {
     let open = judged.open().into_iter();
     open.map(|(criterion, judge, ruled)| {
         let mut text = String::new();
@@ -129,7 +149,7 @@ pub fn reasons(judged: &Judged) -> Vec<String> {
 
 /// `moai-ralph/judge@1`.
 #[must_use]
-pub fn json(root: &Path, judged: &Judged, elapsed_ms: u64) -> Value {
+pub fn judge_json(root: &Path, judged: &JudgeReport, elapsed_ms: u64) -> Value {
     let reason = match &judged.judgement {
         Judgement::Unmeasured(gap) => Some(gap.to_string()),
         _ => None,
@@ -137,9 +157,9 @@ pub fn json(root: &Path, judged: &Judged, elapsed_ms: u64) -> Value {
     let rulings = judged.rulings().into_iter().map(|(criterion, judge, ruled)| {
         json!({
             "id": criterion.id, "text": criterion.text, "verdict": ruled.ruling.as_str(),
-            "judge": judge.name, "doubt": ruled.doubt.map(Doubt::as_str), "reason": ruled.reason,
+            "judge": judge.name, "doubt": ruled.doubt.map(RulingDoubt::as_str), "reason": ruled.reason,
             "fix_hint": ruled.fix_hint,
-            "evidence": ruled.evidence.iter().map(quote).collect::<Vec<_>>(),
+            "evidence": ruled.quotes.iter().map(quote).collect::<Vec<_>>(),
         })
     });
     let suspicions = judged.suspicions().into_iter().map(|one| {
@@ -159,12 +179,12 @@ pub fn json(root: &Path, judged: &Judged, elapsed_ms: u64) -> Value {
         "judges": judged.judges.iter().map(judge).collect::<Vec<_>>(),
         "coverage": {
             "files": coverage.files, "shown": coverage.shown, "parts": coverage.parts,
-            "listed": skipped(&coverage.listed), "unread": skipped(&coverage.unread),
+            "listed": skipped(&coverage.omitted), "unread": skipped(&coverage.unread),
         },
     })
 }
 
-fn judge(judge: &JudgeSaid) -> Value {
+fn judge(judge: &JudgeResult) -> Value {
     let gap = match &judge.judgement {
         Judgement::Unmeasured(gap) => Some(gap.to_string()),
         _ => None,
@@ -172,12 +192,12 @@ fn judge(judge: &JudgeSaid) -> Value {
     json!({
         "name": judge.name, "backend": judge.backend, "model": judge.model,
         "verdict": judge.judgement.as_str(), "reason": gap, "calls": judge.calls,
-        "cost_usd": judge.cost_usd, "cached": judge.is_known,
+        "cost_usd": judge.cost_usd, "cached": judge.is_cached,
         "confidence": judge.opinion.as_ref().map(|opinion| opinion.confidence),
     })
 }
 
-fn quote(quote: &Quote) -> Value {
+fn quote(quote: &SourceQuote) -> Value {
     let at = |line: u32| json!({"line": line.saturating_sub(1), "character": 0});
     json!({
         "path": quote.path.as_str(), "quote": quote.text,
@@ -185,13 +205,13 @@ fn quote(quote: &Quote) -> Value {
     })
 }
 
-fn skipped(skipped: &[Skipped]) -> Vec<Value> {
+fn skipped(skipped: &[SkippedFile]) -> Vec<Value> {
     skipped.iter().map(|one| json!({"path": one.path, "reason": one.reason})).collect()
 }
 
 /// For people: a file of the loop that stays without the judgement.
 #[must_use]
-pub fn not_written(name: &str, reason: &str) -> String {
+pub fn feedback_not_written(name: &str, reason: &str) -> String {
     format!("moai-ralph: {name} was left as it is, and the judgement is not in it: {reason}")
 }
 
@@ -199,7 +219,11 @@ pub fn not_written(name: &str, reason: &str) -> String {
 /// when they grow too large, and what stands before the first stays. `None` when there was no
 /// rejection.
 #[must_use]
-pub fn feedback(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
+pub fn feedback_file(
+    before: &str,
+    judged: &JudgeReport,
+    moment: JudgementContext,
+) -> Option<String> {
     if judged.judgement != Judgement::Rejected {
         return None;
     }
@@ -238,7 +262,11 @@ fn entries(text: &str) -> (&str, Vec<&str>) {
 /// `JUDGE_EVOLUTION.md` after a decision: lines that somebody else wrote, then the last entries,
 /// one line each. `None` when nothing was decided.
 #[must_use]
-pub fn evolution(before: &str, judged: &Judged, moment: Moment) -> Option<String> {
+pub fn evolution_file(
+    before: &str,
+    judged: &JudgeReport,
+    moment: JudgementContext,
+) -> Option<String> {
     let ids = |word: &str| {
         let rulings = judged.rulings();
         let ids = rulings.iter().filter(|(_, _, ruled)| ruled.ruling.as_str() == word);

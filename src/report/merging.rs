@@ -3,13 +3,13 @@
 
 use std::fmt::Write as _;
 
-use super::agent::bounded;
-use super::{count, shown};
+use super::agent::truncate_text;
+use super::{count_noun, sanitized_name};
 use crate::base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
 
 /// Why a loop gets no branch of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoBranch<'a> {
+pub enum BranchRefusal<'a> {
     /// There is no git.
     NoGit,
     /// There is no commit yet.
@@ -37,38 +37,40 @@ pub enum NoBranch<'a> {
 
 /// Why a loop gets no branch of its own, and what helps.
 #[must_use]
-pub fn no_branch(reason: &NoBranch<'_>) -> String {
+pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
     match reason {
-        NoBranch::NoGit => "a loop with a branch of its own needs git: git init".to_owned(),
-        NoBranch::NoCommit => {
+        BranchRefusal::NoGit => "a loop with a branch of its own needs git: git init".to_owned(),
+        BranchRefusal::NoCommit => {
             "a loop with a branch of its own starts from a commit, and there is none: git commit"
                 .to_owned()
         }
-        NoBranch::Detached => "HEAD is on no branch: --base-branch NAME says what the loop is \
+        BranchRefusal::Detached => {
+            "HEAD is on no branch: --base-branch NAME says what the loop is \
                                merged into"
-            .to_owned(),
-        NoBranch::NoBase(name) => format!("there is no branch {}", shown(name)),
-        NoBranch::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
-        NoBranch::Conflicts(files) => {
+                .to_owned()
+        }
+        BranchRefusal::NoBase(name) => format!("there is no branch {}", sanitized_name(name)),
+        BranchRefusal::Unfinished(what) => format!("{what} is under way here: finish or abort it"),
+        BranchRefusal::Conflicts(files) => {
             format!("files are in conflict, resolve them first: {}", files.join(", "))
         }
-        NoBranch::OfLoop(name) => format!(
+        BranchRefusal::OfLoop(name) => format!(
             "{} is the branch of a loop: git switch to the branch this work shall go into, or name \
              it with --base-branch",
-            shown(name)
+            sanitized_name(name)
         ),
-        NoBranch::Taken { id, branch } => format!(
+        BranchRefusal::Taken { id, branch } => format!(
             "loop {id} works on {} in this work tree: let it end, cancel it (moai-ralph loop \
              cancel {id}), or use --workers",
-            shown(branch)
+            sanitized_name(branch)
         ),
-        NoBranch::Git(said) => format!("git could not make the branch: {}", said.trim()),
+        BranchRefusal::Git(said) => format!("git could not make the branch: {}", said.trim()),
     }
 }
 
 /// What an agent has to do before its branch can be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Task<'a> {
+pub enum MergeTask<'a> {
     /// Another branch is checked out; `None` when it is none.
     WrongBranch(Option<&'a str>),
     /// Something is not finished: `a merge`.
@@ -87,22 +89,22 @@ pub enum Task<'a> {
 
 /// The task, for the agent.
 #[must_use]
-pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
+pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
     let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
     match task {
-        Task::WrongBranch(other) => {
+        MergeTask::WrongBranch(other) => {
             let other = other.unwrap_or("no branch");
             let _ = writeln!(text, "{other} is checked out: git switch {branch}");
         }
-        Task::Unfinished(what) => {
+        MergeTask::Unfinished(what) => {
             let _ = writeln!(text, "{what} is under way here: finish or abort it.");
         }
-        Task::Uncommitted(changed, new) => {
+        MergeTask::Uncommitted(changed, new) => {
             text.push_str("Commit what belongs to the work, and say why in the message:\n");
             push_files(&mut text, changed);
             push_files(&mut text, new);
         }
-        Task::Conflict(files, newest) => {
+        MergeTask::Conflict(files, newest) => {
             let _ = writeln!(text, "Both sides changed the same places of:");
             push_files(&mut text, files);
             let _ = writeln!(
@@ -113,7 +115,7 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
                  The merge is tried again at your next stop."
             );
         }
-        Task::InTheWay(files) => {
+        MergeTask::InTheWay(files) => {
             let _ = writeln!(
                 text,
                 "The present {base} has files where these lie, which git does not track here; move \
@@ -121,32 +123,32 @@ pub fn task(branch: &str, base: &str, task: &Task<'_>) -> String {
             );
             push_files(&mut text, files);
         }
-        Task::ChecksFailed(said) => {
+        MergeTask::ChecksFailed(said) => {
             let _ = writeln!(
                 text,
                 "The branch now stands on the present {base}, and there the checks fail:\n{said}"
             );
         }
-        Task::Refused(said) => {
+        MergeTask::Refused(said) => {
             let _ = writeln!(text, "Git or one of the project's hooks refused it:\n{said}");
         }
     }
-    bounded(text.trim_end(), MERGE_TASK_CHARS_MAX, "git status says more")
+    truncate_text(text.trim_end(), MERGE_TASK_CHARS_MAX, "git status says more")
 }
 
 fn push_files(text: &mut String, files: &[String]) {
     for file in files.iter().take(MERGE_FILES_NAMED_MAX) {
-        let _ = writeln!(text, "  {}", shown(file));
+        let _ = writeln!(text, "  {}", sanitized_name(file));
     }
     if let Some(more) = files.len().checked_sub(MERGE_FILES_NAMED_MAX).filter(|more| *more > 0) {
-        let _ = writeln!(text, "  … and {}", count(more, "more file"));
+        let _ = writeln!(text, "  … and {}", count_noun(more, "more file"));
     }
 }
 
 /// Why a branch that a person works on was not moved, and how that person moves it.
 #[must_use]
 pub fn base_in_use(base: &str, place: &str, kept: &str) -> String {
-    let place = shown(place);
+    let place = sanitized_name(place);
     format!(
         "{base} is checked out in {place}, where something of yours is in the way, and was left as \
          it is: commit it or put it away, then moai-ralph loop resume, or take the merge yourself: \
@@ -166,7 +168,11 @@ mod tests {
 
     #[test]
     fn a_conflict_names_the_files_and_what_to_do() {
-        let text = task("gulf/auto-1-ab", "main", &Task::Conflict(&["a.py".to_owned()], "main"));
+        let text = merge_task(
+            "gulf/auto-1-ab",
+            "main",
+            &MergeTask::Conflict(&["a.py".to_owned()], "main"),
+        );
         insta::assert_snapshot!(text, @r"
         Everything is clean, but gulf/auto-1-ab is not merged into main yet.
         Both sides changed the same places of:
@@ -181,7 +187,7 @@ mod tests {
     #[test]
     fn many_files_are_counted() {
         let files: Vec<String> = (0..=MERGE_FILES_NAMED_MAX).map(|it| format!("f{it}")).collect();
-        let text = task("b", "main", &Task::Uncommitted(&files, &[]));
+        let text = merge_task("b", "main", &MergeTask::Uncommitted(&files, &[]));
         assert!(text.ends_with("… and 1 more file"), "{text}");
     }
 }

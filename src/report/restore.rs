@@ -6,20 +6,20 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::agent::bounded;
+use super::agent::truncate_text;
 use super::rename::{ChangedFile, preview};
-use super::{count, shown};
+use super::{count_noun, sanitized_name};
 use crate::base::limits::{RESTORE_DIFF_CHARS_MAX, SKIPPED_NAMED_MAX};
 use crate::base::path::RelPath;
-use crate::base::tree::{Checkpoint, Step, Way};
+use crate::base::tree::{Checkpoint, RestoreStep, RestoreSteps};
 
 /// A checkpoint that could be brought back, or was.
 #[derive(Clone, Debug)]
-pub struct Restored {
+pub struct RestoreReport {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// What changes, and what does not.
-    pub way: Way,
+    pub steps: RestoreSteps,
     /// The changed texts, of a preview.
     pub texts: Vec<ChangedFile>,
     /// The checkpoint of what stood there before; `None` when nothing was written.
@@ -28,52 +28,54 @@ pub struct Restored {
 
 /// What checkpoints do not hold, with why; `None` when they hold everything.
 #[must_use]
-pub fn left_out(files: &BTreeMap<String, String>) -> Option<String> {
+pub fn excluded_files(files: &BTreeMap<String, String>) -> Option<String> {
     let more = files.len().saturating_sub(SKIPPED_NAMED_MAX);
     let named = files.iter().take(SKIPPED_NAMED_MAX);
     let mut named: Vec<String> =
-        named.map(|(path, reason)| format!("{} ({reason})", shown(path))).collect();
+        named.map(|(path, reason)| format!("{} ({reason})", sanitized_name(path))).collect();
     if more > 0 {
-        named.push(format!("… and {}", count(more, "more file")));
+        named.push(format!("… and {}", count_noun(more, "more file")));
     }
     let all = named.join(", ");
     (!files.is_empty()).then(|| format!("[moai-ralph] checkpoints do not hold {all}"))
 }
 
-impl Restored {
+impl RestoreReport {
     fn counts(&self) -> String {
-        let number = |step| self.way.steps.values().filter(|it| **it == step).count();
-        let part = |step: Step| {
+        let number = |step| self.steps.steps.values().filter(|it| **it == step).count();
+        let part = |step: RestoreStep| {
             let number = number(step);
-            (number > 0).then(|| format!("{} {}", count(number, "file"), step.as_str()))
+            (number > 0).then(|| format!("{} {}", count_noun(number, "file"), step.as_str()))
         };
-        let parts = [Step::Added, Step::Changed, Step::Removed].into_iter().filter_map(part);
+        let parts = [RestoreStep::Added, RestoreStep::Changed, RestoreStep::Removed]
+            .into_iter()
+            .filter_map(part);
         parts.collect::<Vec<_>>().join(", ")
     }
 }
 
 /// The text: the diff of a preview, or what was written.
 #[must_use]
-pub fn text(restored: &Restored) -> String {
+pub fn restore_text(restored: &RestoreReport) -> String {
     let Checkpoint { owner, name, .. } = &restored.checkpoint;
     let mut text = String::new();
     if restored.saved.is_none() {
         let diff = preview(&restored.texts);
         let all = "the files below are all";
-        text.push_str(&bounded(diff.trim_end(), RESTORE_DIFF_CHARS_MAX, all));
+        text.push_str(&truncate_text(diff.trim_end(), RESTORE_DIFF_CHARS_MAX, all));
         if !text.is_empty() {
             text.push('\n');
         }
     }
-    for (path, step) in &restored.way.steps {
-        let _ = writeln!(text, "{:<7} {}", step.as_str(), shown(path.as_str()));
+    for (path, step) in &restored.steps.steps {
+        let _ = writeln!(text, "{:<7} {}", step.as_str(), sanitized_name(path.as_str()));
     }
-    for path in &restored.way.kept {
-        let path = shown(path.as_str());
+    for path in &restored.steps.kept_files {
+        let path = sanitized_name(path.as_str());
         let _ = writeln!(text, "kept    {path} (no checkpoint of the loop holds it)");
     }
-    for (path, reason) in &restored.way.untouched {
-        let _ = writeln!(text, "left    {} ({reason})", shown(path));
+    for (path, reason) in &restored.steps.untouched {
+        let _ = writeln!(text, "left    {} ({reason})", sanitized_name(path));
     }
     let counts = restored.counts();
     let _ = match &restored.saved {
@@ -90,18 +92,17 @@ pub fn text(restored: &Restored) -> String {
 
 /// `moai-ralph/restore@1`.
 #[must_use]
-pub fn json(restored: &Restored) -> Value {
-    let file =
-        |(path, step): (&RelPath, &Step)| json!({"path": path.as_str(), "action": step.as_str()});
+pub fn restore_json(restored: &RestoreReport) -> Value {
+    let file = |(path, step): (&RelPath, &RestoreStep)| json!({"path": path.as_str(), "action": step.as_str()});
     let left = |(path, reason): (&String, &String)| json!({"path": path, "reason": reason});
     json!({
         "schema": "moai-ralph/restore@1",
         "loop": restored.checkpoint.owner,
         "checkpoint": restored.checkpoint.name,
         "status": if restored.saved.is_some() { "applied" } else { "preview" },
-        "files": restored.way.steps.iter().map(file).collect::<Vec<_>>(),
-        "kept": restored.way.kept.iter().map(RelPath::as_str).collect::<Vec<_>>(),
-        "left": restored.way.untouched.iter().map(left).collect::<Vec<_>>(),
+        "files": restored.steps.steps.iter().map(file).collect::<Vec<_>>(),
+        "kept": restored.steps.kept_files.iter().map(RelPath::as_str).collect::<Vec<_>>(),
+        "left": restored.steps.untouched.iter().map(left).collect::<Vec<_>>(),
         "saved": restored.saved,
     })
 }
@@ -112,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    fn restored() -> Restored {
+    fn restored() -> RestoreReport {
         let path = |text| RelPath::parse(text).unwrap();
         let checkpoint = Checkpoint {
             owner: "loop-1".into(),
@@ -121,10 +122,10 @@ mod tests {
             tree_id: String::new(),
             root: PathBuf::from("/r"),
         };
-        let mut way = Way::default();
-        way.steps.insert(path("a.py"), Step::Changed);
-        way.steps.insert(path("new.bin"), Step::Removed);
-        way.kept.push(path("mine.py"));
+        let mut way = RestoreSteps::default();
+        way.steps.insert(path("a.py"), RestoreStep::Changed);
+        way.steps.insert(path("new.bin"), RestoreStep::Removed);
+        way.kept_files.push(path("mine.py"));
         way.untouched.insert("big".into(), "not saved now: larger than 16 MiB".into());
         let text = |text: &str| Some(text.to_owned());
         let texts = vec![ChangedFile {
@@ -133,12 +134,12 @@ mod tests {
             before: text("x = 2\n"),
             after: text("x = 1\n"),
         }];
-        Restored { checkpoint, way, texts, saved: None }
+        RestoreReport { checkpoint, steps: way, texts, saved: None }
     }
 
     #[test]
     fn a_preview_shows_the_diff_and_what_stays() {
-        insta::assert_snapshot!(text(&restored()), @r"
+        insta::assert_snapshot!(restore_text(&restored()), @r"
         --- a/a.py
         +++ b/a.py
         @@ -1 +1 @@
@@ -150,16 +151,16 @@ mod tests {
         left    big (not saved now: larger than 16 MiB)
         checkpoint 3 of loop-1: 1 file changed, 1 file removed; not written: --apply
         ");
-        assert_eq!(json(&restored())["status"], "preview");
+        assert_eq!(restore_json(&restored())["status"], "preview");
     }
 
     #[test]
     fn a_restore_says_how_to_take_it_back() {
-        let restored = Restored { saved: Some("before-1".into()), ..restored() };
-        let text = text(&restored);
+        let restored = RestoreReport { saved: Some("before-1".into()), ..restored() };
+        let text = restore_text(&restored);
         assert!(text.contains("is restored: 1 file changed, 1 file removed\n"), "{text}");
         assert!(text.contains("loop restore loop-1 --to before-1 --apply\n"), "{text}");
         assert!(!text.contains("@@"), "{text}");
-        assert_eq!(json(&restored)["saved"], "before-1");
+        assert_eq!(restore_json(&restored)["saved"], "before-1");
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{count, plain, shown};
-use crate::scan::Failure;
+use super::{count_noun, sanitized_name, sanitized_text};
+use crate::scan::TrialFailure;
 
 /// What was tried.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Tried {
     /// Rules without any snippet: source and id.
     pub untested: Vec<(String, String)>,
     /// What went wrong.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<TrialFailure>,
 }
 
 /// As text; with `verbose`, rules without snippets are named.
@@ -25,26 +25,28 @@ pub struct Tried {
 pub fn text(tried: &Tried, verbose: bool) -> String {
     let mut text = String::new();
     for failure in &tried.failures {
-        let Failure { rule, source, language, reason, snippet } = failure;
+        let TrialFailure { rule, source, language, reason, snippet } = failure;
         let language = if language.is_empty() { String::new() } else { format!(" in {language}") };
-        let (source, rule) = (shown(source), shown(rule));
-        let _ = writeln!(text, "failed: {source}: {rule}{language}: {}", shown(reason));
-        for line in plain(snippet).lines() {
+        let (source, rule) = (sanitized_name(source), sanitized_name(rule));
+        let _ = writeln!(text, "failed: {source}: {rule}{language}: {}", sanitized_name(reason));
+        for line in sanitized_text(snippet).lines() {
             let _ = writeln!(text, "    | {line}");
         }
     }
     if verbose {
         for (source, rule) in &tried.untested {
-            let _ = writeln!(text, "no tests: {}: {}", shown(source), shown(rule));
+            let _ =
+                writeln!(text, "no tests: {}: {}", sanitized_name(source), sanitized_name(rule));
         }
     }
-    let (rules, snippets) = (count(tried.rules, "rule"), count(tried.snippets, "snippet"));
-    let failed = count(tried.failures.len(), "failure");
+    let (rules, snippets) =
+        (count_noun(tried.rules, "rule"), count_noun(tried.snippets, "snippet"));
+    let failed = count_noun(tried.failures.len(), "failure");
     let _ = write!(text, "{rules}, {snippets}: {failed}");
     match tried.untested.len() {
         0 => text.push('\n'),
         number => {
-            let _ = writeln!(text, "; {} without tests", count(number, "rule"));
+            let _ = writeln!(text, "; {} without tests", count_noun(number, "rule"));
         }
     }
     text

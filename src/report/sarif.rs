@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::base::evidence::{Evidence, Reading, SensorKind, Skipped};
-use crate::base::finding::{Finding, Severity, State};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::path::to_uri;
 use crate::base::verdict::Gap;
 use crate::scan::RuleFacts;
@@ -22,8 +22,8 @@ const FINGERPRINT: &str = "moaiRalph/v1";
 
 /// The log of one check or scan; `facts` is what the rules of the scan say of themselves.
 #[must_use]
-pub fn log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
-    let nobody = [Reading::clean("scan", SensorKind::Scan, 0)];
+pub fn sarif_log(root: &Path, evidence: &Evidence, facts: &[RuleFacts]) -> Value {
+    let nobody = [SensorReading::clean("scan", SensorKind::Scan, 0)];
     let readings =
         if evidence.readings.is_empty() { &nobody } else { evidence.readings.as_slice() };
     // What nobody looked at is told by our own run, else by the first.
@@ -39,12 +39,12 @@ fn run(
     root: &Path,
     evidence: &Evidence,
     facts: &[RuleFacts],
-    reading: &Reading,
+    reading: &SensorReading,
     skips: Option<&Evidence>,
 ) -> Value {
     let own = evidence.findings.iter().filter(|finding| finding.sensor == reading.sensor);
     let findings: Vec<&Finding> = own.collect();
-    let rules = Rules::of(&findings);
+    let rules = SarifRules::from_findings(&findings);
     let is_compared = evidence.baseline.is_some();
     let result = |finding: &&Finding| rules.result(finding, is_compared);
     let root = format!("{}/", to_uri(root).trim_end_matches('/'));
@@ -62,13 +62,13 @@ fn run(
 }
 
 /// The rules of one run, in the order of their ids, and the weaknesses they name.
-struct Rules<'f> {
+struct SarifRules<'f> {
     rules: BTreeMap<&'f str, &'f Finding>,
     weaknesses: Vec<&'f str>,
 }
 
-impl<'f> Rules<'f> {
-    fn of(findings: &[&'f Finding]) -> Self {
+impl<'f> SarifRules<'f> {
+    fn from_findings(findings: &[&'f Finding]) -> Self {
         let mut rules = BTreeMap::new();
         for finding in findings {
             // The worst stands for the rule.
@@ -84,7 +84,7 @@ impl<'f> Rules<'f> {
         Self { rules, weaknesses }
     }
 
-    fn driver(&self, reading: &Reading, facts: &[RuleFacts]) -> Value {
+    fn driver(&self, reading: &SensorReading, facts: &[RuleFacts]) -> Value {
         let name = match reading.kind {
             SensorKind::Scan => "moai-ralph",
             _ => &reading.sensor,
@@ -137,7 +137,7 @@ impl<'f> Rules<'f> {
             "partialFingerprints": {FINGERPRINT: finding.id},
         });
         if is_compared {
-            let is_known = finding.state == State::Existing;
+            let is_known = finding.state == FindingState::Existing;
             result["baselineState"] = json!(if is_known { "unchanged" } else { "new" });
         }
         if !finding.cwe.is_empty() {
@@ -229,7 +229,7 @@ fn score(severity: Severity) -> &'static str {
 }
 
 /// How the run went: whole, or with what it could not measure.
-fn invocation(reading: &Reading, skips: Option<&Evidence>) -> Value {
+fn invocation(reading: &SensorReading, skips: Option<&Evidence>) -> Value {
     let mut notes: Vec<Value> = reading.gap.iter().map(gap).collect();
     let mut is_whole = reading.gap.is_none();
     if let Some(evidence) = skips {
@@ -244,7 +244,7 @@ fn gap(gap: &Gap) -> Value {
     json!({"level": "error", "message": {"text": format!("not measured: {gap}")}})
 }
 
-fn skip(level: &str, one: &Skipped) -> Value {
+fn skip(level: &str, one: &SkippedFile) -> Value {
     let location = json!({"uri": relative(&one.path), "uriBaseId": ROOT});
     json!({
         "level": level,
@@ -277,11 +277,17 @@ mod tests {
         let gap = Gap::new(Cause::NotInstalled, "not installed");
         Evidence {
             files: vec![found.path.clone()],
-            skipped: vec![Skipped { path: "big.py".into(), reason: "larger than 1 MiB".into() }],
+            skipped: vec![SkippedFile {
+                path: "big.py".into(),
+                reason: "larger than 1 MiB".into(),
+            }],
             findings: vec![found, finding("b.py", 0, "")],
             readings: vec![
-                Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 0) },
-                Reading { dirty: true, ..Reading::clean("scan", SensorKind::Scan, 1) },
+                SensorReading {
+                    gap: Some(gap),
+                    ..SensorReading::clean("pyright", SensorKind::Lsp, 0)
+                },
+                SensorReading { dirty: true, ..SensorReading::clean("scan", SensorKind::Scan, 1) },
             ],
             ..Evidence::default()
         }
@@ -291,7 +297,7 @@ mod tests {
     fn each_sensor_has_a_run_with_its_rules_and_gaps() {
         let facts = RuleSet::built_in().rules().into_iter().find(|facts| facts.id == "py-eval");
         let facts = facts.expect("a built-in rule");
-        let log = log(Path::new("/r"), &evidence(), std::slice::from_ref(&facts));
+        let log = sarif_log(Path::new("/r"), &evidence(), std::slice::from_ref(&facts));
         let [pyright, scan] = log["runs"].as_array().expect("runs").as_slice() else {
             panic!("two runs: {log:#}");
         };
@@ -318,7 +324,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_no_successful_run() {
-        let log = log(Path::new("/r"), &Evidence::default(), &[]);
+        let log = sarif_log(Path::new("/r"), &Evidence::default(), &[]);
         assert_eq!(log["runs"][0]["invocations"][0]["executionSuccessful"], false);
         assert_eq!(log["runs"][0]["results"], json!([]));
     }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::json::rfc3339;
-use super::shown;
+use super::sanitized_name;
 
 /// One language server.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ServerRow {
     /// Server id.
     pub id: String,
     /// Language ids.
@@ -34,31 +34,31 @@ pub struct Row {
 
 /// What was done to one.
 #[derive(Clone, Debug)]
-pub struct Acted {
+pub struct ServerAction {
     /// Server id.
     pub id: String,
     /// Absolute root.
     pub root: String,
     /// `started`, `stopped` or `restarted`.
-    pub act: &'static str,
+    pub action: &'static str,
     /// Why not.
     pub reason: Option<String>,
 }
 
 /// What one wrote.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct ServerLogReport {
     /// Server id.
     pub id: String,
     /// Absolute root.
     pub root: String,
     /// Oldest first.
-    pub said: Vec<Said>,
+    pub lines: Vec<ServerLogLine>,
 }
 
 /// One line of it.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct ServerLogLine {
     /// Milliseconds since the epoch.
     pub at_ms: u64,
     /// `stderr`, a message type, or `engine`.
@@ -71,7 +71,7 @@ const NONE: &str = "no language server runs\n";
 
 /// The list as text.
 #[must_use]
-pub fn list(rows: &[Row]) -> String {
+pub fn list(rows: &[ServerRow]) -> String {
     let mut text = String::new();
     for row in rows {
         let _ = write!(text, "{} {}", row.id, row.state);
@@ -80,7 +80,7 @@ pub fn list(rows: &[Row]) -> String {
             let uptime = duration(row.uptime_secs.unwrap_or(0));
             let _ = write!(text, ", pid {pid}, {memory}, up {uptime}");
         }
-        let _ = writeln!(text, ", {} answered, {}", row.answered, shown(&row.root));
+        let _ = writeln!(text, ", {} answered, {}", row.answered, sanitized_name(&row.root));
         if let Some(gap) = &row.last_gap {
             let _ = writeln!(text, "  last trouble: {gap}");
         }
@@ -90,8 +90,8 @@ pub fn list(rows: &[Row]) -> String {
 
 /// The list as a document.
 #[must_use]
-pub fn list_json(rows: &[Row]) -> Value {
-    let row = |row: &Row| {
+pub fn list_json(rows: &[ServerRow]) -> Value {
+    let row = |row: &ServerRow| {
         json!({
             "id": row.id, "languages": row.languages, "root": row.root, "state": row.state,
             "pid": row.pid, "memory_bytes": row.memory_bytes, "uptime_secs": row.uptime_secs,
@@ -103,20 +103,20 @@ pub fn list_json(rows: &[Row]) -> Value {
 
 /// What was done, as text.
 #[must_use]
-pub fn acted(acted: &[Acted]) -> String {
-    let line = |one: &Acted| match &one.reason {
-        None => format!("{}: {}, {}\n", one.id, one.act, shown(&one.root)),
-        Some(reason) => format!("{}: not {}: {reason}\n", one.id, one.act),
+pub fn actions_text(acted: &[ServerAction]) -> String {
+    let line = |one: &ServerAction| match &one.reason {
+        None => format!("{}: {}, {}\n", one.id, one.action, sanitized_name(&one.root)),
+        Some(reason) => format!("{}: not {}: {reason}\n", one.id, one.action),
     };
     if acted.is_empty() { NONE.to_owned() } else { acted.iter().map(line).collect() }
 }
 
 /// What was done, as a document.
 #[must_use]
-pub fn acted_json(acted: &[Acted]) -> Value {
-    let one = |one: &Acted| {
+pub fn actions_json(acted: &[ServerAction]) -> Value {
+    let one = |one: &ServerAction| {
         json!({
-            "id": one.id, "root": one.root, "act": one.act, "done": one.reason.is_none(),
+            "id": one.id, "root": one.root, "act": one.action, "done": one.reason.is_none(),
             "reason": one.reason,
         })
     };
@@ -126,16 +126,16 @@ pub fn acted_json(acted: &[Acted]) -> Value {
 
 /// What they wrote, as text; with a headline for each when there are several.
 #[must_use]
-pub fn logs(logs: &[Log]) -> String {
+pub fn logs(logs: &[ServerLogReport]) -> String {
     let mut text = String::new();
     for log in logs {
         if logs.len() > 1 {
-            let _ = writeln!(text, "{} {}", log.id, shown(&log.root));
+            let _ = writeln!(text, "{} {}", log.id, sanitized_name(&log.root));
         }
-        if log.said.is_empty() {
+        if log.lines.is_empty() {
             let _ = writeln!(text, "{} wrote nothing", log.id);
         }
-        for said in &log.said {
+        for said in &log.lines {
             let _ = writeln!(text, "{} {}: {}", rfc3339(said.at_ms), said.source, said.text);
         }
     }
@@ -144,11 +144,10 @@ pub fn logs(logs: &[Log]) -> String {
 
 /// What they wrote, as a document.
 #[must_use]
-pub fn logs_json(logs: &[Log]) -> Value {
-    let said =
-        |said: &Said| json!({"at": rfc3339(said.at_ms), "source": said.source, "text": said.text});
-    let log = |log: &Log| {
-        let lines: Vec<Value> = log.said.iter().map(said).collect();
+pub fn logs_json(logs: &[ServerLogReport]) -> Value {
+    let said = |said: &ServerLogLine| json!({"at": rfc3339(said.at_ms), "source": said.source, "text": said.text});
+    let log = |log: &ServerLogReport| {
+        let lines: Vec<Value> = log.lines.iter().map(said).collect();
         json!({"id": log.id, "root": log.root, "lines": lines})
     };
     let servers: Vec<Value> = logs.iter().map(log).collect();
@@ -171,8 +170,8 @@ fn duration(secs: u64) -> String {
 mod tests {
     use super::*;
 
-    fn row() -> Row {
-        Row {
+    fn row() -> ServerRow {
+        ServerRow {
             id: "pyright".into(),
             languages: vec!["python".into()],
             root: "/r".into(),
@@ -188,9 +187,10 @@ mod tests {
 
     #[test]
     fn a_list_says_what_is_measured_and_what_is_not() {
-        let down = Row { pid: None, memory_bytes: None, state: "down", last_gap: None, ..row() };
-        let unmeasured = Row { memory_bytes: None, uptime_secs: Some(9), ..down.clone() };
-        let unmeasured = Row { pid: Some(8), state: "busy", ..unmeasured };
+        let down =
+            ServerRow { pid: None, memory_bytes: None, state: "down", last_gap: None, ..row() };
+        let unmeasured = ServerRow { memory_bytes: None, uptime_secs: Some(9), ..down.clone() };
+        let unmeasured = ServerRow { pid: Some(8), state: "busy", ..unmeasured };
         let expected = "pyright ready, pid 7, 301 MiB, up 2 min, 3 answered, /r\n  \
                         last trouble: it ended: exit status: 1\n\
                         pyright down, 3 answered, /r\n\
@@ -202,16 +202,16 @@ mod tests {
 
     #[test]
     fn acts_and_logs_name_the_server() {
-        let act = |reason: Option<&str>| Acted {
+        let act = |reason: Option<&str>| ServerAction {
             id: "pyright".into(),
             root: "/r".into(),
-            act: "stopped",
+            action: "stopped",
             reason: reason.map(str::to_owned),
         };
-        let text = acted(&[act(None), act(Some("it has not ended yet"))]);
+        let text = actions_text(&[act(None), act(Some("it has not ended yet"))]);
         assert_eq!(text, "pyright: stopped, /r\npyright: not stopped: it has not ended yet\n");
-        let said = Said { at_ms: 0, source: "stderr", text: "hello".into() };
-        let log = |said| Log { id: "pyright".into(), root: "/r".into(), said };
+        let said = ServerLogLine { at_ms: 0, source: "stderr", text: "hello".into() };
+        let log = |said| ServerLogReport { id: "pyright".into(), root: "/r".into(), lines: said };
         assert_eq!(logs(&[log(vec![said])]), "1970-01-01T00:00:00.000Z stderr: hello\n");
         assert_eq!(logs(&[log(Vec::new())]), "pyright wrote nothing\n");
     }

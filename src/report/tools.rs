@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::agent::bounded;
-use super::answers::{Asked, CUT_FOR_TOOL, No, Place};
-use super::json::word;
+use super::agent::truncate_text;
+use super::answers::{CUT_FOR_TOOL, QueryContext, QueryError, SourceLocation};
+use super::json::verdict_word;
 use super::loops;
-use super::plain;
-use super::rename::{ChangedFile, Outcome, Renamed, preview};
-use super::rewrite::Rewritten;
-use super::search::Searched;
-use crate::base::evidence::{Evidence, Skipped};
+use super::rename::{ChangedFile, RenameReport, WriteOutcome, preview};
+use super::rewrite::RewriteReport;
+use super::sanitized_text;
+use super::search::SearchReport;
+use crate::base::evidence::{Evidence, SkippedFile};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::{
     EXCERPT_CHARS_MAX, HOVER_CHARS_MAX, LINE_CHARS_MAX, TOOL_DIFF_CHARS_MAX, TOOL_FINDINGS_MAX,
@@ -19,12 +19,12 @@ use crate::base::path::RelPath;
 use crate::base::text::one_line;
 use crate::base::verdict::Gap;
 use crate::looping::state::{LoopState, PauseReason};
-use crate::scan::search::Hit;
+use crate::scan::search::SearchMatch;
 
 /// What a check found, without hints. The worst come first; of too many the rest is counted.
 /// `note` says how the files were chosen; empty for nothing to say.
 #[must_use]
-pub fn diagnostics(evidence: &Evidence, note: &str) -> Value {
+pub fn diagnostics_json(evidence: &Evidence, note: &str) -> Value {
     let mut findings: Vec<&Finding> =
         evidence.findings.iter().filter(|one| one.severity > Severity::Hint).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -36,7 +36,7 @@ pub fn diagnostics(evidence: &Evidence, note: &str) -> Value {
     let skipped = evidence.skipped.iter().take(TOOL_FINDINGS_MAX);
     let skipped = skipped.map(|one| json!({"what": one.path, "reason": one.reason}));
     let mut answer = json!({
-        "verdict": word(&evidence.verdict()),
+        "verdict": verdict_word(&evidence.verdict()),
         "files_total": evidence.files_total(),
         "files_checked": evidence.files.len(),
         "findings": findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect::<Vec<_>>(),
@@ -64,7 +64,7 @@ fn finding(finding: &Finding) -> Value {
 /// Where something is, or is spoken of; of too many the rest is counted. `partial` says why there
 /// may be more.
 #[must_use]
-pub fn locations(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> Value {
+pub fn locations(asked: &QueryContext, places: &[SourceLocation], partial: Option<&Gap>) -> Value {
     let mut answer = answered(asked);
     answer["complete"] = json!(partial.is_none());
     answer["reason"] = json!(partial.map(ToString::to_string));
@@ -75,15 +75,15 @@ pub fn locations(asked: &Asked, places: &[Place], partial: Option<&Gap>) -> Valu
 
 /// What a symbol is, in its language server's words.
 #[must_use]
-pub fn hover(asked: &Asked, text: &str) -> Value {
+pub fn hover(asked: &QueryContext, text: &str) -> Value {
     let mut answer = answered(asked);
-    answer["text"] = json!(bounded(&plain(text), HOVER_CHARS_MAX, CUT_FOR_TOOL));
+    answer["text"] = json!(truncate_text(&sanitized_text(text), HOVER_CHARS_MAX, CUT_FOR_TOOL));
     answer
 }
 
 /// A rename: its diff while it is a preview, what it introduced once it is written.
 #[must_use]
-pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
+pub fn rename(asked: &QueryContext, renamed: &RenameReport) -> Value {
     let mut answer = answered(asked);
     answer["written"] = json!(renamed.outcome.is_some());
     answer["old_name"] = json!(renamed.old_name);
@@ -93,8 +93,11 @@ pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
     answer["files_omitted"] = json!(renamed.files.len().saturating_sub(TOOL_FINDINGS_MAX));
     match &renamed.outcome {
         None => {
-            let diff =
-                bounded(preview(&renamed.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            let diff = truncate_text(
+                preview(&renamed.files).trim_end(),
+                TOOL_DIFF_CHARS_MAX,
+                CUT_FOR_TOOL,
+            );
             answer["diff"] = json!(diff);
         }
         Some(outcome) => answer["check"] = check(outcome),
@@ -104,7 +107,7 @@ pub fn rename(asked: &Asked, renamed: &Renamed) -> Value {
 
 /// A loop, or none.
 #[must_use]
-pub fn looping(state: Option<&LoopState>) -> Value {
+pub fn tool_loop(state: Option<&LoopState>) -> Value {
     let shown = state.map(|state| {
         json!({
             "id": state.id,
@@ -117,7 +120,7 @@ pub fn looping(state: Option<&LoopState>) -> Value {
             "warnings": state.remaining.warnings,
             "checks_failed": state.remaining.checks_failed,
             "pause_reason": state.pause_reason.map(PauseReason::as_str),
-            "summary": loops::ended(state),
+            "summary": loops::end_notice(state),
         })
     });
     json!({"loop": shown})
@@ -125,8 +128,8 @@ pub fn looping(state: Option<&LoopState>) -> Value {
 
 /// Where code of one shape stands. The search was told how many places are wanted.
 #[must_use]
-pub fn search(searched: &Searched) -> Value {
-    let hit = |(path, hit): &(RelPath, Hit)| {
+pub fn search(searched: &SearchReport) -> Value {
+    let hit = |(path, hit): &(RelPath, SearchMatch)| {
         json!({
             "path": path.as_str(),
             "line": hit.range.start.line + 1,
@@ -135,30 +138,33 @@ pub fn search(searched: &Searched) -> Value {
         })
     };
     let mut answer = json!({"status": "answered"});
-    answer["read_as"] = json!(searched.looked.kinds);
+    answer["read_as"] = json!(searched.coverage.kinds);
     answer["matches"] = searched.hits.iter().map(hit).collect();
     answer["matches_omitted"] = json!(searched.omitted);
-    answer["files_checked"] = json!(searched.looked.files);
-    answer["not_measured"] = skipped(&searched.looked.skipped);
+    answer["files_checked"] = json!(searched.coverage.files);
+    answer["not_measured"] = skipped(&searched.coverage.skipped);
     answer
 }
 
 /// A rewrite: its diff while it is a preview, what it introduced once it is written.
 #[must_use]
-pub fn rewrite(rewritten: &Rewritten) -> Value {
+pub fn rewrite(rewritten: &RewriteReport) -> Value {
     let mut answer = json!({"status": "answered"});
     answer["written"] = json!(rewritten.outcome.is_some());
-    answer["read_as"] = json!(rewritten.looked.kinds);
+    answer["read_as"] = json!(rewritten.coverage.kinds);
     answer["edits"] = json!(rewritten.edits);
     answer["files"] =
         rewritten.files.iter().take(TOOL_FINDINGS_MAX).map(|it| json!(it.path)).collect();
     answer["files_omitted"] = json!(rewritten.files.len().saturating_sub(TOOL_FINDINGS_MAX));
-    answer["files_checked"] = json!(rewritten.looked.files);
-    answer["not_measured"] = skipped(&rewritten.looked.skipped);
+    answer["files_checked"] = json!(rewritten.coverage.files);
+    answer["not_measured"] = skipped(&rewritten.coverage.skipped);
     match &rewritten.outcome {
         None => {
-            let diff =
-                bounded(preview(&rewritten.files).trim_end(), TOOL_DIFF_CHARS_MAX, CUT_FOR_TOOL);
+            let diff = truncate_text(
+                preview(&rewritten.files).trim_end(),
+                TOOL_DIFF_CHARS_MAX,
+                CUT_FOR_TOOL,
+            );
             answer["diff"] = json!(diff);
         }
         Some(outcome) => answer["check"] = check(outcome),
@@ -166,30 +172,32 @@ pub fn rewrite(rewritten: &Rewritten) -> Value {
     answer
 }
 
-fn skipped(skipped: &[Skipped]) -> Value {
+fn skipped(skipped: &[SkippedFile]) -> Value {
     let skipped = skipped.iter().take(TOOL_FINDINGS_MAX);
     skipped.map(|one| json!({"what": one.path, "reason": one.reason})).collect()
 }
 
 /// Why there is no answer. It has no list that could be taken for an empty one.
 #[must_use]
-pub fn no(no: &No) -> Value {
+pub fn tool_query_error(no: &QueryError) -> Value {
     match no {
-        No::Invalid(reason) => json!({"status": "refused", "kind": "invalid", "reason": reason}),
-        No::Refused { kind, reason } => {
+        QueryError::Invalid(reason) => {
+            json!({"status": "refused", "kind": "invalid", "reason": reason})
+        }
+        QueryError::Refused { kind, reason } => {
             json!({"status": "refused", "kind": kind, "reason": reason})
         }
-        No::Unmeasured { server, gap } => {
+        QueryError::Unmeasured { server, gap } => {
             json!({"status": "unmeasured", "server": server, "reason": gap.to_string()})
         }
     }
 }
 
-fn answered(asked: &Asked) -> Value {
+fn answered(asked: &QueryContext) -> Value {
     json!({"status": "answered", "server": asked.server})
 }
 
-fn place(place: &Place) -> Value {
+fn place(place: &SourceLocation) -> Value {
     json!({
         "path": place.path,
         "line": place.range.start.line + 1,
@@ -204,7 +212,7 @@ fn changed(file: &ChangedFile) -> Value {
 
 /// What was measured after the rename. `unknown` was not measured before, so whether it is new is
 /// not known.
-fn check(outcome: &Outcome) -> Value {
+fn check(outcome: &WriteOutcome) -> Value {
     let list = |findings: &[&Finding]| -> Value {
         findings.iter().take(TOOL_FINDINGS_MAX).map(|it| finding(it)).collect()
     };
@@ -230,16 +238,16 @@ mod tests {
 
     use super::*;
     use crate::base::finding::tests::finding;
-    use crate::base::text::{Position, Range};
+    use crate::base::text::{Position, TextRange};
     use crate::base::verdict::Cause;
 
-    fn asked() -> Asked {
-        Asked {
+    fn asked() -> QueryContext {
+        QueryContext {
             command: "references",
             root: PathBuf::from("/r"),
             is_tool: true,
             server: Some("clangd".to_owned()),
-            at: None,
+            position: None,
             elapsed_ms: 3,
         }
     }
@@ -254,7 +262,7 @@ mod tests {
             .collect();
         findings.push(finding("b.py", 4, "e"));
         findings.push(Finding { severity: Severity::Hint, ..finding("b.py", 5, "h") });
-        let answer = diagnostics(&Evidence { findings, ..Evidence::default() }, "");
+        let answer = diagnostics_json(&Evidence { findings, ..Evidence::default() }, "");
         let first = &answer["findings"][0];
         assert_eq!((first["path"].as_str(), first["line"].as_u64()), (Some("b.py"), Some(5)));
         assert_eq!(answer["findings_omitted"], 1);
@@ -264,13 +272,13 @@ mod tests {
     #[test]
     fn what_may_be_missing_has_a_reason_and_what_is_too_much_is_counted() {
         let at = |line| Position { line, character: 4 };
-        let place = |line| Place {
+        let place = |line| SourceLocation {
             path: "a.c".to_owned(),
-            range: Range { start: at(line), end: at(line) },
+            range: TextRange { start: at(line), end: at(line) },
             line: None,
         };
         let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
-        let places: Vec<Place> = (0..=3).map(place).collect();
+        let places: Vec<SourceLocation> = (0..=3).map(place).collect();
         let answer = locations(&asked(), &places, Some(&gap));
         assert_eq!((&answer["status"], &answer["complete"]), (&json!("answered"), &json!(false)));
         assert_eq!(answer["reason"], "there is no compile_commands.json");
@@ -292,7 +300,7 @@ mod tests {
             before: Some("old = 1\n".repeat(40)),
             after: Some("new = 1\n".repeat(40)),
         };
-        let renamed = Renamed {
+        let renamed = RenameReport {
             old_name: Some("old".to_owned()),
             new_name: "new".to_owned(),
             edits: 60 * 40,
@@ -305,7 +313,7 @@ mod tests {
         assert!(diff.ends_with("… cut: the rest is left out"), "{diff}");
         assert_eq!(answer["files"].as_array().map(Vec::len), Some(TOOL_FINDINGS_MAX));
         assert_eq!(answer["files_omitted"], 10);
-        let text = crate::report::rename::text(&asked(), &renamed);
+        let text = crate::report::rename::rename_text(&asked(), &renamed);
         let last = text.lines().last();
         let summary =
             "old -> new: 2400 edits in 60 files (clangd); not written: dry_run false writes it";

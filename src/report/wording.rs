@@ -3,29 +3,29 @@
 //! instructions of an iteration are in `framework` and `align`.
 
 use crate::base::finding::{Finding, Severity};
-use crate::looping::framework::Language;
+use crate::looping::framework::MessageLanguage;
 
 /// A sentence in both languages. `{0}`, `{1}` and so on stand for its parts, because the order of
 /// words differs.
-pub(super) struct Phrase {
+pub(super) struct BilingualPhrase {
     english: &'static str,
     korean: &'static str,
 }
 
-impl Phrase {
+impl BilingualPhrase {
     const fn new(english: &'static str, korean: &'static str) -> Self {
         Self { english, korean }
     }
 
-    fn template(&self, language: Language) -> &'static str {
+    fn template(&self, language: MessageLanguage) -> &'static str {
         match language {
-            Language::English => self.english,
-            Language::Korean => self.korean,
+            MessageLanguage::English => self.english,
+            MessageLanguage::Korean => self.korean,
         }
     }
 
     /// The sentence with its parts. A part is text and never read for placeholders of its own.
-    pub(super) fn with(&self, language: Language, parts: &[&str]) -> String {
+    pub(super) fn with(&self, language: MessageLanguage, parts: &[&str]) -> String {
         let mut text = String::new();
         let mut rest = self.template(language);
         while let Some((before, behind)) = rest.split_once('{') {
@@ -40,34 +40,34 @@ impl Phrase {
     }
 
     /// A sentence without parts.
-    pub(super) fn say(&self, language: Language) -> &'static str {
+    pub(super) fn text_in(&self, language: MessageLanguage) -> &'static str {
         self.template(language)
     }
 }
 
 /// A noun that is counted: `2 errors`, `오류 2개`.
-pub(super) struct Noun {
+pub(super) struct CountedNoun {
     one: &'static str,
     korean: &'static str,
 }
 
-impl Noun {
+impl CountedNoun {
     const fn new(one: &'static str, korean: &'static str) -> Self {
         Self { one, korean }
     }
 
     /// The noun with its number.
-    pub(super) fn count(&self, language: Language, number: usize) -> String {
+    pub(super) fn count(&self, language: MessageLanguage, number: usize) -> String {
         match language {
-            Language::English => super::count(number, self.one),
-            Language::Korean => self.korean.replace("{0}", &number.to_string()),
+            MessageLanguage::English => super::count_noun(number, self.one),
+            MessageLanguage::Korean => self.korean.replace("{0}", &number.to_string()),
         }
     }
 }
 
 /// `2 errors, 1 warning`; infos and hints count as notes. Empty for nothing.
-pub(super) fn counts<'f>(
-    language: Language,
+pub(super) fn severity_counts_in<'f>(
+    language: MessageLanguage,
     findings: impl Iterator<Item = &'f Finding>,
 ) -> String {
     let (mut errors, mut warnings, mut notes) = (0, 0, 0);
@@ -86,17 +86,17 @@ pub(super) fn counts<'f>(
 
 macro_rules! nouns {
     ($($name:ident: $one:literal, $korean:literal;)+) => {
-        $(pub(super) const $name: Noun = Noun::new($one, $korean);)+
+        $(pub(super) const $name: CountedNoun = CountedNoun::new($one, $korean);)+
         #[cfg(test)]
-        const NOUNS: &[(&str, Noun)] = &[$((stringify!($name), $name)),+];
+        const NOUNS: &[(&str, CountedNoun)] = &[$((stringify!($name), $name)),+];
     };
 }
 
 macro_rules! phrases {
     ($table:ident { $($name:ident: $english:literal, $korean:literal;)+ }) => {
-        $(pub(super) const $name: Phrase = Phrase::new($english, $korean);)+
+        $(pub(super) const $name: BilingualPhrase = BilingualPhrase::new($english, $korean);)+
         #[cfg(test)]
-        const $table: &[(&str, Phrase)] = &[$((stringify!($name), $name)),+];
+        const $table: &[(&str, BilingualPhrase)] = &[$((stringify!($name), $name)),+];
     };
 }
 
@@ -436,14 +436,14 @@ mod tests {
 
     #[test]
     fn a_part_is_never_read_for_placeholders() {
-        let text = NOT_MEASURED.with(Language::English, &["{1}", "a {0} b"]);
+        let text = NOT_MEASURED.with(MessageLanguage::English, &["{1}", "a {0} b"]);
         assert_eq!(text, "Not measured: {1} (a {0} b)");
     }
 
     #[test]
     fn numbers_stand_where_the_language_has_them() {
-        assert_eq!(ERRORS.count(Language::English, 1), "1 error");
-        assert_eq!(ERRORS.count(Language::English, 2), "2 errors");
-        assert_eq!(ERRORS.count(Language::Korean, 2), "오류 2개");
+        assert_eq!(ERRORS.count(MessageLanguage::English, 1), "1 error");
+        assert_eq!(ERRORS.count(MessageLanguage::English, 2), "2 errors");
+        assert_eq!(ERRORS.count(MessageLanguage::Korean, 2), "오류 2개");
     }
 }

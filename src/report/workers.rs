@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{count, shown};
+use super::{count_noun, sanitized_name};
 use crate::looping::state::LoopState;
 
 /// One worker.
 #[derive(Clone, Debug)]
-pub struct Worker {
+pub struct LoopWorker {
     /// Where its session is opened.
     pub root: PathBuf,
     /// Its branch; `None` when HEAD of its work tree is on none.
@@ -21,8 +21,8 @@ pub struct Worker {
 
 /// What a user does with new workers.
 #[must_use]
-pub fn started(workers: &[Worker]) -> String {
-    let number = count(workers.len(), "worker");
+pub fn started(workers: &[LoopWorker]) -> String {
+    let number = count_noun(workers.len(), "worker");
     let mut text = format!("{number}; open a session in each folder, it claims the loop there:\n");
     for worker in workers {
         let _ = writeln!(text, "  {}", place(&worker.root));
@@ -32,10 +32,10 @@ pub fn started(workers: &[Worker]) -> String {
 
 /// One line for each worker.
 #[must_use]
-pub fn status(workers: &[Worker]) -> String {
+pub fn status(workers: &[LoopWorker]) -> String {
     let mut text = String::new();
-    for Worker { root, branch, state } in workers {
-        let branch = branch.as_deref().map_or_else(|| "no branch".to_owned(), shown);
+    for LoopWorker { root, branch, state } in workers {
+        let branch = branch.as_deref().map_or_else(|| "no branch".to_owned(), sanitized_name);
         let stands = state.as_ref().map_or_else(
             || "no loop".to_owned(),
             |state| {
@@ -50,14 +50,14 @@ pub fn status(workers: &[Worker]) -> String {
 
 /// `moai-ralph/workers@1`: the workers that a start made, or that a project has.
 #[must_use]
-pub fn document(workers: &[Worker]) -> Value {
+pub fn document(workers: &[LoopWorker]) -> Value {
     json!({"schema": "moai-ralph/workers@1", "workers": json(workers)})
 }
 
 /// The same as values.
 #[must_use]
-pub fn json(workers: &[Worker]) -> Value {
-    let row = |worker: &Worker| {
+pub fn json(workers: &[LoopWorker]) -> Value {
+    let row = |worker: &LoopWorker| {
         let state = worker.state.as_ref();
         json!({
             "root": worker.root,
@@ -71,7 +71,7 @@ pub fn json(workers: &[Worker]) -> Value {
 }
 
 fn place(root: &Path) -> String {
-    shown(&root.display().to_string())
+    sanitized_name(&root.display().to_string())
 }
 
 #[cfg(test)]
@@ -82,8 +82,9 @@ mod tests {
     #[test]
     fn each_worker_has_a_line() {
         let root = PathBuf::from("/p.moai-workers/1");
-        let worker = Worker { root, branch: Some("gulf/auto-1-ab".into()), state: Some(state()) };
-        let idle = Worker { branch: None, state: None, ..worker.clone() };
+        let worker =
+            LoopWorker { root, branch: Some("gulf/auto-1-ab".into()), state: Some(state()) };
+        let idle = LoopWorker { branch: None, state: None, ..worker.clone() };
         insta::assert_snapshot!(status(&[worker.clone(), idle]), @r"
           worker /p.moai-workers/1: loop-1 running, iteration 0 of 3, gulf/auto-1-ab
           worker /p.moai-workers/1: no loop, no branch

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::engine::{Rule, Utils};
-use super::language::Language;
-use super::rules::{self, Fault, Parsed, RuleSpec};
+use super::engine::{EngineRule, UtilityRules};
+use super::language::ScanLanguage;
+use super::rules::{self, RuleFault, RuleFile, RuleSpec};
 use crate::base::hash::ContentHash;
 
 /// One rule file, with what is known of it before it is read.
@@ -29,13 +29,13 @@ pub(super) const ENGINE: &str = include_str!(concat!(env!("OUT_DIR"), "/engine_i
 
 static IDENTITY: LazyLock<ContentHash> = LazyLock::new(|| {
     let all: Vec<&str> = FILES.iter().flat_map(|file| [file.name, "\0", file.text, "\0"]).collect();
-    ContentHash::of(all.concat().as_bytes())
+    ContentHash::of_bytes(all.concat().as_bytes())
 });
 
-static PARSED: [OnceLock<Parsed>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
+static PARSED: [OnceLock<RuleFile>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
-static RULES: [OnceLock<Vec<Arc<Rule>>>; Language::ALL.len()] =
-    [const { OnceLock::new() }; Language::ALL.len()];
+static RULES: [OnceLock<Vec<Arc<EngineRule>>>; ScanLanguage::ALL.len()] =
+    [const { OnceLock::new() }; ScanLanguage::ALL.len()];
 
 impl BuiltInFile {
     /// The id of its rule.
@@ -45,19 +45,20 @@ impl BuiltInFile {
     }
 
     /// The text without the snippets at its end, which are half of it and no part of the rule.
-    pub(super) fn rule(&self) -> &'static str {
+    pub(super) fn rule_text(&self) -> &'static str {
         self.text.split_once("\ntests:").map_or(self.text, |(rule, _)| rule)
     }
 
     /// Whether it may speak about a language.
-    pub(super) fn speaks(&self, language: Language) -> bool {
+    pub(super) fn covers_language(&self, language: ScanLanguage) -> bool {
         let mut words = self.languages.iter();
-        self.languages.is_empty() || words.any(|word| Language::named(word) == Some(language))
+        self.languages.is_empty()
+            || words.any(|word| ScanLanguage::from_name(word) == Some(language))
     }
 }
 
 /// All ids.
-pub(super) fn ids() -> HashSet<&'static str> {
+pub(super) fn rule_ids() -> HashSet<&'static str> {
     FILES.iter().map(BuiltInFile::id).collect()
 }
 
@@ -67,9 +68,9 @@ pub(super) fn identity() -> ContentHash {
 }
 
 /// What is in one file, read once.
-pub(super) fn parsed(index: usize) -> &'static Parsed {
+pub(super) fn parsed_file(index: usize) -> &'static RuleFile {
     let file = &FILES[index];
-    PARSED[index].get_or_init(|| rules::parse(&source(file.name), file.rule()))
+    PARSED[index].get_or_init(|| rules::parse_rule_file(&source(file.name), file.rule_text()))
 }
 
 /// The name in messages.
@@ -78,26 +79,29 @@ pub(super) fn source(name: &str) -> String {
 }
 
 /// What is wrong with the files that may speak about a language.
-pub(super) fn faults(language: Language) -> impl Iterator<Item = &'static Fault> {
-    read_for(language).flat_map(|parsed| &parsed.faults)
+pub(super) fn faults_of_language(
+    language: ScanLanguage,
+) -> impl Iterator<Item = &'static RuleFault> {
+    parsed_files_of_language(language).flat_map(|parsed| &parsed.faults)
 }
 
 /// The rules of a language.
-pub(super) fn rules(language: Language) -> &'static [Arc<Rule>] {
+pub(super) fn rules_of_language(language: ScanLanguage) -> &'static [Arc<EngineRule>] {
     RULES[language.index()].get_or_init(|| {
-        let utils = Utils::default();
-        let specs = read_for(language).flat_map(|parsed| &parsed.specs);
+        let utils = UtilityRules::default();
+        let specs = parsed_files_of_language(language).flat_map(|parsed| &parsed.specs);
         let own = specs.filter(|spec| spec.languages.contains(&language));
-        own.map(|spec| Arc::new(Rule::new(Arc::clone(spec), language, &utils))).collect()
+        own.map(|spec| Arc::new(EngineRule::new(Arc::clone(spec), language, &utils))).collect()
     })
 }
 
 /// All rules as they are written.
-pub(super) fn specs() -> impl Iterator<Item = &'static Arc<RuleSpec>> {
-    (0..FILES.len()).flat_map(|index| &parsed(index).specs)
+pub(super) fn rule_specs() -> impl Iterator<Item = &'static Arc<RuleSpec>> {
+    (0..FILES.len()).flat_map(|index| &parsed_file(index).specs)
 }
 
-fn read_for(language: Language) -> impl Iterator<Item = &'static Parsed> {
-    let speaks = move |(index, file): (usize, &BuiltInFile)| file.speaks(language).then_some(index);
-    FILES.iter().enumerate().filter_map(speaks).map(parsed)
+fn parsed_files_of_language(language: ScanLanguage) -> impl Iterator<Item = &'static RuleFile> {
+    let speaks =
+        move |(index, file): (usize, &BuiltInFile)| file.covers_language(language).then_some(index);
+    FILES.iter().enumerate().filter_map(speaks).map(parsed_file)
 }

@@ -1,14 +1,14 @@
 //! A text without its comments, for readers that comments must not sway. Lines stay where they are.
 
 use super::engine;
-use super::language::Language;
+use super::language::ScanLanguage;
 use crate::base::path::RelPath;
 
 /// The text with comments and docstrings blanked; `None` when the language of the path is not
 /// known or the text has a syntax error.
 #[must_use]
 pub fn without_comments(path: &RelPath, text: &str) -> Option<String> {
-    let comments = engine::comments(Language::of(path)?, text)?;
+    let comments = engine::comment_ranges(ScanLanguage::from_path(path)?, text)?;
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for comment in comments {

@@ -9,7 +9,7 @@ use crate::base::limits::{FIX_ROUNDS_MAX, REWRITE_NESTING_MAX};
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct ByteEdit {
     /// What it replaces: byte offsets in the text, between characters.
     pub bytes: Range<usize>,
     /// What stands there afterwards.
@@ -19,14 +19,14 @@ pub struct Edit {
 /// A place that is to be replaced, and the parts of it that stay in the replacement: what is found
 /// in those is replaced, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Site {
+pub(super) struct RewriteSite {
     pub(super) bytes: Range<usize>,
-    pub(super) kept: Vec<Range<usize>>,
+    pub(super) preserved: Vec<Range<usize>>,
 }
 
 /// A text after replacements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedText {
     /// Every byte of it.
     pub text: String,
     /// How many replacements were made.
@@ -37,7 +37,7 @@ pub struct Edited {
 
 /// Why replacements come to no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Endless {
+pub enum FixpointError {
     /// The text came back to what it was.
     #[error("the fixes undo each other")]
     Oscillation,
@@ -51,10 +51,10 @@ pub enum Endless {
 
 /// Those that can be made at once, sorted: of two that meet the one that starts earlier, of two
 /// that start together the longer one. What changes nothing is left out.
-pub(super) fn disjoint(text: &str, mut edits: Vec<Edit>) -> Vec<Edit> {
+pub(super) fn disjoint_edits(text: &str, mut edits: Vec<ByteEdit>) -> Vec<ByteEdit> {
     edits.retain(|edit| text.get(edit.bytes.clone()).is_some_and(|old| old != edit.text));
     edits.sort_by_key(|edit| (edit.bytes.start, std::cmp::Reverse(edit.bytes.end)));
-    let mut taken: Vec<Edit> = Vec::with_capacity(edits.len());
+    let mut taken: Vec<ByteEdit> = Vec::with_capacity(edits.len());
     for edit in edits {
         let meets = taken.last().is_some_and(|last| {
             edit.bytes.start < last.bytes.end || edit.bytes.start == last.bytes.start
@@ -67,7 +67,7 @@ pub(super) fn disjoint(text: &str, mut edits: Vec<Edit>) -> Vec<Edit> {
 }
 
 /// The text with sorted edits that do not meet.
-pub(super) fn apply(text: &str, edits: &[Edit]) -> String {
+pub(super) fn apply_edits(text: &str, edits: &[ByteEdit]) -> String {
     let added: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let mut out = String::with_capacity(text.len() + added);
     let mut done = 0;
@@ -82,41 +82,41 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> String {
 
 /// Makes rounds of edits until one has nothing to change. A round's losers are found again by the
 /// next one.
-pub(super) fn to_fixpoint<E: From<Endless>>(
+pub(super) fn edit_to_fixpoint<E: From<FixpointError>>(
     text: &str,
-    round: &mut dyn FnMut(&str) -> Result<Vec<Edit>, E>,
-) -> Result<Edited, E> {
-    let mut edited = Edited { text: text.to_owned(), edits: 0, lost: 0 };
-    let mut seen = BTreeSet::from([ContentHash::of(text.as_bytes())]);
+    round: &mut dyn FnMut(&str) -> Result<Vec<ByteEdit>, E>,
+) -> Result<EditedText, E> {
+    let mut edited = EditedText { text: text.to_owned(), edits: 0, lost: 0 };
+    let mut seen = BTreeSet::from([ContentHash::of_bytes(text.as_bytes())]);
     for _ in 0..FIX_ROUNDS_MAX {
-        let edits = disjoint(&edited.text, round(&edited.text)?);
+        let edits = disjoint_edits(&edited.text, round(&edited.text)?);
         if edits.is_empty() {
             return Ok(edited);
         }
-        edited.text = apply(&edited.text, &edits);
+        edited.text = apply_edits(&edited.text, &edits);
         edited.edits += edits.len();
-        if !seen.insert(ContentHash::of(edited.text.as_bytes())) {
-            return Err(Endless::Oscillation.into());
+        if !seen.insert(ContentHash::of_bytes(edited.text.as_bytes())) {
+            return Err(FixpointError::Oscillation.into());
         }
     }
-    let left = disjoint(&edited.text, round(&edited.text)?);
-    if left.is_empty() { Ok(edited) } else { Err(Endless::Rounds.into()) }
+    let left = disjoint_edits(&edited.text, round(&edited.text)?);
+    if left.is_empty() { Ok(edited) } else { Err(FixpointError::Rounds.into()) }
 }
 
 /// Makes the replacements of some places of a text.
-type Replace<'r, E> = dyn FnMut(&str, &[Range<usize>]) -> Result<Vec<Edit>, E> + 'r;
+type ReplaceFn<'r, E> = dyn FnMut(&str, &[Range<usize>]) -> Result<Vec<ByteEdit>, E> + 'r;
 
 /// Replaces every place of the text once. Of places that meet the outer or earlier one counts; one
 /// inside a kept part of another is replaced first, so that the outer replacement takes it over.
 /// `edits` makes the replacements of some places of a text; one that it does not find any more,
 /// because an inner replacement changed it, is lost.
-pub(super) fn once_each<E: From<Endless>>(
+pub(super) fn replace_once_each<E: From<FixpointError>>(
     text: &str,
-    sites: Vec<Site>,
-    edits: &mut Replace<'_, E>,
-) -> Result<Edited, E> {
-    let mut edited = Edited { text: text.to_owned(), edits: 0, lost: 0 };
-    let mut waiting = compatible(sites);
+    sites: Vec<RewriteSite>,
+    edits: &mut ReplaceFn<'_, E>,
+) -> Result<EditedText, E> {
+    let mut edited = EditedText { text: text.to_owned(), edits: 0, lost: 0 };
+    let mut waiting = compatible_ranges(sites);
     for _ in 0..REWRITE_NESTING_MAX {
         if waiting.is_empty() {
             return Ok(edited);
@@ -124,21 +124,21 @@ pub(super) fn once_each<E: From<Endless>>(
         let now = take_innermost(&mut waiting);
         let made = edits(&edited.text, &now)?;
         edited.lost += now.len() - made.len();
-        let made = disjoint(&edited.text, made);
+        let made = disjoint_edits(&edited.text, made);
         edited.edits += made.len();
-        edited.text = apply(&edited.text, &made);
+        edited.text = apply_edits(&edited.text, &made);
         for place in &mut waiting {
-            *place = shifted(place, &made);
+            *place = shift_range(place, &made);
         }
     }
-    if waiting.is_empty() { Ok(edited) } else { Err(Endless::Nesting.into()) }
+    if waiting.is_empty() { Ok(edited) } else { Err(FixpointError::Nesting.into()) }
 }
 
 /// The places that can be replaced, outer before inner, sorted by their start.
-fn compatible(mut sites: Vec<Site>) -> Vec<Range<usize>> {
+fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
     sites.retain(|site| !site.bytes.is_empty());
     sites.sort_by_key(|site| (site.bytes.start, std::cmp::Reverse(site.bytes.end)));
-    let mut taken: Vec<Site> = Vec::new();
+    let mut taken: Vec<RewriteSite> = Vec::new();
     // Those that the next one may stand in.
     let mut open: Vec<usize> = Vec::new();
     for site in sites {
@@ -149,7 +149,7 @@ fn compatible(mut sites: Vec<Site>) -> Vec<Range<usize>> {
             let outer = &taken[*at];
             let is_within =
                 |part: &Range<usize>| part.start <= site.bytes.start && site.bytes.end <= part.end;
-            outer.bytes != site.bytes && outer.kept.iter().any(is_within)
+            outer.bytes != site.bytes && outer.preserved.iter().any(is_within)
         });
         if fits {
             open.push(taken.len());
@@ -174,7 +174,7 @@ fn take_innermost(places: &mut Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Where a place is after edits that lie inside or outside of it.
-fn shifted(place: &Range<usize>, edits: &[Edit]) -> Range<usize> {
+fn shift_range(place: &Range<usize>, edits: &[ByteEdit]) -> Range<usize> {
     let (mut start, mut end) = (place.start, place.end);
     for edit in edits {
         if edit.bytes.end <= place.start {

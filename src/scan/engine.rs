@@ -5,12 +5,12 @@ mod compile;
 pub(super) mod fix;
 mod globs;
 mod grammar;
+mod imports;
 mod inject;
 mod matching;
-mod names;
 pub(super) mod pattern;
 mod prefilter;
-mod suppress;
+mod suppressions;
 #[cfg(test)]
 mod tests;
 pub(super) mod tree;
@@ -22,44 +22,44 @@ use ast_grep_config::{RuleConfig, Severity as EngineSeverity};
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
-pub(super) use self::compile::{Rule, Utils};
+pub(super) use self::compile::{EngineRule, UtilityRules};
 pub(super) use self::globs::NameGlobs;
 use self::grammar::Grammar;
-pub(super) use self::inject::Injector;
-use self::matching::{Active, Imports, Table, Walk};
-use self::prefilter::{Hits, Prefilter};
-pub(super) use self::suppress::UNUSED as UNUSED_SUPPRESSION;
-use super::edits::Edit;
-use super::language::Language;
+pub(super) use self::inject::LanguageInjector;
+use self::matching::{ActiveRules, ImportResolver, KindTable, TreeWalk};
+use self::prefilter::{Prefilter, WordHits};
+pub(super) use self::suppressions::UNUSED as UNUSED_SUPPRESSION;
+use super::edits::ByteEdit;
+use super::language::ScanLanguage;
 use super::rules::RuleInfo;
 use crate::base::finding::Severity;
 use crate::base::limits::{BRACKETS_DEPTH_MAX, TREE_DEPTH_MAX};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 
-type Document = StrDoc<Grammar>;
+type EngineDocument = StrDoc<Grammar>;
 
 /// The rules of one language.
-pub(super) struct Engine {
-    language: Language,
-    pub(super) rules: Vec<Arc<Rule>>,
+pub(super) struct RuleEngine {
+    language: ScanLanguage,
+    pub(super) rules: Vec<Arc<EngineRule>>,
     /// Made when the first text comes.
     prefilter: OnceLock<Prefilter>,
 }
 
 /// One match of one rule.
-pub(super) struct Match {
+pub(super) struct RuleMatch {
     pub(super) id: String,
     pub(super) severity: Severity,
     pub(super) message: String,
     /// Byte offsets in the text.
     pub(super) bytes: Range<usize>,
     /// What the rule would put there.
-    pub(super) edit: Option<Edit>,
+    pub(super) edit: Option<ByteEdit>,
 }
 
-impl Engine {
-    pub(super) fn new(language: Language, rules: Vec<Arc<Rule>>) -> Self {
+impl RuleEngine {
+    pub(super) fn new(language: ScanLanguage, rules: Vec<Arc<EngineRule>>) -> Self {
         Self { language, rules, prefilter: OnceLock::new() }
     }
 
@@ -83,33 +83,33 @@ impl Engine {
         path: &RelPath,
         text: &str,
         tried: &mut impl FnMut(&str),
-    ) -> (Vec<Match>, Option<Gap>) {
-        let need = |rule: &Arc<Rule>| rule.need();
+    ) -> (Vec<RuleMatch>, Option<Gap>) {
+        let need = |rule: &Arc<EngineRule>| rule.need();
         let prefilter =
             self.prefilter.get_or_init(|| Prefilter::new(self.rules.iter().map(need).collect()));
-        let hits = prefilter.read(text);
+        let hits = prefilter.find_words(text);
         let active = self.active(path, prefilter, &hits);
-        let has_marker = text.contains(suppress::MARKER);
+        let has_marker = text.contains(suppressions::MARKER);
         if !has_marker && active.iter().all(Option::is_none) {
             return (Vec::new(), None);
         }
-        let tree = match parse(self.language, text) {
+        let tree = match parse_tree(self.language, text) {
             Ok(tree) => tree,
             Err(gap) => return (Vec::new(), Some(gap)),
         };
-        let table = Table::new(self.language.into(), &active);
+        let table = KindTable::new(self.language.into(), &active);
         let Ok(walk) = table.walk(&tree, &active, has_marker) else {
-            return (Vec::new(), Some(too_deep()));
+            return (Vec::new(), Some(too_deep_gap()));
         };
-        let gap = is_unparsed(&tree).then(|| unparsed(self.language));
-        let imports = Imports::new(&self.rules, self.language);
-        (matches_of(&table, &tree, (&active, &imports), walk, tried), gap)
+        let gap = is_unparsed(&tree).then(|| unparsed_gap(self.language));
+        let imports = ImportResolver::new(&self.rules, self.language);
+        (collect_matches(&table, &tree, (&active, &imports), walk, tried), gap)
     }
 
     /// The rules that speak about this path and may match in the text. Others are not even
     /// compiled; those that cannot be know what is wrong with them.
-    fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &Hits) -> Active<'_> {
-        let one = |(number, rule): (usize, &'_ Arc<Rule>)| {
+    fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &WordHits) -> ActiveRules<'_> {
+        let one = |(number, rule): (usize, &'_ Arc<EngineRule>)| {
             let may_match = prefilter.may_match(number, hits) && rule.admits(path);
             may_match.then_some(number)
         };
@@ -125,17 +125,17 @@ impl Engine {
 /// What is said about a comment that suppresses nothing.
 const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or mend the ids it names";
 
-fn matches_of<'t>(
-    table: &Table,
-    tree: &'t AstGrep<Document>,
-    rules: (&Active<'_>, &Imports<'_>),
-    walk: Walk<'t>,
+fn collect_matches<'t>(
+    table: &KindTable,
+    tree: &'t AstGrep<EngineDocument>,
+    rules: (&ActiveRules<'_>, &ImportResolver<'_>),
+    walk: TreeWalk<'t>,
     tried: &mut impl FnMut(&str),
-) -> Vec<Match> {
+) -> Vec<RuleMatch> {
     let mut matches = Vec::new();
     let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
-    let suppressions = table.try_all(tree, rules, walk, found, tried);
-    matches.extend(suppressions.unused().map(|bytes| Match {
+    let suppressions = table.match_rules(tree, rules, walk, found, tried);
+    matches.extend(suppressions.unused().map(|bytes| RuleMatch {
         id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
         message: UNUSED_MESSAGE.to_owned(),
@@ -146,29 +146,30 @@ fn matches_of<'t>(
 }
 
 /// Parses a text, unless its brackets tell that its tree would be too deep.
-fn parse(language: Language, text: &str) -> Result<AstGrep<Document>, Gap> {
+fn parse_tree(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocument>, Gap> {
     if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
-        return Err(too_deep());
+        return Err(too_deep_gap());
     }
-    let document = Document::try_new(text, Grammar::from(language));
-    document.map(AstGrep::doc).map_err(|_| unparsed(language))
+    let document = EngineDocument::try_new(text, Grammar::from(language));
+    document.map(AstGrep::doc).map_err(|_| unparsed_gap(language))
 }
 
 /// Where the comments of a text are, and the words of its docstrings. `None` when there is any
 /// error in its tree: what is taken for a comment there may be code.
-pub(super) fn comments(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
-    let tree = parse(language, text).ok()?;
+pub(super) fn comment_ranges(language: ScanLanguage, text: &str) -> Option<Vec<Range<usize>>> {
+    let tree = parse_tree(language, text).ok()?;
     if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
         return None;
     }
-    let is_docstring = |node: &Node<'_, Document>| {
+    let is_docstring = |node: &Node<'_, EngineDocument>| {
         let above = node.parent().filter(|above| above.kind() == "string");
         let statement = above.and_then(|above| above.parent());
         node.kind() == "string_content"
             && statement.is_some_and(|it| it.kind() == "expression_statement")
     };
-    let is_prose =
-        |node: &Node<'_, Document>| suppress::is_comment(&node.kind()) || is_docstring(node);
+    let is_prose = |node: &Node<'_, EngineDocument>| {
+        suppressions::is_comment(&node.kind()) || is_docstring(node)
+    };
     Some(tree.root().dfs().filter(is_prose).map(|node| node.range()).collect())
 }
 
@@ -186,23 +187,23 @@ fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
     })
 }
 
-fn too_deep() -> Gap {
+fn too_deep_gap() -> Gap {
     Gap::new(Cause::Skipped, format!("code nested deeper than {TREE_DEPTH_MAX} levels"))
 }
 
-fn unparsed(language: Language) -> Gap {
+fn unparsed_gap(language: ScanLanguage) -> Gap {
     Gap::new(Cause::Skipped, format!("the text does not parse as {}", language.as_str()))
 }
 
 /// Whether the parser made nothing of the text: the root is an error or has nothing but errors.
 /// An error beside parsed code is no reason to distrust the matches in that code.
-fn is_unparsed(tree: &AstGrep<Document>) -> bool {
+fn is_unparsed(tree: &AstGrep<EngineDocument>) -> bool {
     let root = tree.root();
     let mut children = root.children().filter(Node::is_named).peekable();
     root.is_error() || (children.peek().is_some() && children.all(|child| child.is_error()))
 }
 
-fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Match {
+fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, EngineDocument>) -> RuleMatch {
     let message = if rule.message.is_empty() {
         rule.id.clone()
     } else if rule.message.contains('$') {
@@ -216,6 +217,6 @@ fn to_match(rule: &RuleConfig<Grammar>, place: &NodeMatch<'_, Document>) -> Matc
         EngineSeverity::Info => Severity::Info,
         EngineSeverity::Hint | EngineSeverity::Off => Severity::Hint,
     };
-    let edit = fix::edit_of(rule, place);
-    Match { id: rule.id.clone(), severity, message, bytes: place.range(), edit }
+    let edit = fix::edit_of_match(rule, place);
+    RuleMatch { id: rule.id.clone(), severity, message, bytes: place.range(), edit }
 }

@@ -6,7 +6,7 @@ use crate::base::path::RelPath;
 /// A language of the scan. TypeScript and TSX are two, because their grammars differ, and so are C
 /// and C++.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Language {
+pub enum ScanLanguage {
     /// Bash and other Bourne shells.
     Bash,
     /// C.
@@ -56,69 +56,74 @@ pub enum Language {
 }
 
 /// What is known of a language.
-struct Row {
-    language: Language,
+struct LanguageRow {
+    language: ScanLanguage,
     /// The word in messages.
-    word: &'static str,
+    name: &'static str,
     /// Other words for it in rule files.
     aliases: &'static [&'static str],
     /// Extensions of its files, in lower case; those of the ast-grep program, and those of R.
     extensions: &'static [&'static str],
 }
 
-const fn row(
-    language: Language,
+const fn language_row(
+    language: ScanLanguage,
     word: &'static str,
     aliases: &'static [&'static str],
     extensions: &'static [&'static str],
-) -> Row {
-    Row { language, word, aliases, extensions }
+) -> LanguageRow {
+    LanguageRow { language, name: word, aliases, extensions }
 }
 
 /// In the order of the declaration.
-const TABLE: [Row; 23] = [
-    row(
-        Language::Bash,
+const LANGUAGE_TABLE: [LanguageRow; 23] = [
+    language_row(
+        ScanLanguage::Bash,
         "bash",
         &["sh"],
         &["bash", "bats", "cgi", "command", "env", "fcgi", "ksh", "sh", "tmux", "tool", "zsh"],
     ),
-    row(Language::C, "c", &[], &["c", "h"]),
-    row(
-        Language::Cpp,
+    language_row(ScanLanguage::C, "c", &[], &["c", "h"]),
+    language_row(
+        ScanLanguage::Cpp,
         "cpp",
         &["c++", "cc", "cxx"],
         &["cc", "hpp", "cpp", "c++", "hh", "cxx", "cu", "ino"],
     ),
-    row(Language::CSharp, "csharp", &["cs", "c#"], &["cs"]),
-    row(Language::Css, "css", &[], &["css", "scss"]),
-    row(Language::Dart, "dart", &[], &["dart"]),
-    row(Language::Elixir, "elixir", &["ex"], &["ex", "exs"]),
-    row(Language::Go, "go", &["golang"], &["go"]),
-    row(Language::Html, "html", &[], &["html", "htm", "xhtml"]),
-    row(Language::Java, "java", &[], &["java"]),
-    row(Language::JavaScript, "javascript", &["js", "jsx"], &["cjs", "js", "mjs", "jsx"]),
-    row(Language::Json, "json", &[], &["json"]),
-    row(Language::Kotlin, "kotlin", &["kt"], &["kt", "ktm", "kts"]),
-    row(Language::Php, "php", &[], &["php"]),
-    row(Language::Python, "python", &["py"], &["py", "py3", "pyi", "bzl", "bazel"]),
-    row(Language::R, "r", &[], &["r"]),
-    row(Language::Ruby, "ruby", &["rb"], &["rb", "rbw", "gemspec"]),
-    row(Language::Rust, "rust", &["rs"], &["rs"]),
-    row(Language::Scala, "scala", &[], &["scala", "sc", "sbt"]),
-    row(Language::Swift, "swift", &[], &["swift"]),
-    row(Language::Tsx, "tsx", &[], &["tsx"]),
-    row(Language::TypeScript, "typescript", &["ts"], &["ts", "cts", "mts"]),
-    row(Language::Yaml, "yaml", &["yml"], &["yaml", "yml"]),
+    language_row(ScanLanguage::CSharp, "csharp", &["cs", "c#"], &["cs"]),
+    language_row(ScanLanguage::Css, "css", &[], &["css", "scss"]),
+    language_row(ScanLanguage::Dart, "dart", &[], &["dart"]),
+    language_row(ScanLanguage::Elixir, "elixir", &["ex"], &["ex", "exs"]),
+    language_row(ScanLanguage::Go, "go", &["golang"], &["go"]),
+    language_row(ScanLanguage::Html, "html", &[], &["html", "htm", "xhtml"]),
+    language_row(ScanLanguage::Java, "java", &[], &["java"]),
+    language_row(
+        ScanLanguage::JavaScript,
+        "javascript",
+        &["js", "jsx"],
+        &["cjs", "js", "mjs", "jsx"],
+    ),
+    language_row(ScanLanguage::Json, "json", &[], &["json"]),
+    language_row(ScanLanguage::Kotlin, "kotlin", &["kt"], &["kt", "ktm", "kts"]),
+    language_row(ScanLanguage::Php, "php", &[], &["php"]),
+    language_row(ScanLanguage::Python, "python", &["py"], &["py", "py3", "pyi", "bzl", "bazel"]),
+    language_row(ScanLanguage::R, "r", &[], &["r"]),
+    language_row(ScanLanguage::Ruby, "ruby", &["rb"], &["rb", "rbw", "gemspec"]),
+    language_row(ScanLanguage::Rust, "rust", &["rs"], &["rs"]),
+    language_row(ScanLanguage::Scala, "scala", &[], &["scala", "sc", "sbt"]),
+    language_row(ScanLanguage::Swift, "swift", &[], &["swift"]),
+    language_row(ScanLanguage::Tsx, "tsx", &[], &["tsx"]),
+    language_row(ScanLanguage::TypeScript, "typescript", &["ts"], &["ts", "cts", "mts"]),
+    language_row(ScanLanguage::Yaml, "yaml", &["yml"], &["yaml", "yml"]),
 ];
 
-impl Language {
+impl ScanLanguage {
     /// All, in the order of their declaration.
-    pub(super) const ALL: [Self; TABLE.len()] = {
-        let mut all = [Self::Bash; TABLE.len()];
+    pub(super) const ALL: [Self; LANGUAGE_TABLE.len()] = {
+        let mut all = [Self::Bash; LANGUAGE_TABLE.len()];
         let mut at = 0;
-        while at < TABLE.len() {
-            all[at] = TABLE[at].language;
+        while at < LANGUAGE_TABLE.len() {
+            all[at] = LANGUAGE_TABLE[at].language;
             assert!(all[at] as usize == at, "the table is in the order of the declaration");
             at += 1;
         }
@@ -127,31 +132,32 @@ impl Language {
 
     /// The language of a file by its extension. Minified files have none: nobody edits them.
     #[must_use]
-    pub fn of(path: &RelPath) -> Option<Self> {
+    pub fn from_path(path: &RelPath) -> Option<Self> {
         if path.as_str().ends_with(".min.js") {
             return None;
         }
         let extension = path.extension()?;
-        let row = TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()))?;
+        let row = LANGUAGE_TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()))?;
         Some(row.language)
     }
 
     /// The language a rule file means by this word; upper and lower case are the same.
-    pub(super) fn named(word: &str) -> Option<Self> {
+    pub(super) fn from_name(word: &str) -> Option<Self> {
         let word = word.to_ascii_lowercase();
-        let is_meant = |row: &&Row| row.word == word || row.aliases.contains(&word.as_str());
-        TABLE.iter().find(is_meant).map(|row| row.language)
+        let is_meant =
+            |row: &&LanguageRow| row.name == word || row.aliases.contains(&word.as_str());
+        LANGUAGE_TABLE.iter().find(is_meant).map(|row| row.language)
     }
 
     /// The word in messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        TABLE[self.index()].word
+        LANGUAGE_TABLE[self.index()].name
     }
 
     /// The commonest extension of its files.
     pub(super) fn extension(self) -> &'static str {
-        TABLE[self.index()].extensions[0]
+        LANGUAGE_TABLE[self.index()].extensions[0]
     }
 
     /// The place in an array with one entry per language.
@@ -162,31 +168,33 @@ impl Language {
 
 /// A language that rule files of others name and nothing here can parse: its files are not measured.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Foreign {
-    pub(super) word: &'static str,
+pub(super) struct UnsupportedLanguage {
+    pub(super) name: &'static str,
     aliases: &'static [&'static str],
     pub(super) extensions: &'static [&'static str],
 }
 
-/// The languages of the ast-grep program that are not in [`TABLE`].
-const FOREIGN: [Foreign; 7] = [
-    Foreign { word: "haskell", aliases: &["hs"], extensions: &["hs"] },
-    Foreign {
-        word: "hcl",
+/// The languages of the ast-grep program that are not in [`LANGUAGE_TABLE`].
+const UNSUPPORTED_LANGUAGES: [UnsupportedLanguage; 7] = [
+    UnsupportedLanguage { name: "haskell", aliases: &["hs"], extensions: &["hs"] },
+    UnsupportedLanguage {
+        name: "hcl",
         aliases: &[],
         extensions: &["hcl", "nomad", "tf", "tfvars", "workflow"],
     },
-    Foreign { word: "lua", aliases: &[], extensions: &["lua"] },
-    Foreign { word: "markdown", aliases: &["md"], extensions: &["markdown", "md"] },
-    Foreign { word: "nix", aliases: &[], extensions: &["nix"] },
-    Foreign { word: "solidity", aliases: &["sol"], extensions: &["sol"] },
-    Foreign { word: "zig", aliases: &[], extensions: &["zig"] },
+    UnsupportedLanguage { name: "lua", aliases: &[], extensions: &["lua"] },
+    UnsupportedLanguage { name: "markdown", aliases: &["md"], extensions: &["markdown", "md"] },
+    UnsupportedLanguage { name: "nix", aliases: &[], extensions: &["nix"] },
+    UnsupportedLanguage { name: "solidity", aliases: &["sol"], extensions: &["sol"] },
+    UnsupportedLanguage { name: "zig", aliases: &[], extensions: &["zig"] },
 ];
 
-impl Foreign {
+impl UnsupportedLanguage {
     /// The one a rule file means by this word.
-    pub(super) fn named(word: &str) -> Option<&'static Self> {
+    pub(super) fn from_name(word: &str) -> Option<&'static Self> {
         let word = word.to_ascii_lowercase();
-        FOREIGN.iter().find(|it| it.word == word || it.aliases.contains(&word.as_str()))
+        UNSUPPORTED_LANGUAGES
+            .iter()
+            .find(|it| it.name == word || it.aliases.contains(&word.as_str()))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::language::{Foreign, Language};
+use super::language::{ScanLanguage, UnsupportedLanguage};
 use crate::base::limits::MESSAGE_CHARS_MAX;
 use crate::base::text::one_line;
 
@@ -21,7 +21,7 @@ pub(super) struct RuleSpec {
     /// Its public id, one for all languages.
     pub(super) id: String,
     /// The languages it is expanded to.
-    pub(super) languages: Vec<Language>,
+    pub(super) languages: Vec<ScanLanguage>,
     /// What its findings carry besides message and severity.
     pub(super) info: RuleInfo,
     /// Qualified names that a capture may stand for, by the capture's name: `H: [hashlib.md5]`.
@@ -32,19 +32,19 @@ pub(super) struct RuleSpec {
 
 /// The content of one file. A document that cannot be used is a fault and does not spoil the others.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub(super) struct RuleFile {
     pub(super) specs: Vec<Arc<RuleSpec>>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<RuleFault>,
     /// Rules of languages that nothing here can parse.
-    pub(super) foreign: Vec<ForeignRule>,
+    pub(super) unsupported: Vec<UnsupportedRule>,
 }
 
 /// A rule of a language that nothing here can parse.
 #[derive(Clone, Debug)]
-pub(super) struct ForeignRule {
+pub(super) struct UnsupportedRule {
     pub(super) source: String,
     pub(super) id: String,
-    pub(super) language: &'static Foreign,
+    pub(super) language: &'static UnsupportedLanguage,
 }
 
 impl RuleSpec {
@@ -64,10 +64,10 @@ impl RuleSpec {
     }
 
     /// A fault of it, at the line of the first of its keys that the reason quotes.
-    pub(super) fn fault(&self, reason: &str, languages: Vec<Language>) -> Fault {
-        Fault {
+    pub(super) fn fault(&self, reason: &str, languages: Vec<ScanLanguage>) -> RuleFault {
+        RuleFault {
             source: self.source.clone(),
-            line: Some(self.lines.of_reason(reason)),
+            line: Some(self.lines.line_for_reason(reason)),
             id: Some(self.id.clone()),
             reason: one_line(reason, MESSAGE_CHARS_MAX),
             languages,
@@ -83,7 +83,7 @@ pub(super) struct KeyLines {
 }
 
 impl KeyLines {
-    fn of(document: &str) -> Self {
+    fn from_document(document: &str) -> Self {
         let is_word = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         let first = document.lines().position(|line| is_word(&line)).unwrap_or_default() + 1;
         let key = |(index, line): (usize, &str)| {
@@ -94,7 +94,7 @@ impl KeyLines {
         Self { first, keys: document.lines().enumerate().filter_map(key).collect() }
     }
 
-    fn of_reason(&self, reason: &str) -> usize {
+    fn line_for_reason(&self, reason: &str) -> usize {
         let quoted =
             |(key, line): &(String, usize)| Some((reason.find(&format!("`{key}`"))?, *line));
         self.keys.iter().filter_map(quoted).min().map_or(self.first, |(_, line)| line)
@@ -114,7 +114,7 @@ pub(super) struct RuleInfo {
 
 /// A rule, or a whole file, that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct RuleFault {
     /// The file.
     pub(super) source: String,
     /// The 1-based line, when the reason does not name it.
@@ -124,23 +124,23 @@ pub(super) struct Fault {
     /// What is wrong, on one line.
     pub(super) reason: String,
     /// The languages that lack the rule; all of them when nobody knows.
-    pub(super) languages: Vec<Language>,
+    pub(super) languages: Vec<ScanLanguage>,
 }
 
-impl Fault {
+impl RuleFault {
     /// A fault of a whole file, for all languages.
-    pub(super) fn of_file(source: &str, reason: &str) -> Self {
+    pub(super) fn for_file(source: &str, reason: &str) -> Self {
         Self {
             source: source.to_owned(),
             line: None,
             id: None,
             reason: one_line(reason, MESSAGE_CHARS_MAX),
-            languages: Language::ALL.to_vec(),
+            languages: ScanLanguage::ALL.to_vec(),
         }
     }
 
     /// The file, with the line when it is known and the reason does not name one.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn location(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.source),
             None => self.source.clone(),
@@ -150,7 +150,7 @@ impl Fault {
     /// The reason with the rule's id in front of it, and the languages when not all are meant.
     pub(super) fn describe(&self) -> String {
         let Some(id) = &self.id else { return self.reason.clone() };
-        if self.languages.len() == Language::ALL.len() {
+        if self.languages.len() == ScanLanguage::ALL.len() {
             return format!("rule `{id}`: {}", self.reason);
         }
         let words: Vec<&str> = self.languages.iter().map(|language| language.as_str()).collect();
@@ -159,18 +159,18 @@ impl Fault {
 }
 
 /// The rules of one file.
-pub(super) fn parse(source: &str, text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
-    let documents = documents(text);
+pub(super) fn parse_rule_file(source: &str, text: &str) -> RuleFile {
+    let mut parsed = RuleFile::default();
+    let documents = split_documents(text);
     let is_only = documents.len() == 1;
     for (index, document) in documents.into_iter().enumerate() {
         let stem = source.rsplit('/').next().unwrap_or(source);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let name = if is_only { stem.to_owned() } else { format!("{stem}-{index}") };
         match parse_document(source, &name, &document) {
-            Ok(Document::Rule(spec)) => parsed.specs.push(spec),
-            Ok(Document::Foreign(rule)) => parsed.foreign.push(rule),
-            Ok(Document::Empty) => {}
+            Ok(RuleDocument::Rule(spec)) => parsed.specs.push(spec),
+            Ok(RuleDocument::Unsupported(rule)) => parsed.unsupported.push(rule),
+            Ok(RuleDocument::Empty) => {}
             Err(fault) => parsed.faults.push(fault),
         }
     }
@@ -178,16 +178,16 @@ pub(super) fn parse(source: &str, text: &str) -> Parsed {
 }
 
 /// What a document turns out to be.
-enum Document {
+enum RuleDocument {
     Rule(Arc<RuleSpec>),
-    Foreign(ForeignRule),
+    Unsupported(UnsupportedRule),
     Empty,
 }
 
 /// Splits a stream at its `---` lines. One broken document would otherwise take the whole stream
 /// with it. The lines before a document are kept as blank ones, so that the parser counts lines as
 /// the reader of the file does.
-pub(super) fn documents(text: &str) -> Vec<String> {
+pub(super) fn split_documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let marker = line.strip_prefix("---");
@@ -208,37 +208,37 @@ pub(super) fn documents(text: &str) -> Vec<String> {
 }
 
 /// Reads one document; `name` is its id when it gives none.
-fn parse_document(source: &str, name: &str, text: &str) -> Result<Document, Fault> {
-    let lines = KeyLines::of(text);
-    let mut fault = Fault { line: Some(lines.first), ..Fault::of_file(source, "") };
+fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, RuleFault> {
+    let lines = KeyLines::from_document(text);
+    let mut fault = RuleFault { line: Some(lines.first), ..RuleFault::for_file(source, "") };
     let mut body = match read_yaml(text) {
         Ok(Value::Object(body)) => body,
-        Ok(Value::Null) => return Ok(Document::Empty),
-        Ok(_) => return Err(Fault { reason: "a rule must be a mapping".to_owned(), ..fault }),
+        Ok(Value::Null) => return Ok(RuleDocument::Empty),
+        Ok(_) => return Err(RuleFault { reason: "a rule must be a mapping".to_owned(), ..fault }),
         // The parser names the line itself.
-        Err(reason) => return Err(Fault { line: None, reason, ..fault }),
+        Err(reason) => return Err(RuleFault { line: None, reason, ..fault }),
     };
     let id = match take_id(&mut body, name) {
         Ok(id) => id,
-        Err(reason) => return Err(Fault { reason, ..fault }),
+        Err(reason) => return Err(RuleFault { reason, ..fault }),
     };
     fault.id = Some(id.clone());
     let languages = match take_languages(&mut body) {
-        Ok(Languages::Known(languages)) => languages,
-        Ok(Languages::Foreign(language)) => {
+        Ok(RuleLanguages::Known(languages)) => languages,
+        Ok(RuleLanguages::Unsupported(language)) => {
             let source = source.to_owned();
-            return Ok(Document::Foreign(ForeignRule { source, id, language }));
+            return Ok(RuleDocument::Unsupported(UnsupportedRule { source, id, language }));
         }
-        Err(reason) => return Err(Fault { reason, ..fault }),
+        Err(reason) => return Err(RuleFault { reason, ..fault }),
     };
     body.remove("tests");
     let resolves = match take_resolves(&mut body) {
         Ok(resolves) => resolves,
-        Err(reason) => return Err(Fault { reason, ..fault }),
+        Err(reason) => return Err(RuleFault { reason, ..fault }),
     };
     let (source, info) = (source.to_owned(), rule_info(&body));
     let spec = RuleSpec { source, lines, id, languages, info, resolves, body };
-    Ok(Document::Rule(Arc::new(spec)))
+    Ok(RuleDocument::Rule(Arc::new(spec)))
 }
 
 /// Reads YAML 1.2 (`on`, `off`, `yes` and `no` are words) into a value.
@@ -280,14 +280,14 @@ fn take_resolves(body: &mut Map<String, Value>) -> Result<BTreeMap<String, Vec<S
 }
 
 /// What a rule says of its languages.
-enum Languages {
-    Known(Vec<Language>),
+enum RuleLanguages {
+    Known(Vec<ScanLanguage>),
     /// A single one that nothing here can parse.
-    Foreign(&'static Foreign),
+    Unsupported(&'static UnsupportedLanguage),
 }
 
 /// Takes out `languages` (ours) or `language` (the engine's own key for a single one).
-fn take_languages(body: &mut Map<String, Value>) -> Result<Languages, String> {
+fn take_languages(body: &mut Map<String, Value>) -> Result<RuleLanguages, String> {
     let words = match (body.remove("languages"), body.remove("language")) {
         (Some(_), Some(_)) => return Err("give `languages` or `language`, not both".to_owned()),
         (Some(Value::Array(words)), None) => words,
@@ -297,26 +297,28 @@ fn take_languages(body: &mut Map<String, Value>) -> Result<Languages, String> {
     let mut languages = Vec::new();
     for word in &words {
         let text = word.as_str().unwrap_or_default();
-        match (Language::named(text), Foreign::named(text)) {
+        match (ScanLanguage::from_name(text), UnsupportedLanguage::from_name(text)) {
             (Some(language), _) if languages.contains(&language) => {}
             (Some(language), _) => languages.push(language),
-            (None, Some(foreign)) if words.len() == 1 => return Ok(Languages::Foreign(foreign)),
+            (None, Some(foreign)) if words.len() == 1 => {
+                return Ok(RuleLanguages::Unsupported(foreign));
+            }
             (None, _) => return Err(format!("unknown language {word}")),
         }
     }
     if languages.is_empty() {
         return Err("`languages` is empty".to_owned());
     }
-    Ok(Languages::Known(languages))
+    Ok(RuleLanguages::Known(languages))
 }
 
 fn rule_info(body: &Map<String, Value>) -> RuleInfo {
     let metadata = |key: &str| body.get("metadata").and_then(|metadata| metadata.get(key));
     let url = body.get("url").and_then(Value::as_str).map(str::to_owned);
-    let reference = || strings(metadata("references")).into_iter().next();
+    let reference = || string_list(metadata("references")).into_iter().next();
     let note = body.get("note").and_then(Value::as_str);
     RuleInfo {
-        cwe: strings(metadata("cwe")),
+        cwe: string_list(metadata("cwe")),
         url: url.or_else(reference),
         is_fix_safe: metadata("fix").and_then(Value::as_str) == Some("safe"),
         fix: note.map(|note| one_line(note, MESSAGE_CHARS_MAX)),
@@ -324,7 +326,7 @@ fn rule_info(body: &Map<String, Value>) -> RuleInfo {
 }
 
 /// The strings of a list; a single string counts as a list of one.
-pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
+pub(super) fn string_list(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::String(one)) => vec![one.clone()],
         Some(Value::Array(many)) => {

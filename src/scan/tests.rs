@@ -23,7 +23,7 @@ fn rules(files: &[(&str, &str)]) -> RuleSet {
 }
 
 fn outcome(rules: &RuleSet, name: &str, text: &str) -> ScanOutcome {
-    scan(rules, &path(name), text, ContentHash::of(text.as_bytes()))
+    scan_text(rules, &path(name), text, ContentHash::of_bytes(text.as_bytes()))
 }
 
 /// Scans a text and compares the findings, written as `line:column-line:column code` (0-based).
@@ -65,7 +65,7 @@ fn a_finding_carries_everything_its_rule_says() {
     assert_eq!(finding.cwe, ["CWE-1"]);
     assert_eq!(finding.url.as_deref(), Some("https://example.com"));
     assert_eq!(finding.fix.as_deref(), Some("leave it out"));
-    assert_eq!(finding.content_hash, ContentHash::of(b"x = bad( 1 )\n"));
+    assert_eq!(finding.content_hash, ContentHash::of_bytes(b"x = bad( 1 )\n"));
     assert_eq!((finding.id.len(), outcome.gap), (16, None));
 }
 
@@ -115,10 +115,10 @@ fn a_comment_that_suppresses_nothing_is_told_unless_that_is_switched_off() {
     let [comment] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((comment.code.as_str(), comment.severity), ("unused-suppression", Severity::Hint));
     assert_eq!((comment.range.start.line, comment.range.end.line), (0, 0));
-    let disabled = Sources {
+    let disabled = RuleSources {
         built_in: true,
         disabled: ["unused-suppression".to_owned()].into(),
-        ..Sources::default()
+        ..RuleSources::default()
     };
     let quiet = RuleSet::new(disabled);
     assert_eq!(quiet.broken(), []);
@@ -256,7 +256,7 @@ fn deeply_nested_text_is_refused_and_not_died_of() {
 
 #[test]
 fn brackets_without_end_are_refused_in_every_language() {
-    for language in Language::ALL {
+    for language in ScanLanguage::ALL {
         let rule = format!("id: x\nlanguages: [{}]\nrule: {{ kind: ERROR }}\n", language.as_str());
         let rules = rules(&[("r.yml", &rule)]);
         for (open, close) in [("(", ")"), ("[", "]"), ("{", "}"), ("[({", "})]")] {

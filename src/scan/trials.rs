@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::language::Language;
-use super::rules::{documents, read_yaml, strings};
-use super::set::{RuleSet, Sources};
-use super::{file_name, scan};
+use super::language::ScanLanguage;
+use super::rule_set::{RuleSet, RuleSources};
+use super::rules::{read_yaml, split_documents, string_list};
+use super::{file_name_in_language, scan_text};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
 /// A rule with the snippets that it is tried on.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct RuleTrial {
     /// Its id.
     pub rule: String,
     /// The rule file.
@@ -23,29 +23,29 @@ pub struct Trial {
     /// The rule alone, without tests and globs: a snippet has no path that globs could admit.
     document: Value,
     languages: Vec<String>,
-    snippets: Vec<Snippet>,
+    snippets: Vec<TrialSnippet>,
 }
 
 /// One snippet.
 #[derive(Clone, Debug)]
-struct Snippet {
+struct TrialSnippet {
     text: String,
-    expected: Expected,
+    expected: SnippetExpectation,
 }
 
 /// What a rule must find in a snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
-    Nothing,
+enum SnippetExpectation {
+    Clean,
     /// In rule files of ours, so that a rule that finds a thing twice is noticed.
-    One,
+    Once,
     /// In test files of the ast-grep program, as that program has it.
-    Some,
+    AnyMatch,
 }
 
 /// A snippet in which a rule found something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct TrialFailure {
     /// The rule's id.
     pub rule: String,
     /// The rule file.
@@ -60,7 +60,7 @@ pub struct Failure {
 
 /// Snippets of a test file of the ast-grep program.
 #[derive(Clone, Debug)]
-pub struct TestFile {
+pub struct RuleTestFile {
     /// The rule they are about.
     pub rule: String,
     valid: Vec<String>,
@@ -69,12 +69,12 @@ pub struct TestFile {
 
 /// The rules of a file with the snippets that stand in it. A document that is no rule is a failure.
 #[must_use]
-pub fn trials(source: &str, text: &str) -> (Vec<Trial>, Vec<Failure>) {
+pub fn parse_trials(source: &str, text: &str) -> (Vec<RuleTrial>, Vec<TrialFailure>) {
     let (mut trials, mut failures) = (Vec::new(), Vec::new());
-    for document in documents(text) {
-        match trial(source, &document) {
+    for document in split_documents(text) {
+        match parse_trial(source, &document) {
             Ok(trial) => trials.extend(trial),
-            Err(reason) => failures.push(Failure {
+            Err(reason) => failures.push(TrialFailure {
                 rule: String::new(),
                 source: source.to_owned(),
                 language: String::new(),
@@ -86,7 +86,7 @@ pub fn trials(source: &str, text: &str) -> (Vec<Trial>, Vec<Failure>) {
     (trials, failures)
 }
 
-fn trial(source: &str, text: &str) -> Result<Option<Trial>, String> {
+fn parse_trial(source: &str, text: &str) -> Result<Option<RuleTrial>, String> {
     let mut body = match read_yaml(text)? {
         Value::Object(body) => body,
         Value::Null => return Ok(None),
@@ -102,40 +102,40 @@ fn trial(source: &str, text: &str) -> Result<Option<Trial>, String> {
     let stem = source.rsplit('/').next().unwrap_or(source);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
     let rule = body.get("id").and_then(Value::as_str).unwrap_or(stem).to_owned();
-    let languages = strings(body.get("languages").or_else(|| body.get("language")));
-    let mut trial = Trial {
+    let languages = string_list(body.get("languages").or_else(|| body.get("language")));
+    let mut trial = RuleTrial {
         rule,
         source: source.to_owned(),
         document: Value::Object(body),
         languages,
         snippets: Vec::new(),
     };
-    trial.add(strings(tests.get("valid")), Expected::Nothing);
-    trial.add(strings(tests.get("invalid")), Expected::One);
+    trial.add(string_list(tests.get("valid")), SnippetExpectation::Clean);
+    trial.add(string_list(tests.get("invalid")), SnippetExpectation::Once);
     Ok(Some(trial))
 }
 
 /// Reads a test file of the ast-grep program; the error is one line.
-pub fn test_file(text: &str) -> Result<Vec<TestFile>, String> {
+pub fn parse_test_file(text: &str) -> Result<Vec<RuleTestFile>, String> {
     let read = |document: &String| {
         let body = read_yaml(document)?;
         let rule =
             body.get("id").and_then(Value::as_str).ok_or("a test needs the `id` of a rule")?;
-        let (valid, invalid) = (strings(body.get("valid")), strings(body.get("invalid")));
-        Ok(TestFile { rule: rule.to_owned(), valid, invalid })
+        let (valid, invalid) = (string_list(body.get("valid")), string_list(body.get("invalid")));
+        Ok(RuleTestFile { rule: rule.to_owned(), valid, invalid })
     };
-    documents(text).iter().map(read).collect()
+    split_documents(text).iter().map(read).collect()
 }
 
-impl Trial {
-    fn add(&mut self, snippets: Vec<String>, expected: Expected) {
-        self.snippets.extend(snippets.into_iter().map(|text| Snippet { text, expected }));
+impl RuleTrial {
+    fn add(&mut self, snippets: Vec<String>, expected: SnippetExpectation) {
+        self.snippets.extend(snippets.into_iter().map(|text| TrialSnippet { text, expected }));
     }
 
     /// Adds the snippets of a test file about this rule.
-    pub fn add_tests(&mut self, tests: &TestFile) {
-        self.add(tests.valid.clone(), Expected::Nothing);
-        self.add(tests.invalid.clone(), Expected::Some);
+    pub fn add_tests(&mut self, tests: &RuleTestFile) {
+        self.add(tests.valid.clone(), SnippetExpectation::Clean);
+        self.add(tests.invalid.clone(), SnippetExpectation::AnyMatch);
     }
 
     /// How many snippets there are, each counted in every language of the rule.
@@ -151,17 +151,18 @@ impl Trial {
         &self,
         utils: &[(String, String)],
         config: Option<&(String, String)>,
-    ) -> Vec<Failure> {
+    ) -> Vec<TrialFailure> {
         let rules = vec![(self.source.clone(), self.document.to_string())];
-        let rules = RuleSet::new(Sources {
+        let rules = RuleSet::new(RuleSources {
             rules,
             utils: utils.to_vec(),
             config: config.cloned(),
-            ..Sources::default()
+            ..RuleSources::default()
         });
         let mut failures = Vec::new();
         for word in &self.languages {
-            let name = file_name("snippet", word).and_then(|name| RelPath::parse(&name));
+            let name =
+                file_name_in_language("snippet", word).and_then(|name| RelPath::parse(&name));
             let Some(path) = name else {
                 failures.push(self.failure(word, format!("unknown language {word}"), ""));
                 continue;
@@ -176,34 +177,34 @@ impl Trial {
     }
 
     /// What is wrong with what the rule finds in a snippet.
-    fn complaint(&self, rules: &RuleSet, path: &RelPath, snippet: &Snippet) -> Option<String> {
-        let hash = ContentHash::of(snippet.text.as_bytes());
-        let outcome = scan(rules, path, &snippet.text, hash);
+    fn complaint(&self, rules: &RuleSet, path: &RelPath, snippet: &TrialSnippet) -> Option<String> {
+        let hash = ContentHash::of_bytes(snippet.text.as_bytes());
+        let outcome = scan_text(rules, path, &snippet.text, hash);
         if let Some(gap) = outcome.gap {
             return Some(gap.to_string());
         }
         let count = outcome.findings.iter().filter(|finding| finding.code == self.rule).count();
         match (snippet.expected, count) {
-            (Expected::Nothing, 0) | (Expected::One, 1) => None,
-            (Expected::Some, found) if found > 0 => None,
-            (Expected::Nothing, found) => Some(format!("valid, and found {found} times")),
+            (SnippetExpectation::Clean, 0) | (SnippetExpectation::Once, 1) => None,
+            (SnippetExpectation::AnyMatch, found) if found > 0 => None,
+            (SnippetExpectation::Clean, found) => Some(format!("valid, and found {found} times")),
             (_, 0) => Some("invalid, and not found".to_owned()),
             (_, found) => Some(format!("invalid, and found {found} times, not once")),
         }
     }
 
-    fn failure(&self, language: &str, reason: String, snippet: &str) -> Failure {
+    fn failure(&self, language: &str, reason: String, snippet: &str) -> TrialFailure {
         let (rule, source) = (self.rule.clone(), self.source.clone());
-        let known = Language::named(language).map(Language::as_str);
+        let known = ScanLanguage::from_name(language).map(ScanLanguage::as_str);
         let language = known.unwrap_or(language).to_owned();
-        Failure { rule, source, language, reason, snippet: snippet.to_owned() }
+        TrialFailure { rule, source, language, reason, snippet: snippet.to_owned() }
     }
 }
 
 /// Gives each test file to the rule it is about, of several of one id to all. What is about no rule
 /// comes back, by id.
 #[must_use]
-pub fn hand_out(trials: &mut [Trial], tests: Vec<TestFile>) -> Vec<String> {
+pub fn assign_tests(trials: &mut [RuleTrial], tests: Vec<RuleTestFile>) -> Vec<String> {
     let mut by_id: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
         by_id.entry(trial.rule.clone()).or_default().push(index);
@@ -226,19 +227,19 @@ mod tests {
         rule: { pattern: bad($X) }\n\
         tests: { valid: ['good(1)'], invalid: ['bad(1)'] }\n";
 
-    fn reasons(trial: &Trial) -> Vec<String> {
+    fn reasons(trial: &RuleTrial) -> Vec<String> {
         let failures = trial.run(&[], None).into_iter();
         failures.map(|it| format!("{}: {}", it.language, it.reason)).collect()
     }
 
     #[test]
     fn a_rule_is_tried_in_each_of_its_languages_whatever_its_globs_say() {
-        let (trials, failures) = trials("r/no-bad.yml", RULE);
+        let (trials, failures) = parse_trials("r/no-bad.yml", RULE);
         assert_eq!((trials.len(), failures.len()), (1, 0));
         assert_eq!(trials[0].snippet_count(), 4);
         assert_eq!(reasons(&trials[0]), Vec::<String>::new());
         let wrong = RULE.replace("good(1)", "bad(2)").replace("'bad(1)'", "'x', 'bad(bad(1))'");
-        let reasons = reasons(&super::trials("r.yml", &wrong).0[0]);
+        let reasons = reasons(&parse_trials("r.yml", &wrong).0[0]);
         let expected = [
             "python: valid, and found 1 times",
             "python: invalid, and not found",
@@ -250,21 +251,22 @@ mod tests {
     #[test]
     fn test_files_of_ast_grep_want_a_match_and_not_exactly_one() {
         let (mut trials, _) =
-            trials("no-bad.yml", "language: Python\nrule: { pattern: bad($X) }\n");
-        let tests = test_file("id: no-bad\nvalid: [good(1)]\ninvalid: ['bad(bad(1))', good(2)]\n");
-        let unknown = test_file("id: other\nvalid: [x]\n").expect("readable");
+            parse_trials("no-bad.yml", "language: Python\nrule: { pattern: bad($X) }\n");
+        let tests =
+            parse_test_file("id: no-bad\nvalid: [good(1)]\ninvalid: ['bad(bad(1))', good(2)]\n");
+        let unknown = parse_test_file("id: other\nvalid: [x]\n").expect("readable");
         let tests = [tests.expect("readable"), unknown].concat();
-        assert_eq!(hand_out(&mut trials, tests), ["other"]);
+        assert_eq!(assign_tests(&mut trials, tests), ["other"]);
         assert_eq!(reasons(&trials[0]), ["python: invalid, and not found"]);
-        assert!(test_file("valid: [x]\n").is_err_and(|error| error.contains("`id`")));
+        assert!(parse_test_file("valid: [x]\n").is_err_and(|error| error.contains("`id`")));
     }
 
     #[test]
     fn a_broken_rule_fails_with_its_reason() {
         let text = RULE.replace("pattern: bad($X)", "kind: no_such_kind");
-        let reasons = reasons(&trials("r.yml", &text).0[0]);
+        let reasons = reasons(&parse_trials("r.yml", &text).0[0]);
         assert!(reasons[0].contains("no_such_kind"), "{reasons:?}");
-        let (_, failures) = trials("r.yml", "- a list\n");
+        let (_, failures) = parse_trials("r.yml", "- a list\n");
         assert_eq!(failures[0].reason, "a rule must be a mapping");
     }
 }

@@ -4,7 +4,7 @@
 
 mod description;
 mod effects;
-mod orders;
+mod requests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,84 +13,84 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
-pub(super) use self::description::Description;
-pub(super) use self::orders::{Control, Gauge, Order};
-use self::orders::{Reply, Started, Wanted};
-use super::breaker::Breaker;
-use super::diary::Diary;
-use super::process::{Heard, Process};
-use super::resolve::Choice;
-use super::room::{ActorId, Note, Slot};
-use super::{Subject, Surroundings};
+pub(super) use self::description::ActorDescription;
+pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest};
+use self::requests::{PendingReply, QueuedRequest, StartReply};
+use super::breaker::CrashBreaker;
+use super::log_buffer::LogBuffer;
+use super::process::{ProcessEvent, ServerProcess};
+use super::resolve::ResolvedServer;
+use super::slots::{ActorId, ActorNote, ServerSlot};
+use super::{MeasureInput, ServerContext};
 use crate::base::limits::{
     LANGUAGE_SERVERS_MAX, SERVER_LOADING_MS_MAX, SERVER_QUEUE_MAX, SERVER_ROOM_MS_MAX,
     SERVER_START_MS_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::session::{Place, Question, Session};
-use crate::wire::jsonrpc::Message;
+use crate::lsp::session::{DocumentRequest, LspSession, ServerFolders};
+use crate::wire::jsonrpc::RpcMessage;
 
-pub(super) struct Actor {
+pub(super) struct ServerActor {
     id: ActorId,
-    around: Surroundings,
-    choice: Choice,
-    gauge: Arc<Gauge>,
-    notes: mpsc::UnboundedSender<Note>,
-    running: Option<Running>,
+    context: ServerContext,
+    choice: ResolvedServer,
+    gauge: Arc<ActorGauge>,
+    notes: mpsc::UnboundedSender<ActorNote>,
+    running: Option<RunningServer>,
     /// The place that was asked for.
-    room: Option<oneshot::Receiver<Slot>>,
-    wanted: VecDeque<(Instant, Wanted)>,
-    starting: Vec<Started>,
+    pending_slot: Option<oneshot::Receiver<ServerSlot>>,
+    queue: VecDeque<(Instant, QueuedRequest)>,
+    start_replies: Vec<StartReply>,
     version: Option<String>,
-    replies: HashMap<u64, (Instant, Reply)>,
+    replies: HashMap<u64, (Instant, PendingReply)>,
     next_ticket: u64,
-    breaker: Breaker,
+    breaker: CrashBreaker,
     /// The one question that is asked after a crash until it is answered.
-    trial: Option<u64>,
-    diary: Diary,
-    orders: mpsc::Receiver<Order>,
+    trial_ticket: Option<u64>,
+    log: LogBuffer,
+    orders: mpsc::Receiver<ActorRequest>,
     answered: u64,
     starts: u64,
 }
 
-struct Running {
-    process: Process,
-    slot: Slot,
-    session: Session,
-    started: Instant,
+struct RunningServer {
+    process: ServerProcess,
+    slot: ServerSlot,
+    session: LspSession,
+    started_at: Instant,
     /// Until the handshake is done: when to give up.
     start_deadline: Option<Instant>,
     /// Since when it says that it is loading.
     loading_since: Option<Instant>,
     /// Time from the start until it was loaded, as far as that is known before the first answer.
-    load: Duration,
+    load_time: Duration,
     has_answered: bool,
 }
 
-impl Actor {
+impl ServerActor {
     pub(super) fn new(
         id: ActorId,
-        around: Surroundings,
-        choice: Choice,
-        (orders, gauge): (mpsc::Receiver<Order>, Arc<Gauge>),
-        notes: mpsc::UnboundedSender<Note>,
+        around: ServerContext,
+        choice: ResolvedServer,
+        (orders, gauge): (mpsc::Receiver<ActorRequest>, Arc<ActorGauge>),
+        notes: mpsc::UnboundedSender<ActorNote>,
     ) -> Self {
         Self {
             id,
-            around,
+            context: around,
             choice,
             gauge,
             notes,
             running: None,
-            room: None,
-            wanted: VecDeque::new(),
-            starting: Vec::new(),
+            pending_slot: None,
+            queue: VecDeque::new(),
+            start_replies: Vec::new(),
             version: None,
             replies: HashMap::new(),
             next_ticket: 0,
-            breaker: Breaker::default(),
-            trial: None,
-            diary: Diary::default(),
+            breaker: CrashBreaker::default(),
+            trial_ticket: None,
+            log: LogBuffer::default(),
             orders,
             answered: 0,
             starts: 0,
@@ -98,23 +98,23 @@ impl Actor {
     }
 
     /// Works until the pool drops its ends; the place is given back when the process is gone.
-    pub(super) async fn run(mut self, mut controls: mpsc::Receiver<Control>) {
+    pub(super) async fn run(mut self, mut controls: mpsc::Receiver<ActorControl>) {
         loop {
             let wake = self.next_wake();
             tokio::select! {
                 control = controls.recv() => match control {
-                    Some(control) => self.control(control),
+                    Some(control) => self.handle_control(control),
                     None => break,
                 },
                 order = self.orders.recv() => match order {
-                    Some(order) => self.obey(order),
+                    Some(order) => self.handle_request(order),
                     None => break,
                 },
-                slot = receive_slot(self.room.as_mut()) => self.enter(slot),
-                heard = hear(self.running.as_mut()) => match heard {
-                    Heard::Message(message) => self.hear(message),
-                    Heard::Line(line) => self.diary.note("stderr", &line),
-                    Heard::End => self.crashed().await,
+                slot = receive_slot(self.pending_slot.as_mut()) => self.on_slot(slot),
+                heard = next_process_event(self.running.as_mut()) => match heard {
+                    ProcessEvent::Message(message) => self.on_message(message),
+                    ProcessEvent::StderrLine(line) => self.log.push_line("stderr", &line),
+                    ProcessEvent::End => self.on_process_end().await,
                 },
                 () = sleep_until(wake) => self.tick(),
             }
@@ -122,141 +122,145 @@ impl Actor {
         }
         // Nobody may be left without an answer.
         while let Ok(order) = self.orders.try_recv() {
-            order.refuse(stopped());
+            order.refuse(stopped_gap());
         }
-        self.refuse_wanted(&stopped());
-        if let Some(process) = self.leave() {
+        self.refuse_queued(&stopped_gap());
+        if let Some(process) = self.begin_stop() {
             process.await;
         }
-        self.show();
+        self.update_gauge();
     }
 
     /// After each event: what the session wants is done, what waits is asked, the gauge is right.
     fn settle(&mut self) {
         if self.gauge.has_missed_changes.swap(false, Ordering::Relaxed) {
             // It would answer from files as they were.
-            self.leave_behind(None);
+            self.stop_in_background(None);
         }
         loop {
             if let Some(gap) = self.perform() {
                 self.give_up(gap);
             }
-            if self.wanted.is_empty() || self.trial.is_some() {
+            if self.queue.is_empty() || self.trial_ticket.is_some() {
                 break;
             }
             if self.running.is_none() {
-                self.want_room();
+                self.request_slot();
                 break;
             }
-            self.ask_wanted();
+            self.send_queued();
         }
-        self.tell_started();
-        self.show();
+        self.notify_started();
+        self.update_gauge();
     }
 
-    fn control(&mut self, control: Control) {
+    fn handle_control(&mut self, control: ActorControl) {
         match control {
-            Control::Release | Control::Restart { reply: None } if self.is_needed() => {
-                self.show();
-                let _ = self.notes.send(Note::Refused(self.id));
+            ActorControl::Release | ActorControl::Restart { reply: None } if self.is_needed() => {
+                self.update_gauge();
+                let _ = self.notes.send(ActorNote::Refused(self.id));
             }
-            Control::Release => self.leave_behind(None),
-            Control::Stop { done } => {
-                self.refuse_wanted(&stopped());
-                self.leave_behind(Some(done));
+            ActorControl::Release => self.stop_in_background(None),
+            ActorControl::Stop { done } => {
+                self.refuse_queued(&stopped_gap());
+                self.stop_in_background(Some(done));
             }
-            Control::Start { reply } => {
+            ActorControl::Start { reply } => {
                 self.breaker.reset();
-                self.want(Wanted::Start(Some(reply)));
+                self.enqueue(QueuedRequest::Start(Some(reply)));
             }
-            Control::Restart { reply: None } if self.running.is_none() => {}
-            Control::Restart { reply } => {
+            ActorControl::Restart { reply: None } if self.running.is_none() => {}
+            ActorControl::Restart { reply } => {
                 self.breaker.reset();
-                self.leave_behind(None);
-                self.want(Wanted::Start(reply));
+                self.stop_in_background(None);
+                self.enqueue(QueuedRequest::Start(reply));
             }
-            Control::Kill(gap) => self.give_up(gap),
-            Control::Describe { reply } => drop(reply.send(self.describe())),
-            Control::Log { reply } => drop(reply.send(self.diary.lines())),
+            ActorControl::Kill(gap) => self.give_up(gap),
+            ActorControl::Describe { reply } => drop(reply.send(self.describe())),
+            ActorControl::Log { reply } => drop(reply.send(self.log.lines())),
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn handle_request(&mut self, order: ActorRequest) {
         match order {
-            Order::FilesChanged { changes, asked } => {
+            ActorRequest::FilesChanged { changes, asked } => {
                 if let Some(running) = &mut self.running {
                     running.session.files_changed(&changes, &asked);
                 }
                 // What waits holds texts from before the change; it is told in its turn, and has
                 // no deadline of its own: alone it would not be worth a process.
-                if let Some((deadline, _)) = self.wanted.back()
-                    && self.wanted.len() < SERVER_QUEUE_MAX
+                if let Some((deadline, _)) = self.queue.back()
+                    && self.queue.len() < SERVER_QUEUE_MAX
                 {
-                    let order = Box::new(Order::FilesChanged { changes, asked });
-                    self.wanted.push_back((*deadline, Wanted::Question(order)));
+                    let order = Box::new(ActorRequest::FilesChanged { changes, asked });
+                    self.queue.push_back((*deadline, QueuedRequest::Request(order)));
                 }
             }
-            question => match self.breaker.refuses(Instant::now()) {
+            question => match self.breaker.refusal_gap(Instant::now()) {
                 Some(gap) => question.refuse(gap.clone()),
-                None => self.want(Wanted::Question(Box::new(question))),
+                None => self.enqueue(QueuedRequest::Request(Box::new(question))),
             },
         }
     }
 
-    fn want(&mut self, wanted: Wanted) {
-        if self.wanted.len() >= SERVER_QUEUE_MAX {
+    fn enqueue(&mut self, wanted: QueuedRequest) {
+        if self.queue.len() >= SERVER_QUEUE_MAX {
             return wanted.refuse(Gap::new(Cause::TimedOut, "too many questions are waiting"));
         }
         let deadline = Instant::now() + Duration::from_millis(SERVER_ROOM_MS_MAX);
-        self.wanted.push_back((deadline, wanted));
+        self.queue.push_back((deadline, wanted));
     }
 
-    fn want_room(&mut self) {
-        if self.room.is_none() {
+    fn request_slot(&mut self) {
+        if self.pending_slot.is_none() {
             let (reply, slot) = oneshot::channel();
-            let _ = self.notes.send(Note::WantsRoom(self.id, reply));
-            self.room = Some(slot);
+            let _ = self.notes.send(ActorNote::WantsSlot(self.id, reply));
+            self.pending_slot = Some(slot);
         }
     }
 
     /// Asks what waits; after a crash one question first, the others when it is answered.
-    fn ask_wanted(&mut self) {
-        while self.trial.is_none()
-            && let Some((_, wanted)) = self.wanted.pop_front()
+    fn send_queued(&mut self) {
+        while self.trial_ticket.is_none()
+            && let Some((_, wanted)) = self.queue.pop_front()
         {
             match wanted {
-                Wanted::Question(order) => {
-                    let ticket = self.ask(*order);
-                    self.trial = ticket.filter(|_| self.breaker.is_half_open());
+                QueuedRequest::Request(order) => {
+                    let ticket = self.send_to_session(*order);
+                    self.trial_ticket = ticket.filter(|_| self.breaker.is_half_open());
                 }
-                Wanted::Start(reply) => self.starting.extend(reply),
+                QueuedRequest::Start(reply) => self.start_replies.extend(reply),
             }
         }
     }
 
-    fn tell_started(&mut self) {
+    fn notify_started(&mut self) {
         if self.running.as_ref().is_some_and(|running| running.start_deadline.is_none()) {
-            self.starting.drain(..).for_each(|reply| drop(reply.send(Ok(()))));
+            self.start_replies.drain(..).for_each(|reply| drop(reply.send(Ok(()))));
         }
     }
 
     /// Hands an order to the session; a question gets a ticket.
-    fn ask(&mut self, order: Order) -> Option<u64> {
+    fn send_to_session(&mut self, order: ActorRequest) -> Option<u64> {
         let now = Instant::now();
         let session = &mut self.running.as_mut()?.session;
         let ticket = self.next_ticket;
         self.next_ticket += 1;
         match order {
-            Order::Measure { subject: Subject { path, text, hash }, language_id, reply } => {
-                self.replies.insert(ticket, (now, Reply::Verdict(reply)));
-                session.ask(Question { ticket, path, language_id, text, hash }, now);
+            ActorRequest::Measure {
+                subject: MeasureInput { path, text, hash },
+                language_id,
+                reply,
+            } => {
+                self.replies.insert(ticket, (now, PendingReply::Diagnostics(reply)));
+                session.measure(DocumentRequest { ticket, path, language_id, text, hash }, now);
             }
-            Order::Query { mut query, reply } => {
-                self.replies.insert(ticket, (now, Reply::Result(reply)));
+            ActorRequest::Query { mut query, reply } => {
+                self.replies.insert(ticket, (now, PendingReply::QueryReply(reply)));
                 query.document.ticket = ticket;
                 session.query(query, now);
             }
-            Order::FilesChanged { changes, asked } => {
+            ActorRequest::FilesChanged { changes, asked } => {
                 session.files_changed(&changes, &asked);
                 return None;
             }
@@ -265,48 +269,49 @@ impl Actor {
     }
 
     /// There is room: the process is started.
-    fn enter(&mut self, slot: Option<Slot>) {
-        self.room = None;
-        let Some(slot) = slot else { return self.refuse_wanted(&stopped()) };
+    fn on_slot(&mut self, slot: Option<ServerSlot>) {
+        self.pending_slot = None;
+        let Some(slot) = slot else { return self.refuse_queued(&stopped_gap()) };
         if let Err(gap) = self.start(slot) {
-            self.refuse_wanted(&gap);
-            self.breaker.crashed(gap, Instant::now());
+            self.refuse_queued(&gap);
+            self.breaker.record_crash(gap, Instant::now());
         }
     }
 
-    fn start(&mut self, slot: Slot) -> Result<(), Gap> {
-        let Choice { id, spec, program, settings, workspace, .. } = &self.choice;
-        let root = &self.around.root;
-        let mut env = (*self.around.env).clone();
+    fn start(&mut self, slot: ServerSlot) -> Result<(), Gap> {
+        let ResolvedServer { id, spec, program, settings, workspace, .. } = &self.choice;
+        let root = &self.context.root;
+        let mut env = (*self.context.env).clone();
         env.extend(spec.env.clone());
-        let process = Process::spawn(program, &spec.args, workspace, &env).map_err(|error| {
-            Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
-        })?;
+        let process =
+            ServerProcess::spawn(program, &spec.args, workspace, &env).map_err(|error| {
+                Gap::new(Cause::Crashed, format!("cannot start {}: {error}", program.display()))
+            })?;
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
-        self.diary.note("engine", "started");
+        self.log.push_line("engine", "started");
         self.starts += 1;
-        let place = Place { root: root.clone(), workspace: workspace.clone() };
-        let session = Session::start(id, spec, settings.clone(), place, std::process::id());
+        let place = ServerFolders { root: root.clone(), workspace: workspace.clone() };
+        let session = LspSession::start(id, spec, settings.clone(), place, std::process::id());
         let started = Instant::now();
-        self.running = Some(Running {
+        self.running = Some(RunningServer {
             process,
             slot,
             session,
-            started,
+            started_at: started,
             start_deadline: Some(started + Duration::from_millis(SERVER_START_MS_MAX)),
             loading_since: Some(started),
-            load: Duration::ZERO,
+            load_time: Duration::ZERO,
             has_answered: false,
         });
         Ok(())
     }
 
-    fn hear(&mut self, message: Message) {
-        if let Message::Notification { method, params } = &message {
-            self.diary.note_message(method, params);
+    fn on_message(&mut self, message: RpcMessage) {
+        if let RpcMessage::Notification { method, params } = &message {
+            self.log.push_message(method, params);
         }
         if let Some(running) = &mut self.running {
-            running.session.message(message, Instant::now());
+            running.session.on_message(message, Instant::now());
         }
     }
 
@@ -316,8 +321,8 @@ impl Actor {
             running.session.tick(now);
         }
         let (late, wanted): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.wanted).into_iter().partition(|(at, _)| *at <= now);
-        self.wanted = wanted;
+            std::mem::take(&mut self.queue).into_iter().partition(|(at, _)| *at <= now);
+        self.queue = wanted;
         let detail = if self.running.is_some() {
             "it crashed and is being tried again".to_owned()
         } else {
@@ -326,8 +331,8 @@ impl Actor {
         for (_, wanted) in late {
             wanted.refuse(Gap::new(Cause::Loading, detail.clone()));
         }
-        if self.wanted.is_empty() {
-            self.room = None;
+        if self.queue.is_empty() {
+            self.pending_slot = None;
         }
     }
 
@@ -335,7 +340,7 @@ impl Actor {
         let running = self.running.as_ref();
         let session = running.and_then(|running| running.session.next_wake());
         let start = running.and_then(|running| running.start_deadline);
-        let wanted = self.wanted.iter().map(|(deadline, _)| *deadline);
+        let wanted = self.queue.iter().map(|(deadline, _)| *deadline);
         // Then it is not needed any more, and the pool must see that.
         let protected = Duration::from_millis(SERVER_LOADING_MS_MAX);
         let loading = running.and_then(|running| Some(running.loading_since? + protected));
@@ -343,14 +348,14 @@ impl Actor {
         session.into_iter().chain(start).chain(wanted).chain(loading).min()
     }
 
-    async fn crashed(&mut self) {
+    async fn on_process_end(&mut self) {
         let Some(running) = &mut self.running else { return };
-        let (end, lines) = running.process.last_words().await;
+        let (end, lines) = running.process.exit_report().await;
         for line in &lines {
-            self.diary.note("stderr", line);
+            self.log.push_line("stderr", line);
         }
         tracing::warn!(server = self.choice.id, %end, "a language server ended by itself");
-        let words = match self.diary.last_of_stderr() {
+        let words = match self.log.last_stderr_error() {
             Some(line) => format!("it ended: {end}, {line}"),
             None => format!("it ended: {end}"),
         };
@@ -362,32 +367,32 @@ impl Actor {
         let Some(mut running) = self.running.take() else { return };
         // The cause alone: the words may be the server's, and those may be source text.
         let (server, cause) = (&self.choice.id, gap.cause);
-        let root = self.around.root.display();
+        let root = self.context.root.display();
         tracing::warn!(server, %root, ?cause, "gave up a process");
-        self.diary.note("engine", &format!("gave it up: {gap}"));
+        self.log.push_line("engine", &format!("gave it up: {gap}"));
         running.session.fail(&gap);
         let effects = running.session.take_effects();
         self.deliver(effects, None);
-        let Running { process, slot, .. } = running;
+        let RunningServer { process, slot, .. } = running;
         tokio::spawn(async move {
             process.kill().await;
             drop(slot);
         });
-        self.trial = None;
-        self.refuse_wanted(&gap);
-        self.breaker.crashed(gap, Instant::now());
+        self.trial_ticket = None;
+        self.refuse_queued(&gap);
+        self.breaker.record_crash(gap, Instant::now());
     }
 
-    fn refuse_wanted(&mut self, gap: &Gap) {
-        self.room = None;
-        let wanted = std::mem::take(&mut self.wanted).into_iter().map(|(_, wanted)| wanted);
+    fn refuse_queued(&mut self, gap: &Gap) {
+        self.pending_slot = None;
+        let wanted = std::mem::take(&mut self.queue).into_iter().map(|(_, wanted)| wanted);
         wanted.for_each(|wanted| wanted.refuse(gap.clone()));
-        self.starting.drain(..).for_each(|reply| drop(reply.send(Err(gap.clone()))));
+        self.start_replies.drain(..).for_each(|reply| drop(reply.send(Err(gap.clone()))));
     }
 
     /// Ends the process in its own time; nobody waits. `done` is dropped when it is gone.
-    fn leave_behind(&mut self, done: Option<oneshot::Sender<()>>) {
-        if let Some(end) = self.leave() {
+    fn stop_in_background(&mut self, done: Option<oneshot::Sender<()>>) {
+        if let Some(end) = self.begin_stop() {
             tokio::spawn(async move {
                 end.await;
                 drop(done);
@@ -396,20 +401,20 @@ impl Actor {
     }
 
     /// Says goodbye; what is returned ends the process and then gives the place back.
-    fn leave(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+    fn begin_stop(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let mut running = self.running.take()?;
-        self.diary.note("engine", "stopped");
+        self.log.push_line("engine", "stopped");
         running.session.stop();
         let effects = running.session.take_effects();
         self.deliver(effects, Some(&mut running));
-        self.trial = None;
+        self.trial_ticket = None;
         // Who waits for a handshake waits for the next one.
-        for reply in std::mem::take(&mut self.starting) {
-            self.want(Wanted::Start(Some(reply)));
+        for reply in std::mem::take(&mut self.start_replies) {
+            self.enqueue(QueuedRequest::Start(Some(reply)));
         }
-        let Running { process, slot, .. } = running;
+        let RunningServer { process, slot, .. } = running;
         Some(async move {
-            process.end().await;
+            process.shut_down().await;
             drop(slot);
         })
     }
@@ -422,17 +427,17 @@ impl Actor {
                 || running.loading_since.is_some_and(|since| since.elapsed() < bound)
         });
         // An order that was not taken yet counts: the pool has said that the server is needed.
-        let is_asked = !self.wanted.is_empty() || !self.orders.is_empty();
-        is_at_work || is_asked || !self.starting.is_empty()
+        let is_asked = !self.queue.is_empty() || !self.orders.is_empty();
+        is_at_work || is_asked || !self.start_replies.is_empty()
     }
 
-    fn show(&mut self) {
+    fn update_gauge(&mut self) {
         if let Some(running) = &mut self.running {
             match (running.session.is_ready(), running.loading_since) {
                 (true, Some(_)) => {
                     running.loading_since = None;
                     if !running.has_answered {
-                        running.load = running.started.elapsed();
+                        running.load_time = running.started_at.elapsed();
                     }
                 }
                 (false, None) => running.loading_since = Some(Instant::now()),
@@ -440,30 +445,30 @@ impl Actor {
             }
         }
         let id = self.running.as_ref().and_then(|running| running.process.id()).unwrap_or(0);
-        let is_listed = self.running.is_some() || self.room.is_some();
+        let is_listed = self.running.is_some() || self.pending_slot.is_some();
         let is_listed = is_listed || self.breaker.last_gap().is_some();
         self.gauge.process_id.store(id, Ordering::Relaxed);
         self.gauge.is_listed.store(is_listed, Ordering::Relaxed);
         let is_needed = self.is_needed();
         let was_needed = self.gauge.is_needed.swap(is_needed, Ordering::Relaxed);
         if was_needed && !is_needed {
-            let _ = self.notes.send(Note::Idle);
+            let _ = self.notes.send(ActorNote::Idle);
         }
     }
 }
 
-fn stopped() -> Gap {
+fn stopped_gap() -> Gap {
     Gap::new(Cause::Crashed, "the language server was stopped")
 }
 
-async fn hear(running: Option<&mut Running>) -> Heard {
+async fn next_process_event(running: Option<&mut RunningServer>) -> ProcessEvent {
     match running {
-        Some(running) => running.process.next().await,
+        Some(running) => running.process.next_event().await,
         None => std::future::pending().await,
     }
 }
 
-async fn receive_slot(room: Option<&mut oneshot::Receiver<Slot>>) -> Option<Slot> {
+async fn receive_slot(room: Option<&mut oneshot::Receiver<ServerSlot>>) -> Option<ServerSlot> {
     match room {
         Some(room) => room.await.ok(),
         None => std::future::pending().await,

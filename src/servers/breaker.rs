@@ -13,15 +13,15 @@ use crate::base::verdict::Gap;
 
 /// The state of one server's breaker.
 #[derive(Debug, Default)]
-pub(super) struct Breaker {
+pub(super) struct CrashBreaker {
     crashes: u32,
     open: Option<(Instant, Gap)>,
     last_gap: Option<Gap>,
 }
 
-impl Breaker {
+impl CrashBreaker {
     /// The server is gone for this reason: it is left alone for a while, longer each time.
-    pub(super) fn crashed(&mut self, gap: Gap, now: Instant) {
+    pub(super) fn record_crash(&mut self, gap: Gap, now: Instant) {
         let pause_ms = SERVER_RESTART_MS_MAX.min(SERVER_RESTART_MS_MIN << self.crashes.min(10));
         self.crashes = self.crashes.saturating_add(1);
         self.last_gap = Some(gap.clone());
@@ -29,18 +29,18 @@ impl Breaker {
     }
 
     /// It answered: whatever it died of is over.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn record_answer(&mut self) {
         self.crashes = 0;
         self.open = None;
     }
 
     /// Somebody wants it now, whatever happened.
     pub(super) fn reset(&mut self) {
-        self.answered();
+        self.record_answer();
     }
 
     /// The gap for a question that comes during the pause.
-    pub(super) fn refuses(&self, now: Instant) -> Option<&Gap> {
+    pub(super) fn refusal_gap(&self, now: Instant) -> Option<&Gap> {
         self.open.as_ref().filter(|(until, _)| now < *until).map(|(_, gap)| gap)
     }
 
@@ -66,32 +66,35 @@ mod tests {
 
     #[test]
     fn the_pause_doubles_up_to_a_bound_and_always_ends() {
-        let mut breaker = Breaker::default();
+        let mut breaker = CrashBreaker::default();
         let mut now = Instant::now();
         for pause_ms in [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000] {
-            assert!(breaker.refuses(now).is_none());
-            breaker.crashed(gap(), now);
+            assert!(breaker.refusal_gap(now).is_none());
+            breaker.record_crash(gap(), now);
             let just_before = now + Duration::from_millis(pause_ms - 1);
-            assert_eq!(breaker.refuses(just_before), Some(&gap()));
+            assert_eq!(breaker.refusal_gap(just_before), Some(&gap()));
             now += Duration::from_millis(pause_ms);
             assert!(breaker.is_half_open());
         }
         for _ in 0..100 {
-            breaker.crashed(gap(), now);
+            breaker.record_crash(gap(), now);
         }
-        assert!(breaker.refuses(now + Duration::from_mins(1)).is_none());
+        assert!(breaker.refusal_gap(now + Duration::from_mins(1)).is_none());
     }
 
     #[test]
     fn an_answer_closes_it_and_the_reason_is_remembered() {
-        let mut breaker = Breaker::default();
+        let mut breaker = CrashBreaker::default();
         let now = Instant::now();
-        breaker.crashed(gap(), now);
-        breaker.crashed(gap(), now);
-        breaker.answered();
-        assert!(breaker.refuses(now).is_none() && !breaker.is_half_open());
+        breaker.record_crash(gap(), now);
+        breaker.record_crash(gap(), now);
+        breaker.record_answer();
+        assert!(breaker.refusal_gap(now).is_none() && !breaker.is_half_open());
         assert_eq!(breaker.last_gap(), Some(&gap()));
-        breaker.crashed(gap(), now);
-        assert!(breaker.refuses(now + Duration::from_millis(500)).is_none(), "counted from anew");
+        breaker.record_crash(gap(), now);
+        assert!(
+            breaker.refusal_gap(now + Duration::from_millis(500)).is_none(),
+            "counted from anew"
+        );
     }
 }

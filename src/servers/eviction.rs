@@ -7,7 +7,7 @@ use crate::base::limits::{SERVER_USE_SECS, SERVER_USES_MAX};
 
 /// What is known about a server that could be stopped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct EvictionCandidate {
     /// Measured time from its start to its first answer; zero when it never answered.
     pub(super) restart: Duration,
     /// Questions in the last [`SERVER_USE_SECS`].
@@ -27,7 +27,7 @@ const RESTART_SECS_MIN: f64 = 0.1;
 /// Below this, idle times make no difference: who was asked some seconds earlier is as much in use.
 const IDLE_SECS_MIN: f64 = 10.0;
 
-impl Candidate {
+impl EvictionCandidate {
     /// What keeping it is worth: what its restart would cost as often as it was used lately, for
     /// each MiB it holds, and the less the longer nobody asked.
     fn worth(&self) -> f64 {
@@ -41,7 +41,9 @@ impl Candidate {
 }
 
 /// The one that is worth least to keep.
-pub(super) fn least_worth<K>(candidates: impl Iterator<Item = (K, Candidate)>) -> Option<K> {
+pub(super) fn least_valuable<K>(
+    candidates: impl Iterator<Item = (K, EvictionCandidate)>,
+) -> Option<K> {
     let worth = candidates.map(|(key, candidate)| (key, candidate.worth()));
     worth.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(key, _)| key)
 }
@@ -74,14 +76,14 @@ mod tests {
     type Row = (u64, usize, Option<u64>, u64);
 
     fn check(rows: &[Row], evicted: usize) {
-        let candidate = |(restart, uses, mib, idle): Row| Candidate {
+        let candidate = |(restart, uses, mib, idle): Row| EvictionCandidate {
             restart: Duration::from_millis(restart),
             uses,
             resident_bytes: mib.map(|mib| mib * 1024 * 1024),
             idle: Duration::from_secs(idle),
         };
         let rows_with_index = rows.iter().enumerate();
-        let chosen = least_worth(rows_with_index.map(|(index, row)| (index, candidate(*row))));
+        let chosen = least_valuable(rows_with_index.map(|(index, row)| (index, candidate(*row))));
         assert_eq!(chosen, Some(evicted), "{rows:?}");
     }
 
@@ -116,7 +118,7 @@ mod tests {
     fn unmeasured_memory_is_neither_free_nor_huge() {
         check(&[(900, 3, None, 60), (900, 3, Some(60), 60)], 0);
         check(&[(900, 3, None, 60), (900, 3, Some(3_000), 60)], 1);
-        assert_eq!(least_worth(std::iter::empty::<(u8, Candidate)>()), None);
+        assert_eq!(least_valuable(std::iter::empty::<(u8, EvictionCandidate)>()), None);
     }
 
     #[test]

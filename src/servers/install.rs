@@ -9,27 +9,27 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use self::run::Tool;
-use super::resolve::{in_folder, is_component_there, on_path};
-use crate::lsp::registry::{Catalogue, Install, Language, ServerSpec};
+use self::run::InstallTool;
+use super::resolve::{is_component_there, program_in_folder, program_on_path};
+use crate::lsp::registry::{Catalogue, InstallSources, LanguageSpec, ServerSpec};
 
 /// Where a server's pinned version lives; the version is part of the name, so that a newer
 /// program never runs an older pin. `None` for a server that does not live in a folder of ours.
 #[must_use]
-pub fn folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
+pub fn install_folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
     let shared = spec.install.as_ref().and_then(|install| install.folder.as_deref());
     let name = shared.unwrap_or(id).replace('/', "_");
-    Some(data.join("servers").join(format!("{name}@{}", version(spec)?)))
+    Some(data.join("servers").join(format!("{name}@{}", pinned_version(spec)?)))
 }
 
 /// The version of the server itself.
-pub(super) fn own_version(spec: &ServerSpec) -> Option<String> {
+pub(super) fn server_version(spec: &ServerSpec) -> Option<String> {
     let own = spec.install.as_ref().and_then(|install| install.version.clone());
-    own.or_else(|| version(spec))
+    own.or_else(|| pinned_version(spec))
 }
 
 /// The pinned version of a server: that of its first package.
-fn version(spec: &ServerSpec) -> Option<String> {
+fn pinned_version(spec: &ServerSpec) -> Option<String> {
     let install = spec.install.as_ref()?;
     let npm = install.npm.first().and_then(|package| package.rsplit('@').next());
     let pip = || install.pip.first().and_then(|package| package.rsplit("==").next());
@@ -39,21 +39,21 @@ fn version(spec: &ServerSpec) -> Option<String> {
 /// The program of a server among what was installed into `data`.
 #[must_use]
 pub fn installed_program(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
-    in_folder(&folder(data, id, spec)?, &spec.command)
+    program_in_folder(&install_folder(data, id, spec)?, &spec.command)
 }
 
 /// What happened to one server.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Installed {
+pub enum InstallOutcome {
     /// It was there.
-    Already(Place),
+    AlreadyInstalled(InstalledServer),
     /// It was put there.
-    Now(Place),
+    NewlyInstalled(InstalledServer),
 }
 
 /// What is where.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct InstalledServer {
     /// The packages, separated by spaces.
     pub packages: String,
     /// The server's program.
@@ -124,7 +124,7 @@ pub enum InstallError {
 }
 
 /// The servers that a word on the command line stands for: those of a language, or one server.
-pub fn wanted<'c>(
+pub fn servers_to_install<'c>(
     catalogue: &'c Catalogue,
     word: &str,
 ) -> Result<Vec<(&'c str, &'c ServerSpec)>, InstallError> {
@@ -135,7 +135,7 @@ pub fn wanted<'c>(
             .unwrap_or_else(|| "no language server is known for it".to_owned()),
     };
     if let Some(language) = catalogue.language(word) {
-        let servers = of_language(catalogue, language);
+        let servers = default_servers(catalogue, language);
         let first = || catalogue.server(language.servers.first()?);
         return if servers.is_empty() {
             Err(by_hand(&language.name, first()))
@@ -158,9 +158,9 @@ pub fn wanted<'c>(
 
 /// What `server install LANGUAGE` installs: the first server of the language, and those that some
 /// projects need in its place. Alternatives and companions are installed by their own names.
-pub(super) fn of_language<'c>(
+pub(super) fn default_servers<'c>(
     catalogue: &'c Catalogue,
-    language: &Language,
+    language: &LanguageSpec,
 ) -> Vec<(&'c str, &'c ServerSpec)> {
     let named = catalogue.servers().filter(|(id, _)| language.servers.iter().any(|it| it == id));
     let (conditional, plain): (Vec<_>, Vec<_>) =
@@ -171,12 +171,12 @@ pub(super) fn of_language<'c>(
 }
 
 fn is_possible(spec: &ServerSpec) -> bool {
-    spec.install.as_ref().is_some_and(Install::is_possible)
+    spec.install.as_ref().is_some_and(InstallSources::is_possible)
 }
 
 /// Installs servers for one caller.
 #[derive(Debug)]
-pub struct Installer<'a> {
+pub struct ServerInstaller<'a> {
     /// The user's data folder.
     pub data: &'a Path,
     /// The caller's environment.
@@ -185,7 +185,7 @@ pub struct Installer<'a> {
     pub root: &'a Path,
 }
 
-impl Installer<'_> {
+impl ServerInstaller<'_> {
     /// Installs one server, unless it is there. Packages' own install scripts do not run. `say`
     /// is told before anything is done as the superuser.
     pub fn install(
@@ -193,17 +193,17 @@ impl Installer<'_> {
         id: &str,
         spec: &ServerSpec,
         say: &dyn Fn(&str),
-    ) -> Result<Installed, InstallError> {
+    ) -> Result<InstallOutcome, InstallError> {
         let Some(source) = spec.install.as_ref().filter(|source| source.is_possible()) else {
             let hint = spec.install.as_ref().and_then(|install| install.hint.clone());
             let hint = hint.unwrap_or_else(|| "nothing is known about its packages".to_owned());
             return Err(InstallError::ByHand { name: id.to_owned(), hint });
         };
         let mut is_new = false;
-        if let Some(target) = folder(self.data, id, spec)
-            && in_folder(&target, &spec.command).is_none()
+        if let Some(target) = install_folder(self.data, id, spec)
+            && program_in_folder(&target, &spec.command).is_none()
         {
-            self.stage(&target, spec, source)?;
+            self.install_packages(&target, spec, source)?;
             is_new = true;
         }
         is_new |= self.rustup(spec, source)?;
@@ -211,17 +211,21 @@ impl Installer<'_> {
         let lists = [&source.npm, &source.pip, &source.rustup, &source.apt];
         let packages: Vec<&str> = lists.into_iter().flatten().map(String::as_str).collect();
         let program = installed_program(self.data, id, spec);
-        let program = program.or_else(|| on_path(&spec.command, self.env));
-        let place = Place { packages: packages.join(" "), program };
-        Ok(if is_new { Installed::Now(place) } else { Installed::Already(place) })
+        let program = program.or_else(|| program_on_path(&spec.command, self.env));
+        let place = InstalledServer { packages: packages.join(" "), program };
+        Ok(if is_new {
+            InstallOutcome::NewlyInstalled(place)
+        } else {
+            InstallOutcome::AlreadyInstalled(place)
+        })
     }
 
     /// Components of the toolchain of `root`.
-    fn rustup(&self, spec: &ServerSpec, source: &Install) -> Result<bool, InstallError> {
+    fn rustup(&self, spec: &ServerSpec, source: &InstallSources) -> Result<bool, InstallError> {
         if source.rustup.is_empty() {
             return Ok(false);
         }
-        if let Some(program) = on_path(&spec.command, self.env)
+        if let Some(program) = program_on_path(&spec.command, self.env)
             && is_component_there(&program, &spec.command, self.root, self.env)
         {
             return Ok(false);
@@ -237,13 +241,13 @@ impl Installer<'_> {
     fn apt(
         &self,
         spec: &ServerSpec,
-        source: &Install,
+        source: &InstallSources,
         say: &dyn Fn(&str),
     ) -> Result<bool, InstallError> {
         let is_apt_alone = source.npm.is_empty() && source.pip.is_empty();
         let command = is_apt_alone.then_some(&spec.command);
         let mut programs = command.into_iter().chain(&spec.needs);
-        let is_missing = programs.any(|program| on_path(program, self.env).is_none());
+        let is_missing = programs.any(|program| program_on_path(program, self.env).is_none());
         if source.apt.is_empty() || !is_missing {
             return Ok(false);
         }
@@ -268,8 +272,8 @@ impl Installer<'_> {
         &self,
         name: &'static str,
         packages: &[String],
-        source: &Install,
-    ) -> Result<Tool<'_>, InstallError> {
+        source: &InstallSources,
+    ) -> Result<InstallTool<'_>, InstallError> {
         let missing = || InstallError::NoTool {
             tool: name,
             packages: packages.join(" "),
@@ -279,8 +283,8 @@ impl Installer<'_> {
                 _ => source.hint.clone().unwrap_or_else(|| format!("install {name}")),
             },
         };
-        let program = on_path(name, self.env).ok_or_else(missing)?;
-        Ok(Tool { name, program, env: self.env })
+        let program = program_on_path(name, self.env).ok_or_else(missing)?;
+        Ok(InstallTool { name, program, env: self.env })
     }
 }
 

@@ -15,7 +15,7 @@ pub struct MemoryLimits {
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum MemoryAction {
     Keep,
     Restart,
     Kill,
@@ -24,15 +24,20 @@ pub(super) enum Act {
 impl MemoryLimits {
     /// Judges a server that holds `bytes`. `since_restart` is the time since it was last started
     /// anew for its memory.
-    pub(super) fn judge(&self, bytes: u64, is_idle: bool, since_restart: Option<Duration>) -> Act {
+    pub(super) fn action_for(
+        &self,
+        bytes: u64,
+        is_idle: bool,
+        since_restart: Option<Duration>,
+    ) -> MemoryAction {
         let pause = Duration::from_secs(SERVER_MEMORY_RESTART_SECS_MIN);
         let may_restart = is_idle && since_restart.is_none_or(|since| since >= pause);
         if bytes > self.hard_bytes {
-            Act::Kill
+            MemoryAction::Kill
         } else if bytes > self.soft_bytes && may_restart {
-            Act::Restart
+            MemoryAction::Restart
         } else {
-            Act::Keep
+            MemoryAction::Keep
         }
     }
 }
@@ -41,30 +46,34 @@ impl MemoryLimits {
 mod tests {
     use super::*;
 
-    fn check(bytes: u64, is_idle: bool, since_restart_secs: Option<u64>, expected: Act) {
+    fn check(bytes: u64, is_idle: bool, since_restart_secs: Option<u64>, expected: MemoryAction) {
         let limits = MemoryLimits { soft_bytes: 100, hard_bytes: 200 };
         let since = since_restart_secs.map(Duration::from_secs);
-        assert_eq!(limits.judge(bytes, is_idle, since), expected, "{bytes} {is_idle} {since:?}");
+        assert_eq!(
+            limits.action_for(bytes, is_idle, since),
+            expected,
+            "{bytes} {is_idle} {since:?}"
+        );
     }
 
     #[test]
     fn each_limit_is_the_last_amount_that_is_allowed() {
-        check(100, true, None, Act::Keep);
-        check(101, true, None, Act::Restart);
-        check(200, true, None, Act::Restart);
-        check(201, true, None, Act::Kill);
+        check(100, true, None, MemoryAction::Keep);
+        check(101, true, None, MemoryAction::Restart);
+        check(200, true, None, MemoryAction::Restart);
+        check(201, true, None, MemoryAction::Kill);
     }
 
     #[test]
     fn a_busy_server_is_ended_only_above_the_hard_limit() {
-        check(150, false, None, Act::Keep);
-        check(201, false, None, Act::Kill);
+        check(150, false, None, MemoryAction::Keep);
+        check(201, false, None, MemoryAction::Kill);
     }
 
     #[test]
     fn a_server_that_needs_that_much_is_not_started_for_ever() {
-        check(150, true, Some(SERVER_MEMORY_RESTART_SECS_MIN - 1), Act::Keep);
-        check(150, true, Some(SERVER_MEMORY_RESTART_SECS_MIN), Act::Restart);
-        check(201, true, Some(1), Act::Kill);
+        check(150, true, Some(SERVER_MEMORY_RESTART_SECS_MIN - 1), MemoryAction::Keep);
+        check(150, true, Some(SERVER_MEMORY_RESTART_SECS_MIN), MemoryAction::Restart);
+        check(201, true, Some(1), MemoryAction::Kill);
     }
 }

@@ -2,7 +2,7 @@
 //! bound holds over all projects; a server that is needed is never stopped to make room. It waits
 //! for nobody: what takes time is done by actors and by tasks of its own.
 
-mod errands;
+mod admin;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,55 +13,57 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::actor::{self, Actor, Control, Gauge};
-use super::eviction::{Candidate, RecentUse, least_worth};
-use super::memory::{Act, MemoryLimits};
-use super::resolve::Choice;
-use super::room::{ActorId, Note, Room};
-use super::{AskedFile, Done, Selection, ServerLog, ServerStatus, Surroundings};
+use super::actor::{self, ActorControl, ActorGauge, ServerActor};
+use super::eviction::{EvictionCandidate, RecentUse, least_valuable};
+use super::memory::{MemoryAction, MemoryLimits};
+use super::resolve::ResolvedServer;
+use super::slots::{ActorId, ActorNote, ServerSlots};
+use super::{
+    MeasureTarget, PoolFilter, ServerActionResult, ServerContext, ServerLogTail, ServerStatus,
+};
 use crate::base::limits::{
     SERVER_KILL_MS_MAX, SERVER_MEMORY_LOOK_MS, SERVER_QUEUE_MAX, SERVER_STOP_MS_MAX,
 };
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
-use crate::lsp::session::FileChange;
+use crate::lsp::session::DiskChange;
 use crate::processes;
 
 /// What the handle asks of the pool.
-pub(super) enum Order {
-    Ask(Box<Ask>),
+pub(super) enum PoolRequest {
+    Forward(Box<RoutedRequest>),
     FilesChanged {
         root: PathBuf,
-        changes: Arc<[(PathBuf, FileChange)]>,
-        asked: Vec<AskedFile>,
+        changes: Arc<[(PathBuf, DiskChange)]>,
+        asked: Vec<MeasureTarget>,
     },
     /// The same for the servers of one id.
     Reread {
         root: PathBuf,
         server: String,
-        changes: Arc<[(PathBuf, FileChange)]>,
+        changes: Arc<[(PathBuf, DiskChange)]>,
     },
     /// Start one without a question.
     Start {
-        around: Box<Surroundings>,
-        choice: Box<Choice>,
-        reply: Started,
+        context: Box<ServerContext>,
+        choice: Box<ResolvedServer>,
+        reply: StartSender,
     },
     List {
         reply: oneshot::Sender<Vec<ServerStatus>>,
     },
     Log {
-        which: Selection,
-        reply: oneshot::Sender<Vec<ServerLog>>,
+        which: PoolFilter,
+        reply: oneshot::Sender<Vec<ServerLogTail>>,
     },
-    StopSome {
-        which: Selection,
-        reply: oneshot::Sender<Vec<Done>>,
+    StopSelected {
+        which: PoolFilter,
+        reply: oneshot::Sender<Vec<ServerActionResult>>,
     },
     Restart {
-        which: Selection,
-        reply: oneshot::Sender<Vec<Done>>,
+        which: PoolFilter,
+        reply: oneshot::Sender<Vec<ServerActionResult>>,
     },
     /// End for good.
     Stop {
@@ -70,18 +72,18 @@ pub(super) enum Order {
 }
 
 /// Waits for a start's outcome.
-type Started = oneshot::Sender<Result<(), Gap>>;
+type StartSender = oneshot::Sender<Result<(), Gap>>;
 
 /// A question, and the server to ask.
-pub(super) struct Ask {
-    pub(super) around: Surroundings,
-    pub(super) choice: Choice,
-    pub(super) order: actor::Order,
+pub(super) struct RoutedRequest {
+    pub(super) context: ServerContext,
+    pub(super) choice: ResolvedServer,
+    pub(super) request: actor::ActorRequest,
 }
 
 /// Two callers share a server only when it would see the same project with the same tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct ServerKey {
     root: PathBuf,
     workspace: PathBuf,
     id: String,
@@ -97,8 +99,8 @@ struct Key {
 const KEY_VARIABLES: [&str; 6] =
     ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
 
-impl Key {
-    fn new(around: &Surroundings, choice: &Choice) -> Self {
+impl ServerKey {
+    fn new(around: &ServerContext, choice: &ResolvedServer) -> Self {
         Self {
             root: around.root.clone(),
             workspace: choice.workspace.clone(),
@@ -106,20 +108,20 @@ impl Key {
             program: choice.program.clone(),
             settings: choice.settings.to_string(),
             spec: choice.spec.clone(),
-            packages: choice.packages.clone(),
+            packages: choice.restart_times.clone(),
             env: KEY_VARIABLES.map(|name| around.env.get(name).cloned()).to_vec(),
         }
     }
 }
 
 /// Process trees by actor and how much memory each holds.
-type Sizes = Vec<(ActorId, u64)>;
+type MemorySizes = Vec<(ActorId, u64)>;
 
-struct Entry {
+struct PoolEntry {
     actor: ActorId,
-    orders: mpsc::Sender<actor::Order>,
-    controls: mpsc::Sender<Control>,
-    gauge: Arc<Gauge>,
+    orders: mpsc::Sender<actor::ActorRequest>,
+    controls: mpsc::Sender<ActorControl>,
+    gauge: Arc<ActorGauge>,
     last_use: Instant,
     recent_use: RecentUse,
     resident_bytes: Option<u64>,
@@ -127,7 +129,7 @@ struct Entry {
     restarted: Option<Instant>,
 }
 
-impl Entry {
+impl PoolEntry {
     fn is_needed(&self) -> bool {
         self.gauge.is_needed.load(Ordering::Relaxed)
     }
@@ -137,22 +139,22 @@ impl Entry {
         i32::try_from(id).ok().filter(|id| *id > 0)
     }
 
-    fn used(&mut self) {
+    fn mark_used(&mut self) {
         self.last_use = Instant::now();
         self.recent_use.note(self.last_use);
         // Set here, so that the server is not stopped before its actor has seen the question.
         self.gauge.is_needed.store(true, Ordering::Relaxed);
     }
 
-    fn files_changed(&self, changes: &Arc<[(PathBuf, FileChange)]>, asked: Arc<[RelPath]>) {
-        let order = actor::Order::FilesChanged { changes: Arc::clone(changes), asked };
+    fn files_changed(&self, changes: &Arc<[(PathBuf, DiskChange)]>, asked: Arc<[RelPath]>) {
+        let order = actor::ActorRequest::FilesChanged { changes: Arc::clone(changes), asked };
         if self.orders.try_send(order).is_err() {
             self.gauge.has_missed_changes.store(true, Ordering::Relaxed);
         }
     }
 
-    fn candidate(&self, now: Instant) -> Candidate {
-        Candidate {
+    fn candidate(&self, now: Instant) -> EvictionCandidate {
+        EvictionCandidate {
             restart: Duration::from_millis(self.gauge.restart_ms.load(Ordering::Relaxed)),
             uses: self.recent_use.count(now),
             resident_bytes: self.resident_bytes,
@@ -161,48 +163,57 @@ impl Entry {
     }
 }
 
-pub(super) struct Pool {
+pub(super) struct ServerPool {
     idle: Duration,
     memory: MemoryLimits,
-    entries: HashMap<Key, Entry>,
+    entries: HashMap<ServerKey, PoolEntry>,
     next_actor: ActorId,
-    room: Room,
-    notes: mpsc::UnboundedSender<Note>,
-    told: mpsc::UnboundedReceiver<Note>,
+    slots: ServerSlots,
+    notes: mpsc::UnboundedSender<ActorNote>,
+    incoming_notes: mpsc::UnboundedReceiver<ActorNote>,
     /// The look at memory that is under way.
-    sizes: Option<JoinHandle<Sizes>>,
+    memory_measurement: Option<JoinHandle<MemorySizes>>,
 }
 
-impl Pool {
+impl ServerPool {
     pub(super) fn new(idle: Duration, memory: MemoryLimits) -> Self {
         let (notes, told) = mpsc::unbounded_channel();
-        let room = Room::new(notes.clone());
+        let room = ServerSlots::new(notes.clone());
         let entries = HashMap::new();
-        Self { idle, memory, entries, next_actor: 0, room, notes, told, sizes: None }
+        Self {
+            idle,
+            memory,
+            entries,
+            next_actor: 0,
+            slots: room,
+            notes,
+            incoming_notes: told,
+            memory_measurement: None,
+        }
     }
 
-    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<PoolRequest>) {
         let mut sweep =
             tokio::time::interval(self.idle.clamp(Duration::from_secs(1), Duration::from_secs(30)));
         let mut look = tokio::time::interval(Duration::from_millis(SERVER_MEMORY_LOOK_MS));
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
-                    Some(Order::Stop { reply }) => {
+                    Some(PoolRequest::Stop { reply }) => {
                         self.stop_all().await;
                         let _ = reply.send(());
                         // Later questions find no pool: nothing may start behind a stop.
                         return;
                     }
-                    Some(order) => self.obey(order),
+                    Some(order) => self.handle_request(order),
                     None => break,
                 },
-                Some(note) = self.told.recv() => self.hear(note),
-                sizes = measured(self.sizes.as_mut()) => {
-                    self.sizes = None;
-                    self.judge(&sizes);
+                Some(note) = self.incoming_notes.recv() => self.handle_note(note),
+                sizes = finished_measurement(self.memory_measurement.as_mut()) => {
+                    self.memory_measurement = None;
+                    self.enforce_memory_limits(&sizes);
                 }
-                _ = look.tick() => self.look_at_memory(),
+                _ = look.tick() => self.measure_memory(),
                 _ = sweep.tick() => self.stop_idle(),
             }
             self.make_room();
@@ -210,10 +221,10 @@ impl Pool {
         self.stop_all().await;
     }
 
-    fn obey(&mut self, order: Order) {
+    fn handle_request(&mut self, order: PoolRequest) {
         match order {
-            Order::Ask(ask) => self.ask(*ask),
-            Order::FilesChanged { root, changes, asked } => {
+            PoolRequest::Forward(ask) => self.forward_request(*ask),
+            PoolRequest::FilesChanged { root, changes, asked } => {
                 let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
                 for (key, entry) in of_root {
                     // The other servers get no document and must read the file from the disk.
@@ -222,39 +233,39 @@ impl Pool {
                     entry.files_changed(&changes, asked);
                 }
             }
-            Order::Reread { root, server, changes } => {
+            PoolRequest::Reread { root, server, changes } => {
                 let entries = self.entries.iter();
                 for (_, entry) in entries.filter(|(key, _)| key.root == root && key.id == server) {
                     entry.files_changed(&changes, Arc::default());
                 }
             }
-            Order::Start { around, choice, reply } => {
-                let entry = self.entry(*around, *choice);
-                entry.used();
-                entry.control(Control::Start { reply });
+            PoolRequest::Start { context: around, choice, reply } => {
+                let entry = self.entry_for(*around, *choice);
+                entry.mark_used();
+                entry.send_control(ActorControl::Start { reply });
             }
-            Order::List { reply } => self.list(reply),
-            Order::Log { which, reply } => self.log(&which, reply),
-            Order::StopSome { which, reply } => self.stop_some(&which, reply),
-            Order::Restart { which, reply } => self.restart(&which, reply),
-            Order::Stop { .. } => {}
+            PoolRequest::List { reply } => self.list(reply),
+            PoolRequest::Log { which, reply } => self.log(&which, reply),
+            PoolRequest::StopSelected { which, reply } => self.stop_selected(&which, reply),
+            PoolRequest::Restart { which, reply } => self.restart(&which, reply),
+            PoolRequest::Stop { .. } => {}
         }
     }
 
-    fn hear(&mut self, note: Note) {
+    fn handle_note(&mut self, note: ActorNote) {
         match note {
-            Note::WantsRoom(actor, reply) => self.room.want(actor, reply),
-            Note::Left(actor) => self.room.left(actor),
-            Note::Refused(actor) => self.room.stays(actor),
+            ActorNote::WantsSlot(actor, reply) => self.slots.request_slot(actor, reply),
+            ActorNote::SlotReturned(actor) => self.slots.return_slot(actor),
+            ActorNote::Refused(actor) => self.slots.mark_staying(actor),
             // Whoever waits may have a place now: asked after every event.
-            Note::Idle => {}
+            ActorNote::Idle => {}
         }
     }
 
-    fn ask(&mut self, ask: Ask) {
-        let Ask { around, choice, order } = ask;
-        let entry = self.entry(around, choice);
-        entry.used();
+    fn forward_request(&mut self, ask: RoutedRequest) {
+        let RoutedRequest { context: around, choice, request: order } = ask;
+        let entry = self.entry_for(around, choice);
+        entry.mark_used();
         // A full queue is back-pressure on one server; the others' questions must not wait.
         if let Err(error) = entry.orders.try_send(order) {
             let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
@@ -263,20 +274,20 @@ impl Pool {
     }
 
     /// The server that sees this project so; its actor is made when there is none.
-    fn entry(&mut self, around: Surroundings, choice: Choice) -> &mut Entry {
-        let key = Key::new(&around, &choice);
+    fn entry_for(&mut self, around: ServerContext, choice: ResolvedServer) -> &mut PoolEntry {
+        let key = ServerKey::new(&around, &choice);
         self.stop_outdated(&key);
         let (next_actor, notes) = (&mut self.next_actor, &self.notes);
         self.entries.entry(key).or_insert_with(|| {
             let (orders, received) = mpsc::channel(SERVER_QUEUE_MAX);
             let (controls, controlled) = mpsc::channel(SERVER_QUEUE_MAX);
-            let gauge = Arc::new(Gauge::default());
+            let gauge = Arc::new(ActorGauge::default());
             let actor = *next_actor;
             *next_actor += 1;
             let ends = (received, Arc::clone(&gauge));
-            let it = Actor::new(actor, around, choice, ends, notes.clone());
+            let it = ServerActor::new(actor, around, choice, ends, notes.clone());
             tokio::spawn(it.run(controlled));
-            Entry {
+            PoolEntry {
                 actor,
                 orders,
                 controls,
@@ -291,26 +302,26 @@ impl Pool {
 
     /// Stops servers that this one replaces, unless they are needed: same project and program, other
     /// packages or options. A running server does not notice what was installed since.
-    fn stop_outdated(&mut self, key: &Key) {
-        let replaces = |old: &Key| {
+    fn stop_outdated(&mut self, key: &ServerKey) {
+        let replaces = |old: &ServerKey| {
             let is_same_place = old.root == key.root && old.workspace == key.workspace;
             *old != *key && is_same_place && old.id == key.id && old.env == key.env
         };
-        self.forget(|old, entry| replaces(old) && !entry.is_needed());
+        self.drop_actors(|old, entry| replaces(old) && !entry.is_needed());
     }
 
     fn stop_idle(&mut self) {
         let idle = self.idle;
-        self.forget(|_, entry| !entry.is_needed() && entry.last_use.elapsed() >= idle);
+        self.drop_actors(|_, entry| !entry.is_needed() && entry.last_use.elapsed() >= idle);
     }
 
     /// Forgets actors. They end their processes, in their own time, when nobody can ask any more.
-    fn forget(&mut self, which: impl Fn(&Key, &Entry) -> bool) {
-        let room = &mut self.room;
+    fn drop_actors(&mut self, which: impl Fn(&ServerKey, &PoolEntry) -> bool) {
+        let room = &mut self.slots;
         self.entries.retain(|key, entry| {
             let is_forgotten = which(key, entry);
             if is_forgotten {
-                room.is_leaving(entry.actor);
+                room.mark_leaving(entry.actor);
             }
             !is_forgotten
         });
@@ -319,50 +330,51 @@ impl Pool {
     /// Lets those servers go that are worth least, as many as there are others waiting for room.
     fn make_room(&mut self) {
         let now = Instant::now();
-        while self.room.wanted() > 0 {
-            let may_leave = |entry: &&Entry| self.room.may_leave(entry.actor) && !entry.is_needed();
+        while self.slots.shortfall() > 0 {
+            let may_leave =
+                |entry: &&PoolEntry| self.slots.may_leave(entry.actor) && !entry.is_needed();
             let candidates = self.entries.values().filter(may_leave);
             let candidates = candidates.map(|entry| (entry, entry.candidate(now)));
-            let Some(entry) = least_worth(candidates) else { return };
-            if !entry.control(Control::Release) {
+            let Some(entry) = least_valuable(candidates) else { return };
+            if !entry.send_control(ActorControl::Release) {
                 return;
             }
-            self.room.is_leaving(entry.actor);
+            self.slots.mark_leaving(entry.actor);
         }
     }
 
-    fn look_at_memory(&mut self) {
+    fn measure_memory(&mut self) {
         let leaders = self.entries.values().filter_map(|it| Some((it.actor, it.process_id()?)));
         let leaders: Vec<(ActorId, i32)> = leaders.collect();
-        if leaders.is_empty() || self.sizes.is_some() {
+        if leaders.is_empty() || self.memory_measurement.is_some() {
             return;
         }
-        self.sizes = Some(tokio::task::spawn_blocking(move || {
-            let all = processes::all();
-            let size = |(actor, id)| Some((actor, processes::resident_bytes(&all, id)?));
+        self.memory_measurement = Some(tokio::task::spawn_blocking(move || {
+            let all = processes::list_processes();
+            let size = |(actor, id)| Some((actor, processes::tree_resident_bytes(&all, id)?));
             leaders.into_iter().filter_map(size).collect()
         }));
     }
 
-    fn judge(&mut self, sizes: &[(ActorId, u64)]) {
+    fn enforce_memory_limits(&mut self, sizes: &[(ActorId, u64)]) {
         for (actor, bytes) in sizes {
             let entry = self.entries.values_mut().find(|entry| entry.actor == *actor);
             let Some(entry) = entry else { continue };
             entry.resident_bytes = Some(*bytes);
             let since = entry.restarted.map(|at| at.elapsed());
             let mib = bytes / (1024 * 1024);
-            match self.memory.judge(*bytes, !entry.is_needed(), since) {
-                Act::Keep => {}
-                Act::Restart => {
+            match self.memory.action_for(*bytes, !entry.is_needed(), since) {
+                MemoryAction::Keep => {}
+                MemoryAction::Restart => {
                     tracing::info!(actor = entry.actor, mib, "started anew for its memory");
                     entry.restarted = Some(Instant::now());
-                    entry.control(Control::Restart { reply: None });
-                    self.room.is_leaving(entry.actor);
+                    entry.send_control(ActorControl::Restart { reply: None });
+                    self.slots.mark_leaving(entry.actor);
                 }
-                Act::Kill => {
+                MemoryAction::Kill => {
                     let most = self.memory.hard_bytes / (1024 * 1024);
                     let detail = format!("it used {mib} MiB, more than the {most} it may");
-                    entry.control(Control::Kill(Gap::new(Cause::Crashed, detail)));
+                    entry.send_control(ActorControl::Kill(Gap::new(Cause::Crashed, detail)));
                 }
             }
         }
@@ -371,13 +383,13 @@ impl Pool {
     /// All actors end; returns when every place is free, or when that takes too long.
     async fn stop_all(&mut self) {
         self.entries.clear();
-        self.room.close();
+        self.slots.close();
         let bound = Duration::from_millis(SERVER_STOP_MS_MAX + 3 * SERVER_KILL_MS_MAX);
         let all_left = async {
-            while !self.room.is_empty() {
-                match self.told.recv().await {
-                    Some(Note::Left(actor)) => self.room.left(actor),
-                    Some(Note::WantsRoom(..) | Note::Refused(_) | Note::Idle) => {}
+            while !self.slots.are_all_free() {
+                match self.incoming_notes.recv().await {
+                    Some(ActorNote::SlotReturned(actor)) => self.slots.return_slot(actor),
+                    Some(ActorNote::WantsSlot(..) | ActorNote::Refused(_) | ActorNote::Idle) => {}
                     None => return,
                 }
             }
@@ -388,7 +400,7 @@ impl Pool {
     }
 }
 
-async fn measured(sizes: Option<&mut JoinHandle<Sizes>>) -> Sizes {
+async fn finished_measurement(sizes: Option<&mut JoinHandle<MemorySizes>>) -> MemorySizes {
     match sizes {
         Some(sizes) => sizes.await.unwrap_or_default(),
         None => std::future::pending().await,

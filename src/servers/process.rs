@@ -21,38 +21,38 @@ use crate::base::limits::{
     SERVER_DRAIN_MS_MAX, SERVER_KILL_MS_MAX, SERVER_LOG_LINE_BYTES_MAX, SERVER_QUEUE_MAX,
     SERVER_STOP_MS_MAX,
 };
-use crate::wire::framing::{Decoder, encode};
-use crate::wire::jsonrpc::Message;
+use crate::wire::framing::{FrameDecoder, encode_frame};
+use crate::wire::jsonrpc::RpcMessage;
 
 /// A running process tree.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ServerProcess {
     child: Child,
-    to_server: Option<mpsc::Sender<Message>>,
-    from_server: mpsc::Receiver<Message>,
+    to_server: Option<mpsc::Sender<RpcMessage>>,
+    from_server: mpsc::Receiver<RpcMessage>,
     lines: mpsc::Receiver<String>,
     /// Set when nothing can follow but what is on its way.
-    ended: Option<Instant>,
+    drain_until: Option<Instant>,
     writer: JoinHandle<()>,
     reader: JoinHandle<()>,
 }
 
 /// What comes from a process.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum ProcessEvent {
     /// A message.
-    Message(Message),
+    Message(RpcMessage),
     /// A line of stderr.
-    Line(String),
+    StderrLine(String),
     /// There will be no further message.
     End,
 }
 
 /// The server does not read what it is sent.
 #[derive(Debug)]
-pub(super) struct Wedged;
+pub(super) struct WriteQueueFull;
 
-impl Process {
+impl ServerProcess {
     /// Starts the program in `root` with exactly this environment.
     pub(super) fn spawn(
         program: &Path,
@@ -84,7 +84,7 @@ impl Process {
         let reader = tokio::spawn(read_all(stdout, incoming));
         tokio::spawn(read_lines(stderr, written));
         let to_server = Some(to_server);
-        Ok(Self { child, to_server, from_server, lines, ended: None, writer, reader })
+        Ok(Self { child, to_server, from_server, lines, drain_until: None, writer, reader })
     }
 
     /// Process id of the supervisor, which leads the tree, while it runs.
@@ -93,35 +93,35 @@ impl Process {
     }
 
     /// Queues a message; the queue is bounded, and a full one means that nobody reads.
-    pub(super) fn send(&self, message: Message) -> Result<(), Wedged> {
-        self.to_server.as_ref().ok_or(Wedged)?.try_send(message).map_err(|_| Wedged)
+    pub(super) fn send(&self, message: RpcMessage) -> Result<(), WriteQueueFull> {
+        self.to_server.as_ref().ok_or(WriteQueueFull)?.try_send(message).map_err(|_| WriteQueueFull)
     }
 
     /// The next thing that happens; nothing is lost when the future is dropped.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next_event(&mut self) -> ProcessEvent {
         loop {
-            if let Some(until) = self.ended {
+            if let Some(until) = self.drain_until {
                 return match timeout_at(until, self.from_server.recv()).await {
-                    Ok(Some(message)) => Heard::Message(message),
-                    _ => Heard::End,
+                    Ok(Some(message)) => ProcessEvent::Message(message),
+                    _ => ProcessEvent::End,
                 };
             }
             tokio::select! {
                 biased;
                 message = self.from_server.recv() => match message {
-                    Some(message) => return Heard::Message(message),
-                    None => return Heard::End,
+                    Some(message) => return ProcessEvent::Message(message),
+                    None => return ProcessEvent::End,
                 },
-                Some(line) = self.lines.recv() => return Heard::Line(line),
+                Some(line) = self.lines.recv() => return ProcessEvent::StderrLine(line),
                 _ = self.child.wait() => {
-                    self.ended = Some(Instant::now() + Duration::from_millis(SERVER_DRAIN_MS_MAX));
+                    self.drain_until = Some(Instant::now() + Duration::from_millis(SERVER_DRAIN_MS_MAX));
                 }
             }
         }
     }
 
     /// After the end: its exit status in words, and the rest of stderr.
-    pub(super) async fn last_words(&mut self) -> (String, Vec<String>) {
+    pub(super) async fn exit_report(&mut self) -> (String, Vec<String>) {
         let drain = Duration::from_millis(SERVER_DRAIN_MS_MAX);
         let status = match timeout(drain, self.child.wait()).await {
             Ok(Ok(status)) => status.to_string(),
@@ -137,7 +137,7 @@ impl Process {
 
     /// Lets the queue run dry, waits a little for the server to end by itself, then ends its whole
     /// tree. Some servers run on after `exit`.
-    pub(super) async fn end(mut self) {
+    pub(super) async fn shut_down(mut self) {
         self.to_server = None;
         let Self { child, from_server, .. } = &mut self;
         let ended = async {
@@ -172,7 +172,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // Both own a pipe; the supervisor sees them closed.
         self.close();
@@ -186,24 +186,24 @@ fn this_program() -> std::io::Result<PathBuf> {
     Ok(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
 }
 
-async fn write_all(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<Message>) {
+async fn write_all(mut stdin: ChildStdin, mut outgoing: mpsc::Receiver<RpcMessage>) {
     while let Some(message) = outgoing.recv().await {
-        let frame = encode(&message.to_bytes());
+        let frame = encode_frame(&message.to_bytes());
         if stdin.write_all(&frame).await.is_err() || stdin.flush().await.is_err() {
             return;
         }
     }
 }
 
-async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<Message>) {
-    let mut decoder = Decoder::default();
+async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<RpcMessage>) {
+    let mut decoder = FrameDecoder::default();
     let mut piece = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = stdout.read(&mut piece).await {
         decoder.push(&piece[..count]);
         loop {
             match decoder.next_frame() {
                 Ok(Some(frame)) => {
-                    let Some(message) = Message::parse(&frame) else {
+                    let Some(message) = RpcMessage::parse(&frame) else {
                         tracing::warn!(bytes = frame.len(), "a frame is no message");
                         continue;
                     };

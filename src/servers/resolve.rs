@@ -2,8 +2,8 @@
 //! told about the project. Looks at the disk, starts nothing; the only thing it makes is a
 //! server's own folder for caches.
 
-mod fill_in;
 mod packages;
+mod placeholders;
 mod program;
 mod project;
 
@@ -12,18 +12,18 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use self::fill_in::Filler;
-use super::{Chosen, Surroundings};
+use self::placeholders::PlaceholderFiller;
+use super::{ServerContext, ServerSelection};
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::registry::{Language, ServerSpec};
+use crate::lsp::registry::{LanguageSpec, ServerSpec};
 
-pub use self::program::on_path;
-pub(super) use self::program::{in_folder, is_component_there};
+pub use self::program::program_on_path;
+pub(super) use self::program::{is_component_there, program_in_folder};
 
 /// A server that can be started for a file.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct ResolvedServer {
     /// Server id.
     pub id: String,
     /// Its catalogue entry, with all placeholders filled in.
@@ -37,7 +37,7 @@ pub struct Choice {
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
     /// When the things it reads only once were last changed; `None` for what does not exist.
-    pub packages: Vec<Option<SystemTime>>,
+    pub restart_times: Vec<Option<SystemTime>>,
     /// The pinned version, when the program is the one that `server install` put there. Some
     /// servers do not say their version themselves.
     pub version: Option<String>,
@@ -46,55 +46,61 @@ pub struct Choice {
 /// The servers to ask about a file: those the user chose, else the language's main one and the
 /// companions that are installed. `Err` carries the sensor's name. Empty for a file in no known
 /// language, or in an auxiliary one without an installed server.
-pub(super) fn choose(around: &Surroundings, data: &Path, path: &RelPath) -> Vec<Chosen> {
+pub(super) fn select_servers(
+    around: &ServerContext,
+    data: &Path,
+    path: &RelPath,
+) -> Vec<ServerSelection> {
     let catalogue = &around.catalogue;
     let Some((language_id, language, lsp_id)) = catalogue.language_of(path) else {
         return Vec::new();
     };
-    let seeker = Seeker { around, data, path, language_id, lsp_id };
-    if let Some(chosen) = &language.chosen {
+    let seeker = ServerResolver { context: around, data, path, language_id, lsp_id };
+    if let Some(chosen) = &language.user_servers {
         let chosen = chosen.iter().filter(|id| seeker.applies(id));
-        return chosen.map(|id| seeker.demanded(id, None)).collect();
+        return chosen.map(|id| seeker.required_server(id, None)).collect();
     }
-    let companions = language.companions.iter().filter_map(|id| seeker.if_there(id).map(Ok));
-    seeker.main(language).into_iter().chain(companions).collect()
+    let companions =
+        language.companions.iter().filter_map(|id| seeker.installed_server(id).map(Ok));
+    seeker.main_server(language).into_iter().chain(companions).collect()
 }
 
 /// Whether a server of this language is installed.
-pub(super) fn is_served(around: &Surroundings, data: &Path, language: &Language) -> bool {
+pub(super) fn is_served(around: &ServerContext, data: &Path, language: &LanguageSpec) -> bool {
     let named = language.servers.iter().chain(&language.companions);
     let mut specs = named.filter_map(|id| Some((id, around.catalogue.server(id)?)));
-    specs.any(|(id, spec)| program::find(id, spec, None, around, data).is_ok())
+    specs.any(|(id, spec)| program::find_program(id, spec, None, around, data).is_ok())
 }
 
-struct Seeker<'a> {
-    around: &'a Surroundings,
+struct ServerResolver<'a> {
+    context: &'a ServerContext,
     data: &'a Path,
     path: &'a RelPath,
     language_id: &'a str,
     lsp_id: &'a str,
 }
 
-impl Seeker<'_> {
+impl ServerResolver<'_> {
     /// One server of the language's own: the one whose condition holds, whether it is installed or
     /// not, because another version's word would be another project's; else the first that is
     /// installed; else the gap of the first.
-    fn main(&self, language: &Language) -> Option<Chosen> {
+    fn main_server(&self, language: &LanguageSpec) -> Option<ServerSelection> {
         let applicable = language.servers.iter().filter(|id| self.applies(id));
         let mut unconditional = Vec::new();
         for id in applicable {
-            let when = self.around.catalogue.server(id).and_then(|spec| spec.when.as_ref());
-            match when.map(|when| project::uses(when, &self.around.root, self.path)) {
+            let when = self.context.catalogue.server(id).and_then(|spec| spec.when.as_ref());
+            match when.map(|when| project::project_bin_if_used(when, &self.context.root, self.path))
+            {
                 None => unconditional.push(id),
-                Some(Some(bin)) => return Some(self.demanded(id, Some(&bin))),
+                Some(Some(bin)) => return Some(self.required_server(id, Some(&bin))),
                 Some(None) => {}
             }
         }
-        let there = unconditional.iter().find_map(|id| self.if_there(id));
+        let there = unconditional.iter().find_map(|id| self.installed_server(id));
         match (there, unconditional.first()) {
             (Some(choice), _) => Some(Ok(choice)),
             (None, _) if language.auxiliary => None,
-            (None, Some(id)) => Some(self.demanded(id, None)),
+            (None, Some(id)) => Some(self.required_server(id, None)),
             (None, None) => {
                 let detail = format!("no language server for {} in this version", language.name);
                 Some(Err((self.language_id.to_owned(), Gap::new(Cause::NoTool, detail))))
@@ -104,24 +110,24 @@ impl Seeker<'_> {
 
     /// Whether the server speaks about this file's extension.
     fn applies(&self, id: &str) -> bool {
-        self.around.catalogue.server(id).is_some_and(|spec| {
+        self.context.catalogue.server(id).is_some_and(|spec| {
             let extension = self.path.extension().unwrap_or_default();
             spec.extensions.is_empty() || spec.extensions.contains_key(&extension)
         })
     }
 
-    fn if_there(&self, id: &str) -> Option<Choice> {
-        let spec = self.around.catalogue.server(id)?;
-        let program = program::find(id, spec, None, self.around, self.data).ok()?;
+    fn installed_server(&self, id: &str) -> Option<ResolvedServer> {
+        let spec = self.context.catalogue.server(id)?;
+        let program = program::find_program(id, spec, None, self.context, self.data).ok()?;
         Some(self.choice(id, spec, program))
     }
 
-    fn demanded(&self, id: &str, project_bin: Option<&Path>) -> Chosen {
-        let Some(spec) = self.around.catalogue.server(id) else {
+    fn required_server(&self, id: &str, project_bin: Option<&Path>) -> ServerSelection {
+        let Some(spec) = self.context.catalogue.server(id) else {
             let gap = Gap::new(Cause::NoTool, format!("no language server {id} in this version"));
             return Err((id.to_owned(), gap));
         };
-        match program::find(id, spec, project_bin, self.around, self.data) {
+        match program::find_program(id, spec, project_bin, self.context, self.data) {
             Ok(program) => Ok(self.choice(id, spec, program)),
             Err(missing) => {
                 let word = if self.is_first_of_its_language(id) { self.language_id } else { id };
@@ -132,26 +138,27 @@ impl Seeker<'_> {
 
     /// Whether `server install LANGUAGE` would put this server there.
     fn is_first_of_its_language(&self, id: &str) -> bool {
-        let language = self.around.catalogue.language(self.language_id);
+        let language = self.context.catalogue.language(self.language_id);
         language.is_some_and(|language| {
-            super::install::of_language(&self.around.catalogue, language)
+            super::install::default_servers(&self.context.catalogue, language)
                 .iter()
                 .any(|(installed, _)| *installed == id)
         })
     }
 
-    fn choice(&self, id: &str, spec: &ServerSpec, program: PathBuf) -> Choice {
+    fn choice(&self, id: &str, spec: &ServerSpec, program: PathBuf) -> ResolvedServer {
         let extension = self.path.extension().unwrap_or_default();
         let language_id = spec.extensions.get(&extension).map_or(self.lsp_id, String::as_str);
-        let workspace = project::workspace(spec, &self.around.root, self.path);
-        let filled = Filler::new(id, spec, &workspace, self.around, self.data).spec(spec);
+        let workspace = project::server_workspace(spec, &self.context.root, self.path);
+        let filled =
+            PlaceholderFiller::new(id, spec, &workspace, self.context, self.data).spec(spec);
         let is_pinned = program.starts_with(self.data);
-        Choice {
+        ResolvedServer {
             id: id.to_owned(),
             language_id: language_id.to_owned(),
             settings: filled.settings.clone(),
-            packages: packages::changed(spec, self.around),
-            version: is_pinned.then(|| super::install::own_version(spec)).flatten(),
+            restart_times: packages::restart_times(spec, self.context),
+            version: is_pinned.then(|| super::install::server_version(spec)).flatten(),
             spec: filled,
             workspace,
             program,

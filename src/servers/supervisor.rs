@@ -48,10 +48,10 @@ pub fn supervise(words: &[OsString]) -> u8 {
         Ok(child) => child,
         Err(error) => return cannot_start(words, &error),
     };
-    thread::spawn(move || end_with(owner));
-    let status = wait_for(Pid::from_child(&child));
-    end_all(owner);
-    status.map_or(CANNOT_START, end_like)
+    thread::spawn(move || end_with_owner(owner));
+    let status = wait_for_server(Pid::from_child(&child));
+    end_tree(owner);
+    status.map_or(CANNOT_START, exit_like)
 }
 
 /// Becomes the server. On Linux the kernel then ends it with the supervisor.
@@ -92,7 +92,7 @@ fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
 }
 
 /// Waits for the server; adopted processes that end meanwhile are reaped.
-fn wait_for(server: Pid) -> Option<WaitStatus> {
+fn wait_for_server(server: Pid) -> Option<WaitStatus> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == server => return Some(status),
@@ -103,7 +103,7 @@ fn wait_for(server: Pid) -> Option<WaitStatus> {
 }
 
 /// Waits until the owner is gone or wants the end, then sees to it.
-fn end_with(owner: Option<Pid>) {
+fn end_with_owner(owner: Option<Pid>) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut end_at: Option<Instant> = None;
     loop {
@@ -127,7 +127,9 @@ fn end_with(owner: Option<Pid>) {
         }
     }
     // The main thread then sees the server's end, and ends this process.
-    for it in processes::below(&processes::all(), getpid().as_raw_nonzero().get()) {
+    for it in
+        processes::living_descendants(&processes::list_processes(), getpid().as_raw_nonzero().get())
+    {
         processes::kill(&it);
     }
     thread::sleep(Duration::from_millis(SERVER_KILL_MS_MAX) / 2);
@@ -138,7 +140,7 @@ fn end_with(owner: Option<Pid>) {
 }
 
 /// Ends what the server left behind: its process group, then whoever left that.
-fn end_all(owner: Option<Pid>) {
+fn end_tree(owner: Option<Pid>) {
     let group = getpid();
     // To stay alive for the server's exit code. Not possible when the owner is gone, and then
     // nobody wants the code.
@@ -149,7 +151,10 @@ fn end_all(owner: Option<Pid>) {
     }
     for _ in 0..SUPERVISOR_SWEEPS_MAX {
         while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
-        let left = processes::below(&processes::all(), group.as_raw_nonzero().get());
+        let left = processes::living_descendants(
+            &processes::list_processes(),
+            group.as_raw_nonzero().get(),
+        );
         if left.is_empty() {
             break;
         }
@@ -157,12 +162,12 @@ fn end_all(owner: Option<Pid>) {
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
     // Where there is no `/proc`, the group is all that is known.
-    if !has_left && processes::all().is_empty() {
+    if !has_left && processes::list_processes().is_empty() {
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-fn end_like(status: WaitStatus) -> u8 {
+fn exit_like(status: WaitStatus) -> u8 {
     if let Some(code) = status.exit_status() {
         return u8::try_from(code).unwrap_or(u8::MAX);
     }

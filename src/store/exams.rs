@@ -14,11 +14,11 @@ use crate::base::limits::EXAMS_MAX;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::criteria::counts::TestCounts;
-use crate::looping::criteria::{CheckCommand, Criterion, Plan, Unanswered};
-use crate::looping::exam::{Exam, Frozen, Role, SessionWrites};
+use crate::looping::criteria::{CheckCommand, CheckCriterion, CheckPlan, CriterionGap};
+use crate::looping::exam::{Exam, ExamRole, FrozenFile, SessionWrites};
 
 /// Texts of an exam, by path; what is not in it is kept as a hash only.
-pub type Texts = BTreeMap<RelPath, Vec<u8>>;
+pub type ExamTexts = BTreeMap<RelPath, Vec<u8>>;
 
 impl Store {
     /// Keeps the exam of a loop in place of an earlier one, and forgets the oldest exams of loops
@@ -28,10 +28,10 @@ impl Store {
         project: &ProjectKey,
         loop_id: &str,
         exam: Exam,
-        texts: Texts,
+        texts: ExamTexts,
     ) -> Result<(), StoreError> {
         let id = loop_id.to_owned();
-        self.write(project, move |transaction| put(transaction, &id, &exam, &texts)).await
+        self.write(project, move |transaction| write_exam(transaction, &id, &exam, &texts)).await
     }
 
     /// The exam of a loop, of its files those with these roles, without the texts; `None` for a
@@ -40,7 +40,7 @@ impl Store {
         &self,
         project: &ProjectKey,
         loop_id: &str,
-        roles: &'static [Role],
+        roles: &'static [ExamRole],
     ) -> Result<Option<Exam>, StoreError> {
         let id = loop_id.to_owned();
         self.read(project, move |transaction| {
@@ -54,7 +54,7 @@ impl Store {
             let frozen_ms: i64 = frozen_ms;
             Ok(Some(Exam {
                 frozen_ms: u64::try_from(frozen_ms).unwrap_or_default(),
-                is_cut,
+                is_truncated: is_cut,
                 plan: decode(&plan)?,
                 files: files(transaction, &id, roles)?,
                 counts: counts(transaction, &id)?,
@@ -128,13 +128,13 @@ impl Store {
 }
 
 /// Writes an exam in place of an earlier one of this loop.
-pub(super) fn put(
+pub(super) fn write_exam(
     at: &Transaction<'_>,
     id: &str,
     exam: &Exam,
-    texts: &Texts,
+    texts: &ExamTexts,
 ) -> Result<(), StoreError> {
-    forget(at, id)?;
+    prune_exams(at, id)?;
     insert(at, id, exam)?;
     let mut statement = at.prepare("INSERT INTO exam_files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
     for (path, file) in &exam.files {
@@ -155,7 +155,7 @@ pub(super) fn put(
 }
 
 /// Removes the exam of this loop, and of loops that are over all but the newest.
-fn forget(at: &Transaction<'_>, id: &str) -> Result<(), StoreError> {
+fn prune_exams(at: &Transaction<'_>, id: &str) -> Result<(), StoreError> {
     at.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
     let kept = i64::try_from(EXAMS_MAX).unwrap_or(i64::MAX);
     at.execute(
@@ -172,7 +172,7 @@ fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError>
     let plan = encode(&exam.plan)?;
     at.execute(
         "INSERT INTO exams (loop_id, frozen_ms, is_cut, plan) VALUES (?1, ?2, ?3, ?4)",
-        params![id, whole(exam.frozen_ms), exam.is_cut, plan],
+        params![id, whole(exam.frozen_ms), exam.is_truncated, plan],
     )?;
     Ok(())
 }
@@ -180,8 +180,8 @@ fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError>
 fn files(
     at: &Transaction<'_>,
     id: &str,
-    roles: &[Role],
-) -> Result<BTreeMap<RelPath, Frozen>, StoreError> {
+    roles: &[ExamRole],
+) -> Result<BTreeMap<RelPath, FrozenFile>, StoreError> {
     let words: Vec<String> = roles.iter().map(|role| format!("'{}'", role.as_str())).collect();
     let mut statement = at.prepare_cached(&format!(
         "SELECT path, role, hash, bytes, changed_ns FROM exam_files
@@ -194,10 +194,10 @@ fn files(
         let (path, role): (String, String) = (row.get(0)?, row.get(1)?);
         let (hash, bytes, changed_ns): ([u8; 32], i64, i64) =
             (row.get(2)?, row.get(3)?, row.get(4)?);
-        let role = Role::from_word(&role).ok_or_else(|| broken(&role))?;
-        let path = RelPath::parse(&path).ok_or_else(|| broken(&path))?;
+        let role = ExamRole::from_word(&role).ok_or_else(|| unreadable_exam(&role))?;
+        let path = RelPath::parse(&path).ok_or_else(|| unreadable_exam(&path))?;
         let stamp = (u64::try_from(bytes).unwrap_or_default(), changed_ns);
-        files.insert(path, Frozen { role, hash: ContentHash::from_bytes(hash), stamp });
+        files.insert(path, FrozenFile { role, hash: ContentHash::from_bytes(hash), stamp });
     }
     Ok(files)
 }
@@ -248,7 +248,7 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn broken(what: &str) -> StoreError {
+fn unreadable_exam(what: &str) -> StoreError {
     StoreError::Corrupt(format!("an exam cannot be read: {what}"))
 }
 
@@ -283,9 +283,9 @@ struct StoredGap {
     is_untested: bool,
 }
 
-const VERSION: u32 = 1;
+const PLAN_VERSION: u32 = 1;
 
-fn encode(plan: &Plan) -> Result<String, StoreError> {
+fn encode(plan: &CheckPlan) -> Result<String, StoreError> {
     let command = |one: &CheckCommand| StoredCommand {
         name: one.name.clone(),
         criterion: one.criterion.as_str().to_owned(),
@@ -295,7 +295,7 @@ fn encode(plan: &Plan) -> Result<String, StoreError> {
         source: one.source.clone(),
         why: one.why.clone(),
     };
-    let unanswered = |one: &Unanswered| StoredGap {
+    let unanswered = |one: &CriterionGap| StoredGap {
         name: one.name.clone(),
         detail: one.gap.detail.clone(),
         remedy: one.gap.remedy.clone(),
@@ -303,19 +303,19 @@ fn encode(plan: &Plan) -> Result<String, StoreError> {
         is_untested: one.gap.cause == Cause::NoCheck,
     };
     let stored = StoredPlan {
-        version: VERSION,
+        version: PLAN_VERSION,
         commands: plan.commands.iter().map(command).collect(),
         unanswered: plan.unanswered.iter().map(unanswered).collect(),
     };
     serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn decode(json: &str) -> Result<Plan, StoreError> {
+fn decode(json: &str) -> Result<CheckPlan, StoreError> {
     let stored: StoredPlan =
-        serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
+        serde_json::from_str(json).map_err(|error| unreadable_exam(&error.to_string()))?;
     let command = |one: StoredCommand| {
-        let criterion = Criterion::from_word(&one.criterion);
-        let criterion = criterion.ok_or_else(|| broken(&one.criterion))?;
+        let criterion = CheckCriterion::from_word(&one.criterion);
+        let criterion = criterion.ok_or_else(|| unreadable_exam(&one.criterion))?;
         let StoredCommand { name, argv, folder, timeout_secs, source, why, .. } = one;
         Ok(CheckCommand { name, criterion, argv, folder, timeout_secs, source, why })
     };
@@ -326,9 +326,9 @@ fn decode(json: &str) -> Result<Plan, StoreError> {
             (false, false) => Cause::NoTool,
         };
         let gap = Gap { remedy: one.remedy, ..Gap::new(cause, one.detail) };
-        Unanswered { name: one.name, gap }
+        CriterionGap { name: one.name, gap }
     };
-    Ok(Plan {
+    Ok(CheckPlan {
         commands: stored.commands.into_iter().map(command).collect::<Result<_, StoreError>>()?,
         unanswered: stored.unanswered.into_iter().map(unanswered).collect(),
     })
@@ -346,7 +346,7 @@ mod tests {
     fn store() -> (tempfile::TempDir, Store, ProjectKey) {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::start(folder.path().join("home"));
-        (folder, store, ProjectKey::of(Path::new("/p")))
+        (folder, store, ProjectKey::from_folder(Path::new("/p")))
     }
 
     fn path(text: &str) -> RelPath {
@@ -354,17 +354,20 @@ mod tests {
     }
 
     fn exam(frozen_ms: u64) -> Exam {
-        let frozen =
-            Frozen { role: Role::Rubric, hash: ContentHash::of(b"strict"), stamp: (6, -5) };
+        let frozen = FrozenFile {
+            role: ExamRole::Rubric,
+            hash: ContentHash::of_bytes(b"strict"),
+            stamp: (6, -5),
+        };
         let refused = Gap::new(Cause::Refused, "a && b").with_remedy("r");
-        let unanswered = Unanswered { name: "x".into(), gap: refused };
-        let mut slow = command("npm test", Criterion::TestPass);
+        let unanswered = CriterionGap { name: "x".into(), gap: refused };
+        let mut slow = command("npm test", CheckCriterion::TestPass);
         slow.timeout_secs = Some(9);
         let counts = TestCounts { passed: 5, failed: 1, skipped: 2, duration_ms: Some(40) };
         Exam {
             frozen_ms,
-            is_cut: true,
-            plan: Plan { commands: vec![slow], unanswered: vec![unanswered] },
+            is_truncated: true,
+            plan: CheckPlan { commands: vec![slow], unanswered: vec![unanswered] },
             files: [(path("RUBRIC.md"), frozen)].into(),
             counts: [("npm test".to_owned(), counts)].into(),
         }
@@ -373,18 +376,18 @@ mod tests {
     #[tokio::test]
     async fn an_exam_comes_back_as_it_was_with_its_texts() {
         let (_folder, store, key) = store();
-        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(None));
-        let texts: Texts = [(path("RUBRIC.md"), b"strict \xff".to_vec())].into();
+        assert_eq!(store.find_exam(&key, "loop-1", ExamRole::ALL).await, Ok(None));
+        let texts: ExamTexts = [(path("RUBRIC.md"), b"strict \xff".to_vec())].into();
         store.freeze_exam(&key, "loop-1", exam(1), texts).await.expect("stored");
-        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(exam(1))));
+        assert_eq!(store.find_exam(&key, "loop-1", ExamRole::ALL).await, Ok(Some(exam(1))));
         let text = async |name: &str| store.exam_text(&key, "loop-1", &path(name)).await;
         assert_eq!(text("RUBRIC.md").await, Ok(Some(b"strict \xff".to_vec())));
         assert_eq!(text("a.py").await, Ok(None));
-        let strict = store.find_exam(&key, "loop-1", &[Role::Test]).await.expect("readable");
+        let strict = store.find_exam(&key, "loop-1", &[ExamRole::Test]).await.expect("readable");
         assert!(strict.expect("there").files.is_empty());
         // Frozen again: nothing of the first stays.
-        store.freeze_exam(&key, "loop-1", Exam::default(), Texts::new()).await.expect("stored");
-        assert_eq!(store.find_exam(&key, "loop-1", Role::ALL).await, Ok(Some(Exam::default())));
+        store.freeze_exam(&key, "loop-1", Exam::default(), ExamTexts::new()).await.expect("stored");
+        assert_eq!(store.find_exam(&key, "loop-1", ExamRole::ALL).await, Ok(Some(Exam::default())));
         assert_eq!(text("RUBRIC.md").await, Ok(None));
     }
 
@@ -392,13 +395,13 @@ mod tests {
     async fn what_a_session_wrote_is_kept_until_the_exam_is_frozen_again() {
         let (_folder, store, key) = store();
         let writes: SessionWrites =
-            [(path("a"), Some(ContentHash::of(b"a"))), (path("b"), None)].into();
+            [(path("a"), Some(ContentHash::of_bytes(b"a"))), (path("b"), None)].into();
         store.note_exam_writes(&key, "loop-1", writes.clone()).await.expect("nothing to do");
         assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(SessionWrites::new()));
-        store.freeze_exam(&key, "loop-1", exam(1), Texts::new()).await.expect("stored");
+        store.freeze_exam(&key, "loop-1", exam(1), ExamTexts::new()).await.expect("stored");
         store.note_exam_writes(&key, "loop-1", writes.clone()).await.expect("stored");
         assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(writes));
-        store.freeze_exam(&key, "loop-1", exam(2), Texts::new()).await.expect("stored");
+        store.freeze_exam(&key, "loop-1", exam(2), ExamTexts::new()).await.expect("stored");
         assert_eq!(store.exam_writes(&key, "loop-1").await, Ok(SessionWrites::new()));
     }
 
@@ -409,10 +412,10 @@ mod tests {
         let all: BTreeMap<_, _> = [("npm test".to_owned(), counts)].into();
         let set = async |id: &str| store.set_exam_counts(&key, id, all.clone()).await;
         assert_eq!(set("loop-1").await, Ok(()));
-        store.freeze_exam(&key, "loop-1", exam(1), Texts::new()).await.expect("stored");
+        store.freeze_exam(&key, "loop-1", exam(1), ExamTexts::new()).await.expect("stored");
         assert_eq!(set("loop-1").await, Ok(()));
         let found =
-            store.find_exam(&key, "loop-1", Role::ALL).await.expect("readable").expect("there");
+            store.find_exam(&key, "loop-1", ExamRole::ALL).await.expect("readable").expect("there");
         assert_eq!(found.counts, all);
     }
 
@@ -424,15 +427,15 @@ mod tests {
         let over = LoopState { id: "b".into(), status: Status::Completed, ..state() };
         store.insert_loop(&key, root, over).await.expect("new");
         for id in ["a", "b"] {
-            store.freeze_exam(&key, id, exam(1), Texts::new()).await.expect("stored");
+            store.freeze_exam(&key, id, exam(1), ExamTexts::new()).await.expect("stored");
         }
         for number in 0..=EXAMS_MAX {
             let at = 2 + u64::try_from(number).expect("few");
             let id = format!("gone-{number}");
-            store.freeze_exam(&key, &id, exam(at), Texts::new()).await.expect("stored");
+            store.freeze_exam(&key, &id, exam(at), ExamTexts::new()).await.expect("stored");
         }
         let is_there = async |id: &str| {
-            store.find_exam(&key, id, Role::ALL).await.expect("readable").is_some()
+            store.find_exam(&key, id, ExamRole::ALL).await.expect("readable").is_some()
         };
         assert!(is_there("a").await && is_there("gone-1").await && is_there("gone-20").await);
         assert!(!is_there("b").await);

@@ -10,12 +10,14 @@ use super::{ProjectKey, Store, StoreError};
 use crate::base::hash::ContentHash;
 use crate::base::limits::JUDGEMENTS_KEPT_MAX;
 use crate::base::path::RelPath;
-use crate::judge::decision::Opinion;
-use crate::judge::verdict::{Doubt, Quote, Ruled, Ruling, Suspicion, SuspicionKind};
+use crate::judge::decision::JudgeOpinion;
+use crate::judge::verdict::{
+    CriterionRuling, Ruling, RulingDoubt, SourceQuote, Suspicion, SuspicionKind,
+};
 
 /// What a judgement is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct JudgementKey {
     /// Identity of everything that the judge was shown, and of the judge.
     pub key: ContentHash,
     /// Identity of the criteria: rulings about others mean nothing.
@@ -27,8 +29,8 @@ impl Store {
     pub async fn find_judgement(
         &self,
         project: &ProjectKey,
-        about: &About,
-    ) -> Result<Option<Opinion>, StoreError> {
+        about: &JudgementKey,
+    ) -> Result<Option<JudgeOpinion>, StoreError> {
         let key = about.key.to_string();
         self.read(project, move |transaction| {
             let sql = "SELECT opinion FROM judgements WHERE key = ?1";
@@ -40,12 +42,12 @@ impl Store {
     }
 
     /// Keeps what was said; the oldest beyond [`JUDGEMENTS_KEPT_MAX`] go.
-    pub async fn keep_judgement(
+    pub async fn save_judgement(
         &self,
         project: &ProjectKey,
         root: &Path,
-        about: &About,
-        opinion: &Opinion,
+        about: &JudgementKey,
+        opinion: &JudgeOpinion,
         at_ms: u64,
     ) -> Result<(), StoreError> {
         let row = (
@@ -75,9 +77,9 @@ impl Store {
         &self,
         project: &ProjectKey,
         root: &Path,
-        about: &About,
+        about: &JudgementKey,
         count_max: usize,
-    ) -> Result<Vec<Opinion>, StoreError> {
+    ) -> Result<Vec<JudgeOpinion>, StoreError> {
         let (root, criteria) = (root.to_string_lossy().into_owned(), about.criteria.to_string());
         self.read(project, move |transaction| {
             let mut statement = transaction.prepare(
@@ -95,15 +97,15 @@ impl Store {
 
 /// The stored form, apart from the opinion itself, so that its design stays free.
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    ruled: Vec<StoredRuled>,
+struct StoredOpinion {
+    ruled: Vec<StoredRuling>,
     suspicions: Vec<StoredSuspicion>,
     has_unread: bool,
     confidence: f64,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredRuled {
+struct StoredRuling {
     id: String,
     ruling: String,
     doubt: Option<String>,
@@ -119,23 +121,24 @@ struct StoredSuspicion {
     line: Option<u32>,
 }
 
-fn encode(opinion: &Opinion) -> Result<String, StoreError> {
-    let quote = |it: &Quote| (it.path.to_string(), it.line_start, it.line_end, it.text.clone());
-    let ruled = |one: &Ruled| StoredRuled {
+fn encode(opinion: &JudgeOpinion) -> Result<String, StoreError> {
+    let quote =
+        |it: &SourceQuote| (it.path.to_string(), it.line_start, it.line_end, it.text.clone());
+    let ruled = |one: &CriterionRuling| StoredRuling {
         id: one.id.clone(),
         ruling: one.ruling.as_str().to_owned(),
         doubt: one.doubt.map(|doubt| doubt.as_str().to_owned()),
         reason: one.reason.clone(),
         fix_hint: one.fix_hint.clone(),
-        evidence: one.evidence.iter().map(quote).collect(),
+        evidence: one.quotes.iter().map(quote).collect(),
     };
     let suspicion = |one: &Suspicion| StoredSuspicion {
         kind: one.kind.as_str().to_owned(),
         path: one.path.to_string(),
         line: one.line,
     };
-    let stored = Stored {
-        ruled: opinion.ruled.iter().map(ruled).collect(),
+    let stored = StoredOpinion {
+        ruled: opinion.rulings.iter().map(ruled).collect(),
         suspicions: opinion.suspicions.iter().map(suspicion).collect(),
         has_unread: opinion.has_unread,
         confidence: opinion.confidence,
@@ -143,30 +146,31 @@ fn encode(opinion: &Opinion) -> Result<String, StoreError> {
     serde_json::to_string(&stored).map_err(|error| StoreError::Unavailable(error.to_string()))
 }
 
-fn decode(json: &str) -> Result<Opinion, StoreError> {
+fn decode(json: &str) -> Result<JudgeOpinion, StoreError> {
     let broken = |what: &str| StoreError::Corrupt(format!("a judgement cannot be read: {what}"));
-    let stored: Stored = serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
+    let stored: StoredOpinion =
+        serde_json::from_str(json).map_err(|error| broken(&error.to_string()))?;
     let path = |text: &str| RelPath::parse(text).ok_or_else(|| broken(text));
     let quote = |(at, line_start, line_end, text): (String, u32, u32, String)| {
-        Ok(Quote { path: path(&at)?, line_start, line_end, text })
+        Ok(SourceQuote { path: path(&at)?, line_start, line_end, text })
     };
-    let ruled = |one: StoredRuled| {
-        let doubt = |word: String| Doubt::from_word(&word).ok_or_else(|| broken(&word));
-        Ok(Ruled {
+    let ruled = |one: StoredRuling| {
+        let doubt = |word: String| RulingDoubt::from_word(&word).ok_or_else(|| broken(&word));
+        Ok(CriterionRuling {
             ruling: Ruling::from_word(&one.ruling).ok_or_else(|| broken(&one.ruling))?,
             doubt: one.doubt.map(doubt).transpose()?,
             id: one.id,
             reason: one.reason,
             fix_hint: one.fix_hint,
-            evidence: one.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
+            quotes: one.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
         })
     };
     let suspicion = |one: StoredSuspicion| {
         let kind = SuspicionKind::from_word(&one.kind).ok_or_else(|| broken(&one.kind))?;
         Ok(Suspicion { kind, path: path(&one.path)?, line: one.line })
     };
-    Ok(Opinion {
-        ruled: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,
+    Ok(JudgeOpinion {
+        rulings: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,
         suspicions: stored
             .suspicions
             .into_iter()
@@ -181,17 +185,18 @@ fn decode(json: &str) -> Result<Opinion, StoreError> {
 mod tests {
     use super::*;
 
-    fn opinion(reason: &str) -> Opinion {
+    fn opinion(reason: &str) -> JudgeOpinion {
         let path = RelPath::parse("src/한글.py").expect("relative");
-        let quote = Quote { path: path.clone(), line_start: 1, line_end: 2, text: "a\nb".into() };
-        Opinion {
-            ruled: vec![Ruled {
+        let quote =
+            SourceQuote { path: path.clone(), line_start: 1, line_end: 2, text: "a\nb".into() };
+        JudgeOpinion {
+            rulings: vec![CriterionRuling {
                 id: "C1".into(),
                 ruling: Ruling::Unclear,
-                doubt: Some(Doubt::Disagreement),
+                doubt: Some(RulingDoubt::Disagreement),
                 reason: reason.into(),
                 fix_hint: Some("h".into()),
-                evidence: vec![quote],
+                quotes: vec![quote],
             }],
             suspicions: vec![Suspicion { kind: SuspicionKind::Stub, path, line: Some(3) }],
             has_unread: true,
@@ -199,24 +204,24 @@ mod tests {
         }
     }
 
-    fn about(key: &str, criteria: &str) -> About {
-        let hash = |text: &str| ContentHash::of(text.as_bytes());
-        About { key: hash(key), criteria: hash(criteria) }
+    fn about(key: &str, criteria: &str) -> JudgementKey {
+        let hash = |text: &str| ContentHash::of_bytes(text.as_bytes());
+        JudgementKey { key: hash(key), criteria: hash(criteria) }
     }
 
     #[tokio::test]
     async fn what_was_said_comes_back_for_the_same_change_and_reminds_of_the_same_criteria() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::start(folder.path().join("home"));
-        let (project, root) = (ProjectKey::of(Path::new("/p")), Path::new("/p"));
+        let (project, root) = (ProjectKey::from_folder(Path::new("/p")), Path::new("/p"));
         for (at, key, criteria) in [(1, "a", "x"), (2, "b", "x"), (3, "c", "y"), (4, "a", "x")] {
             let (about, opinion) = (about(key, criteria), opinion(key));
-            store.keep_judgement(&project, root, &about, &opinion, at).await.expect("kept");
+            store.save_judgement(&project, root, &about, &opinion, at).await.expect("kept");
         }
         assert_eq!(store.find_judgement(&project, &about("a", "x")).await, Ok(Some(opinion("a"))));
         assert_eq!(store.find_judgement(&project, &about("d", "x")).await, Ok(None));
         let last = store.last_judgements(&project, root, &about("d", "x"), 9).await.expect("read");
-        let reasons: Vec<_> = last.iter().map(|one| one.ruled[0].reason.as_str()).collect();
+        let reasons: Vec<_> = last.iter().map(|one| one.rulings[0].reason.as_str()).collect();
         assert_eq!(reasons, ["a", "b"]);
         let elsewhere = store.last_judgements(&project, Path::new("/q"), &about("d", "x"), 9).await;
         assert_eq!(elsewhere, Ok(Vec::new()));

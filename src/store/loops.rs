@@ -1,31 +1,31 @@
 //! The table of loops. A change is written only over the state it was computed from, so that a
 //! loop cancelled meanwhile never comes back.
 
-mod marked;
-mod stored;
+mod marker_sync;
+mod stored_loop;
 
 use std::path::Path;
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
-use super::exams::{self, Texts};
+use super::exams::{self, ExamTexts};
 use super::{ProjectKey, Store, StoreError};
 use crate::base::limits::LOOPS_LISTED_MAX;
 use crate::looping::exam::Exam;
 use crate::looping::state::LoopState;
-use marked::{MarkChange, row_of};
-use stored::{decode, encode};
+use marker_sync::{MarkerChange, read_loop_row};
+use stored_loop::{decode, encode};
 
 /// Which loop of a root is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum LoopQuery {
     /// The active one of a session.
     ActiveOf(String),
     /// The active one that no session has claimed.
     ActiveUnclaimed,
     /// The active one of a session; when it has none, the one that no session has claimed; else the
     /// session's last one, which is over. Asked at every Stop, so it is one question and not three.
-    For(String),
+    ForStop(String),
     /// By id.
     Id(String),
     /// The last of a session, active or not.
@@ -36,20 +36,20 @@ pub enum Which {
 
 /// What became of a loop that was to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removed {
+pub enum LoopRemoval {
     /// It is gone with its exam.
-    Yes,
+    Removed,
     /// It is running or paused, and stays.
-    IsActive,
+    StillActive,
     /// There is none of this id.
-    NotThere,
+    NotFound,
 }
 
 /// What happened to a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub enum SaveOutcome {
     /// It is durable.
-    Yes,
+    Saved,
     /// Somebody else changed or ended the loop first; nothing was written.
     Overtaken,
 }
@@ -63,9 +63,9 @@ impl Store {
         state: LoopState,
     ) -> Result<(), StoreError> {
         let root = text(root);
-        self.write_marked(project, move |transaction| {
+        self.write_with_marker(project, move |transaction| {
             insert(transaction, &root, &state)?;
-            Ok(((), MarkChange::between(transaction, None, &state)?))
+            Ok(((), MarkerChange::between(transaction, None, &state)?))
         })
         .await
     }
@@ -76,13 +76,13 @@ impl Store {
         project: &ProjectKey,
         root: &Path,
         state: LoopState,
-        (exam, texts): (Exam, Texts),
+        (exam, texts): (Exam, ExamTexts),
     ) -> Result<(), StoreError> {
         let root = text(root);
-        self.write_marked(project, move |transaction| {
+        self.write_with_marker(project, move |transaction| {
             insert(transaction, &root, &state)?;
-            exams::put(transaction, &state.id, &exam, &texts)?;
-            Ok(((), MarkChange::between(transaction, None, &state)?))
+            exams::write_exam(transaction, &state.id, &exam, &texts)?;
+            Ok(((), MarkerChange::between(transaction, None, &state)?))
         })
         .await
     }
@@ -94,13 +94,13 @@ impl Store {
         project: &ProjectKey,
         before: &LoopState,
         next: LoopState,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
         let before = before.clone();
-        self.write_marked(project, move |transaction| {
+        self.write_with_marker(project, move |transaction| {
             if find(transaction, "id = ?1", &next.id)? != Some(before) {
-                return Ok((Saved::Overtaken, None));
+                return Ok((SaveOutcome::Overtaken, None));
             }
-            let row = row_of(transaction, &next.id)?;
+            let row = read_loop_row(transaction, &next.id)?;
             transaction.execute(
                 "UPDATE loops SET session_id = ?2, status = ?3, state = ?4, updated_ms = ?5
                  WHERE id = ?1",
@@ -112,7 +112,7 @@ impl Store {
                     whole(next.updated_ms)
                 ],
             )?;
-            Ok((Saved::Yes, MarkChange::between(transaction, row.as_ref(), &next)?))
+            Ok((SaveOutcome::Saved, MarkerChange::between(transaction, row.as_ref(), &next)?))
         })
         .await
     }
@@ -122,19 +122,19 @@ impl Store {
         &self,
         project: &ProjectKey,
         root: &Path,
-        which: Which,
+        which: LoopQuery,
     ) -> Result<Option<LoopState>, StoreError> {
         let root = text(root);
         self.read(project, move |transaction| match which {
-            Which::Id(id) => find(transaction, "id = ?1", &id),
-            Which::ActiveOf(session) => active_of(transaction, &root, &session),
-            Which::LatestOf(session) => latest_of(transaction, &root, &session),
-            Which::ActiveUnclaimed => active_unclaimed(transaction, &root),
-            Which::For(session) => match latest_of(transaction, &root, &session)? {
+            LoopQuery::Id(id) => find(transaction, "id = ?1", &id),
+            LoopQuery::ActiveOf(session) => active_of(transaction, &root, &session),
+            LoopQuery::LatestOf(session) => latest_of(transaction, &root, &session),
+            LoopQuery::ActiveUnclaimed => active_unclaimed(transaction, &root),
+            LoopQuery::ForStop(session) => match latest_of(transaction, &root, &session)? {
                 Some(own) if own.status.is_active() => Ok(Some(own)),
                 over => Ok(active_unclaimed(transaction, &root)?.or(over)),
             },
-            Which::Latest => find(transaction, "root = ?1", &root),
+            LoopQuery::Latest => find(transaction, "root = ?1", &root),
         })
         .await
     }
@@ -148,7 +148,7 @@ impl Store {
         let root = text(root);
         self.read(project, move |transaction| {
             let sql = format!(
-                "SELECT id, session_id FROM loops WHERE root = ?1 AND {ACTIVE}
+                "SELECT id, session_id FROM loops WHERE root = ?1 AND {ACTIVE_CONDITION}
                  ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
             );
             let mut statement = transaction.prepare(&sql)?;
@@ -167,7 +167,7 @@ impl Store {
             );
             let mut statement = transaction.prepare(&sql)?;
             let rows = statement.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
-            rows.into_iter().map(read).collect()
+            rows.into_iter().map(decode_row).collect()
         })
         .await
     }
@@ -175,8 +175,8 @@ impl Store {
     /// Takes a loop whose state cannot be read out of the way of its session; nobody finds it any
     /// more, and it is kept.
     pub async fn set_loop_aside(&self, project: &ProjectKey, id: String) -> Result<(), StoreError> {
-        self.write_marked(project, move |transaction| {
-            let change = MarkChange::end(transaction, &id)?;
+        self.write_with_marker(project, move |transaction| {
+            let change = MarkerChange::end(transaction, &id)?;
             let sql = "UPDATE loops SET status = ?2 WHERE id = ?1";
             transaction.execute(sql, params![id, SET_ASIDE])?;
             Ok(((), change))
@@ -189,19 +189,19 @@ impl Store {
         &self,
         project: &ProjectKey,
         id: String,
-    ) -> Result<Removed, StoreError> {
-        self.write_marked(project, move |transaction| {
-            let sql = format!("SELECT {ACTIVE} FROM loops WHERE id = ?1");
+    ) -> Result<LoopRemoval, StoreError> {
+        self.write_with_marker(project, move |transaction| {
+            let sql = format!("SELECT {ACTIVE_CONDITION} FROM loops WHERE id = ?1");
             let found = transaction.query_row(&sql, params![id], |row| row.get(0)).optional()?;
             match found {
-                None => return Ok((Removed::NotThere, None)),
-                Some(true) => return Ok((Removed::IsActive, None)),
+                None => return Ok((LoopRemoval::NotFound, None)),
+                Some(true) => return Ok((LoopRemoval::StillActive, None)),
                 Some(false) => {}
             }
-            let change = MarkChange::end(transaction, &id)?;
+            let change = MarkerChange::end(transaction, &id)?;
             transaction.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
             transaction.execute("DELETE FROM loops WHERE id = ?1", params![id])?;
-            Ok((Removed::Yes, change))
+            Ok((LoopRemoval::Removed, change))
         })
         .await
     }
@@ -224,12 +224,12 @@ fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), Sto
     Ok(())
 }
 
-const ACTIVE: &str = "status IN ('running', 'paused')";
+const ACTIVE_CONDITION: &str = "status IN ('running', 'paused')";
 /// In the column alone: a state that cannot be read cannot be changed either.
 const SET_ASIDE: &str = "unreadable";
 
 /// Active loops first, then the latest.
-const ORDER: &str =
+const LATEST_FIRST: &str =
     "ORDER BY status IN ('running', 'paused') DESC, created_ms DESC, rowid DESC LIMIT 1";
 
 fn find(
@@ -245,7 +245,7 @@ fn active_of(
     root: &str,
     session: &str,
 ) -> Result<Option<LoopState>, StoreError> {
-    let condition = format!("root = ?1 AND session_id = ?2 AND {ACTIVE}");
+    let condition = format!("root = ?1 AND session_id = ?2 AND {ACTIVE_CONDITION}");
     find_with(at, &condition, params![root, session])
 }
 
@@ -258,7 +258,7 @@ fn latest_of(
 }
 
 fn active_unclaimed(at: &Transaction<'_>, root: &str) -> Result<Option<LoopState>, StoreError> {
-    find(at, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE}"), root)
+    find(at, &format!("root = ?1 AND session_id IS NULL AND {ACTIVE_CONDITION}"), root)
 }
 
 fn find_with(
@@ -267,9 +267,9 @@ fn find_with(
     values: impl rusqlite::Params,
 ) -> Result<Option<LoopState>, StoreError> {
     let sql = format!(
-        "SELECT id, state FROM loops WHERE {condition} AND status <> '{SET_ASIDE}' {ORDER}"
+        "SELECT id, state FROM loops WHERE {condition} AND status <> '{SET_ASIDE}' {LATEST_FIRST}"
     );
-    at.prepare_cached(&sql)?.query_row(values, row).optional()?.map(read).transpose()
+    at.prepare_cached(&sql)?.query_row(values, row).optional()?.map(decode_row).transpose()
 }
 
 /// Id and state.
@@ -277,7 +277,7 @@ fn row(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
-fn read((id, json): (String, String)) -> Result<LoopState, StoreError> {
+fn decode_row((id, json): (String, String)) -> Result<LoopState, StoreError> {
     decode(&json).map_err(|reason| StoreError::Unreadable { id, reason })
 }
 

@@ -19,24 +19,24 @@ use crate::base::limits::{
 };
 
 /// Its name in the project's folder.
-pub(super) const DATABASE: &str = "store.db";
+pub(super) const DATABASE_FILE: &str = "store.db";
 
 /// What a transaction may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum TransactionMode {
     Read,
     Write,
 }
 
 /// One open database.
-pub(super) struct Database {
+pub(super) struct ProjectDatabase {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
 }
 
-impl Database {
+impl ProjectDatabase {
     /// Whether the path still leads to the opened file. Without this, work after the folder was
     /// removed would go into a file that no longer has a name.
     pub(super) fn is_in_place(&self) -> bool {
@@ -46,13 +46,13 @@ impl Database {
     /// Runs `work` in one transaction; rolls back unless it returns `Ok`.
     pub(super) fn transact<T>(
         &mut self,
-        access: Access,
+        access: TransactionMode,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.connection.pragma_update(None, "query_only", access == Access::Read)?;
+        self.connection.pragma_update(None, "query_only", access == TransactionMode::Read)?;
         let behavior = match access {
-            Access::Read => TransactionBehavior::Deferred,
-            Access::Write => TransactionBehavior::Immediate,
+            TransactionMode::Read => TransactionBehavior::Deferred,
+            TransactionMode::Write => TransactionBehavior::Immediate,
         };
         let transaction = self.connection.transaction_with_behavior(behavior)?;
         let value = work(&transaction)?;
@@ -64,16 +64,16 @@ impl Database {
 /// Opens the database in a folder, which is created when it is missing. A damaged database is
 /// moved aside and a fresh one started; the sentence says so. `thorough` looks for damage in a
 /// large database as well.
-pub(super) fn open(
+pub(super) fn open_database(
     folder: &Path,
     thorough: bool,
-) -> Result<(Database, Option<String>), StoreError> {
+) -> Result<(ProjectDatabase, Option<String>), StoreError> {
     let failed = |error| unavailable(folder, &error);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     // Two processes that find the same damage must not both move a database aside: the second
     // would take the fresh one.
     let _lock = lock(&folder.join("open.lock"))?;
-    let path = folder.join(DATABASE);
+    let path = folder.join(DATABASE_FILE);
     match open_sound(&path, thorough) {
         Err(StoreError::Corrupt(reason)) => {
             let aside = move_aside(&path).map_err(failed)?;
@@ -86,7 +86,7 @@ pub(super) fn open(
     }
 }
 
-fn open_sound(path: &Path, thorough: bool) -> Result<Database, StoreError> {
+fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
     // Created here, because SQLite would obey the umask; -wal and -shm get the mode of this file.
     let file = OpenOptions::new()
@@ -119,7 +119,7 @@ fn open_sound(path: &Path, thorough: bool) -> Result<Database, StoreError> {
     }
     schema::migrate(&mut connection)?;
     let identity = identity(path).map_err(failed)?;
-    Ok(Database { connection, path: path.to_path_buf(), identity })
+    Ok(ProjectDatabase { connection, path: path.to_path_buf(), identity })
 }
 
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
@@ -168,7 +168,7 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The last of the databases that were moved aside.
-pub(super) fn last_aside(path: &Path) -> Option<PathBuf> {
+pub(super) fn last_moved_aside(path: &Path) -> Option<PathBuf> {
     let copies = (1..=STORE_CORRUPT_COPIES_MAX).rev();
     copies.map(|n| with_suffix(path, &format!(".corrupt-{n}"))).find(|copy| copy.exists())
 }

@@ -6,22 +6,26 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::PROJECTS;
-use super::open::DATABASE;
+use super::PROJECTS_FOLDER;
+use super::open::DATABASE_FILE;
 use crate::base::limits::STORE_PEEK_MS_MAX;
 
 /// Whether a loop of the session may be running, or one below `folders` that waits for a session.
 /// A database that cannot be read counts as one that holds such a loop.
 #[must_use]
 pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
-    let Ok(projects) = state.join(PROJECTS).read_dir() else { return false };
-    let databases = projects.flatten().map(|project| project.path().join(DATABASE));
+    let Ok(projects) = state.join(PROJECTS_FOLDER).read_dir() else { return false };
+    let databases = projects.flatten().map(|project| project.path().join(DATABASE_FILE));
     databases
         .filter(|database| database.exists())
-        .any(|database| holds(&database, session, folders).unwrap_or(true))
+        .any(|database| database_may_hold(&database, session, folders).unwrap_or(true))
 }
 
-fn holds(database: &Path, session: &str, folders: &[PathBuf]) -> rusqlite::Result<bool> {
+fn database_may_hold(
+    database: &Path,
+    session: &str,
+    folders: &[PathBuf],
+) -> rusqlite::Result<bool> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
     connection.busy_timeout(Duration::from_millis(STORE_PEEK_MS_MAX))?;
@@ -48,7 +52,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_running_loop_that_the_session_has_or_may_claim_counts() {
         let home = tempfile::tempdir().expect("a folder");
-        let (root, key) = (Path::new("/p/a"), ProjectKey::of(Path::new("/p/a")));
+        let (root, key) = (Path::new("/p/a"), ProjectKey::from_folder(Path::new("/p/a")));
         let holds = |session: &str, folder: &str| {
             may_hold_session(home.path(), session, &[PathBuf::from(folder)])
         };
@@ -62,7 +66,7 @@ mod tests {
         store.insert_loop(&key, root, unclaimed).await.expect("stored");
         assert!(holds("t", "/p/a/below"));
         assert!(!holds("t", "/p/ab"));
-        let other = ProjectKey::of(Path::new("/p/b"));
+        let other = ProjectKey::from_folder(Path::new("/p/b"));
         std::fs::create_dir_all(other.folder(home.path())).expect("made");
         std::fs::write(other.database(home.path()), "broken").expect("written");
         assert!(holds("t", "/elsewhere"), "what cannot be read may hold it");

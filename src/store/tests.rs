@@ -14,7 +14,7 @@ struct Home {
 
 impl Home {
     fn new() -> Self {
-        let project = ProjectKey::of(Path::new("/p/.git"));
+        let project = ProjectKey::from_folder(Path::new("/p/.git"));
         Self { temp: tempfile::tempdir().unwrap(), project }
     }
 
@@ -77,7 +77,7 @@ async fn what_was_written_is_there_for_the_next_process_and_for_nobody_else() {
     home.close(store);
     let store = home.store();
     assert_eq!(home.count(&store).await, Ok(1));
-    assert_eq!(store.recovered(&home.project).await, Ok(None));
+    assert_eq!(store.take_recovery_notice(&home.project).await, Ok(None));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn projects_do_not_see_each_other_however_many_there_are() {
     let store = home.store();
     home.save(&store, "a", None).await.unwrap();
     for n in 0..=STORE_OPEN_MAX {
-        let project = ProjectKey::of(Path::new(&format!("/other-{n}")));
+        let project = ProjectKey::from_folder(Path::new(&format!("/other-{n}")));
         let other = Home { temp: tempfile::tempdir().unwrap(), project };
         assert_eq!(other.count(&store).await, Ok(0));
     }
@@ -193,9 +193,9 @@ async fn a_damaged_database_is_moved_aside_with_one_notice_and_work_goes_on() {
         assert_eq!(home.count(&store).await, Ok(1));
         let aside = home.file(&format!(".corrupt-{}", n.min(STORE_CORRUPT_COPIES_MAX)));
         assert_eq!(fs::read_to_string(&aside).unwrap(), junk);
-        let notice = store.recovered(&home.project).await.unwrap().unwrap();
+        let notice = store.take_recovery_notice(&home.project).await.unwrap().unwrap();
         assert!(notice.ends_with(&format!("and was moved to {}", aside.display())), "{notice}");
-        assert_eq!(store.recovered(&home.project).await, Ok(None));
+        assert_eq!(store.take_recovery_notice(&home.project).await, Ok(None));
         home.close(store);
     }
 }
@@ -227,7 +227,7 @@ async fn damage_inside_a_large_database_is_noticed_when_it_is_met() {
     let met = store.read(&home.project, sum).await;
     assert!(matches!(met, Err(StoreError::Corrupt(_))), "{met:?}");
     assert_eq!(store.read(&home.project, sum).await, Ok(0));
-    assert!(store.recovered(&home.project).await.unwrap().is_some());
+    assert!(store.take_recovery_notice(&home.project).await.unwrap().is_some());
 }
 
 #[tokio::test]

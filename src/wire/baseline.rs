@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::base::baseline::{Baseline, Known};
+use crate::base::baseline::{Baseline, BaselineKey};
 
 const SCHEMA: &str = "moai-ralph/baseline@1";
 
 #[derive(Deserialize)]
-struct Document {
+struct BaselineDocument {
     schema: String,
-    entries: Vec<Entry>,
+    entries: Vec<BaselineEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct BaselineEntry {
     path: String,
     sensor: String,
     code: String,
@@ -27,18 +27,18 @@ struct Entry {
 }
 
 /// Reads a baseline. The error is one line that says what is wrong where.
-pub fn parse(text: &str) -> Result<Baseline, String> {
+pub fn parse_baseline(text: &str) -> Result<Baseline, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let document: Document = serde_path_to_error::deserialize(&mut reader)
+    let document: BaselineDocument = serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| format!("not a baseline: {}: {}", error.path(), error.inner()))?;
     reader.end().map_err(|error| format!("not a baseline: {error}"))?;
     if document.schema != SCHEMA {
         return Err(format!("not a baseline: schema is {:?}, not {SCHEMA:?}", document.schema));
     }
     let mut baseline = Baseline::default();
-    for Entry { path, sensor, code, anchor, count } in document.entries {
+    for BaselineEntry { path, sensor, code, anchor, count } in document.entries {
         if count > 0 {
-            baseline.add(Known { path, sensor, code, anchor }, count);
+            baseline.add(BaselineKey { path, sensor, code, anchor }, count);
         }
     }
     Ok(baseline)
@@ -46,10 +46,10 @@ pub fn parse(text: &str) -> Result<Baseline, String> {
 
 /// The text of a baseline.
 #[must_use]
-pub fn text(baseline: &Baseline) -> String {
+pub fn format_baseline(baseline: &Baseline) -> String {
     let mut text = format!("{{\"schema\":\"{SCHEMA}\",\"entries\":[");
     for (index, (known, count)) in baseline.entries().enumerate() {
-        let Known { path, sensor, code, anchor } = known;
+        let BaselineKey { path, sensor, code, anchor } = known;
         let entry = json!({
             "path": path, "sensor": sensor, "code": code, "anchor": anchor, "count": count,
         });
@@ -67,18 +67,18 @@ mod tests {
     #[test]
     fn a_baseline_survives_its_file_and_has_an_entry_a_line() {
         let found = [finding("b.py", 3, "x"), finding("한글.py", 9, "x"), finding("b.py", 5, "x")];
-        let baseline = Baseline::of(&found);
-        let written = text(&baseline);
-        assert_eq!(parse(&written).as_ref(), Ok(&baseline));
+        let baseline = Baseline::from_findings(&found);
+        let written = format_baseline(&baseline);
+        assert_eq!(parse_baseline(&written).as_ref(), Ok(&baseline));
         assert_eq!(written.lines().count(), 4, "{written}");
         assert!(written.contains("\"count\":2"), "{written}");
-        assert_eq!(parse(&text(&Baseline::default())), Ok(Baseline::default()));
+        assert_eq!(parse_baseline(&format_baseline(&Baseline::default())), Ok(Baseline::default()));
     }
 
     #[test]
     fn what_is_no_baseline_is_refused_with_its_place() {
         let check = |text: &str, expected: &str| {
-            let error = parse(text).expect_err(text);
+            let error = parse_baseline(text).expect_err(text);
             assert!(error.contains(expected), "{text}: {error}");
         };
         check("", "EOF");

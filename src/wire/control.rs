@@ -8,25 +8,28 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use loops::{LoopAdopt, LoopHistory, LoopRestore, LoopResume, LoopSelect, LoopStart};
+pub use loops::{
+    LoopAdoptRequest, LoopHistoryRequest, LoopRestoreRequest, LoopResumeRequest, LoopSelector,
+    LoopStartRequest,
+};
 
 /// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 1;
 
 /// A front door's line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Call {
-    /// [`PROTOCOL`] of the front door.
+pub struct DaemonCall {
+    /// [`PROTOCOL_VERSION`] of the front door.
     pub protocol: u32,
     /// Who calls, from where.
-    pub caller: Caller,
+    pub caller: CallerContext,
     /// What it wants.
-    pub request: Request,
+    pub request: DaemonRequest,
 }
 
 /// The caller's surroundings. The daemon's own are never used in their place.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Caller {
+pub struct CallerContext {
     /// Working directory, absolute.
     pub cwd: PathBuf,
     /// `--root`, absolute.
@@ -41,7 +44,7 @@ pub struct Caller {
 /// What a front door can ask for; one handler file each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
-pub enum Request {
+pub enum DaemonRequest {
     /// A hook event of the host with its input as it came.
     Hook {
         /// `post-tool-use` and so on.
@@ -57,62 +60,62 @@ pub enum Request {
         begun_ms: Option<u64>,
     },
     /// `check`.
-    Check(Check),
+    Check(CheckRequest),
     /// `scan`.
-    Scan(Scan),
+    Scan(ScanRequest),
     /// `scan test`.
-    ScanTest(ScanTest),
+    ScanTest(ScanTestRequest),
     /// `guard`.
-    Guard(Guard),
+    Guard(GuardRequest),
     /// `guard allow`.
-    GuardAllow(GuardAllow),
+    GuardAllow(GuardAllowRequest),
     /// `references`.
-    References(Lookup),
+    References(LookupRequest),
     /// `definition`.
-    Definition(Lookup),
+    Definition(LookupRequest),
     /// `hover`.
-    Hover(Lookup),
+    Hover(LookupRequest),
     /// `symbols`.
-    Symbols(Symbols),
+    Symbols(SymbolsRequest),
     /// `rename`.
-    Rename(Rename),
+    Rename(RenameRequest),
     /// `search`.
-    Search(Search),
+    Search(SearchRequest),
     /// `rewrite`.
-    Rewrite(Rewrite),
+    Rewrite(RewriteRequest),
     /// `judge`.
-    Judge(Judge),
+    Judge(JudgeChangeRequest),
     /// `loop start`.
-    LoopStart(LoopStart),
+    LoopStart(LoopStartRequest),
     /// `loop status`.
-    LoopStatus(LoopSelect),
+    LoopStatus(LoopSelector),
     /// `loop cancel`.
-    LoopCancel(LoopSelect),
+    LoopCancel(LoopSelector),
     /// `loop pause`.
-    LoopPause(LoopSelect),
+    LoopPause(LoopSelector),
     /// `loop resume`.
-    LoopResume(LoopResume),
+    LoopResume(LoopResumeRequest),
     /// `loop history`.
-    LoopHistory(LoopHistory),
+    LoopHistory(LoopHistoryRequest),
     /// `loop report`.
-    LoopReport(LoopSelect),
+    LoopReport(LoopSelector),
     /// `loop checks`.
     LoopChecks {
         /// The loop whose frozen checks are meant.
-        select: LoopSelect,
+        select: LoopSelector,
         /// Say which there are, and run none.
         list: bool,
     },
     /// `loop adopt`; the session is the new one.
-    LoopAdopt(LoopAdopt),
+    LoopAdopt(LoopAdoptRequest),
     /// `loop forget`.
-    LoopForget(LoopSelect),
+    LoopForget(LoopSelector),
     /// `loop refreeze`.
-    LoopRefreeze(LoopSelect),
+    LoopRefreeze(LoopSelector),
     /// `loop restore`.
-    LoopRestore(LoopRestore),
+    LoopRestore(LoopRestoreRequest),
     /// `doctor`.
-    Doctor(Doctor),
+    Doctor(DoctorRequest),
     /// Which tools the project's options offer to agents.
     McpTools,
     /// `server list`.
@@ -128,11 +131,11 @@ pub enum Request {
         json: bool,
     },
     /// `server stop`.
-    ServerStop(ServerSelect),
+    ServerStop(ServersRequest),
     /// `server restart`.
-    ServerRestart(ServerSelect),
+    ServerRestart(ServersRequest),
     /// `server logs`.
-    ServerLogs(ServerSelect),
+    ServerLogs(ServersRequest),
     /// `daemon status`.
     DaemonStatus {
         /// JSON instead of text.
@@ -145,7 +148,7 @@ pub enum Request {
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Format {
+pub enum ReportFormat {
     /// For people.
     #[default]
     Text,
@@ -161,14 +164,14 @@ pub enum Format {
 
 /// Arguments of `check`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Check {
+pub struct CheckRequest {
     /// Files and folders, as typed.
     pub paths: Vec<PathBuf>,
     /// The whole project.
     pub all: bool,
     /// How the report is written.
     #[serde(default)]
-    pub format: Format,
+    pub format: ReportFormat,
     /// Colours in the text.
     pub color: bool,
     /// Hints in the text.
@@ -193,13 +196,13 @@ pub struct Check {
 
 /// Arguments of `scan`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Scan {
+pub struct ScanRequest {
     /// Files and folders, as typed; none means the project.
     pub paths: Vec<PathBuf>,
     /// Only files that differ from HEAD.
     pub changed: bool,
     /// A text in place of files.
-    pub stdin: Option<GivenText>,
+    pub stdin: Option<StdinText>,
     /// Folders of rules beside the others, as typed.
     pub rules: Vec<PathBuf>,
     /// Folders of rules in place of all others, as typed.
@@ -213,7 +216,7 @@ pub struct Scan {
     /// Fixes that are not called safe, too.
     pub unsafe_fixes: bool,
     /// How the report is written.
-    pub format: Format,
+    pub format: ReportFormat,
     /// Colours in the text.
     pub color: bool,
     /// Hints in the text.
@@ -232,7 +235,7 @@ pub struct Scan {
 
 /// Arguments of `scan test`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ScanTest {
+pub struct ScanTestRequest {
     /// Folders of rules, as typed; none means the project's and the built-in ones.
     pub folders: Vec<PathBuf>,
     /// JSON instead of text.
@@ -243,13 +246,13 @@ pub struct ScanTest {
 
 /// Arguments of `guard`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Guard {
+pub struct GuardRequest {
     /// The commit to compare with, as git names it; `None`: HEAD.
     pub base: Option<String>,
     /// What the change is for, in the user's words.
     pub goal: String,
     /// How the report is written.
-    pub format: Format,
+    pub format: ReportFormat,
     /// Colours in the text.
     pub color: bool,
     /// Hints in the text.
@@ -262,7 +265,7 @@ pub struct Guard {
 
 /// Arguments of `guard allow`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct GuardAllow {
+pub struct GuardAllowRequest {
     /// The finding's fingerprint.
     pub id: String,
     /// Why it is right.
@@ -273,7 +276,7 @@ pub struct GuardAllow {
 
 /// A text that is no file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct GivenText {
+pub struct StdinText {
     /// Its bytes; more than a file may have are cut behind the first one too many.
     pub bytes: Vec<u8>,
     /// Its language, as a rule file names it.
@@ -284,7 +287,7 @@ pub struct GivenText {
 
 /// A place in a file, as people count: lines and columns from 1, columns in UTF-16 units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct At {
+pub struct RequestedPosition {
     /// The file, as typed.
     pub file: PathBuf,
     /// Line.
@@ -297,9 +300,9 @@ pub struct At {
 
 /// Arguments of `references`, `definition` and `hover`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Lookup {
+pub struct LookupRequest {
     /// Where.
-    pub at: At,
+    pub at: RequestedPosition,
     /// JSON instead of text.
     pub json: bool,
     /// Overall deadline in seconds.
@@ -308,7 +311,7 @@ pub struct Lookup {
 
 /// Arguments of `symbols`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Symbols {
+pub struct SymbolsRequest {
     /// A file, or part of a name to be looked for in the project.
     pub subject: String,
     /// JSON instead of text.
@@ -319,9 +322,9 @@ pub struct Symbols {
 
 /// Arguments of `rename`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Rename {
+pub struct RenameRequest {
     /// Where the symbol stands.
-    pub at: At,
+    pub at: RequestedPosition,
     /// Its new name.
     pub new_name: String,
     /// Write it; otherwise only show it.
@@ -334,7 +337,7 @@ pub struct Rename {
 
 /// Arguments of `search`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Search {
+pub struct SearchRequest {
     /// The pattern.
     pub pattern: String,
     /// Its languages, as rule files name them.
@@ -351,7 +354,7 @@ pub struct Search {
 
 /// Arguments of `rewrite`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Rewrite {
+pub struct RewriteRequest {
     /// The pattern.
     pub pattern: String,
     /// What takes the place of its matches.
@@ -370,7 +373,7 @@ pub struct Rewrite {
 
 /// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Doctor {
+pub struct DoctorRequest {
     /// Whether the conformance probes are played.
     pub probe: bool,
     /// Languages whose servers are probed; none given: all.
@@ -381,7 +384,7 @@ pub struct Doctor {
 
 /// Arguments of `judge`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Judge {
+pub struct JudgeChangeRequest {
     /// The rubric, as typed; `None`: that of the project.
     pub rubric: Option<PathBuf>,
     /// Where the change begins, as git names it; `None`: at HEAD.
@@ -394,7 +397,7 @@ pub struct Judge {
 
 /// Which language servers are meant; with the caller's `--root`, only those of that root.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ServerSelect {
+pub struct ServersRequest {
     /// Server ids; none means all.
     pub ids: Vec<String>,
     /// JSON instead of text.
@@ -403,8 +406,8 @@ pub struct ServerSelect {
 
 /// The daemon's line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Answer {
-    /// [`PROTOCOL`] of the daemon.
+pub struct DaemonReply {
+    /// [`PROTOCOL_VERSION`] of the daemon.
     pub protocol: u32,
     /// Its process id.
     pub pid: u32,
@@ -412,12 +415,12 @@ pub struct Answer {
     /// it is draining; the front door starts a new one.
     pub stale: bool,
     /// What the front door prints and exits with.
-    pub reply: Reply,
+    pub reply: CommandReply,
 }
 
 /// What a front door prints and exits with; front doors decide nothing themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct CommandReply {
     /// For stdout, whole.
     pub stdout: String,
     /// For a tool: the answer as values (`report::tools`); `None` for a refusal or a failure.
@@ -429,16 +432,16 @@ pub struct Reply {
     pub code: u8,
 }
 
-impl Reply {
+impl CommandReply {
     /// Output with exit code 0.
     #[must_use]
-    pub fn done(stdout: String) -> Self {
+    pub fn success(stdout: String) -> Self {
         Self { stdout, ..Self::default() }
     }
 
     /// A message on stderr and an exit code.
     #[must_use]
-    pub fn failed(code: u8, message: &str) -> Self {
+    pub fn failure(code: u8, message: &str) -> Self {
         Self { stderr: format!("{message}\n"), code, ..Self::default() }
     }
 }
@@ -450,17 +453,17 @@ mod tests {
     #[test]
     fn a_prompt_travels_byte_for_byte_on_one_line() {
         let prompt = "fix \"all\" $(touch x) `id`\r\n---\n한글\u{2028}";
-        let call = Call {
-            protocol: PROTOCOL,
-            caller: Caller::default(),
-            request: Request::LoopStart(LoopStart {
+        let call = DaemonCall {
+            protocol: PROTOCOL_VERSION,
+            caller: CallerContext::default(),
+            request: DaemonRequest::LoopStart(LoopStartRequest {
                 prompt: prompt.into(),
-                ..LoopStart::default()
+                ..LoopStartRequest::default()
             }),
         };
         let line = serde_json::to_string(&call).expect("serialisable");
         assert!(!line.contains('\n'));
-        let back: Call = serde_json::from_str(&line).expect("readable");
-        assert!(matches!(back.request, Request::LoopStart(start) if start.prompt == prompt));
+        let back: DaemonCall = serde_json::from_str(&line).expect("readable");
+        assert!(matches!(back.request, DaemonRequest::LoopStart(start) if start.prompt == prompt));
     }
 }

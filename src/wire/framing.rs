@@ -3,12 +3,12 @@
 
 use crate::base::limits::{LSP_FRAME_BYTES_MAX, LSP_HEADER_BYTES_MAX};
 
-const LENGTH: &[u8] = b"content-length:";
-const KIND: &[u8] = b"content-type:";
+const LENGTH_HEADER: &[u8] = b"content-length:";
+const TYPE_HEADER: &[u8] = b"content-type:";
 
 /// Splits a byte stream into frames, however it was cut into pieces.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct FrameDecoder {
     buffer: Vec<u8>,
     junk_bytes: usize,
 }
@@ -18,7 +18,7 @@ pub struct Decoder {
 #[error("a frame of {0} bytes was announced")]
 pub struct FrameTooLarge(usize);
 
-impl Decoder {
+impl FrameDecoder {
     /// Takes the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
@@ -39,13 +39,13 @@ impl Decoder {
             let Some(header_end) = find(&self.buffer, b"\r\n\r\n") else {
                 if self.buffer.len() > LSP_HEADER_BYTES_MAX {
                     // A header block never ends: what looked like one is junk.
-                    self.drop_junk(LENGTH.len());
+                    self.drop_junk(LENGTH_HEADER.len());
                     continue;
                 }
                 return Ok(None);
             };
             let Some(length) = content_length(&self.buffer[..header_end]) else {
-                self.drop_junk(LENGTH.len());
+                self.drop_junk(LENGTH_HEADER.len());
                 continue;
             };
             if length > LSP_FRAME_BYTES_MAX {
@@ -66,11 +66,11 @@ impl Decoder {
         let starts_with = |name: &[u8]| {
             self.buffer.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name))
         };
-        if starts_with(LENGTH) || starts_with(KIND) {
+        if starts_with(LENGTH_HEADER) || starts_with(TYPE_HEADER) {
             return true;
         }
         let lower: Vec<u8> = self.buffer.iter().map(u8::to_ascii_lowercase).collect();
-        let header = find(&lower, LENGTH).map(|at| match find(&lower[..at], KIND) {
+        let header = find(&lower, LENGTH_HEADER).map(|at| match find(&lower[..at], TYPE_HEADER) {
             // `Content-Type` may stand before the length in the same block.
             Some(kind) if find(&lower[kind..at], b"\r\n\r\n").is_none() => kind,
             _ => at,
@@ -89,7 +89,7 @@ impl Decoder {
 
 /// A message with its frame header; the length counts bytes.
 #[must_use]
-pub fn encode(content: &[u8]) -> Vec<u8> {
+pub fn encode_frame(content: &[u8]) -> Vec<u8> {
     let mut frame = format!("Content-Length: {}\r\n\r\n", content.len()).into_bytes();
     frame.extend_from_slice(content);
     frame
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn frames(pieces: &[&[u8]]) -> (Vec<String>, usize) {
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         let mut frames = Vec::new();
         for piece in pieces {
             decoder.push(piece);
@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn log_lines_between_frames_are_skipped_and_counted() {
-        let stream = [b"starting up\n".as_slice(), &encode(b"{}"), b"oops\r\n", &encode(b"[]")];
+        let stream =
+            [b"starting up\n".as_slice(), &encode_frame(b"{}"), b"oops\r\n", &encode_frame(b"[]")];
         assert_eq!(frames(&stream), (vec!["{}".to_owned(), "[]".to_owned()], 18));
     }
 
@@ -140,13 +141,13 @@ mod tests {
 
     #[test]
     fn a_broken_length_costs_only_itself() {
-        let stream = [b"Content-Length: many\r\n\r\n".as_slice(), &encode(b"{}")];
+        let stream = [b"Content-Length: many\r\n\r\n".as_slice(), &encode_frame(b"{}")];
         assert_eq!(frames(&stream).0, vec!["{}".to_owned()]);
     }
 
     #[test]
     fn a_frame_beyond_the_limit_is_an_error_and_not_an_allocation() {
-        let mut decoder = Decoder::default();
+        let mut decoder = FrameDecoder::default();
         let length = LSP_FRAME_BYTES_MAX + 1;
         decoder.push(format!("Content-Length: {length}\r\n\r\n").as_bytes());
         assert_eq!(decoder.next_frame(), Err(FrameTooLarge(length)));
@@ -155,7 +156,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_survive_any_cut(cuts in prop::collection::vec(1usize..7, 0..40)) {
-            let stream = [encode("{\"한\":1}".as_bytes()), b"junk\n".to_vec(), encode(b"{}")].concat();
+            let stream = [encode_frame("{\"한\":1}".as_bytes()), b"junk\n".to_vec(), encode_frame(b"{}")].concat();
             let mut pieces: Vec<&[u8]> = Vec::new();
             let mut rest = stream.as_slice();
             for cut in cuts {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// The hook events of this program (contract section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum HookEvent {
     /// A session starts, resumes, or goes on after compaction.
     SessionStart,
     /// The user sent a prompt.
@@ -26,7 +26,7 @@ pub enum Event {
     SessionEnd,
 }
 
-impl Event {
+impl HookEvent {
     const NAMES: [(Self, &'static str, &'static str); 7] = [
         (Self::SessionStart, "session-start", "SessionStart"),
         (Self::UserPromptSubmit, "user-prompt-submit", "UserPromptSubmit"),
@@ -129,7 +129,7 @@ where
 
 /// The text a file had before an edit, as far as the host says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Before {
+pub enum TextBeforeEdit {
     /// The file did not exist.
     Absent,
     /// It had this text.
@@ -146,7 +146,7 @@ impl HookInput {
 
     /// The file a Write, Edit or `NotebookEdit` changed.
     #[must_use]
-    pub fn written_file(&self) -> Option<&PathBuf> {
+    pub fn edited_file(&self) -> Option<&PathBuf> {
         match self.tool_name.as_str() {
             "Write" | "Edit" | "MultiEdit" => self.tool_input.file_path.as_ref(),
             "NotebookEdit" => self.tool_input.notebook_path.as_ref(),
@@ -157,11 +157,11 @@ impl HookInput {
     /// The text the changed file had before. A Write of a new file carries `type: create` and no
     /// `originalFile`.
     #[must_use]
-    pub fn before(&self) -> Before {
+    pub fn text_before_edit(&self) -> TextBeforeEdit {
         match (&self.tool_response["originalFile"], self.tool_response["type"].as_str()) {
-            (Value::String(text), _) => Before::Text(text.clone()),
-            (_, Some("create")) => Before::Absent,
-            _ => Before::Unknown,
+            (Value::String(text), _) => TextBeforeEdit::Text(text.clone()),
+            (_, Some("create")) => TextBeforeEdit::Absent,
+            _ => TextBeforeEdit::Unknown,
         }
     }
 
@@ -248,7 +248,7 @@ impl HookOutput {
 
     /// The JSON for stdout; empty for silence.
     #[must_use]
-    pub fn to_stdout(&self, event: Event) -> String {
+    pub fn to_stdout(&self, event: HookEvent) -> String {
         let value = match self {
             Self::Silent => return String::new(),
             Self::Context(text) => json!({"hookSpecificOutput": {
@@ -282,12 +282,15 @@ mod tests {
     fn a_created_an_edited_and_an_unknown_file_are_told_apart() {
         let created = parse(&json!({"tool_name": "Write", "tool_input": {"file_path": "/p/a.py"},
             "tool_response": {"type": "create", "originalFile": null}}));
-        assert_eq!(created.before(), Before::Absent);
-        assert_eq!(created.written_file(), Some(&PathBuf::from("/p/a.py")));
+        assert_eq!(created.text_before_edit(), TextBeforeEdit::Absent);
+        assert_eq!(created.edited_file(), Some(&PathBuf::from("/p/a.py")));
         let edited = parse(&json!({"tool_name": "Edit", "tool_response": {"originalFile": "x"}}));
-        assert_eq!(edited.before(), Before::Text("x".into()));
-        assert_eq!(parse(&json!({"tool_name": "Bash"})).before(), Before::Unknown);
-        assert_eq!(parse(&json!({"tool_name": "Bash"})).written_file(), None);
+        assert_eq!(edited.text_before_edit(), TextBeforeEdit::Text("x".into()));
+        assert_eq!(
+            parse(&json!({"tool_name": "Bash"})).text_before_edit(),
+            TextBeforeEdit::Unknown
+        );
+        assert_eq!(parse(&json!({"tool_name": "Bash"})).edited_file(), None);
     }
 
     #[test]
@@ -332,15 +335,15 @@ mod tests {
     fn a_block_with_a_notice_stays_a_block() {
         let block = HookOutput::Block("why".into()).with_notice(Some("for you".into()));
         let value: Value =
-            serde_json::from_str(&block.to_stdout(Event::Stop)).expect("one JSON document");
+            serde_json::from_str(&block.to_stdout(HookEvent::Stop)).expect("one JSON document");
         let expected = json!({"decision": "block", "reason": "why", "systemMessage": "for you"});
         assert_eq!(value, expected);
     }
 
     #[test]
     fn silence_is_no_output_at_all() {
-        assert_eq!(HookOutput::Silent.to_stdout(Event::Stop), "");
-        let context = HookOutput::Context("한글 \"q\"".into()).to_stdout(Event::PostToolUse);
+        assert_eq!(HookOutput::Silent.to_stdout(HookEvent::Stop), "");
+        let context = HookOutput::Context("한글 \"q\"".into()).to_stdout(HookEvent::PostToolUse);
         let value: Value = serde_json::from_str(&context).expect("one JSON document");
         assert_eq!(value["hookSpecificOutput"]["hookEventName"], "PostToolUse");
         assert_eq!(value["hookSpecificOutput"]["additionalContext"], "한글 \"q\"");

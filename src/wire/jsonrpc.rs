@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// A request id; servers use numbers and strings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Id {
+pub enum RpcId {
     /// A number; ours always are.
     Number(i64),
     /// A string.
@@ -24,11 +24,11 @@ pub struct RpcError {
 
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
+pub enum RpcMessage {
     /// Something that wants an answer.
     Request {
         /// The asker's id.
-        id: Id,
+        id: RpcId,
         /// The method.
         method: String,
         /// The parameters; `Null` is left out of the wire form, because some servers refuse
@@ -45,13 +45,13 @@ pub enum Message {
     /// An answer.
     Response {
         /// The id of the request.
-        id: Id,
+        id: RpcId,
         /// The result or the error.
         result: Result<Value, RpcError>,
     },
 }
 
-impl Message {
+impl RpcMessage {
     /// Reads one message. A message with a method is a request or a notification even when its id
     /// equals one of our own pending ids. `None`: not a JSON-RPC message.
     #[must_use]
@@ -59,8 +59,8 @@ impl Message {
         let mut value: Value = serde_json::from_slice(content).ok()?;
         let object = value.as_object_mut()?;
         let id = match object.get("id") {
-            Some(Value::Number(number)) => number.as_i64().map(Id::Number),
-            Some(Value::String(text)) => Some(Id::Text(text.clone())),
+            Some(Value::Number(number)) => number.as_i64().map(RpcId::Number),
+            Some(Value::String(text)) => Some(RpcId::Text(text.clone())),
             _ => None,
         };
         if let Some(Value::String(method)) = object.remove("method") {
@@ -85,9 +85,9 @@ impl Message {
     /// The wire form, without a frame header.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let id_value = |id: &Id| match id {
-            Id::Number(number) => json!(number),
-            Id::Text(text) => json!(text),
+        let id_value = |id: &RpcId| match id {
+            RpcId::Number(number) => json!(number),
+            RpcId::Text(text) => json!(text),
         };
         let value = match self {
             Self::Request { id, method, params } => {
@@ -121,28 +121,33 @@ mod tests {
 
     #[test]
     fn a_server_request_with_our_id_is_not_taken_for_an_answer() {
-        let message = Message::parse(br#"{"id":7,"method":"workspace/configuration","result":1}"#);
-        assert!(matches!(message, Some(Message::Request { id: Id::Number(7), .. })));
+        let message =
+            RpcMessage::parse(br#"{"id":7,"method":"workspace/configuration","result":1}"#);
+        assert!(matches!(message, Some(RpcMessage::Request { id: RpcId::Number(7), .. })));
     }
 
     #[test]
     fn answers_keep_errors_and_their_data() {
         let content =
             br#"{"id":"a","error":{"code":-32802,"message":"x","data":{"retriggerRequest":true}}}"#;
-        let Some(Message::Response { id, result: Err(error) }) = Message::parse(content) else {
+        let Some(RpcMessage::Response { id, result: Err(error) }) = RpcMessage::parse(content)
+        else {
             panic!("an error answer");
         };
-        assert_eq!((id, error.code), (Id::Text("a".into()), -32802));
+        assert_eq!((id, error.code), (RpcId::Text("a".into()), -32802));
         assert_eq!(error.data["retriggerRequest"], json!(true));
     }
 
     #[test]
     fn absent_params_stay_absent_and_junk_is_no_message() {
-        let shutdown =
-            Message::Request { id: Id::Number(1), method: "shutdown".into(), params: Value::Null };
+        let shutdown = RpcMessage::Request {
+            id: RpcId::Number(1),
+            method: "shutdown".into(),
+            params: Value::Null,
+        };
         let text = String::from_utf8(shutdown.to_bytes()).expect("JSON is UTF-8");
         assert!(!text.contains("params"), "{text}");
-        assert_eq!(Message::parse(b"[1]"), None);
-        assert_eq!(Message::parse(b"{\"result\":1}"), None);
+        assert_eq!(RpcMessage::parse(b"[1]"), None);
+        assert_eq!(RpcMessage::parse(b"{\"result\":1}"), None);
     }
 }

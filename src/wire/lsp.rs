@@ -2,21 +2,21 @@
 //! an odd item costs its own odd fields only and is never dropped: without it a file could be clean.
 //! Field names and defaults: LSP 3.17, `Diagnostic`.
 
-pub mod answers;
+pub mod responses;
 
 use serde_json::Value;
 
 use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
-use crate::base::text::{Position, Range};
+use crate::base::text::{Position, TextRange};
 
 /// Stands for a message that is none.
-const UNREADABLE: &str = "a diagnostic that cannot be read";
+const UNREADABLE_MESSAGE: &str = "a diagnostic that cannot be read";
 
 /// The file and the bytes that diagnostics speak of, and who speaks.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct DiagnosticContext<'a> {
     /// Language server id.
     pub sensor: &'a str,
     /// The file.
@@ -28,16 +28,19 @@ pub struct About<'a> {
 /// The findings of a list of LSP diagnostics. `None` for something that is no list: an answer that
 /// cannot be read is not an empty one. An item without a usable range is about the file's beginning.
 #[must_use]
-pub fn findings(about: About<'_>, diagnostics: &Value) -> Option<Vec<Finding>> {
-    Some(diagnostics.as_array()?.iter().map(|item| finding(about, item)).collect())
+pub fn parse_diagnostics(
+    about: DiagnosticContext<'_>,
+    diagnostics: &Value,
+) -> Option<Vec<Finding>> {
+    Some(diagnostics.as_array()?.iter().map(|item| parse_diagnostic(about, item)).collect())
 }
 
-fn finding(about: About<'_>, item: &Value) -> Finding {
+fn parse_diagnostic(about: DiagnosticContext<'_>, item: &Value) -> Finding {
     let range = range(&item["range"]).unwrap_or_default();
     let message = match &item["message"] {
         Value::String(text) => text.as_str(),
         // LSP 3.18 allows MarkupContent.
-        other => other["value"].as_str().unwrap_or(UNREADABLE),
+        other => other["value"].as_str().unwrap_or(UNREADABLE_MESSAGE),
     };
     let severity = match item["severity"].as_u64() {
         Some(2) => Severity::Warning,
@@ -55,14 +58,17 @@ fn finding(about: About<'_>, item: &Value) -> Finding {
 /// The findings of tsserver's own diagnostic list (`semanticDiagnosticsSync` with
 /// `includeLinePosition: false`): 1-based `line` and `offset`, `text`, `category`.
 #[must_use]
-pub fn tsserver_findings(about: About<'_>, body: &Value) -> Option<Vec<Finding>> {
+pub fn parse_tsserver_diagnostics(
+    about: DiagnosticContext<'_>,
+    body: &Value,
+) -> Option<Vec<Finding>> {
     let position = |at: &Value| {
         let one_based = |key: &str| u32::try_from(at[key].as_u64()?.checked_sub(1)?).ok();
         Some(Position { line: one_based("line")?, character: one_based("offset")? })
     };
     let one = |item: &Value| {
         let range = position(&item["start"]).zip(position(&item["end"]));
-        let range = range.map(|(start, end)| Range { start, end }).unwrap_or_default();
+        let range = range.map(|(start, end)| TextRange { start, end }).unwrap_or_default();
         let severity = match item["category"].as_str() {
             Some("warning") => Severity::Warning,
             Some("suggestion") => Severity::Hint,
@@ -70,7 +76,7 @@ pub fn tsserver_findings(about: About<'_>, body: &Value) -> Option<Vec<Finding>>
             _ => Severity::Error,
         };
         let place = (about.path.clone(), range, about.hash);
-        let text = item["text"].as_str().unwrap_or(UNREADABLE);
+        let text = item["text"].as_str().unwrap_or(UNREADABLE_MESSAGE);
         Finding::new(about.sensor, &code(&item["code"]), severity, place, text)
     };
     Some(body.as_array()?.iter().map(one).collect())
@@ -91,12 +97,12 @@ fn code(code: &Value) -> String {
 
 /// An LSP `Range`, counted as the server counts.
 #[must_use]
-pub fn range(range: &Value) -> Option<Range> {
+pub fn range(range: &Value) -> Option<TextRange> {
     let position = |at: &Value| {
         let number = |key: &str| Some(u32::try_from(at[key].as_u64()?).unwrap_or(u32::MAX));
         Some(Position { line: number("line")?, character: number("character")? })
     };
-    Some(Range { start: position(&range["start"])?, end: position(&range["end"])? })
+    Some(TextRange { start: position(&range["start"])?, end: position(&range["end"])? })
 }
 
 #[cfg(test)]
@@ -108,11 +114,12 @@ mod tests {
     use super::*;
 
     fn check(
-        parse: fn(About<'_>, &Value) -> Option<Vec<Finding>>,
+        parse: fn(DiagnosticContext<'_>, &Value) -> Option<Vec<Finding>>,
         list: &Value,
     ) -> Option<Vec<String>> {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
-        let about = About { sensor: "s", path: &path, hash: ContentHash::of(b"") };
+        let about =
+            DiagnosticContext { sensor: "s", path: &path, hash: ContentHash::of_bytes(b"") };
         let line = |f: &Finding| {
             let start = f.range.start;
             format!(
@@ -149,17 +156,20 @@ mod tests {
             "error 1:2 7: m",
             "warning 1:2 v: w",
         ];
-        assert_eq!(check(findings, &list).as_deref(), Some(&expected.map(str::to_owned)[..]));
+        assert_eq!(
+            check(parse_diagnostics, &list).as_deref(),
+            Some(&expected.map(str::to_owned)[..])
+        );
         let list = json!([{"code": 6053, "category": "error"}]);
         let expected = ["error 0:0 6053: a diagnostic that cannot be read".to_owned()];
-        assert_eq!(check(tsserver_findings, &list).as_deref(), Some(&expected[..]));
+        assert_eq!(check(parse_tsserver_diagnostics, &list).as_deref(), Some(&expected[..]));
     }
 
     #[test]
     fn what_is_no_list_is_not_an_empty_list() {
-        assert_eq!(check(findings, &json!(null)), None);
-        assert_eq!(check(findings, &json!({})), None);
-        assert_eq!(check(tsserver_findings, &json!(null)), None);
+        assert_eq!(check(parse_diagnostics, &json!(null)), None);
+        assert_eq!(check(parse_diagnostics, &json!({})), None);
+        assert_eq!(check(parse_tsserver_diagnostics, &json!(null)), None);
     }
 
     #[test]
@@ -167,6 +177,6 @@ mod tests {
         let list = json!([{"start": {"line": 2, "offset": 7}, "end": {"line": 2, "offset": 8},
             "text": "Type 'string'", "code": 2322, "category": "error"}]);
         let expected = ["error 1:6 2322: Type 'string'".to_owned()];
-        assert_eq!(check(tsserver_findings, &list).as_deref(), Some(&expected[..]));
+        assert_eq!(check(parse_tsserver_diagnostics, &list).as_deref(), Some(&expected[..]));
     }
 }

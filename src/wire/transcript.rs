@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::base::limits::{TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_REPLIES_MAX};
 
 /// The host's word for the line behind which the context is a new one.
-const COMPACTED: &str = "compact_boundary";
+const COMPACT_SUBTYPE: &str = "compact_boundary";
 
 /// Tokens by how they are charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Read anew.
     pub input: u64,
     /// Written.
@@ -29,11 +29,11 @@ pub struct Tokens {
     pub cache_write_1h: u64,
 }
 
-impl Tokens {
+impl TokenCounts {
     /// What was worked on for the first time: everything but reads from the cache, which are the
     /// same tokens again at every reply.
     #[must_use]
-    pub fn fresh(self) -> u64 {
+    pub fn uncached(self) -> u64 {
         self.input
             .saturating_add(self.output)
             .saturating_add(self.cache_write_5m)
@@ -42,12 +42,12 @@ impl Tokens {
 
     /// What a reply had before it and added: of one reply, what the context holds after it.
     #[must_use]
-    pub fn held(self) -> u64 {
-        self.fresh().saturating_add(self.cache_read)
+    pub fn context_total(self) -> u64 {
+        self.uncached().saturating_add(self.cache_read)
     }
 }
 
-impl AddAssign for Tokens {
+impl AddAssign for TokenCounts {
     fn add_assign(&mut self, more: Self) {
         let pairs = [
             (&mut self.input, more.input),
@@ -64,23 +64,23 @@ impl AddAssign for Tokens {
 
 /// Tokens of a session, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// By model, as the transcript names it; a mode with prices of its own stands behind the name,
     /// such as `claude-opus-4-6 (fast)`.
-    pub models: BTreeMap<String, Tokens>,
+    pub models: BTreeMap<String, TokenCounts>,
     /// Replies that were counted.
     pub reply_count: usize,
     /// Lines that could not be read.
     pub junk_lines: usize,
     /// Whether there were more replies than are kept: then it was more than this.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Of all models.
     #[must_use]
-    pub fn total(&self) -> Tokens {
-        let mut total = Tokens::default();
+    pub fn total(&self) -> TokenCounts {
+        let mut total = TokenCounts::default();
         self.models.values().for_each(|tokens| total += *tokens);
         total
     }
@@ -89,16 +89,16 @@ impl Usage {
 /// The replies of one session, from all its files: a resumed or forked session copies lines, and a
 /// reply counts once.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    replies: BTreeMap<String, Reply>,
-    context: Option<Context>,
+pub struct TranscriptTally {
+    replies: BTreeMap<String, TranscriptReply>,
+    context: Option<ContextSize>,
     junk_lines: usize,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
 /// Whose lines they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thread {
+pub enum TranscriptThread {
     /// The session's own.
     Main,
     /// A subagent's, which has a context of its own.
@@ -107,7 +107,7 @@ pub enum Thread {
 
 /// What the session's context held after the last reply of its main thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
+pub struct ContextSize {
     /// Who replied, as the transcript names it.
     pub model: String,
     /// Read and written by that reply, from the cache or not.
@@ -115,15 +115,15 @@ pub struct Context {
 }
 
 #[derive(Clone, Debug)]
-struct Reply {
+struct TranscriptReply {
     model: String,
     /// Milliseconds since the epoch; 0 when the line does not say.
     at_ms: u64,
-    tokens: Tokens,
+    tokens: TokenCounts,
 }
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct TranscriptLine {
     #[serde(rename = "type", default)]
     kind: Value,
     #[serde(default)]
@@ -140,32 +140,34 @@ struct Line {
     message: Value,
 }
 
-impl Tally {
+impl TranscriptTally {
     /// Takes one line.
-    pub fn take(&mut self, line: &str, thread: Thread) {
+    pub fn add_line(&mut self, line: &str, thread: TranscriptThread) {
         let line = line.trim();
         if line.is_empty() {
             return;
         }
         let is_object = line.starts_with('{') && line.ends_with('}');
         if line.len() > TRANSCRIPT_LINE_BYTES_MAX || !is_object {
-            self.count_junk(1, thread);
-        } else if line.contains("\"usage\"") || line.contains(COMPACTED) {
+            self.add_junk_lines(1, thread);
+        } else if line.contains("\"usage\"") || line.contains(COMPACT_SUBTYPE) {
             // Most bytes are contents of files in lines without counts; these are not parsed.
-            match serde_json::from_str::<Line>(line) {
+            match serde_json::from_str::<TranscriptLine>(line) {
                 Ok(line) if line.kind == "assistant" => self.take_reply(&line, thread),
-                Ok(line) if thread == Thread::Main && line.is_compacted() => self.context = None,
+                Ok(line) if thread == TranscriptThread::Main && line.is_compacted() => {
+                    self.context = None;
+                }
                 Ok(_) => {}
-                Err(_) => self.count_junk(1, thread),
+                Err(_) => self.add_junk_lines(1, thread),
             }
         }
     }
 
     /// Lines that were too long to be read. One of them may have been the last reply, so nobody
     /// knows what the context holds until the next.
-    pub fn count_junk(&mut self, lines: usize, thread: Thread) {
+    pub fn add_junk_lines(&mut self, lines: usize, thread: TranscriptThread) {
         self.junk_lines += lines;
-        if lines > 0 && thread == Thread::Main {
+        if lines > 0 && thread == TranscriptThread::Main {
             self.context = None;
         }
     }
@@ -173,15 +175,18 @@ impl Tally {
     /// What the session's context holds; `None` before the first reply, and from when it was
     /// compacted to the next one.
     #[must_use]
-    pub fn context(&self) -> Option<&Context> {
+    pub fn context(&self) -> Option<&ContextSize> {
         self.context.as_ref()
     }
 
     /// What was used since a moment, in milliseconds since the epoch; 0 for everything.
     #[must_use]
-    pub fn usage(&self, since_ms: u64) -> Usage {
-        let mut usage =
-            Usage { junk_lines: self.junk_lines, is_cut: self.is_cut, ..Usage::default() };
+    pub fn usage(&self, since_ms: u64) -> TokenUsage {
+        let mut usage = TokenUsage {
+            junk_lines: self.junk_lines,
+            is_truncated: self.is_truncated,
+            ..TokenUsage::default()
+        };
         // A line without a time is counted: too much is safer for a budget than too little.
         for reply in self.replies.values().filter(|it| it.at_ms == 0 || it.at_ms >= since_ms) {
             usage.reply_count += 1;
@@ -190,7 +195,7 @@ impl Tally {
         usage
     }
 
-    fn take_reply(&mut self, line: &Line, thread: Thread) {
+    fn take_reply(&mut self, line: &TranscriptLine, thread: TranscriptThread) {
         let message = &line.message;
         let model = message["model"].as_str().unwrap_or_default();
         // Messages that the host itself makes up cost nothing.
@@ -199,34 +204,38 @@ impl Tally {
         }
         let (id, request) = (message["id"].as_str(), line.request_id.as_str());
         let Some(id) = id.or_else(|| line.uuid.as_str()).filter(|_| !model.is_empty()) else {
-            self.count_junk(1, thread);
+            self.add_junk_lines(1, thread);
             return;
         };
         let key = format!("{id} {}", request.unwrap_or_default());
         let mut tokens = tokens(&message["usage"]);
         let earlier = self.replies.get(&key);
         tokens.output = tokens.output.max(earlier.map_or(0, |earlier| earlier.tokens.output));
-        if thread == Thread::Main && line.is_sidechain != true && tokens.held() > 0 {
-            self.context = Some(Context { model: model.to_owned(), tokens: tokens.held() });
+        if thread == TranscriptThread::Main
+            && line.is_sidechain != true
+            && tokens.context_total() > 0
+        {
+            self.context =
+                Some(ContextSize { model: model.to_owned(), tokens: tokens.context_total() });
         }
         if earlier.is_none() && self.replies.len() >= TRANSCRIPT_REPLIES_MAX {
-            self.is_cut = true;
+            self.is_truncated = true;
             return;
         }
         let model = format!("{model}{}", mode(&message["usage"]));
         let at_ms = earlier.map_or_else(|| at_ms(&line.timestamp), |earlier| earlier.at_ms);
-        self.replies.insert(key, Reply { model, at_ms, tokens });
+        self.replies.insert(key, TranscriptReply { model, at_ms, tokens });
     }
 }
 
-impl Line {
+impl TranscriptLine {
     /// The host's note that it has put a summary in place of what came before.
     fn is_compacted(&self) -> bool {
-        self.kind == "system" && self.subtype == COMPACTED && self.is_sidechain != true
+        self.kind == "system" && self.subtype == COMPACT_SUBTYPE && self.is_sidechain != true
     }
 }
 
-fn tokens(usage: &Value) -> Tokens {
+fn tokens(usage: &Value) -> TokenCounts {
     let number = |value: &Value| value.as_u64().unwrap_or(0);
     let written = number(&usage["cache_creation_input_tokens"]);
     let for_hour = number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
@@ -235,7 +244,7 @@ fn tokens(usage: &Value) -> Tokens {
         // Older hosts only say how much; five minutes are the default.
         None => written.saturating_sub(for_hour),
     };
-    Tokens {
+    TokenCounts {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
         cache_read: number(&usage["cache_read_input_tokens"]),
@@ -280,20 +289,20 @@ mod tests {
         .to_string()
     }
 
-    fn usage<'l>(lines: impl IntoIterator<Item = &'l str>) -> Usage {
-        let mut tally = Tally::default();
-        lines.into_iter().for_each(|line| tally.take(line, Thread::Main));
+    fn usage<'l>(lines: impl IntoIterator<Item = &'l str>) -> TokenUsage {
+        let mut tally = TranscriptTally::default();
+        lines.into_iter().for_each(|line| tally.add_line(line, TranscriptThread::Main));
         tally.usage(0)
     }
 
-    fn total(lines: &[String]) -> Tokens {
+    fn total(lines: &[String]) -> TokenCounts {
         usage(lines.iter().map(String::as_str)).total()
     }
 
     #[test]
     fn a_reply_in_several_lines_counts_once_with_its_last_counts() {
         let lines = [line("m1", "r1", 2), line("m1", "r1", 8), line("m1", "r1", 500)];
-        let expected = Tokens {
+        let expected = TokenCounts {
             input: 3,
             output: 500,
             cache_read: 100,
@@ -301,7 +310,7 @@ mod tests {
             cache_write_1h: 20,
         };
         assert_eq!(total(&lines), expected);
-        assert_eq!(expected.fresh(), 533);
+        assert_eq!(expected.uncached(), 533);
         // A copy in another file, with its early guess last.
         assert_eq!(total(&[&lines[..], &lines[..1]].concat()), expected);
         assert_eq!(total(&[line("m1", "r1", 500), line("m1", "r2", 500)]).output, 1000);
@@ -318,7 +327,7 @@ mod tests {
         let lines = [&made_up, &user, "", "{}", &nameless, &broken, &odd, "half a li", "\u{0}"];
         let found = usage(lines);
         assert_eq!((found.reply_count, found.junk_lines), (0, 4));
-        assert_eq!(found.total(), Tokens::default());
+        assert_eq!(found.total(), TokenCounts::default());
     }
 
     #[test]
@@ -345,17 +354,20 @@ mod tests {
         });
         let line = recorded.to_string();
         let found = usage([line.as_str(), line.as_str()]);
-        assert_eq!(found.models["claude-opus-5-5"].fresh(), 120);
+        assert_eq!(found.models["claude-opus-5-5"].uncached(), 120);
     }
 
     #[test]
     fn only_what_came_since_is_counted() {
-        let mut tally = Tally::default();
-        tally.take(&line("m1", "r1", 5), Thread::Main);
-        tally.take(&line("m2", "r2", 5).replace("2026-02-28", "2026-03-01"), Thread::Main);
-        tally.take(
+        let mut tally = TranscriptTally::default();
+        tally.add_line(&line("m1", "r1", 5), TranscriptThread::Main);
+        tally.add_line(
+            &line("m2", "r2", 5).replace("2026-02-28", "2026-03-01"),
+            TranscriptThread::Main,
+        );
+        tally.add_line(
             &line("m3", "r3", 5).replace("2026-02-28T14:22:11.500Z", "yesterday"),
-            Thread::Main,
+            TranscriptThread::Main,
         );
         let at = 1_772_288_531_500;
         assert_eq!(tally.usage(at).reply_count, 3);
@@ -365,28 +377,28 @@ mod tests {
 
     #[test]
     fn the_number_of_replies_is_bounded_and_said() {
-        let mut tally = Tally::default();
+        let mut tally = TranscriptTally::default();
         for number in 0..=TRANSCRIPT_REPLIES_MAX {
             tally.replies.insert(
                 number.to_string(),
-                Reply { model: "m".into(), at_ms: 1, tokens: Tokens::default() },
+                TranscriptReply { model: "m".into(), at_ms: 1, tokens: TokenCounts::default() },
             );
         }
-        tally.take(&line("new", "r", 5), Thread::Main);
-        assert!(tally.usage(0).is_cut);
+        tally.add_line(&line("new", "r", 5), TranscriptThread::Main);
+        assert!(tally.usage(0).is_truncated);
         assert_eq!(tally.usage(0).total().output, 0);
     }
 
     #[test]
     fn the_context_is_what_the_last_reply_of_the_main_thread_held() {
-        let after = |lines: &[(&str, Thread)]| {
-            let mut tally = Tally::default();
+        let after = |lines: &[(&str, TranscriptThread)]| {
+            let mut tally = TranscriptTally::default();
             for (line, thread) in lines {
-                tally.take(line, *thread);
+                tally.add_line(line, *thread);
             }
             tally.context().map(|context| context.tokens)
         };
-        let (main, sub) = (Thread::Main, Thread::Subagent);
+        let (main, sub) = (TranscriptThread::Main, TranscriptThread::Subagent);
         let (guess, first, second) =
             (&*line("m1", "r1", 2), &*line("m1", "r1", 9), &*line("m2", "r2", 5));
         assert_eq!(after(&[]), None);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use moai_ralph::base::change::{After, Change, ChangeSet};
+use moai_ralph::base::change::{ChangeSet, NewContent, PathChange};
 use moai_ralph::base::hash::ContentHash;
 use moai_ralph::base::path::RelPath;
 use moai_ralph::files::transaction;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     };
     loop {
         for (from, to) in [("old", "new"), ("new", "old")] {
-            if transaction::apply(&root, &records, &changes(&root, from, to)).is_err() {
+            if transaction::apply_change_set(&root, &records, &changes(&root, from, to)).is_err() {
                 return ExitCode::FAILURE;
             }
         }
@@ -29,22 +29,25 @@ fn changes(root: &Path, from: &str, to: &str) -> ChangeSet {
     let path = |name: &str| RelPath::parse(name).expect("a relative path");
     let hash = |name: &str| {
         let bytes = std::fs::read(root.join(name)).expect("the file is there");
-        (ContentHash::of(&bytes), bytes)
+        (ContentHash::of_bytes(&bytes), bytes)
     };
     for number in 0..8 {
         let name = format!("f{number}");
         let after = format!("{to} {number}\n");
-        changes.push(Change {
-            before: Some(ContentHash::of(format!("{from} {number}\n").as_bytes())),
-            after: Some(After { bytes: after.into_bytes().into(), like: None }),
+        changes.push(PathChange {
+            before: Some(ContentHash::of_bytes(format!("{from} {number}\n").as_bytes())),
+            after: Some(NewContent { bytes: after.into_bytes().into(), permissions_from: None }),
             path: path(&name),
         });
     }
     let places = [("old", "moved-old"), ("new", "made/moved-new")];
     let place = |word: &str| places.iter().find(|(it, _)| *it == word).expect("known").1;
     let (before, bytes) = hash(place(from));
-    changes.push(Change { path: path(place(from)), before: Some(before), after: None });
-    let after = After { bytes: bytes.into(), like: Some(path(place(from))) };
-    changes.push(Change { path: path(place(to)), before: None, after: Some(after) });
-    ChangeSet { changes, emptied: if from == "new" { vec![path("made")] } else { Vec::new() } }
+    changes.push(PathChange { path: path(place(from)), before: Some(before), after: None });
+    let after = NewContent { bytes: bytes.into(), permissions_from: Some(path(place(from))) };
+    changes.push(PathChange { path: path(place(to)), before: None, after: Some(after) });
+    ChangeSet {
+        changes,
+        emptied_folders: if from == "new" { vec![path("made")] } else { Vec::new() },
+    }
 }

@@ -27,8 +27,8 @@ fn killed_at_any_moment_all_files_are_old_or_all_are_new() {
     let (mut seen, mut recoveries) = ([0, 0], 0);
     for kill in 0..KILLS {
         run_and_kill(&root, &records, Duration::from_millis(kill * 7 % 41));
-        let recovered = transaction::recover(&records).expect("recoverable");
-        assert!(recovered.iter().all(|one| one.left.is_empty()), "{recovered:?}");
+        let recovered = transaction::recover_change_sets(&records).expect("recoverable");
+        assert!(recovered.iter().all(|one| one.changed_by_others.is_empty()), "{recovered:?}");
         recoveries += recovered.len();
         let is_new = state(&root);
         seen[usize::from(is_new)] += 1;

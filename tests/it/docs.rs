@@ -204,7 +204,7 @@ fn json_that_is_shown_is_what_the_program_reads_and_writes() {
         .partition(|body| body.contains("\"servers\""));
     assert_eq!((catalogues.len(), reports.len()), (1, 1));
     let own = Catalogue::parse(&catalogues[0]).expect("the example is a catalogue");
-    assert_eq!(Catalogue::built_in().overlaid(own).dangling_server(), None);
+    assert_eq!(Catalogue::built_in().with_project_entries(own).dangling_server(), None);
 
     let shown: Value = serde_json::from_str(&reports[0]).expect("the example is JSON");
     let sandbox = Sandbox::new();

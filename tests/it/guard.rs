@@ -177,7 +177,7 @@ fn what_was_allowed_is_named_and_does_not_count() {
     let report = sandbox.run(&["guard", "--json"]).json();
     let id = &report["findings"][0]["id"];
     let shared = sandbox.path(".git").canonicalize().expect("a repository");
-    let folder = ProjectKey::of(&shared).folder(&sandbox.base().join("state"));
+    let folder = ProjectKey::from_folder(&shared).folder(&sandbox.base().join("state"));
     let waiver = json!({"id": id, "code": "G01", "reason": "covered elsewhere"});
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("waivers.jsonl"), format!("{waiver}\nno line of ours\n"))

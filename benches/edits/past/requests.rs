@@ -59,7 +59,8 @@ pub(crate) fn lay_requests(base: &Path, project: &Path) {
 fn python_packages(packages: &[&str]) -> PathBuf {
     let cache = package_cache();
     let _lock = lock_packages(&cache);
-    let name = format!("python-{}", ContentHash::of(packages.join(" ").as_bytes()).short());
+    let name =
+        format!("python-{}", ContentHash::of_bytes(packages.join(" ").as_bytes()).short_hex());
     let folder = cache.join(&name);
     if !folder.is_dir() {
         let unfinished = cache.join(format!("{name}.part"));

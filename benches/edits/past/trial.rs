@@ -51,7 +51,7 @@ impl<'s> BatchMirror<'s> {
 
     /// What the batch tool finds in a project of these texts.
     fn problems(&mut self, texts: &BTreeMap<String, String>) -> ProblemSet {
-        let key = ContentHash::of(format!("{texts:?}").as_bytes());
+        let key = ContentHash::of_bytes(format!("{texts:?}").as_bytes());
         if let Some(problems) = self.known.get(&key) {
             return problems.clone();
         }

@@ -3,24 +3,24 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::base::finding::fingerprint;
+use crate::base::finding::assign_fingerprints;
 use crate::base::finding::tests::finding;
 
 fn set(of: &[(u32, &str)]) -> Vec<Finding> {
     let mut findings = of.iter().map(|(line, code)| finding("a.py", *line, code)).collect();
-    fingerprint(&mut findings);
+    assign_fingerprints(&mut findings);
     findings
 }
 
 /// Introduced, fixed, remaining.
 fn counts(delta: &Delta) -> (usize, usize, usize) {
     let count = |state| delta.in_state(state).count();
-    (count(State::Introduced), delta.fixed, count(State::Existing))
+    (count(FindingState::Introduced), delta.fixed, count(FindingState::Existing))
 }
 
 fn check_ids(before: Option<&[(u32, &str)]>, now: &[(u32, &str)], expected: (usize, usize, usize)) {
     let before = before.map(set);
-    assert_eq!(counts(&Delta::between(before.as_deref(), set(now))), expected);
+    assert_eq!(counts(&Delta::by_fingerprint(before.as_deref(), set(now))), expected);
 }
 
 /// The word after each `!` is the code of a finding on its line.
@@ -38,8 +38,8 @@ fn wrong(text: &str) -> Vec<Finding> {
 }
 
 fn mapped(before: &str, after: &str) -> Delta {
-    let (old, new) = (Lines::of(before), Lines::of(after));
-    Delta::mapped((&old, &wrong(before)), (&new, wrong(after)))
+    let (old, new) = (LineHashes::from_text(before), LineHashes::from_text(after));
+    Delta::by_line_map((&old, &wrong(before)), (&new, wrong(after)))
 }
 
 fn check(before: &str, after: &str, expected: (usize, usize, usize)) {
@@ -59,13 +59,13 @@ fn swapping_one_error_for_another_is_not_no_change() {
 fn without_an_earlier_set_lines_and_names_decide_and_the_rest_may_be_older() {
     let (before, after) = ("a !old\nb\nc !named", "a !old\nb !new\nc !named\nd !added");
     let is_meant = |finding: &Finding| finding.code == "named";
-    let (old, new) = (Lines::of(before), Lines::of(after));
-    let delta = Delta::by_lines(&old, &new, wrong(after), is_meant);
+    let (old, new) = (LineHashes::from_text(before), LineHashes::from_text(after));
+    let delta = Delta::by_edited_lines(&old, &new, wrong(after), is_meant);
     let codes = |state| -> Vec<String> {
         delta.in_state(state).map(|finding| finding.code.clone()).collect()
     };
-    assert_eq!(codes(State::Introduced), ["new", "named", "added"]);
-    assert_eq!(codes(State::Unknown), ["old"]);
+    assert_eq!(codes(FindingState::Introduced), ["new", "named", "added"]);
+    assert_eq!(codes(FindingState::Unknown), ["old"]);
 }
 
 #[test]
@@ -94,12 +94,12 @@ fn of_several_equal_errors_the_right_one_counts() {
     let delta = mapped("a !x\nk1\nb !x\nk2", "a\nk1\nb !x\nk2\nc !x");
     assert_eq!(counts(&delta), (1, 1, 1));
     let introduced: Vec<u32> =
-        delta.in_state(State::Introduced).map(|one| one.range.start.line).collect();
+        delta.in_state(FindingState::Introduced).map(|one| one.range.start.line).collect();
     assert_eq!(introduced, [4]);
     // One more in front of it does not make the old one new.
     let delta = mapped("k1\nb !x\nk2", "c !x\nk1\nb !x\nk2");
     let introduced: Vec<u32> =
-        delta.in_state(State::Introduced).map(|one| one.range.start.line).collect();
+        delta.in_state(FindingState::Introduced).map(|one| one.range.start.line).collect();
     assert_eq!(introduced, [0]);
     check("k\na !x\nb !x", "k\nc !x", (0, 1, 1));
 }
@@ -111,17 +111,17 @@ fn an_error_that_only_gained_a_line_number_remains() {
         let place = (place.path, place.range, place.content_hash);
         let message = format!("obscured by a declaration on line {at}");
         let mut set = vec![Finding::new("s", "c", Severity::Error, place, &message)];
-        fingerprint(&mut set);
+        assign_fingerprints(&mut set);
         set
     };
-    let (old, new) = (Lines::of("a\nb\nc"), Lines::of("new\na\nb\nc"));
-    let delta = Delta::mapped((&old, &said(1, 3)), (&new, said(2, 4)));
+    let (old, new) = (LineHashes::from_text("a\nb\nc"), LineHashes::from_text("new\na\nb\nc"));
+    let delta = Delta::by_line_map((&old, &said(1, 3)), (&new, said(2, 4)));
     assert_eq!(counts(&delta), (0, 0, 1));
 }
 
 #[test]
 fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
-    let old = Lines::of("a\nb");
+    let old = LineHashes::from_text("a\nb");
     let reworded = |line, code: &str, message: &str| {
         let mut finding = finding("a.py", line, code);
         message.clone_into(&mut finding.message);
@@ -130,7 +130,7 @@ fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
     };
     let before = reworded(1, "2339", "no `handle` on `A | B`");
     let compared = |text: &str, now: Vec<Finding>| {
-        counts(&Delta::mapped((&old, &before), (&Lines::of(text), now)))
+        counts(&Delta::by_line_map((&old, &before), (&LineHashes::from_text(text), now)))
     };
     assert_eq!(compared("new\na\nb", reworded(2, "2339", "no `handle` on `B | A`")), (0, 0, 1));
     // Another code, or a line that the edit wrote, is another matter.
@@ -140,8 +140,8 @@ fn an_error_that_is_only_worded_differently_remains_where_its_line_did() {
 
 #[test]
 fn what_is_said_of_the_whole_file_remains() {
-    let (old, new) = (Lines::of("a\nb"), Lines::of("new\na\nb"));
-    let delta = Delta::mapped((&old, &set(&[(0, "x")])), (&new, set(&[(0, "x")])));
+    let (old, new) = (LineHashes::from_text("a\nb"), LineHashes::from_text("new\na\nb"));
+    let delta = Delta::by_line_map((&old, &set(&[(0, "x")])), (&new, set(&[(0, "x")])));
     assert_eq!(counts(&delta), (0, 0, 1));
 }
 
@@ -149,13 +149,14 @@ fn what_is_said_of_the_whole_file_remains() {
 fn a_hint_that_went_away_is_no_merit() {
     let mut hints = set(&[(0, "x")]);
     hints[0].severity = Severity::Hint;
-    assert_eq!(Delta::between(Some(&hints), Vec::new()).fixed, 0);
+    assert_eq!(Delta::by_fingerprint(Some(&hints), Vec::new()).fixed, 0);
 }
 
 #[test]
 fn a_finding_behind_the_end_costs_itself_only() {
-    let lines = Lines::of("a");
-    let delta = Delta::mapped((&lines, &set(&[(7, "x")])), (&lines, set(&[(7, "x"), (0, "y")])));
+    let lines = LineHashes::from_text("a");
+    let delta =
+        Delta::by_line_map((&lines, &set(&[(7, "x")])), (&lines, set(&[(7, "x"), (0, "y")])));
     assert_eq!(counts(&delta), (2, 1, 0));
 }
 
@@ -206,7 +207,7 @@ proptest! {
         after.insert(at, "added !x".to_owned());
         let delta = mapped(&before.join("\n"), &after.join("\n"));
         let introduced: Vec<usize> =
-            delta.in_state(State::Introduced).map(|one| one.range.start.line as usize).collect();
+            delta.in_state(FindingState::Introduced).map(|one| one.range.start.line as usize).collect();
         prop_assert_eq!((introduced, delta.fixed), (vec![at], 0));
     }
 
@@ -228,11 +229,15 @@ fn check_origin(
     after: &str,
     expected: ((usize, usize, usize), usize),
 ) {
-    let (from, to) = (Lines::of(measured), Lines::of(before));
-    let known = carried(&wrong(measured), &from, &to);
+    let (from, to) = (LineHashes::from_text(measured), LineHashes::from_text(before));
+    let known = carry_findings(&wrong(measured), &from, &to);
     let is_meant = |finding: &Finding| finding.code == "x";
-    let delta = mapped(measured, after).attributed((&to, &known), &Lines::of(after), is_meant);
-    let unknown = delta.in_state(State::Unknown).count();
+    let delta = mapped(measured, after).attribute_to_edit(
+        (&to, &known),
+        &LineHashes::from_text(after),
+        is_meant,
+    );
+    let unknown = delta.in_state(FindingState::Unknown).count();
     assert_eq!((counts(&delta), unknown), expected, "{measured:?} -> {before:?} -> {after:?}");
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of `guard`.
 
-use super::{FailOn, Output};
+use super::{FailOn, OutputFormat};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -14,8 +14,8 @@ pub(in crate::cli) struct GuardArgs {
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(in crate::cli) goal: String,
     /// How the report is written
-    #[arg(long, value_enum, default_value_t = Output::Text)]
-    pub(in crate::cli) format: Output,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub(in crate::cli) format: OutputFormat,
     /// Lowest severity that makes the verdict dirty
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,

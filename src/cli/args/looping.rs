@@ -7,13 +7,13 @@ use clap::{Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum LoopCommand {
     /// Start a loop
-    Start(StartArgs),
+    Start(LoopStartArgs),
     /// Show the active or the last loop
-    Status(Select),
+    Status(LoopSelectArgs),
     /// Cancel a loop; takes effect at once, touches no file
-    Cancel(Select),
+    Cancel(LoopSelectArgs),
     /// Let the agent stop as it likes until the loop is resumed
-    Pause(Select),
+    Pause(LoopSelectArgs),
     /// Go on with a paused loop, or with one that ended at a limit which is raised
     Resume(ResumeArgs),
     /// Go on with an active loop in another session, as after /clear
@@ -21,15 +21,15 @@ pub(in crate::cli) enum LoopCommand {
     /// The iterations of a loop
     History(HistoryArgs),
     /// Claim, evidence, what was there before, gaps and residual risk of a loop
-    Report(Select),
+    Report(LoopSelectArgs),
     /// Run the commands of the project that a Stop runs
-    Checks(ChecksArgs),
+    Checks(LoopChecksArgs),
     /// Bring the files of a checkpoint back: shows what would change
     Restore(RestoreArgs),
     /// Remove what is kept of a loop that is over: checkpoints, history, exam
     Forget(ForgetArgs),
     /// Examine a loop by what the project has now; for a person at a terminal
-    Refreeze(Select),
+    Refreeze(LoopSelectArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -61,16 +61,16 @@ pub(in crate::cli) struct ForgetArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct ChecksArgs {
+pub(in crate::cli) struct LoopChecksArgs {
     #[command(flatten)]
-    pub(in crate::cli) select: Select,
+    pub(in crate::cli) select: LoopSelectArgs,
     /// Say which commands there are and why; run none
     #[arg(long)]
     pub(in crate::cli) list: bool,
 }
 
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct StartArgs {
+pub(in crate::cli) struct LoopStartArgs {
     /// The session that owns the loop [default: the next session of this root claims it]
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Option<String>,
@@ -146,7 +146,7 @@ pub(in crate::cli) enum ModeArg {
 }
 
 impl ModeArg {
-    pub(in crate::cli) fn word(self) -> &'static str {
+    pub(in crate::cli) fn as_str(self) -> &'static str {
         match self {
             Self::Basic => "basic",
             Self::Judge => "judge",
@@ -168,7 +168,7 @@ pub(in crate::cli) enum UntilArg {
 }
 
 impl UntilArg {
-    pub(in crate::cli) fn word(self) -> &'static str {
+    pub(in crate::cli) fn as_str(self) -> &'static str {
         match self {
             Self::Clean => "clean",
             Self::Diagnostics => "diagnostics",
@@ -187,7 +187,7 @@ pub(in crate::cli) enum BaselineArg {
 }
 
 impl BaselineArg {
-    pub(in crate::cli) fn word(self) -> &'static str {
+    pub(in crate::cli) fn as_str(self) -> &'static str {
         match self {
             Self::Base => "base",
             Self::None => "none",
@@ -196,7 +196,7 @@ impl BaselineArg {
 }
 
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Select {
+pub(in crate::cli) struct LoopSelectArgs {
     /// Loop id [default: the active one, else the last]
     pub(in crate::cli) id: Option<String>,
     /// The loop of this session
@@ -207,7 +207,7 @@ pub(in crate::cli) struct Select {
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ResumeArgs {
     #[command(flatten)]
-    pub(in crate::cli) select: Select,
+    pub(in crate::cli) select: LoopSelectArgs,
     /// A new limit of iterations
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_iterations: Option<u32>,
@@ -222,7 +222,7 @@ pub(in crate::cli) struct ResumeArgs {
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct HistoryArgs {
     #[command(flatten)]
-    pub(in crate::cli) select: Select,
+    pub(in crate::cli) select: LoopSelectArgs,
     /// All loops of the project instead, worktrees included
     #[arg(long, conflicts_with_all = ["id", "session"])]
     pub(in crate::cli) all: bool,

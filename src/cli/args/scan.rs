@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::FailOn;
-use crate::wire::control::Format;
+use crate::wire::control::ReportFormat;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -43,8 +43,8 @@ pub(in crate::cli) struct ScanArgs {
     #[arg(long, requires = "fix")]
     pub(in crate::cli) unsafe_fixes: bool,
     /// How the report is written
-    #[arg(long, value_enum, default_value_t = ScanOutput::Text)]
-    pub(in crate::cli) format: ScanOutput,
+    #[arg(long, value_enum, default_value_t = ScanOutputFormat::Text)]
+    pub(in crate::cli) format: ScanOutputFormat,
     /// Lowest severity that makes the verdict dirty
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,
@@ -70,7 +70,7 @@ pub(in crate::cli) enum ScanCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(in crate::cli) enum ScanOutput {
+pub(in crate::cli) enum ScanOutputFormat {
     Text,
     Json,
     Jsonl,
@@ -78,14 +78,14 @@ pub(in crate::cli) enum ScanOutput {
     Github,
 }
 
-impl ScanOutput {
-    pub(in crate::cli) fn format(self) -> Format {
+impl ScanOutputFormat {
+    pub(in crate::cli) fn format(self) -> ReportFormat {
         match self {
-            Self::Text => Format::Text,
-            Self::Json => Format::Json,
-            Self::Jsonl => Format::Jsonl,
-            Self::Sarif => Format::Sarif,
-            Self::Github => Format::Github,
+            Self::Text => ReportFormat::Text,
+            Self::Json => ReportFormat::Json,
+            Self::Jsonl => ReportFormat::Jsonl,
+            Self::Sarif => ReportFormat::Sarif,
+            Self::Github => ReportFormat::Github,
         }
     }
 }

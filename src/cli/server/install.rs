@@ -4,54 +4,57 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-use crate::cli::{INVALID, door};
-use crate::ipc::Places;
+use crate::cli::{INVALID, client};
+use crate::ipc::StateDirs;
 use crate::lsp::registry::Catalogue;
-use crate::servers::install::{Installed, Installer, wanted};
-use crate::wire::control::Reply;
+use crate::servers::install::{InstallOutcome, ServerInstaller, servers_to_install};
+use crate::wire::control::CommandReply;
 
 /// Installs the servers that the names stand for; one that fails does not hold up the others.
-pub(super) fn run(names: &[String], as_json: bool) -> Reply {
-    let caller = match door::caller(None) {
+pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {
+    let caller = match client::current_caller(None) {
         Ok(caller) => caller,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let Some(places) = Places::from_env(&caller.env) else {
-        return Reply::failed(INVALID, "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME");
+    let Some(places) = StateDirs::from_env(&caller.env) else {
+        return CommandReply::failure(
+            INVALID,
+            "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME",
+        );
     };
     // All names are looked up before anything is fetched.
     let mut servers = Vec::new();
     for name in names {
-        match wanted(Catalogue::built_in(), name) {
+        match servers_to_install(Catalogue::built_in(), name) {
             Ok(found) => servers.extend(found),
-            Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+            Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         }
     }
     servers.sort_by_key(|(id, _)| *id);
     servers.dedup_by_key(|(id, _)| *id);
-    let installer = Installer { data: &places.data, env: &caller.env, root: &caller.cwd };
+    let installer = ServerInstaller { data: &places.data, env: &caller.env, root: &caller.cwd };
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for (id, spec) in servers {
-        match installer.install(id, spec, &say) {
+        match installer.install(id, spec, &print_step) {
             Ok(outcome) => done.push((id, outcome)),
             Err(error) => failed.push((id, error)),
         }
     }
-    let stdout = words(&done, as_json);
+    let stdout = installed_text(&done, as_json);
     let errors = failed.iter().map(|(id, error)| format!("moai-ralph: {id}: {error}\n"));
     let stderr = errors.collect::<Vec<_>>().concat();
-    Reply { stdout, stderr, code: u8::from(!failed.is_empty()), ..Reply::default() }
+    CommandReply { stdout, stderr, code: u8::from(!failed.is_empty()), ..CommandReply::default() }
 }
 
 /// At once, not with the reply: what is done as the superuser is said before it is done.
-fn say(text: &str) {
+fn print_step(text: &str) {
     let _ = writeln!(std::io::stderr(), "moai-ralph: {text}");
 }
 
-fn words(done: &[(&str, Installed)], as_json: bool) -> String {
+fn installed_text(done: &[(&str, InstallOutcome)], as_json: bool) -> String {
     let parts = done.iter().map(|(id, installed)| match installed {
-        Installed::Now(place) => (id, place, "installed"),
-        Installed::Already(place) => (id, place, "present"),
+        InstallOutcome::NewlyInstalled(place) => (id, place, "installed"),
+        InstallOutcome::AlreadyInstalled(place) => (id, place, "present"),
     });
     if as_json {
         let servers: Vec<_> = parts

@@ -7,145 +7,155 @@ use std::time::Instant;
 
 use tokio::sync::OnceCell;
 
-use super::answers::{SharedLook, answered, ask_all};
+use super::edit_measurement::{SharedDiskEpoch, collect_deltas, start_measuring};
 use super::hook_call::{HookCall, edit_text, language};
 use super::post_tool_use::skipped_text;
 use crate::base::limits::{CHANGED_INLINE_FILES_MAX, TOOL_CLOCK_SLACK_MS};
 use crate::base::path::RelPath;
-use crate::daemon::blast::{Blast, Change};
-use crate::daemon::earlier::EarlierState;
-use crate::daemon::engine::{blocking, now_ms};
-use crate::daemon::look::{self, Look, Unseen};
+use crate::daemon::disk_poll::{self, DiskEpoch, UnseenFiles};
+use crate::daemon::earlier_texts::EarlierState;
+use crate::daemon::engine::{now_ms, run_blocking};
+use crate::daemon::impact::{ImpactContext, ImpactSearch};
 use crate::files::Snapshot;
 use crate::git;
-use crate::lsp::blast::Sought;
+use crate::lsp::impact::TouchedSymbols;
 use crate::report::agent::{self, EditText};
-use crate::wire::hook::Before;
+use crate::wire::hook::TextBeforeEdit;
 
 /// What there is to say about changes that no hook has spoken of yet.
-pub(super) async fn texts(call: &HookCall<'_>) -> Vec<EditText> {
+pub(super) async fn disk_change_texts(call: &HookCall<'_>) -> Vec<EditText> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     if !project.config.lsp_enabled && !project.config.scan_enabled {
         return Vec::new();
     }
     let begun = Instant::now();
     let language = language(engine, session);
-    let unseen = look::unseen(engine, project, session, begun_ns(call)).await;
-    let is_many = unseen.changed.len() + unseen.gone.len() > CHANGED_INLINE_FILES_MAX;
-    if let Some(commit) = unseen.head.as_ref().filter(|_| is_many) {
-        let count = unseen.changed.len() + unseen.gone.len();
-        return vec![EditText::of_agent(agent::head_moved(commit, count, language))];
+    let unseen = disk_poll::take_unseen_files(engine, project, session, tool_start_ns(call)).await;
+    let is_many = unseen.changed.len() + unseen.deleted.len() > CHANGED_INLINE_FILES_MAX;
+    if let Some(commit) = unseen.moved_head.as_ref().filter(|_| is_many) {
+        let count = unseen.changed.len() + unseen.deleted.len();
+        return vec![EditText::agent_only(agent::head_moved(commit, count, language))];
     }
     for path in &unseen.changed {
-        engine.ledger().wrote(session, &project.root, path);
+        engine.ledger().record_write(session, &project.root, path);
     }
-    let mut texts = measured(call, &unseen, begun).await;
-    let named = unseen.unread.iter().take(CHANGED_INLINE_FILES_MAX);
+    let mut texts = measure_unseen(call, &unseen, begun).await;
+    let named = unseen.unreadable.iter().take(CHANGED_INLINE_FILES_MAX);
     for skipped in named.clone() {
         texts.extend(
             RelPath::parse(&skipped.path)
                 .and_then(|path| skipped_text(call, path, skipped.reason.clone())),
         );
     }
-    let rest = unseen.changed.len().saturating_sub(unseen.fresh.len() + named.len());
+    let rest = unseen.changed.len().saturating_sub(unseen.to_measure.len() + named.len());
     if rest > 0 {
-        let text = agent::many_changed(rest, !unseen.fresh.is_empty(), language);
-        texts.push(EditText::of_agent(text));
+        let text = agent::many_changed(rest, !unseen.to_measure.is_empty(), language);
+        texts.push(EditText::agent_only(text));
     }
     texts
 }
 
 /// When the tool call began, in nanoseconds since the epoch, as far as the host says how long it
 /// took.
-pub(super) fn begun_ns(call: &HookCall<'_>) -> Option<i128> {
+pub(super) fn tool_start_ns(call: &HookCall<'_>) -> Option<i128> {
     let took_ms = call.input.duration_ms?;
     let begun_ms = now_ms().saturating_sub(took_ms).saturating_sub(TOOL_CLOCK_SLACK_MS);
     Some(i128::from(begun_ms) * 1_000_000)
 }
 
 /// The changed files in the form of an edit, then what the changes did to other files.
-async fn measured(call: &HookCall<'_>, unseen: &Unseen, begun: Instant) -> Vec<EditText> {
-    if unseen.fresh.is_empty() && unseen.gone.is_empty() {
+async fn measure_unseen(
+    call: &HookCall<'_>,
+    unseen: &UnseenFiles,
+    begun: Instant,
+) -> Vec<EditText> {
+    if unseen.to_measure.is_empty() && unseen.deleted.is_empty() {
         return Vec::new();
     }
     let session = &call.input.session_id;
-    let change = change(call, unseen).await;
-    let befores: Vec<Before> = unseen.fresh.iter().map(|it| before(call, unseen, it)).collect();
+    let change = impact_context(call, unseen).await;
+    let befores: Vec<TextBeforeEdit> =
+        unseen.to_measure.iter().map(|it| text_before(call, unseen, it)).collect();
     // The look is behind us, and what it found was announced.
-    let look = Look { epoch: Some(unseen.epoch) };
-    let look: SharedLook = Arc::new(OnceCell::new_with(Some(look)));
-    let ask = |(snapshot, before): (&Snapshot, &Before)| ask_all(call, snapshot, before, &look);
-    let asked: Vec<_> = unseen.fresh.iter().zip(&befores).map(ask).collect();
-    let blast = Blast::begin(change.clone(), async {});
+    let look = DiskEpoch { epoch: Some(unseen.epoch) };
+    let look: SharedDiskEpoch = Arc::new(OnceCell::new_with(Some(look)));
+    let ask = |(snapshot, before): (&Snapshot, &TextBeforeEdit)| {
+        start_measuring(call, snapshot, before, &look)
+    };
+    let asked: Vec<_> = unseen.to_measure.iter().zip(&befores).map(ask).collect();
+    let blast = ImpactSearch::begin(change.clone(), async {});
     let mut texts = Vec::new();
-    for ((snapshot, before), asked) in unseen.fresh.iter().zip(befores).zip(asked) {
-        let told = answered(call, snapshot, before, asked, begun).await;
+    for ((snapshot, before), asked) in unseen.to_measure.iter().zip(befores).zip(asked) {
+        let told = collect_deltas(call, snapshot, before, asked, begun).await;
         texts.extend(edit_text(call.engine, session, &told));
     }
     if let Some(blast) = blast {
-        let effects = blast.effects(begun + call.project.config.inline_budget).await;
+        let effects = blast.impacts_until(begun + call.project.config.inline_budget).await;
         let language = language(call.engine, session);
-        texts.extend(agent::elsewhere(&change.label, &effects, None, language));
+        texts.extend(agent::cross_file_text(&change.label, &effects, None, language));
     }
     texts
 }
 
 /// The text that a change is compared with.
-fn before(call: &HookCall<'_>, unseen: &Unseen, snapshot: &Snapshot) -> Before {
+fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -> TextBeforeEdit {
     let kept = call.engine.ledger().replace_text(&call.project.root, snapshot);
     match kept {
-        Some(text) => Before::Text(text.to_string()),
+        Some(text) => TextBeforeEdit::Text(text.to_string()),
         // Where something vanished as well, the file may have been moved here as it was.
-        None if unseen.gone.is_empty() && unseen.created.contains(&snapshot.path) => Before::Absent,
-        None => Before::Unknown,
+        None if unseen.deleted.is_empty() && unseen.created.contains(&snapshot.path) => {
+            TextBeforeEdit::Absent
+        }
+        None => TextBeforeEdit::Unknown,
     }
 }
 
 /// What the changes may have done to other files.
-async fn change(call: &HookCall<'_>, unseen: &Unseen) -> Change {
+async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactContext {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
-    let (fresh, gone) = (unseen.fresh.clone(), unseen.gone.clone());
+    let (fresh, gone) = (unseen.to_measure.clone(), unseen.deleted.clone());
     let created = unseen.created.clone();
     let is_fresh = |path: &&RelPath| fresh.iter().any(|it| it.path == **path);
     let apart: Vec<RelPath> =
         unseen.changed.iter().filter(|path| !is_fresh(path)).cloned().collect();
-    let compared = blocking(move || {
+    let compared = run_blocking(move || {
         let root = &project.root;
         let before = |path: &RelPath| {
             let kept = engine.ledger().text(root, path).map(|text| text.to_string());
             kept.or_else(|| git::head_text(root, path))
         };
-        let mut sought = Sought::default();
+        let mut sought = TouchedSymbols::default();
         let mut earlier = EarlierState::default();
         for Snapshot { path, text, .. } in &fresh {
             let before = if created.contains(path) { None } else { before(path) };
             earlier.add(path, before.as_deref());
-            sought.extend(Sought::elsewhere(path, before.as_deref(), Some(text)));
+            sought.extend(TouchedSymbols::visible_elsewhere(path, before.as_deref(), Some(text)));
         }
         for path in gone.iter().take(CHANGED_INLINE_FILES_MAX) {
             let before = before(path).unwrap_or_default();
-            sought.extend(Sought::elsewhere(path, Some(&before), None));
+            sought.extend(TouchedSymbols::visible_elsewhere(path, Some(&before), None));
         }
         // A vanished file cannot be shown, nor can changes that are only counted.
-        earlier.other_files.extend(apart.into_iter().chain(gone));
+        earlier.created_or_deleted.extend(apart.into_iter().chain(gone));
         (sought, earlier)
     });
-    let changed = unseen.fresh.iter().map(|it| (it.path.clone(), Some(it.hash)));
-    let gone = unseen.gone.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
+    let changed = unseen.to_measure.iter().map(|it| (it.path.clone(), Some(it.hash)));
+    let gone =
+        unseen.deleted.iter().take(CHANGED_INLINE_FILES_MAX).map(|path| (path.clone(), None));
     let changed: Vec<_> = changed.chain(gone).collect();
     let label = match changed.as_slice() {
         [(path, _)] => path.to_string(),
         many => format!("{} changed files", many.len()),
     };
     let (sought, earlier) = compared.await.unwrap_or_default();
-    Change {
+    ImpactContext {
         engine: Arc::clone(call.engine),
         earlier,
         project: call.project.clone(),
         reader: call.reader(),
         label,
         changed,
-        apart: unseen.changed.clone(),
-        sought,
+        measured_separately: unseen.changed.clone(),
+        touched: sought,
     }
 }

@@ -4,60 +4,69 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use super::replies::{REFUSED, load};
-use super::reported::{Measured, Wish, baselines, reply};
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
-use crate::daemon::attribution::Comparison;
+use crate::daemon::attribution::BaseComparison;
 use crate::daemon::dependents::DependentFiles;
-use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::gather::{Asked, UntouchedDependents, gather};
-use crate::daemon::ledger::Affected;
+use crate::daemon::engine::{Engine, run_blocking};
+use crate::daemon::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::daemon::ledger::AffectedFiles;
 use crate::daemon::project::Project;
 use crate::daemon::work_base::WorkBase;
 use crate::report::human;
-use crate::wire::control::{Caller, Check, Reply};
+use crate::wire::control::{CallerContext, CheckRequest, CommandReply};
 use crate::{files, git};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    check: CheckRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let baselines =
-        match baselines(caller, check.baseline.as_deref(), check.write_baseline.as_deref()) {
+        match load_baselines(caller, check.baseline.as_deref(), check.write_baseline.as_deref()) {
             Ok(baselines) => baselines,
             Err(reply) => return reply,
         };
     let found = {
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
-        blocking(move || find(&project, &caller, &check)).await
+        run_blocking(move || find_check_files(&project, &caller, &check)).await
     };
-    let Found { files, skipped, mut note, may_be_empty, dependents, comparison, .. } = match found {
-        Some(Ok(found)) => found,
-        Some(Err(error)) => return Reply::failed(REFUSED, &format!("moai-ralph: {error}")),
-        None => return Reply::failed(REFUSED, "moai-ralph: the files could not be listed"),
-    };
-    let wish = Wish {
+    let CheckFileSet { files, skipped, mut note, may_be_empty, dependents, comparison, .. } =
+        match found {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => {
+                return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+            }
+            None => {
+                return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
+            }
+        };
+    let wish = ReportOptions {
         format: check.format,
-        style: human::Style { has_color: check.color, shows_hints: check.verbose },
+        style: human::ReportStyle { has_color: check.color, shows_hints: check.verbose },
         fail_on: check.fail_on.clone(),
         allow_unmeasured: check.allow_unmeasured,
         baselines,
         is_tool: caller.is_tool,
     };
-    let asked = Asked {
+    let asked = MeasureRequest {
         files,
         skipped,
-        lsp: project.config.lsp_enabled && !check.no_lsp,
-        scan: project.config.scan_enabled && !check.no_scan,
+        run_lsp: project.config.lsp_enabled && !check.no_lsp,
+        run_scan: project.config.scan_enabled && !check.no_scan,
         threshold: wish.threshold(),
         deadline: begun + Duration::from_secs(check.timeout_secs),
         dependents,
         comparison,
     };
-    let evidence = gather(engine, &project, asked).await;
+    let evidence = gather_evidence(engine, &project, asked).await;
     if evidence.older > 0 {
         note = format!(
             "{note}moai-ralph: in these files {} older findings, not about it, are left out\n",
@@ -65,17 +74,17 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, check: Check) 
         );
     }
     let (shared, shown) = (Arc::clone(&project.rules), wish.clone());
-    let rules = blocking(move || shown.facts(&shared)).await.unwrap_or_default();
-    let measured = Measured { evidence, excerpts: None, note, rules, may_be_empty };
-    reply(&project.root, &wish, measured, begun)
+    let rules = run_blocking(move || shown.shown_rules(&shared)).await.unwrap_or_default();
+    let measured = ReportInput { evidence, excerpts: None, note, rules, may_be_empty };
+    evidence_reply(&project.root, &wish, measured, begun)
 }
 
 /// The files asked for.
 #[derive(Default)]
-struct Found {
+struct CheckFileSet {
     files: Vec<RelPath>,
     /// What was skipped on the way.
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
     /// For the user, on stderr.
     note: String,
     /// Whether no file at all is a fair answer: what changed may be nothing.
@@ -83,33 +92,38 @@ struct Found {
     /// The files that are measured only because the changes concern them.
     dependents: UntouchedDependents,
     /// What their findings are compared with.
-    comparison: Option<Comparison>,
+    comparison: Option<BaseComparison>,
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
 }
 
-fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, String> {
-    let is_wanted = |path: &RelPath| project.is_wanted(path);
+fn find_check_files(
+    project: &Project,
+    caller: &CallerContext,
+    check: &CheckRequest,
+) -> Result<CheckFileSet, String> {
+    let is_wanted = |path: &RelPath| project.has_sensor(path);
     let everything = || {
-        let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-        Found { files: walk.files, skipped: walk.skipped, ..Found::default() }
+        let walk =
+            files::walk_files(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+        CheckFileSet { files: walk.files, skipped: walk.skipped, ..CheckFileSet::default() }
     };
     if !check.paths.is_empty() {
         let starts: Vec<PathBuf> =
-            check.paths.iter().map(|path| project.named(caller, path)).collect();
-        let walk = files::walk(&project.root, &starts, &is_wanted);
+            check.paths.iter().map(|path| project.resolve_path(caller, path)).collect();
+        let walk = files::walk_files(&project.root, &starts, &is_wanted);
         let (files, other): (Vec<_>, Vec<_>) = walk.files.into_iter().partition(is_wanted);
-        let no_sensor = |path: RelPath| Skipped {
+        let no_sensor = |path: RelPath| SkippedFile {
             path: path.to_string(),
             reason: "no sensor for this kind of file".to_owned(),
         };
         let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_sensor)).collect();
-        return Ok(Found { files, skipped, ..Found::default() });
+        return Ok(CheckFileSet { files, skipped, ..CheckFileSet::default() });
     }
     if check.all {
         return Ok(everything());
     }
-    match git::changed(&project.root) {
+    match git::files_changed_since_head(&project.root) {
         Ok(Some(changed)) => {
             let all = changed.files.iter().chain(&changed.deleted);
             let configuration =
@@ -123,13 +137,13 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
                 ""
             };
             let (skipped, note) = (changed.skipped, note.to_owned());
-            let mut found = Found {
+            let mut found = CheckFileSet {
                 files,
                 skipped,
                 note,
                 may_be_empty: true,
                 configuration,
-                ..Found::default()
+                ..CheckFileSet::default()
             };
             if !is_empty {
                 found.add_dependents(project, &deleted);
@@ -138,7 +152,7 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
         }
         Ok(None) => {
             let note = "moai-ralph: not a git work tree, so the whole project is checked\n";
-            Ok(Found { note: note.to_owned(), ..everything() })
+            Ok(CheckFileSet { note: note.to_owned(), ..everything() })
         }
         Err(error) => {
             let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
@@ -147,7 +161,7 @@ fn find(project: &Project, caller: &Caller, check: &Check) -> Result<Found, Stri
     }
 }
 
-impl Found {
+impl CheckFileSet {
     /// Adds the files that the changes since HEAD concern: nobody touched them, and they may be
     /// broken. What was wrong with them before does not count.
     fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
@@ -155,7 +169,7 @@ impl Found {
         let concerned = DependentFiles::find(project, &base, &self.files, deleted);
         if concerned.is_cut {
             let reason = "more files may mention what was changed than were measured".to_owned();
-            self.skipped.push(Skipped { path: ".".to_owned(), reason });
+            self.skipped.push(SkippedFile { path: ".".to_owned(), reason });
         }
         if !concerned.files.is_empty() {
             let concerned = counted(concerned.files.len());
@@ -170,14 +184,15 @@ impl Found {
                 ),
             };
         }
-        let affected = Affected { sought: concerned.sought, ..Affected::default() };
+        let affected = AffectedFiles { touched: concerned.touched, ..AffectedFiles::default() };
         let files = concerned.files.iter().cloned().collect();
         self.dependents = UntouchedDependents { files, affected };
         self.files.extend(concerned.files);
         let gone = deleted.to_vec();
         let base = Arc::new(base);
         let configuration = self.configuration.clone();
-        self.comparison = Some(Comparison { base, gone, configuration, includes_changed: false });
+        self.comparison =
+            Some(BaseComparison { base, deleted: gone, configuration, includes_changed: false });
     }
 }
 

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use crate::daemon::engine::Engine;
-use crate::wire::control::Reply;
+use crate::wire::control::CommandReply;
 
-pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
+pub(super) async fn handle(engine: &Engine, as_json: bool) -> CommandReply {
     let servers = engine.servers.list().await;
     let pid = std::process::id();
     let uptime_secs = engine.started.elapsed().as_secs();
-    let socket = engine.places.socket();
+    let socket = engine.dirs.socket_path();
     if as_json {
         let servers: Vec<_> = servers
             .iter()
@@ -25,7 +25,7 @@ pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
             "version": env!("CARGO_PKG_VERSION"), "uptime_secs": uptime_secs,
             "socket": socket, "servers": servers,
         });
-        return Reply::done(format!("{status:#}\n"));
+        return CommandReply::success(format!("{status:#}\n"));
     }
     let mut text = format!(
         "daemon {} runs: pid {pid}, up {uptime_secs} s, socket {}\n",
@@ -42,5 +42,5 @@ pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
             server.root.display()
         );
     }
-    Reply::done(text)
+    CommandReply::success(text)
 }

@@ -6,10 +6,14 @@ use serde_json::json;
 
 use super::references::locate;
 use crate::daemon::engine::Engine;
-use crate::daemon::queries::Wanted;
-use crate::wire::control::{Caller, Lookup, Reply};
+use crate::daemon::queries::QuerySpec;
+use crate::wire::control::{CallerContext, CommandReply, LookupRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup) -> Reply {
-    let wanted = Wanted::at("textDocument/definition", "definitionProvider", json!({}));
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    lookup: LookupRequest,
+) -> CommandReply {
+    let wanted = QuerySpec::at("textDocument/definition", "definitionProvider", json!({}));
     locate(engine, caller, lookup, ("definition", wanted)).await
 }

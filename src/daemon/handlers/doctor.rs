@@ -11,70 +11,74 @@ use super::replies::{INVALID, REFUSED, UNMEASURED, load};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::project::Project;
 use crate::files;
-use crate::lsp::probe::{self, Act, Outcome, Probe};
-use crate::lsp::registry::Overrides;
-use crate::lsp::session::FileChange;
-use crate::report::doctor::{self as words, Played, Probed, Served};
-use crate::servers::resolve::Choice;
-use crate::servers::{AskedFile, Measured, Selection, Subject, Surroundings};
-use crate::wire::control::{Caller, Doctor, Reply};
+use crate::lsp::probe::{self, ProbeAct, ProbeOutcome, ServerProbe};
+use crate::lsp::registry::CatalogueOverrides;
+use crate::lsp::session::DiskChange;
+use crate::report::doctor::{self as words, LanguageSupport, ProbeActResult, ProbeRow};
+use crate::servers::resolve::ResolvedServer;
+use crate::servers::{MeasureInput, MeasureTarget, PoolFilter, ServerContext, ServerMeasurement};
+use crate::wire::control::{CallerContext, CommandReply, DoctorRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, asked: Doctor) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    asked: DoctorRequest,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let served = if asked.probe { Vec::new() } else { served(engine, &project).await };
+    let served = if asked.probe { Vec::new() } else { served_languages(engine, &project).await };
     let mut probed = Vec::new();
     if asked.probe {
         match probe_all(engine, &project, &asked.languages).await {
             Ok(rows) => probed = rows,
-            Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+            Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         }
     }
     let stdout = if asked.json {
-        format!("{:#}\n", words::document(&served, &probed))
+        format!("{:#}\n", words::doctor_json(&served, &probed))
     } else if asked.probe {
         words::matrix(&probed)
     } else {
-        words::served(&served)
+        words::language_support_text(&served)
     };
-    let code = if probed.iter().any(Probed::is_untrue) {
+    let code = if probed.iter().any(ProbeRow::has_false_result) {
         REFUSED
-    } else if probed.iter().any(Probed::has_gap) {
+    } else if probed.iter().any(ProbeRow::has_gap) {
         UNMEASURED
     } else {
         u8::from(served.iter().any(|row| row.program.is_err()))
     };
-    Reply { stdout, code, ..Reply::default() }
+    CommandReply { stdout, code, ..CommandReply::default() }
 }
 
 /// The servers of one file of each language that the project has.
-async fn served(engine: &Arc<Engine>, project: &Project) -> Vec<Served> {
-    let (root, catalogue) = (project.root.clone(), Arc::clone(&project.around.catalogue));
-    let walked = blocking(move || {
+async fn served_languages(engine: &Arc<Engine>, project: &Project) -> Vec<LanguageSupport> {
+    let (root, catalogue) = (project.root.clone(), Arc::clone(&project.workspace.catalogue));
+    let walked = run_blocking(move || {
         let is_wanted = |path: &RelPath| catalogue.language_of(path).is_some();
-        files::walk(&root, std::slice::from_ref(&root), &is_wanted).files
+        files::walk_files(&root, std::slice::from_ref(&root), &is_wanted).files
     });
     let mut languages: BTreeMap<String, (usize, RelPath)> = BTreeMap::new();
     for path in walked.await.unwrap_or_default() {
-        if let Some((_, language, _)) = project.around.catalogue.language_of(&path) {
+        if let Some((_, language, _)) = project.workspace.catalogue.language_of(&path) {
             languages.entry(language.name.clone()).or_insert((0, path)).0 += 1;
         }
     }
     let mut rows = Vec::new();
     for (language, (files, path)) in languages {
-        for chosen in engine.servers.choose(&project.around, &path) {
+        for chosen in engine.servers.select(&project.workspace, &path) {
             let (server, program) = match chosen {
                 Ok(choice) => {
                     (choice.id, Ok((choice.program.display().to_string(), choice.version)))
                 }
                 Err((sensor, gap)) => (sensor, Err(gap)),
             };
-            rows.push(Served { language: language.clone(), files, server, program });
+            rows.push(LanguageSupport { language: language.clone(), files, server, program });
         }
     }
     rows
@@ -85,14 +89,14 @@ async fn probe_all(
     engine: &Arc<Engine>,
     project: &Project,
     languages: &[String],
-) -> Result<Vec<Probed>, String> {
-    let catalogue = &project.around.catalogue;
-    if let Some(unknown) = languages.iter().find(|id| !probe::all().contains_key(*id)) {
-        let known: Vec<&str> = probe::all().keys().map(String::as_str).collect();
+) -> Result<Vec<ProbeRow>, String> {
+    let catalogue = &project.workspace.catalogue;
+    if let Some(unknown) = languages.iter().find(|id| !probe::all_probes().contains_key(*id)) {
+        let known: Vec<&str> = probe::all_probes().keys().map(String::as_str).collect();
         return Err(format!("no probe for {unknown}; known: {}", known.join(", ")));
     }
     let mut rows = Vec::new();
-    for (id, probe) in probe::all() {
+    for (id, probe) in probe::all_probes() {
         let Some(language) = catalogue.language(id) else { continue };
         if !languages.is_empty() && !languages.contains(id) {
             continue;
@@ -110,9 +114,9 @@ async fn probe_one(
     engine: &Arc<Engine>,
     project: &Project,
     (language, server): (&str, &str),
-    probe: &Probe,
-    acts: Vec<Act>,
-) -> Result<Option<Probed>, String> {
+    probe: &ServerProbe,
+    acts: Vec<ProbeAct>,
+) -> Result<Option<ProbeRow>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     // The server sees the folder under its real name, as it sees a project.
     let root = folder.path().canonicalize().map_err(|error| error.to_string())?;
@@ -121,26 +125,26 @@ async fn probe_one(
     }
     write(&root, &probe.file, &probe.wrong)?;
     let choose = BTreeMap::from([(language.to_owned(), vec![server.to_owned()])]);
-    let options = Overrides { choose, ..Overrides::default() };
-    let catalogue = project.around.catalogue.as_ref().clone().configured(&options);
-    let env = Arc::clone(&project.around.env);
-    let around = Surroundings::new(root.clone(), env, Arc::new(catalogue));
+    let options = CatalogueOverrides { choose, ..CatalogueOverrides::default() };
+    let catalogue = project.workspace.catalogue.as_ref().clone().with_user_options(&options);
+    let env = Arc::clone(&project.workspace.env);
+    let around = ServerContext::new(root.clone(), env, Arc::new(catalogue));
     let Some(path) = RelPath::below(&root, &root.join(&probe.file)) else { return Ok(None) };
-    let Some(Ok(choice)) = engine.servers.choose(&around, &path).pop() else { return Ok(None) };
-    let stage = Stage { engine, around, choice, path };
+    let Some(Ok(choice)) = engine.servers.select(&around, &path).pop() else { return Ok(None) };
+    let stage = ProbeSession { engine, workspace: around, choice, path };
     let (mut played, mut version) = (Vec::new(), None);
     for act in acts {
         if let (Some(module), Some(text)) = (&probe.module, &act.module) {
             write(&root, module, text)?;
-            stage.tell(module).await;
+            stage.announce_change(module).await;
         }
-        let (one, said) = stage.play(&act).await;
+        let (one, said) = stage.run_act(&act).await;
         version = version.or(said);
         played.push(one);
     }
-    engine.servers.stop_some(Selection { root: Some(root), ids: Vec::new() }).await;
+    engine.servers.stop_selected(PoolFilter { root: Some(root), ids: Vec::new() }).await;
     let (server, language) = (server.to_owned(), language.to_owned());
-    Ok(Some(Probed { server, version, language, acts: played }))
+    Ok(Some(ProbeRow { server, version, language, acts: played }))
 }
 
 fn write(root: &Path, name: &str, text: &str) -> Result<(), String> {
@@ -151,44 +155,45 @@ fn write(root: &Path, name: &str, text: &str) -> Result<(), String> {
 }
 
 /// One server on its probe.
-struct Stage<'a> {
+struct ProbeSession<'a> {
     engine: &'a Arc<Engine>,
-    around: Surroundings,
-    choice: Choice,
+    workspace: ServerContext,
+    choice: ResolvedServer,
     path: RelPath,
 }
 
-impl Stage<'_> {
+impl ProbeSession<'_> {
     /// What the engine tells servers about files that others wrote.
-    async fn tell(&self, module: &str) {
-        let root = self.around.root.clone();
-        let changes = vec![(root.join(module), FileChange::Changed)];
-        let asked = AskedFile { path: self.path.clone(), servers: vec![self.choice.id.clone()] };
+    async fn announce_change(&self, module: &str) {
+        let root = self.workspace.root.clone();
+        let changes = vec![(root.join(module), DiskChange::Changed)];
+        let asked =
+            MeasureTarget { path: self.path.clone(), servers: vec![self.choice.id.clone()] };
         self.engine.servers.files_changed(root, changes, vec![asked]).await;
     }
 
     /// Asks about all texts without waiting in between; the last one's answer counts. Also yields
     /// the version.
-    async fn play(&self, act: &Act) -> (Played, Option<String>) {
+    async fn run_act(&self, act: &ProbeAct) -> (ProbeActResult, Option<String>) {
         let begun = Instant::now();
         let last = act.texts.last().map(String::as_str).unwrap_or_default();
-        let answer = match write(&self.around.root, self.path.as_str(), last) {
-            Ok(()) => last_of(act.texts.iter().map(|text| self.ask(text)).collect()).await,
+        let answer = match write(&self.workspace.root, self.path.as_str(), last) {
+            Ok(()) => last_of(act.texts.iter().map(|text| self.measure_text(text)).collect()).await,
             Err(error) => Err(error),
         };
         let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (outcome, version) = match answer {
             Ok(measured) => (act.expected.judge(&measured.outcome), measured.version),
-            Err(error) => (Outcome::Unmeasured(Gap::new(Cause::Crashed, error)), None),
+            Err(error) => (ProbeOutcome::Unmeasured(Gap::new(Cause::Crashed, error)), None),
         };
         let version = version.or_else(|| self.choice.version.clone());
-        (Played { name: act.name, outcome, elapsed_ms }, version)
+        (ProbeActResult { name: act.name, outcome, elapsed_ms }, version)
     }
 
-    async fn ask(&self, text: &str) -> Measured {
-        let hash = ContentHash::of(text.as_bytes());
-        let subject = Subject { path: self.path.clone(), text: text.into(), hash };
-        self.engine.servers.measure(&self.around, self.choice.clone(), subject).await
+    async fn measure_text(&self, text: &str) -> ServerMeasurement {
+        let hash = ContentHash::of_bytes(text.as_bytes());
+        let subject = MeasureInput { path: self.path.clone(), text: text.into(), hash };
+        self.engine.servers.measure(&self.workspace, self.choice.clone(), subject).await
     }
 }
 

@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout_at;
 
-use super::answers::{delta_of, is_partial};
+use super::edit_measurement::{delta_from_baseline, has_project_fault};
 use super::hook_call::edit_text;
 use crate::base::delta::Delta;
-use crate::base::finding::{Finding, Severity, State};
+use crate::base::finding::{Finding, FindingState, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::limits::EARLIER_LATE_MS_MAX;
 use crate::base::verdict::Cause;
-use crate::daemon::earlier::{EarlierState, EarlierSubject, measure_earlier};
+use crate::daemon::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::daemon::engine::Engine;
-use crate::daemon::gather::Word;
-use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::gather::SensorResult;
+use crate::daemon::ledger::{DeferredReport, SessionAgent};
+use crate::daemon::pending_reports::{EditBaseline, MeasureTopic};
 use crate::daemon::project::Project;
-use crate::daemon::untold::{Baseline, Topic};
 use crate::files::Snapshot;
 use crate::report::agent::EditFeedback;
-use crate::servers::resolve::Choice;
+use crate::servers::resolve::ResolvedServer;
 
 /// See the module.
 pub(super) struct EarlierFindings {
     pub(super) engine: Arc<Engine>,
     pub(super) project: Project,
     /// The server, where one can be asked.
-    pub(super) choice: Option<Choice>,
-    pub(super) reader: Reader,
-    pub(super) topic: Topic,
+    pub(super) choice: Option<ResolvedServer>,
+    pub(super) reader: SessionAgent,
+    pub(super) topic: MeasureTopic,
 }
 
 impl EarlierFindings {
@@ -39,14 +39,17 @@ impl EarlierFindings {
     /// edited text has findings to be compared. What is not there by the deadline comes later.
     pub(super) async fn complete(
         self,
-        baseline: Baseline,
-        word: &Word,
+        baseline: EditBaseline,
+        word: &SensorResult,
         snapshot: &Snapshot,
         deadline: Instant,
-    ) -> Baseline {
-        let is_known =
-            if is_partial(word) { baseline.partial.is_some() } else { baseline.whole.is_some() };
-        let has_findings = word.found.iter().any(|finding| finding.severity > Severity::Hint);
+    ) -> EditBaseline {
+        let is_known = if has_project_fault(word) {
+            baseline.partial.is_some()
+        } else {
+            baseline.complete.is_some()
+        };
+        let has_findings = word.findings.iter().any(|finding| finding.severity > Severity::Hint);
         let Some(earlier) = self.earlier_text(&baseline) else { return baseline };
         let Some(choice) = self.choice.clone().filter(|_| has_findings && !is_known) else {
             return baseline;
@@ -59,7 +62,7 @@ impl EarlierFindings {
             measure_earlier(&engine, &project, &state, subjects, latest).await.pop().flatten()
         });
         if let Ok(measured) = timeout_at(deadline.into(), &mut measuring).await {
-            return self.completed(baseline, measured.ok().flatten());
+            return self.with_measured(baseline, measured.ok().flatten());
         }
         let (guessed, word, snapshot) = (baseline.clone(), word.clone(), snapshot.clone());
         let job = self.engine.job();
@@ -71,15 +74,19 @@ impl EarlierFindings {
         baseline
     }
 
-    fn earlier_text(&self, baseline: &Baseline) -> Option<Snapshot> {
+    fn earlier_text(&self, baseline: &EditBaseline) -> Option<Snapshot> {
         let text = Arc::clone(&baseline.origin.as_ref()?.text);
-        let hash = ContentHash::of(text.as_bytes());
+        let hash = ContentHash::of_bytes(text.as_bytes());
         Some(Snapshot { path: self.topic.path.clone(), text, hash })
     }
 
-    fn completed(&self, mut baseline: Baseline, measured: Option<Word>) -> Baseline {
+    fn with_measured(
+        &self,
+        mut baseline: EditBaseline,
+        measured: Option<SensorResult>,
+    ) -> EditBaseline {
         let Some(measured) = measured else { return baseline };
-        let is_partial = is_partial(&measured);
+        let is_partial = has_project_fault(&measured);
         if measured.gap.as_ref().is_some_and(|gap| gap.cause != Cause::ProjectFault) {
             return baseline;
         }
@@ -91,46 +98,53 @@ impl EarlierFindings {
         }
         drop(ledger);
         if is_partial {
-            baseline.partial = Some(measured.found);
+            baseline.partial = Some(measured.findings);
         } else {
-            baseline.whole = Some(measured.found);
+            baseline.complete = Some(measured.findings);
         }
         baseline
     }
 
     /// Reports what turned out to be introduced and was reported as perhaps older.
-    fn correct(self, guessed: Baseline, measured: Option<Word>, word: &Word, snapshot: &Snapshot) {
+    fn correct(
+        self,
+        guessed: EditBaseline,
+        measured: Option<SensorResult>,
+        word: &SensorResult,
+        snapshot: &Snapshot,
+    ) {
         let (engine, root) = (&self.engine, &self.project.root);
-        let exact = self.completed(guessed.clone(), measured);
+        let exact = self.with_measured(guessed.clone(), measured);
         if exact == guessed {
             return;
         }
-        let reported = delta_of(engine, root, guessed, word.clone(), &snapshot.text).now;
-        let now = delta_of(engine, root, exact, word.clone(), &snapshot.text).now;
+        let reported =
+            delta_from_baseline(engine, root, guessed, word.clone(), &snapshot.text).findings;
+        let now = delta_from_baseline(engine, root, exact, word.clone(), &snapshot.text).findings;
         let is_news = |pair: &(Finding, Finding)| {
-            pair.0.state == State::Introduced && pair.1.state != State::Introduced
+            pair.0.state == FindingState::Introduced && pair.1.state != FindingState::Introduced
         };
         let now: Vec<Finding> =
             now.into_iter().zip(reported).filter(is_news).map(|pair| pair.0).collect();
         let feedback = EditFeedback {
             path: snapshot.path.clone(),
-            delta: Delta { now, ..Delta::default() },
+            delta: Delta { findings: now, ..Delta::default() },
             gaps: Vec::new(),
-            gaps_are_news: false,
-            counts_are_news: false,
-            late: Some(self.topic.sensor.clone()),
-            elsewhere: Vec::new(),
+            has_new_gaps: false,
+            has_new_counts: false,
+            deferred_sensor: Some(self.topic.sensor.clone()),
+            other_files: Vec::new(),
         };
         let Some(text) = edit_text(engine, &self.reader.session, &feedback) else { return };
-        let late = Late {
+        let late = DeferredReport {
             root: root.clone(),
             path: snapshot.path.clone(),
             sensor: self.topic.sensor,
             hash: snapshot.hash,
             text,
             baseline: None,
-            because: Vec::new(),
+            depends_on: Vec::new(),
         };
-        engine.ledger().deliver_later(&self.reader, late);
+        engine.ledger().queue_report(&self.reader, late);
     }
 }

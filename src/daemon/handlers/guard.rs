@@ -4,36 +4,40 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use super::replies::{INVALID, load};
-use super::reported::{Measured, Wish, baselines, reply};
 use crate::daemon::engine::Engine;
-use crate::daemon::guarding::{Wanted, guard};
-use crate::report::human::Style;
-use crate::wire::control::{Caller, Guard, Reply};
+use crate::daemon::guard_run::{GuardRunOptions, run_guard};
+use crate::report::human::ReportStyle;
+use crate::wire::control::{CallerContext, CommandReply, GuardRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Guard) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wished: GuardRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let baselines = match baselines(caller, None, None) {
+    let baselines = match load_baselines(caller, None, None) {
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
-    let wish = Wish {
+    let wish = ReportOptions {
         format: wished.format,
-        style: Style { has_color: wished.color, shows_hints: wished.verbose },
+        style: ReportStyle { has_color: wished.color, shows_hints: wished.verbose },
         fail_on: wished.fail_on,
         allow_unmeasured: wished.allow_unmeasured,
         baselines,
         is_tool: caller.is_tool,
     };
     let (base, goal, threshold) = (wished.base, wished.goal, wish.threshold());
-    let wanted = Wanted { base, goal, threshold, known: Vec::new(), loop_id: None };
-    let guarded = match guard(engine, &project, wanted).await {
+    let wanted = GuardRunOptions { base, goal, threshold, known: Vec::new(), loop_id: None };
+    let guarded = match run_guard(engine, &project, wanted).await {
         Ok(guarded) => guarded,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     let mut note = String::new();
     for (finding, reason) in &guarded.allowed {
@@ -43,6 +47,6 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Guard)
     let evidence = guarded.evidence;
     // Nothing that differs is a fair answer; no base to compare with is none.
     let may_be_empty = evidence.readings.iter().all(|reading| reading.gap.is_none());
-    let measured = Measured { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty };
-    reply(&project.root, &wish, measured, begun)
+    let measured = ReportInput { evidence, excerpts: None, note, rules: Vec::new(), may_be_empty };
+    evidence_reply(&project.root, &wish, measured, begun)
 }

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::daemon::blast::has_bytes;
-use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::ledger::{Late, Reader};
+use crate::daemon::engine::{Engine, run_blocking};
+use crate::daemon::impact::files_match_hashes;
+use crate::daemon::ledger::{DeferredReport, SessionAgent};
 use crate::daemon::project::Project;
 use crate::files;
-use crate::looping::framework::Language;
+use crate::looping::framework::MessageLanguage;
 use crate::looping::stop_table::StopDelivery;
 use crate::report::agent::{self, EditFeedback, EditText};
-use crate::wire::control::Caller;
+use crate::wire::control::CallerContext;
 use crate::wire::hook::{HookInput, HookOutput};
 
 /// What an event's handler is given.
 pub(super) struct HookCall<'e> {
     pub(super) engine: &'e Arc<Engine>,
-    pub(super) caller: Caller,
+    pub(super) caller: CallerContext,
     pub(super) project: Project,
     pub(super) input: HookInput,
     /// What tells this call apart from others.
@@ -25,21 +25,21 @@ pub(super) struct HookCall<'e> {
 
 impl HookCall<'_> {
     /// Who reads what this hook says.
-    pub(super) fn reader(&self) -> Reader {
-        Reader { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
+    pub(super) fn reader(&self) -> SessionAgent {
+        SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
     }
 }
 
 /// Texts for the agent, and which late verdicts are among them.
-pub(super) type Told = (HookOutput, Option<(Reader, Vec<Late>)>);
+pub(super) type Told = (HookOutput, Option<(SessionAgent, Vec<DeferredReport>)>);
 
 /// The session's late verdicts that still speak of the bytes on disk, then `texts`, as one context.
 pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told {
     let reader = call.reader();
-    let late = call.engine.ledger().take_late(&reader);
+    let late = call.engine.ledger().take_reports(&reader);
     let fresh = still_fresh(late).await;
     let is_main_agent = call.input.agent_id.is_none();
-    let start = is_main_agent.then(|| call.engine.ledger().take_start(&call.input.session_id));
+    let start = is_main_agent.then(|| call.engine.ledger().take_start_text(&call.input.session_id));
     let late = fresh.iter().map(|late| late.text.clone());
     let all: Vec<EditText> = start.flatten().into_iter().chain(late).chain(texts).collect();
     if all.is_empty() {
@@ -49,11 +49,11 @@ pub(super) async fn with_late(call: &HookCall<'_>, texts: Vec<EditText>) -> Told
     let texts: Vec<String> = all.into_iter().map(|one| one.text).collect();
     let notice = Some(notices.join("\n")).filter(|text| !text.is_empty());
     let told = (!fresh.is_empty()).then_some((reader, fresh));
-    (HookOutput::Context(agent::join(&texts)).with_notice(notice), told)
+    (HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice), told)
 }
 
 /// The language in which a session is spoken to.
-pub(super) fn language(engine: &Engine, session: &str) -> Language {
+pub(super) fn language(engine: &Engine, session: &str) -> MessageLanguage {
     engine.ledger().language(session).unwrap_or_default()
 }
 
@@ -64,21 +64,22 @@ pub(super) fn edit_text(
     session: &str,
     feedback: &EditFeedback,
 ) -> Option<EditText> {
-    let is_news = |key: String| engine.ledger().is_news(session, &key);
+    let is_news = |key: String| engine.ledger().report_once(session, &key);
     let counts_are_news = feedback.counts_key().is_some_and(is_news);
-    let feedback = EditFeedback { counts_are_news, ..feedback.clone() };
-    agent::edit(&feedback, language(engine, session))
+    let feedback = EditFeedback { has_new_counts: counts_are_news, ..feedback.clone() };
+    agent::edit_text(&feedback, language(engine, session))
 }
 
 /// Most hooks have none to look at, and these wait for no other thread.
-async fn still_fresh(late: Vec<Late>) -> Vec<Late> {
+async fn still_fresh(late: Vec<DeferredReport>) -> Vec<DeferredReport> {
     if late.is_empty() {
         return late;
     }
-    let fresh = blocking(move || {
-        let is_fresh = |late: &Late| {
-            let now = files::read(&late.root, &late.path.under(&late.root));
-            now.is_ok_and(|now| now.hash == late.hash) && has_bytes(&late.root, &late.because)
+    let fresh = run_blocking(move || {
+        let is_fresh = |late: &DeferredReport| {
+            let now = files::read_snapshot(&late.root, &late.path.under(&late.root));
+            now.is_ok_and(|now| now.hash == late.hash)
+                && files_match_hashes(&late.root, &late.depends_on)
         };
         late.into_iter().filter(is_fresh).collect()
     });

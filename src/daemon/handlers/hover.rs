@@ -8,50 +8,54 @@ use serde_json::json;
 use super::replies::{asked, ended, load, no_reply};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
-use crate::daemon::queries::{self, Wanted};
-use crate::report::answers::{self, Asked, No};
+use crate::daemon::queries::{self, QuerySpec};
+use crate::report::answers::{self, QueryContext, QueryError};
 use crate::report::tools;
-use crate::wire::control::{Caller, Lookup, Reply};
-use crate::wire::lsp::answers::hover;
+use crate::wire::control::{CallerContext, CommandReply, LookupRequest};
+use crate::wire::lsp::responses::parse_hover;
 
 const SCHEMA: &str = "moai-ralph/hover@1";
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    lookup: LookupRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let mut asked = asked("hover", &project, caller);
-    let found = find(engine, caller, &project, &lookup, (&mut asked, begun)).await;
+    let found = query_hover(engine, caller, &project, &lookup, (&mut asked, begun)).await;
     asked.elapsed_ms = ended(begun);
     match found {
         Ok(text) if lookup.json => {
-            Reply::done(format!("{:#}\n", answers::hover_json(&asked, &text)))
+            CommandReply::success(format!("{:#}\n", answers::hover_json(&asked, &text)))
         }
         Ok(text) => {
             let document = caller.is_tool.then(|| tools::hover(&asked, &text).into());
-            Reply { document, ..Reply::done(answers::hover_text(&asked, &text)) }
+            CommandReply { document, ..CommandReply::success(answers::hover_text(&asked, &text)) }
         }
         Err(no) => no_reply(SCHEMA, &asked, &no, lookup.json),
     }
 }
 
-async fn find(
+async fn query_hover(
     engine: &Arc<Engine>,
-    caller: &Caller,
+    caller: &CallerContext,
     project: &Project,
-    lookup: &Lookup,
-    (asked, begun): (&mut Asked, Instant),
-) -> Result<String, No> {
-    let target = queries::target(engine, project, caller, &lookup.at).await?;
+    lookup: &LookupRequest,
+    (asked, begun): (&mut QueryContext, Instant),
+) -> Result<String, QueryError> {
+    let target = queries::query_target(engine, project, caller, &lookup.at).await?;
     asked.server = Some(target.choice.id.clone());
-    asked.at = Some((target.snapshot.path.to_string(), Some(target.position)));
-    let wanted = Wanted::at("textDocument/hover", "hoverProvider", json!({}));
+    asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
+    let wanted = QuerySpec::at("textDocument/hover", "hoverProvider", json!({}));
     let deadline = begun + Duration::from_secs(lookup.timeout_secs);
-    let replied = queries::ask(engine, project, &target, wanted, deadline).await?;
-    hover(&replied.result).ok_or_else(|| {
+    let replied = queries::query_server(engine, project, &target, wanted, deadline).await?;
+    parse_hover(&replied.result).ok_or_else(|| {
         let reason = format!("{}: nothing is known here", target.choice.id);
-        No::Refused { kind: "no_symbol", reason }
+        QueryError::Refused { kind: "no_symbol", reason }
     })
 }

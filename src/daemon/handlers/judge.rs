@@ -7,16 +7,20 @@ use std::time::{Duration, Instant};
 use super::replies::{INVALID, REFUSED, UNMEASURED, ended, load};
 use crate::base::limits::{COMMAND_SECS_MAX, JUDGE_PARTS_MAX};
 use crate::daemon::engine::{Engine, now_ms};
-use crate::daemon::judging::{self, Asked};
+use crate::daemon::judge_run::{self, JudgeRequest};
 use crate::daemon::option_files::read;
 use crate::daemon::project::Project;
 use crate::daemon::rubrics;
 use crate::judge::decision::Judgement;
 use crate::judge::rubric::Rubric;
-use crate::report::judging::{self as report, Moment};
-use crate::wire::control::{Caller, Judge, Reply};
+use crate::report::judging::{self as report, JudgementContext};
+use crate::wire::control::{CallerContext, CommandReply, JudgeChangeRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wish: JudgeChangeRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
@@ -24,11 +28,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -
     };
     let rubric = match rubric(&project, caller, wish.rubric.as_deref()) {
         Ok(rubric) => rubric,
-        Err(error) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
     let patience = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
-    let asked = Asked {
+    let asked = JudgeRequest {
         rubric,
         goal: String::new(),
         base: wish.base,
@@ -36,32 +40,36 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Judge) -
         checks: Vec::new(),
         deadline: begun + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
     };
-    let judged = judging::judge(engine, &project, asked).await;
+    let judged = judge_run::run_judges(engine, &project, asked).await;
     let mut stderr = String::new();
     if wish.record {
-        let moment = Moment { at_ms: now_ms(), ..Moment::default() };
-        for notice in judging::record(&project, &judged, moment).await {
+        let moment = JudgementContext { at_ms: now_ms(), ..JudgementContext::default() };
+        for notice in judge_run::record_judgement(&project, &judged, moment).await {
             stderr.push_str(&notice);
             stderr.push('\n');
         }
     }
     let stdout = if wish.json {
-        format!("{:#}\n", report::json(&project.root, &judged, ended(begun)))
+        format!("{:#}\n", report::judge_json(&project.root, &judged, ended(begun)))
     } else {
-        report::text(&judged)
+        report::judge_text(&judged)
     };
     let code = match judged.judgement {
         Judgement::Approved => 0,
         Judgement::Rejected => REFUSED,
         Judgement::Unmeasured(_) => UNMEASURED,
     };
-    Reply { stdout, stderr, code, ..Reply::default() }
+    CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 
 /// The rubric that was named, else that of the project; one that nobody wrote asks for nothing.
-fn rubric(project: &Project, caller: &Caller, named: Option<&Path>) -> Result<Rubric, String> {
-    let Some(named) = named else { return Ok(rubrics::on_disk(&project.root)) };
-    let path = project.named(caller, named);
+fn rubric(
+    project: &Project,
+    caller: &CallerContext,
+    named: Option<&Path>,
+) -> Result<Rubric, String> {
+    let Some(named) = named else { return Ok(rubrics::rubric_on_disk(&project.root)) };
+    let path = project.resolve_path(caller, named);
     match read(&path)? {
         Some(text) => Ok(Rubric::parse(&text)),
         None => Err(format!("{}: there is no such file", path.display())),

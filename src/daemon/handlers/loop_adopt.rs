@@ -1,6 +1,6 @@
 //! `loop adopt`: an active loop goes on in another session.
 
-use super::loop_replies::{change, failed, host_session, shown};
+use super::loop_selection::{change_loop, failure_reply, host_session, loop_reply};
 use super::session_loop::checks_of_loop;
 use crate::base::limits::SESSION_ID_CHARS_MAX;
 use crate::daemon::engine::{Engine, now_ms};
@@ -11,29 +11,35 @@ use crate::looping::state::LoopState;
 use crate::report::agent::EditText;
 use crate::report::loops;
 use crate::store::StoreError;
-use crate::store::loops::Which;
-use crate::wire::control::{Caller, LoopAdopt, LoopSelect, Reply};
+use crate::store::loops::LoopQuery;
+use crate::wire::control::{CallerContext, CommandReply, LoopAdoptRequest, LoopSelector};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, adopted: LoopAdopt) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    adopted: LoopAdoptRequest,
+) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let LoopAdopt { select, is_agent } = adopted;
+    let LoopAdoptRequest { select, is_agent } = adopted;
     let session = select.session.clone().or_else(|| host_session(caller));
     if session.as_deref().is_some_and(|session| !is_session_id(session)) {
-        return failed(&loops::NO_SESSION_ID);
+        return failure_reply(&loops::NO_SESSION_ID);
     }
-    if is_agent && let Some(id) = taken_from(engine, &project, &select, session.as_deref()).await {
-        return failed(&loops::owner_lives(&id));
+    if is_agent
+        && let Some(id) = loop_of_live_session(engine, &project, &select, session.as_deref()).await
+    {
+        return failure_reply(&loops::owner_still_active(&id));
     }
-    let state = match adopt(engine, &project, select.id.as_deref(), session.as_deref()).await {
+    let state = match adopt_loop(engine, &project, select.id.as_deref(), session.as_deref()).await {
         Ok(state) => state,
-        Err(reason) => return failed(&reason),
+        Err(reason) => return failure_reply(&reason),
     };
     if let Some(session) = &session {
         let checks = checks_of_loop(engine, &project, &state).await;
-        let start = EditText { text: loops::again(&state, &checks), notice: None };
-        engine.ledger().tell_start(session, start);
+        let start = EditText { text: loops::resume_instructions(&state, &checks), notice: None };
+        engine.ledger().queue_start_text(session, start);
     }
-    shown(&state, caller, select.json, loops::status(&state))
+    loop_reply(&state, caller, select.json, loops::loop_status(&state))
 }
 
 /// Hosts use UUIDs or words of their own.
@@ -43,10 +49,10 @@ fn is_session_id(session: &str) -> bool {
 }
 
 /// The loop that an agent may not adopt: it could free itself of its own loop like that.
-async fn taken_from(
+async fn loop_of_live_session(
     engine: &Engine,
     project: &Project,
-    select: &LoopSelect,
+    select: &LoopSelector,
     session: Option<&str>,
 ) -> Option<String> {
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
@@ -54,8 +60,8 @@ async fn taken_from(
     active.into_iter().filter(|(id, _)| is_meant(id)).find_map(|(id, owner)| {
         let owner = owner.filter(|owner| Some(owner.as_str()) != session)?;
         let ledger = engine.ledger();
-        let taker = session.map(|session| ledger.life(session));
-        (!is_free(ledger.life(&owner), taker)).then_some(id)
+        let taker = session.map(|session| ledger.session_life(session));
+        (!is_free(ledger.session_life(&owner), taker)).then_some(id)
     })
 }
 
@@ -65,14 +71,14 @@ async fn taken_from(
 fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
     match owner {
         SessionLife::Ended => true,
-        SessionLife::Seen => false,
-        SessionLife::Unknown => taker == Some(SessionLife::Seen),
+        SessionLife::Alive => false,
+        SessionLife::Unknown => taker == Some(SessionLife::Alive),
     }
 }
 
 /// Binds a loop to a session; without one, to the next that shows up. Without an id it is the only
 /// active loop. The error is the reason for the user.
-pub(super) async fn adopt(
+pub(super) async fn adopt_loop(
     engine: &Engine,
     project: &Project,
     id: Option<&str>,
@@ -83,25 +89,26 @@ pub(super) async fn adopt(
     let own = active.iter().find(|(_, owner)| owner.as_deref() == session).map(|(id, _)| id);
     let id = match (id, active.as_slice()) {
         (Some(id), _) => id,
-        (None, []) => return Err(loops::none_active()),
+        (None, []) => return Err(loops::no_active_loop()),
         (None, [(only, _)]) => only,
         (None, several) => match own {
-            Some(own) => return Err(loops::has_own(own)),
-            None => return Err(loops::several(several)),
+            Some(own) => return Err(loops::already_owns_loop(own)),
+            None => return Err(loops::several_active_loops(several)),
         },
     };
     if let Some(own) = own.filter(|own| own.as_str() != id) {
-        return Err(loops::has_own(own));
+        return Err(loops::already_owns_loop(own));
     }
-    let which = Which::Id(id.to_owned());
+    let which = LoopQuery::Id(id.to_owned());
     let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
     let found = found.map_err(message)?;
     let is_here = active.iter().any(|(known, _)| known == id);
     if found.is_some_and(|state| state.status.is_active() && !is_here) {
-        return Err(loops::of_other_root(id));
+        return Err(loops::loop_of_other_root(id));
     }
-    let act = |state: &LoopState| control::adopt(state, session, now_ms());
-    let adopted = change(engine, project, which, act).await.map_err(|error| error.to_string())?;
+    let act = |state: &LoopState| control::adopt_loop(state, session, now_ms());
+    let adopted =
+        change_loop(engine, project, which, act).await.map_err(|error| error.to_string())?;
     let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
     if let Some(session) = session {
         engine.ledger().bind_to_loop(session, &project.root, state.language());

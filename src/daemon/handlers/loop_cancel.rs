@@ -2,56 +2,63 @@
 
 use std::convert::Infallible;
 
-use super::loop_replies::{NotChanged, change, failed, no_such_loop, none, only, shown};
+use super::loop_selection::{
+    LoopChangeError, change_loop, failure_reply, loop_reply, no_loop_reply, no_such_loop,
+    select_loop_to_change,
+};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::looping::state::LoopState;
 use crate::report::loops;
 use crate::store::StoreError;
-use crate::store::loops::Which;
-use crate::wire::control::{Caller, LoopSelect, Reply};
+use crate::store::loops::LoopQuery;
+use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let which = match only(engine, &project, &select, caller).await {
+    let which = match select_loop_to_change(engine, &project, &select, caller).await {
         Ok(which) => which,
         Err(reply) => return reply,
     };
-    match cancel(engine, &project, which).await {
+    match cancel_loop(engine, &project, which).await {
         Ok(Some(state)) => {
-            shown(&state, caller, select.json, format!("{}\n", loops::ended(&state)))
+            loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
         }
         Ok(None) if select.id.is_some() => no_such_loop(),
-        Ok(None) => none(caller, select.json, "no loop is active"),
-        Err(NotChanged::Store(StoreError::Unreadable { id, .. })) => {
-            set_aside(engine, caller, &project, &select, id).await
+        Ok(None) => no_loop_reply(caller, select.json, "no loop is active"),
+        Err(LoopChangeError::Store(StoreError::Unreadable { id, .. })) => {
+            set_unreadable_aside(engine, caller, &project, &select, id).await
         }
-        Err(error) => failed(&error),
+        Err(error) => failure_reply(&error),
     }
 }
 
 /// Cancelling must work in every state, also in one that nobody can read.
-async fn set_aside(
+async fn set_unreadable_aside(
     engine: &Engine,
-    caller: &Caller,
+    caller: &CallerContext,
     project: &Project,
-    select: &LoopSelect,
+    select: &LoopSelector,
     id: String,
-) -> Reply {
+) -> CommandReply {
     let text = format!("loop {id} could not be read and is set aside");
     match engine.store.set_loop_aside(&project.key, id).await {
-        Ok(()) => none(caller, select.json, &text),
-        Err(error) => failed(&error),
+        Ok(()) => no_loop_reply(caller, select.json, &text),
+        Err(error) => failure_reply(&error),
     }
 }
 
 /// Cancels a loop; one that is over stays what it was.
-pub(super) async fn cancel(
+pub(super) async fn cancel_loop(
     engine: &Engine,
     project: &Project,
-    which: Which,
-) -> Result<Option<LoopState>, NotChanged> {
-    let act = |state: &LoopState| Ok::<_, Infallible>(control::cancel(state, now_ms()));
-    change(engine, project, which, act).await
+    which: LoopQuery,
+) -> Result<Option<LoopState>, LoopChangeError> {
+    let act = |state: &LoopState| Ok::<_, Infallible>(control::cancel_loop(state, now_ms()));
+    change_loop(engine, project, which, act).await
 }

@@ -3,67 +3,77 @@
 
 use std::sync::Arc;
 
-use super::loop_replies::{failed, no_such_loop};
+use super::loop_selection::{failure_reply, no_such_loop};
 use super::replies::{REFUSED, load};
+use crate::daemon::branch_merge;
 use crate::daemon::checkpoints;
 use crate::daemon::engine::Engine;
-use crate::daemon::merging;
 use crate::daemon::project::Project;
 use crate::report::{json, loops};
 use crate::store::StoreError;
-use crate::store::loops::{Removed, Which};
-use crate::wire::control::{Caller, LoopSelect, Reply};
+use crate::store::loops::{LoopQuery, LoopRemoval};
+use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let Some(id) = select.id else { return no_such_loop() };
-    let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id.clone())).await;
+    let found =
+        engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id.clone())).await;
     let branch = match found {
         Ok(Some(state)) if state.status.is_active() => return is_active(&id),
         Ok(Some(state)) => state.branch,
         Ok(None) => return forget_lost(engine, &project, id, select.json).await,
         // What nobody can read can be forgotten all the same.
         Err(StoreError::Unreadable { .. }) => None,
-        Err(error) => return failed(&error),
+        Err(error) => return failure_reply(&error),
     };
     // The rows last: as long as they are there, it can be tried again.
     let checkpoints = match forget_files(engine, &project, &id, branch).await {
         Ok(checkpoints) => checkpoints,
-        Err(error) => return failed(&error),
+        Err(error) => return failure_reply(&error),
     };
     match engine.store.remove_loop(&project.key, id.clone()).await {
-        Ok(Removed::Yes) => Reply::done(forgotten(&id, checkpoints, select.json)),
-        Ok(Removed::IsActive) => is_active(&id),
-        Ok(Removed::NotThere) => no_such_loop(),
-        Err(error) => failed(&error),
+        Ok(LoopRemoval::Removed) => CommandReply::success(forgotten(&id, checkpoints, select.json)),
+        Ok(LoopRemoval::StillActive) => is_active(&id),
+        Ok(LoopRemoval::NotFound) => no_such_loop(),
+        Err(error) => failure_reply(&error),
     }
 }
 
 /// Removes what is left of a loop that is missing in the store: its mark, and its checkpoints if it
 /// belonged to this store.
-async fn forget_lost(engine: &Arc<Engine>, project: &Project, id: String, json: bool) -> Reply {
-    let store = match engine.store.forget_mark(&project.root, id.clone()).await {
+async fn forget_lost(
+    engine: &Arc<Engine>,
+    project: &Project,
+    id: String,
+    json: bool,
+) -> CommandReply {
+    let store = match engine.store.remove_marker(&project.root, id.clone()).await {
         Ok(Some(store)) => store,
         Ok(None) => return no_such_loop(),
-        Err(error) => return failed(&error),
+        Err(error) => return failure_reply(&error),
     };
-    let checkpoints = if store == project.key.database(&engine.places.state) {
+    let checkpoints = if store == project.key.database(&engine.dirs.state) {
         match forget_files(engine, project, &id, None).await {
             Ok(checkpoints) => checkpoints,
-            Err(error) => return failed(&error),
+            Err(error) => return failure_reply(&error),
         }
     } else {
         0
     };
-    Reply::done(forgotten(&id, checkpoints, json))
+    CommandReply::success(forgotten(&id, checkpoints, json))
 }
 
 fn forgotten(id: &str, checkpoints: usize, is_json: bool) -> String {
     if is_json {
-        format!("{:#}\n", json::forgotten(id, checkpoints))
+        format!("{:#}\n", json::forgotten_json(id, checkpoints))
     } else {
         format!("{}\n", loops::forgotten(id, checkpoints))
     }
@@ -77,13 +87,13 @@ async fn forget_files(
     branch: Option<String>,
 ) -> Result<usize, String> {
     if let Some(branch) = branch {
-        merging::forget_held(project, &branch).await;
+        branch_merge::forget_held_merge(project, &branch).await;
     }
     checkpoints::forget_all(engine, project, id).await
 }
 
-fn is_active(id: &str) -> Reply {
+fn is_active(id: &str) -> CommandReply {
     let text =
         format!("moai-ralph: loop {id} is active; cancel it first: moai-ralph loop cancel {id}");
-    Reply::failed(REFUSED, &text)
+    CommandReply::failure(REFUSED, &text)
 }

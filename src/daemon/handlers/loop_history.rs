@@ -1,25 +1,37 @@
 //! `loop history`: the iterations of a loop, or all loops of the project.
 
-use super::loop_replies::{failed, no_such_loop, which};
+use super::loop_selection::{failure_reply, no_such_loop, select_loop};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::report::loops;
-use crate::wire::control::{Caller, LoopHistory, Reply};
+use crate::wire::control::{CallerContext, CommandReply, LoopHistoryRequest};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, wish: LoopHistory) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    wish: LoopHistoryRequest,
+) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
     let json = wish.select.json;
     if wish.all {
         return match engine.store.list_loops(&project.key).await {
-            Ok(all) if json => Reply::done(format!("{:#}\n", loops::list_json(&all))),
-            Ok(all) => Reply::done(loops::list(&all)),
-            Err(error) => failed(&error),
+            Ok(all) if json => {
+                CommandReply::success(format!("{:#}\n", loops::loop_list_json(&all)))
+            }
+            Ok(all) => CommandReply::success(loops::loop_list(&all)),
+            Err(error) => failure_reply(&error),
         };
     }
-    match engine.store.find_loop(&project.key, &project.root, which(&wish.select, caller)).await {
-        Ok(Some(state)) if json => Reply::done(format!("{:#}\n", loops::history_json(&state))),
-        Ok(Some(state)) => Reply::done(loops::history(&state)),
+    match engine
+        .store
+        .find_loop(&project.key, &project.root, select_loop(&wish.select, caller))
+        .await
+    {
+        Ok(Some(state)) if json => {
+            CommandReply::success(format!("{:#}\n", loops::loop_history_json(&state)))
+        }
+        Ok(Some(state)) => CommandReply::success(loops::loop_history(&state)),
         Ok(None) => no_such_loop(),
-        Err(error) => failed(&error),
+        Err(error) => failure_reply(&error),
     }
 }

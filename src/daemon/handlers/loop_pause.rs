@@ -1,24 +1,30 @@
 //! `loop pause`: the agent may stop as it likes until the loop is resumed.
 
-use super::loop_replies::{change, failed, no_such_loop, only, shown};
+use super::loop_selection::{
+    change_loop, failure_reply, loop_reply, no_such_loop, select_loop_to_change,
+};
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::report::loops;
-use crate::wire::control::{Caller, LoopSelect, Reply};
+use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
     let project = Project::load_or_default(engine, caller);
-    let act = |state: &_| control::pause(state, now_ms());
-    let which = match only(engine, &project, &select, caller).await {
+    let act = |state: &_| control::pause_loop(state, now_ms());
+    let which = match select_loop_to_change(engine, &project, &select, caller).await {
         Ok(which) => which,
         Err(reply) => return reply,
     };
-    match change(engine, &project, which, act).await {
+    match change_loop(engine, &project, which, act).await {
         Ok(Some(state)) => {
-            shown(&state, caller, select.json, format!("{}\n", loops::ended(&state)))
+            loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
         }
         Ok(None) => no_such_loop(),
-        Err(error) => failed(&error),
+        Err(error) => failure_reply(&error),
     }
 }

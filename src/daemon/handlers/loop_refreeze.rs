@@ -2,25 +2,30 @@
 
 use std::sync::Arc;
 
-use super::loop_replies::which;
+use super::loop_selection::select_loop;
 use super::override_log;
 use super::replies::{REFUSED, load};
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
 use crate::daemon::{authorship, exam};
-use crate::looping::exam::Role;
+use crate::looping::exam::ExamRole;
 use crate::looping::state::LoopState;
-use crate::report::checks::{Refrozen, refrozen, refrozen_json};
+use crate::report::checks_report::{RefreezeReport, refreeze_json, refreeze_text};
 use crate::store::StoreError;
-use crate::wire::control::{Caller, LoopSelect, Reply};
+use crate::wire::control::{CallerContext, CommandReply, LoopSelector};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    select: LoopSelector,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let refused = |error: &str| Reply::failed(REFUSED, &format!("moai-ralph: {error}"));
-    let found = engine.store.find_loop(&project.key, &project.root, which(&select, caller)).await;
+    let refused = |error: &str| CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+    let found =
+        engine.store.find_loop(&project.key, &project.root, select_loop(&select, caller)).await;
     let state = match found {
         Ok(Some(state)) if state.status.is_active() => state,
         Ok(_) => return refused("there is no such active loop"),
@@ -28,9 +33,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, select: LoopSe
     };
     match refreeze(engine, &project, &state).await {
         Ok(taken) if select.json => {
-            Reply::done(format!("{:#}\n", refrozen_json(&state.id, &taken)))
+            CommandReply::success(format!("{:#}\n", refreeze_json(&state.id, &taken)))
         }
-        Ok(taken) => Reply::done(refrozen(&state.id, &taken)),
+        Ok(taken) => CommandReply::success(refreeze_text(&state.id, &taken)),
         Err(error) => refused(&error),
     }
 }
@@ -40,12 +45,13 @@ async fn refreeze(
     engine: &Arc<Engine>,
     project: &Project,
     state: &LoopState,
-) -> Result<Refrozen, String> {
+) -> Result<RefreezeReport, String> {
     let words = |error: StoreError| error.to_string();
-    let before = exam::look(engine, project, &state.id, Role::ALL).await.map_err(words)?;
-    exam::freeze(engine, project, state).await.map_err(words)?;
-    let allowed = authorship::take_over(engine, project, state).await?;
-    override_log::record(engine, project, &state.id, None).await?;
+    let before =
+        exam::exam_differences(engine, project, &state.id, ExamRole::ALL).await.map_err(words)?;
+    exam::freeze_exam(engine, project, state).await.map_err(words)?;
+    let allowed = authorship::allow_foreign_findings(engine, project, state).await?;
+    override_log::record_override(engine, project, &state.id, None).await?;
     let differences = before.map(|(_, differences)| differences).unwrap_or_default();
-    Ok(Refrozen { differences, allowed })
+    Ok(RefreezeReport { differences, waived: allowed })
 }

@@ -6,91 +6,97 @@ use std::sync::Arc;
 
 use super::replies::{REFUSED, load};
 use crate::base::tree::Checkpoint;
-use crate::daemon::changes;
-use crate::daemon::checkpoints::{self, Keeper};
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::change_journal;
+use crate::daemon::checkpoints::{self, CheckpointStore};
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::project::Project;
-use crate::daemon::restoring::{Changes, Plan, plan};
+use crate::daemon::restore_plan::{CheckpointRestore, RestoreChanges, plan_restore};
 use crate::files::transaction::ApplyError;
-use crate::report::restore::{Restored, json, text};
-use crate::store::loops::Which;
-use crate::wire::control::{Caller, LoopRestore, Reply};
+use crate::report::restore::{RestoreReport, restore_json, restore_text};
+use crate::store::loops::LoopQuery;
+use crate::wire::control::{CallerContext, CommandReply, LoopRestoreRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: LoopRestore) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wish: LoopRestoreRequest,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let is_json = wish.json;
-    match restore(engine, &project, wish).await {
-        Ok(restored) if is_json => Reply::done(format!("{:#}\n", json(&restored))),
-        Ok(restored) => Reply::done(text(&restored)),
-        Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
+    match restore_checkpoint(engine, &project, wish).await {
+        Ok(restored) if is_json => {
+            CommandReply::success(format!("{:#}\n", restore_json(&restored)))
+        }
+        Ok(restored) => CommandReply::success(restore_text(&restored)),
+        Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }
 }
 
 /// The error is the reason for the user; then no file was written.
-async fn restore(
+async fn restore_checkpoint(
     engine: &Arc<Engine>,
     project: &Project,
-    wish: LoopRestore,
-) -> Result<Restored, String> {
-    let which = Which::Id(wish.id.clone());
+    wish: LoopRestoreRequest,
+) -> Result<RestoreReport, String> {
+    let which = LoopQuery::Id(wish.id.clone());
     let found = engine.store.find_loop(&project.key, &project.root, which).await;
     let best = found.map_err(|error| error.to_string())?.and_then(|state| state.best());
     let (root, folder) = (project.root.clone(), checkpoints::folder(engine, project));
     let is_preview = !wish.apply;
-    let prepared = blocking(move || {
-        let keeper = Keeper::find(root, folder)?;
+    let prepared = run_blocking(move || {
+        let keeper = CheckpointStore::find(root, folder)?;
         let all = keeper.list()?;
         let checkpoint = choose(&keeper, &all, &wish, best)?;
-        let plan = plan(&keeper, &all, &checkpoint)?;
+        let plan = plan_restore(&keeper, &all, &checkpoint)?;
         let texts = if is_preview { plan.texts(&keeper) } else { Vec::new() };
         // What cannot be read or is too much is no promise.
-        let changes = [plan.first(&keeper)?, plan.rest(&keeper)?];
-        let way = plan.way.clone();
-        let restored = Restored { checkpoint, way, texts, saved: None };
-        Ok::<_, String>((Restore { keeper, all, plan }, changes, restored))
+        let changes = [plan.clearing_changes(&keeper)?, plan.remaining_changes(&keeper)?];
+        let way = plan.actions.clone();
+        let restored = RestoreReport { checkpoint, steps: way, texts, saved: None };
+        Ok::<_, String>((PreparedRestore { keeper, all, plan }, changes, restored))
     });
     let prepared = prepared.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
     let (prepared, changes, mut restored) = prepared;
-    if !is_preview && !restored.way.steps.is_empty() {
-        write(engine, project, (prepared, changes), &mut restored).await?;
+    if !is_preview && !restored.steps.steps.is_empty() {
+        write_restore(engine, project, (prepared, changes), &mut restored).await?;
     }
     Ok(restored)
 }
 
 /// A checkpoint that is about to be brought back.
-struct Restore {
-    keeper: Keeper,
+struct PreparedRestore {
+    keeper: CheckpointStore,
     all: Vec<Checkpoint>,
-    plan: Plan,
+    plan: CheckpointRestore,
 }
 
 /// Keeps what is there, then changes the files, all or none; programs and links come last. What is
 /// in the way of others goes before them, and comes back when they fail.
-async fn write(
+async fn write_restore(
     engine: &Arc<Engine>,
     project: &Project,
-    (restore, [first, rest]): (Restore, [Changes; 2]),
-    restored: &mut Restored,
+    (restore, [first, rest]): (PreparedRestore, [RestoreChanges; 2]),
+    restored: &mut RestoreReport,
 ) -> Result<(), String> {
     let owner = restored.checkpoint.owner.clone();
-    let kept = blocking(move || {
+    let kept = run_blocking(move || {
         let saved = restore.plan.keep_present(&restore.keeper, &restore.all, &owner)?;
         Ok::<_, String>((Arc::new(restore), saved))
     });
     let (restore, saved) = kept.await.unwrap_or_else(|| Err("internal error".to_owned()))?;
-    let failed = match make_both(engine, project, &restore, [first, rest]).await {
+    let failed = match apply_in_order(engine, project, &restore, [first, rest]).await {
         Ok(failed) => failed,
-        Err(Failure { reason, is_as_before: false }) => {
+        Err(RestoreError { reason, is_unchanged: false }) => {
             let owner = &restored.checkpoint.owner;
             let way = format!("moai-ralph loop restore {owner} --to {saved} --apply");
             return Err(format!("{reason}\nwhat was there before: {way}"));
         }
-        Err(Failure { reason, .. }) => {
+        Err(RestoreError { reason, .. }) => {
             let unused = Checkpoint { name: saved, ..restored.checkpoint.clone() };
-            let forgotten = blocking(move || restore.keeper.forget(&[unused])).await;
+            let forgotten = run_blocking(move || restore.keeper.forget(&[unused])).await;
             if let Some(Err(error)) = forgotten {
                 tracing::warn!(error, "an unused checkpoint stays");
             }
@@ -98,78 +104,82 @@ async fn write(
         }
     };
     for (path, reason) in failed {
-        restored.way.steps.retain(|step, _| step.as_str() != path);
-        restored.way.untouched.insert(path, reason);
+        restored.steps.steps.retain(|step, _| step.as_str() != path);
+        restored.steps.untouched.insert(path, reason);
     }
     restored.saved = Some(saved);
     Ok(())
 }
 
 /// Why files were not changed.
-struct Failure {
+struct RestoreError {
     reason: String,
     /// Whether every file is as it was.
-    is_as_before: bool,
+    is_unchanged: bool,
 }
 
 /// Makes what goes first and then the rest; returns which programs and links could not be made.
-async fn make_both(
+async fn apply_in_order(
     engine: &Arc<Engine>,
     project: &Project,
-    restore: &Arc<Restore>,
-    [first, rest]: [Changes; 2],
-) -> Result<BTreeMap<String, String>, Failure> {
-    let stuck = make(engine, project, restore, first).await?;
+    restore: &Arc<PreparedRestore>,
+    [first, rest]: [RestoreChanges; 2],
+) -> Result<BTreeMap<String, String>, RestoreError> {
+    let stuck = apply_restore_changes(engine, project, restore, first).await?;
     let failure = match stuck.into_iter().next() {
         Some((path, reason)) => {
             let reason = format!("{path}: {reason}; nothing was written");
-            Failure { reason, is_as_before: true }
+            RestoreError { reason, is_unchanged: true }
         }
-        None => match make(engine, project, restore, rest).await {
+        None => match apply_restore_changes(engine, project, restore, rest).await {
             Ok(failed) => return Ok(failed),
             Err(failure) => failure,
         },
     };
-    let is_back = put_back(engine, project, restore).await;
-    Err(Failure { is_as_before: failure.is_as_before && is_back, ..failure })
+    let is_back = undo_clearing(engine, project, restore).await;
+    Err(RestoreError { is_unchanged: failure.is_unchanged && is_back, ..failure })
 }
 
 /// Puts back what went first; whether all of it is there again.
-async fn put_back(engine: &Arc<Engine>, project: &Project, restore: &Arc<Restore>) -> bool {
+async fn undo_clearing(
+    engine: &Arc<Engine>,
+    project: &Project,
+    restore: &Arc<PreparedRestore>,
+) -> bool {
     let planned = Arc::clone(restore);
-    match blocking(move || planned.plan.back(&planned.keeper)).await {
-        Some(Ok(back)) => {
-            make(engine, project, restore, back).await.is_ok_and(|failed| failed.is_empty())
-        }
+    match run_blocking(move || planned.plan.undo_clearing(&planned.keeper)).await {
+        Some(Ok(back)) => apply_restore_changes(engine, project, restore, back)
+            .await
+            .is_ok_and(|failed| failed.is_empty()),
         _ => false,
     }
 }
 
 /// Makes changes, all files or none, then programs and links; returns those that could not be made.
-async fn make(
+async fn apply_restore_changes(
     engine: &Arc<Engine>,
     project: &Project,
-    restore: &Arc<Restore>,
-    changes: Changes,
-) -> Result<BTreeMap<String, String>, Failure> {
-    let internal = || Failure { reason: "internal error".to_owned(), is_as_before: false };
+    restore: &Arc<PreparedRestore>,
+    changes: RestoreChanges,
+) -> Result<BTreeMap<String, String>, RestoreError> {
+    let internal = || RestoreError { reason: "internal error".to_owned(), is_unchanged: false };
     if !changes.set.changes.is_empty() {
-        let applied = changes::apply(engine, project, changes.set.clone()).await;
+        let applied = change_journal::apply_changes(engine, project, changes.set.clone()).await;
         applied.ok_or_else(internal)?.map_err(|error| {
             // What stood where others wrote meanwhile may be in our checkpoint alone.
             let is_as_before = !matches!(error, ApplyError::HalfDone(_) | ApplyError::Mixed(_));
-            Failure { reason: error.to_string(), is_as_before }
+            RestoreError { reason: error.to_string(), is_unchanged: is_as_before }
         })?;
     }
     let restore = Arc::clone(restore);
-    blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal)
+    run_blocking(move || changes.finish(&restore.keeper)).await.ok_or_else(internal)
 }
 
 /// The checkpoint that is meant: by its name, or the best one.
 fn choose(
-    keeper: &Keeper,
+    keeper: &CheckpointStore,
     all: &[Checkpoint],
-    wish: &LoopRestore,
+    wish: &LoopRestoreRequest,
     best: Option<u32>,
 ) -> Result<Checkpoint, String> {
     let id = &wish.id;

@@ -3,69 +3,75 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::loop_replies::{own_session, shown, unknown_word};
+use super::loop_selection::{loop_reply, own_session, unknown_word};
 use super::replies::{REFUSED, load};
 use super::session_loop::{checks_of_loop, loop_id};
 use crate::base::limits::START_CHECKPOINT_MS_MAX;
-use crate::daemon::base_preparation::prepare;
-use crate::daemon::engine::{Engine, blocking, now_ms};
+use crate::daemon::base_preparation::prepare_base;
+use crate::daemon::engine::{Engine, now_ms, run_blocking};
 use crate::daemon::loop_branch::{
-    Branch, alone, begin_branch, branch_name, next_base, read, start_of, take_back,
+    LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
+    read_git, undo_branch,
 };
 use crate::daemon::project::Project;
 use crate::daemon::workers::start_workers;
 use crate::daemon::{checkpoints, criteria, exam, loop_files, rubrics};
 use crate::git::{self, branches};
 use crate::judge::rubric::Rubric;
-use crate::looping::criteria::{AUTOCHECKS, CheckScope, Criterion};
-use crate::looping::options::{BaselineMode, Options};
-use crate::looping::start::{Refusal, Setting, Wish, start};
-use crate::looping::state::{Answer, LoopState, Mode, Until};
+use crate::looping::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
+use crate::looping::options::{BaselineMode, LoopOptions};
+use crate::looping::start::{LoopRequest, LoopStartError, StartContext, initial_state};
+use crate::looping::state::{LoopState, Mode, StopAnswer, UntilCondition};
 use crate::report::agent::EditText;
 use crate::report::loops;
-use crate::report::workers::{self, Worker};
+use crate::report::workers::{self, LoopWorker};
 use crate::store::StoreError;
-use crate::store::loops::Which;
-use crate::wire::control::{Caller, LoopStart, Reply};
+use crate::store::loops::LoopQuery;
+use crate::wire::control::{CallerContext, CommandReply, LoopStartRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, request: LoopStart) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    request: LoopStartRequest,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| own_session(caller));
-    let wish = match wish(request) {
+    let wish = match loop_request(request) {
         Ok(wish) => wish,
         Err(reply) => return reply,
     };
-    match begin(engine, &project, wish, session.as_deref(), &call).await {
-        Ok(Begun::Loop(state)) => {
+    match start_loop(engine, &project, wish, session.as_deref(), &call).await {
+        Ok(LoopStartOutcome::Loop(state)) => {
             if let Some(session) = &state.session_id {
                 let checks = checks_of_loop(engine, &project, &state).await;
                 let notice = Some(loops::started_notice(&state, &checks));
-                let start = EditText { text: loops::started(&state, &checks), notice };
-                engine.ledger().tell_start(session, start);
+                let start = EditText { text: loops::start_instructions(&state, &checks), notice };
+                engine.ledger().queue_start_text(session, start);
             }
-            shown(&state, caller, json, loops::status(&state))
+            loop_reply(&state, caller, json, loops::loop_status(&state))
         }
-        Ok(Begun::Workers(begun)) if json => {
-            Reply::done(format!("{:#}\n", workers::document(&begun)))
+        Ok(LoopStartOutcome::Workers(begun)) if json => {
+            CommandReply::success(format!("{:#}\n", workers::document(&begun)))
         }
-        Ok(Begun::Workers(begun)) => Reply::done(workers::started(&begun)),
-        Err(reason) => Reply::failed(REFUSED, &format!("moai-ralph: {reason}")),
+        Ok(LoopStartOutcome::Workers(begun)) => CommandReply::success(workers::started(&begun)),
+        Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
     }
 }
 
-const UNTIL_WORDS: &str = "clean, diagnostics, checks or promise";
+const UNTIL_VALUES: &str = "clean, diagnostics, checks or promise";
 
 /// The request with its words understood.
-fn wish(request: LoopStart) -> Result<Wish, Reply> {
+fn loop_request(request: LoopStartRequest) -> Result<LoopRequest, CommandReply> {
     let until = match request.until.as_deref() {
         None => None,
-        Some(word) => {
-            Some(Until::from_word(word).ok_or_else(|| unknown_word("--until", word, UNTIL_WORDS))?)
-        }
+        Some(word) => Some(
+            UntilCondition::from_word(word)
+                .ok_or_else(|| unknown_word("--until", word, UNTIL_VALUES))?,
+        ),
     };
     let baseline = match request.baseline.as_deref() {
         None => None,
@@ -81,7 +87,7 @@ fn wish(request: LoopStart) -> Result<Wish, Reply> {
                 .ok_or_else(|| unknown_word("--mode", word, "basic, judge or autonomous"))?,
         ),
     };
-    Ok(Wish {
+    Ok(LoopRequest {
         prompt: request.prompt,
         max_iterations: request.max_iterations,
         promise: request.completion_promise,
@@ -102,34 +108,34 @@ fn wish(request: LoopStart) -> Result<Wish, Reply> {
 }
 
 /// What a start made.
-pub(super) enum Begun {
+pub(super) enum LoopStartOutcome {
     /// A loop of the session, or one to be claimed.
     Loop(Box<LoopState>),
     /// Work trees with a loop each.
-    Workers(Vec<Worker>),
+    Workers(Vec<LoopWorker>),
 }
 
 /// Starts and stores a loop, or one for each worker; the error is the reason for the user. The same
 /// `call` again gets the loop that it started.
-pub(super) async fn begin(
+pub(super) async fn start_loop(
     engine: &Arc<Engine>,
     project: &Project,
-    wish: Wish,
+    wish: LoopRequest,
     session: Option<&str>,
     call: &str,
-) -> Result<Begun, String> {
+) -> Result<LoopStartOutcome, String> {
     let session = session.filter(|id| !id.is_empty());
-    let which = session.map_or(Which::ActiveUnclaimed, |id| Which::ActiveOf(id.to_owned()));
+    let which = session.map_or(LoopQuery::ActiveUnclaimed, |id| LoopQuery::ActiveOf(id.to_owned()));
     let text = |error: StoreError| error.to_string();
     let active = engine.store.find_loop(&project.key, &project.root, which).await.map_err(text)?;
-    if let Some(state) = active.as_ref().filter(|state| is_of_call(state, call)) {
-        return Ok(Begun::Loop(Box::new(state.clone())));
+    if let Some(state) = active.as_ref().filter(|state| was_started_by(state, call)) {
+        return Ok(LoopStartOutcome::Loop(Box::new(state.clone())));
     }
-    let (has_checks, rubric) = standards(project).await;
+    let (has_checks, rubric) = checks_and_rubric(project).await;
     if let Some(gap) = &rubric.gap {
         return Err(gap.to_string());
     }
-    let setting = Setting {
+    let setting = StartContext {
         id: &loop_id(),
         session_id: session,
         max_iterations_default: project.config.max_iterations,
@@ -141,10 +147,10 @@ pub(super) async fn begin(
         base: head(project).await,
         now_ms: now_ms(),
     };
-    let wish = held_to(wish, &rubric);
-    let mut state = match start(wish, &setting) {
+    let wish = with_rubric_limits(wish, &rubric);
+    let mut state = match initial_state(wish, &setting) {
         Ok(state) => state,
-        Err(refusal) => return Err(with_proposal(project, &refusal).await),
+        Err(refusal) => return Err(refusal_text(project, &refusal).await),
     };
     if let Some(refusal) = loop_files::open_questions(project).await {
         return Err(refusal);
@@ -154,65 +160,65 @@ pub(super) async fn begin(
         state.options.base_branch = next_base(engine, project, named).await?;
     }
     if state.options.workers > 0 {
-        return with_workers(engine, project, state).await.map(Begun::Workers);
+        return with_workers(engine, project, state).await.map(LoopStartOutcome::Workers);
     }
-    let answer = Answer { call: call.to_owned(), ..Answer::default() };
+    let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());
     let branch = own_branch(engine, project, &mut state).await?;
-    let stored = exam::begin(engine, project, &mut state).await;
+    let stored = exam::store_new_loop(engine, project, &mut state).await;
     if let Err(error) = stored {
         if let Some(branch) = branch {
-            take_back(project, &branch).await;
+            undo_branch(project, &branch).await;
         }
         return Err(text(error));
     }
     if let Some(session) = session {
         engine.ledger().bind_to_loop(session, &project.root, state.language());
     }
-    remember(engine, project, &state).await;
-    prepare(engine, project, &state);
-    Ok(Begun::Loop(Box::new(state)))
+    keep_start_state(engine, project, &state).await;
+    prepare_base(engine, project, &state);
+    Ok(LoopStartOutcome::Loop(Box::new(state)))
 }
 
 /// A refusal, and what would work in this project.
-async fn with_proposal(project: &Project, refusal: &Refusal) -> String {
+async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     match refusal {
-        Refusal::NoChecks => {
+        LoopStartError::NoChecks => {
             let project = project.clone();
-            let proposed = blocking(move || criteria::proposals(&project)).await;
+            let proposed = run_blocking(move || criteria::proposals(&project)).await;
             loops::no_checks(&proposed.unwrap_or_default())
         }
-        Refusal::NoRubric => loops::no_rubric(),
+        LoopStartError::NoRubric => loops::no_rubric(),
         other => other.to_string(),
     }
 }
 
 /// Whether a loop is what this call started: its answer was lost, and it is asked again.
-fn is_of_call(state: &LoopState, call: &str) -> bool {
+fn was_started_by(state: &LoopState, call: &str) -> bool {
     !call.is_empty() && state.answer.as_ref().is_some_and(|answer| answer.call == call)
 }
 
 /// Whether the project has checks, and its rubric.
-async fn standards(project: &Project) -> (bool, Rubric) {
+async fn checks_and_rubric(project: &Project) -> (bool, Rubric) {
     let project = project.clone();
-    let found = blocking(move || {
+    let found = run_blocking(move || {
         let has_own = project.root.join(AUTOCHECKS).is_file();
         let has_checks =
-            has_own || !criteria::plan(&project, CheckScope::Configured).commands.is_empty();
-        (has_checks, rubrics::on_disk(&project.root))
+            has_own || !criteria::check_plan(&project, CheckScope::Configured).commands.is_empty();
+        (has_checks, rubrics::rubric_on_disk(&project.root))
     });
     found.await.unwrap_or_default()
 }
 
 /// The wish with what the rubric adds to it.
-fn held_to(mut wish: Wish, rubric: &Rubric) -> Wish {
+fn with_rubric_limits(mut wish: LoopRequest, rubric: &Rubric) -> LoopRequest {
     wish.hitl_threshold = wish.hitl_threshold.or(rubric.hitl_threshold);
     wish
 }
 
 /// Whether the project's options ask every loop for its promise.
 pub(super) fn needs_promise(project: &Project) -> bool {
-    project.config.success_criteria.contains(&Criterion::Marker)
+    project.config.success_criteria.contains(&CheckCriterion::Marker)
 }
 
 /// Makes the branch of an autonomous loop; others have none.
@@ -220,14 +226,14 @@ async fn own_branch(
     engine: &Engine,
     project: &Project,
     state: &mut LoopState,
-) -> Result<Option<Branch>, String> {
+) -> Result<Option<LoopBranch>, String> {
     if state.mode != Mode::Autonomous {
         return Ok(None);
     }
-    alone(engine, project).await?;
+    ensure_no_other_branch(engine, project).await?;
     let name = branch_name(&state.id, state.created_ms);
     let base = state.options.base_branch.as_deref();
-    let branch = begin_branch(project, (&name, base), state.created_ms).await?;
+    let branch = create_branch(project, (&name, base), state.created_ms).await?;
     state.branch = Some(branch.name.clone());
     state.options.base_branch = Some(branch.base.clone());
     state.base = head(project).await;
@@ -239,10 +245,10 @@ async fn with_workers(
     engine: &Arc<Engine>,
     project: &Project,
     state: LoopState,
-) -> Result<Vec<Worker>, String> {
-    let (_, base) = start_of(project, state.options.base_branch.as_deref()).await?;
-    let (root, reference) = (project.root.clone(), branches::full(&base));
-    let commit = read(move || branches::commit_of(&root, &reference)).await;
+) -> Result<Vec<LoopWorker>, String> {
+    let (_, base) = branch_start(project, state.options.base_branch.as_deref()).await?;
+    let (root, reference) = (project.root.clone(), branches::branch_ref(&base));
+    let commit = read_git(move || branches::resolve_commit(&root, &reference)).await;
     let commit = commit.map_err(|error| error.to_string())?;
     let now_ms = state.created_ms;
     let one = |_| {
@@ -251,9 +257,9 @@ async fn with_workers(
         (id, branch)
     };
     let names: Vec<(String, String)> = (0..state.options.workers).map(one).collect();
-    let make = |id: &str, branch: &Branch| {
+    let make = |id: &str, branch: &LoopBranch| {
         let base_branch = Some(branch.base.clone());
-        let options = Options { base_branch, workers: 0, ..state.options.clone() };
+        let options = LoopOptions { base_branch, workers: 0, ..state.options.clone() };
         let (id, branch, base) = (id.to_owned(), Some(branch.name.clone()), commit.clone());
         LoopState { id, session_id: None, branch, base, options, ..state.clone() }
     };
@@ -261,7 +267,7 @@ async fn with_workers(
     for worker in &workers {
         let there = Project { root: worker.root.clone(), ..project.clone() };
         if let Some(state) = &worker.state {
-            remember(engine, &there, state).await;
+            keep_start_state(engine, &there, state).await;
         }
     }
     Ok(workers)
@@ -269,10 +275,10 @@ async fn with_workers(
 
 /// What a loop goes back to later, as it is now: its first checkpoint, its notes. What cannot be
 /// kept is told where it is missed.
-async fn remember(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
+async fn keep_start_state(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
     keep_start(engine, project, state.id.clone()).await;
     if state.options.structured_memory {
-        for notice in loop_files::at_start(engine, project).await {
+        for notice in loop_files::create_memory_folder(engine, project).await {
             tracing::warn!(notice, id = state.id, "the notes of a loop were not made");
         }
     }
@@ -282,9 +288,9 @@ async fn remember(engine: &Arc<Engine>, project: &Project, state: &LoopState) {
 async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
     let (engine, project) = (Arc::clone(engine), project.clone());
     let kept = tokio::spawn(async move {
-        let name = (id, checkpoints::START.to_owned());
-        let kept = match checkpoints::look(&engine, &project).await {
-            Ok(look) => checkpoints::keep(&engine, &project, look, name, None).await,
+        let name = (id, checkpoints::START_CHECKPOINT.to_owned());
+        let kept = match checkpoints::snapshot_tree(&engine, &project).await {
+            Ok(look) => checkpoints::keep_checkpoint(&engine, &project, look, name, None).await,
             Err(gap) => Err(gap),
         };
         if let Err(gap) = kept {
@@ -299,5 +305,5 @@ async fn keep_start(engine: &Arc<Engine>, project: &Project, id: String) {
 
 async fn head(project: &Project) -> Option<String> {
     let root = project.root.clone();
-    blocking(move || git::base(&root)).await.flatten()
+    run_blocking(move || git::base_commit(&root)).await.flatten()
 }

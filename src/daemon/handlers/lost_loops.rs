@@ -8,10 +8,10 @@ use crate::daemon::ledger::SessionLife;
 use crate::daemon::project::Project;
 use crate::report::agent::EditText;
 use crate::report::loops;
-use crate::store::loops::Which;
+use crate::store::loops::LoopQuery;
 
 /// A notice for the user of a session about marks that disagree with the store, each told once.
-pub(super) async fn mark_notice(
+pub(super) async fn marker_notice(
     engine: &Engine,
     project: &Project,
     session: &str,
@@ -21,7 +21,7 @@ pub(super) async fn mark_notice(
         return None;
     }
     engine.ledger().set_alive(session);
-    let compared = engine.store.compare_marks(&project.key, &project.root, session).await;
+    let compared = engine.store.compare_markers(&project.key, &project.root, session).await;
     let differences = match compared {
         Ok(differences) => differences,
         Err(error) => {
@@ -32,7 +32,7 @@ pub(super) async fn mark_notice(
     let texts: Vec<String> = differences.iter().map(loops::mark_difference).collect();
     let mut ledger = engine.ledger();
     let news: Vec<String> =
-        texts.into_iter().filter(|text| ledger.is_news(session, text)).collect();
+        texts.into_iter().filter(|text| ledger.report_once(session, text)).collect();
     Some(news.join("\n")).filter(|text| !text.is_empty())
 }
 
@@ -44,15 +44,15 @@ pub(super) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText>
         return None;
     }
     let active = engine.store.active_loops(&project.key, &project.root).await.ok()?;
-    let is_meant = |owner: &String| is_offered(engine.ledger().life(owner), source);
+    let is_meant = |owner: &String| is_offered(engine.ledger().session_life(owner), source);
     let meant = active.into_iter().filter(|(_, owner)| owner.as_ref().is_some_and(is_meant));
     let (mut texts, mut notices) = (Vec::new(), Vec::new());
     for (id, _) in meant.take(OFFERED_LOOPS_MAX) {
-        let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id)).await;
+        let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id)).await;
         let Ok(Some(state)) = found else { continue };
-        let notice = loops::offered(&state);
-        if engine.ledger().is_news(session, &notice) {
-            texts.push(loops::offered_to_agent(&state, session));
+        let notice = loops::adoption_offer(&state);
+        if engine.ledger().report_once(session, &notice) {
+            texts.push(loops::adoption_offer_for_agent(&state, session));
             notices.push(notice);
         }
     }
@@ -66,7 +66,7 @@ fn is_offered(life: SessionLife, source: &str) -> bool {
     match life {
         SessionLife::Ended => true,
         SessionLife::Unknown => source == "clear",
-        SessionLife::Seen => false,
+        SessionLife::Alive => false,
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
             (SessionLife::Unknown, "startup", false),
             (SessionLife::Unknown, "resume", false),
             (SessionLife::Unknown, "", false),
-            (SessionLife::Seen, "clear", false),
+            (SessionLife::Alive, "clear", false),
         ] {
             assert_eq!(is_offered(life, source), expected, "{life:?} {source}");
         }

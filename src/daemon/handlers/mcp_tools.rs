@@ -4,14 +4,15 @@ use serde_json::json;
 
 use super::replies::load;
 use crate::daemon::engine::Engine;
-use crate::wire::control::{Caller, Reply};
+use crate::wire::control::{CallerContext, CommandReply};
 
 /// The document is the list of their names.
-pub(super) fn handle(engine: &Engine, caller: &Caller) -> Reply {
+pub(super) fn handle(engine: &Engine, caller: &CallerContext) -> CommandReply {
     match load(engine, caller) {
-        Ok(project) => {
-            Reply { document: Some(json!(project.config.mcp_tools()).into()), ..Reply::default() }
-        }
+        Ok(project) => CommandReply {
+            document: Some(json!(project.config.mcp_tools()).into()),
+            ..CommandReply::default()
+        },
         Err(reply) => reply,
     }
 }

@@ -2,16 +2,16 @@
 //! told. Who did it cannot be proven: a process of the agent can hide that it is one. An override
 //! made while the agent is at work waits until a person resumes the loop.
 
-use super::loop_replies::change;
+use super::loop_selection::change_loop;
 use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::looping::state::{LoopState, ManualOverride, Status};
 use crate::report::loops;
-use crate::store::loops::Which;
+use crate::store::loops::LoopQuery;
 
 /// Records an override in a loop: an allowed finding, or `None` for a frozen exam.
-pub(super) async fn record(
+pub(super) async fn record_override(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
@@ -21,13 +21,13 @@ pub(super) async fn record(
     let act = |state: &LoopState| {
         let is_confirmed = !is_at_work(engine, state);
         let by_hand = ManualOverride { at_ms, finding: finding.clone(), is_confirmed };
-        Ok::<_, String>(control::overridden(state, by_hand))
+        Ok::<_, String>(control::with_override(state, by_hand))
     };
-    let kept = change(engine, project, Which::Id(loop_id.to_owned()), act).await;
+    let kept = change_loop(engine, project, LoopQuery::Id(loop_id.to_owned()), act).await;
     let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
     if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
-        let text = loops::by_hand_notice(&state, by_hand);
-        engine.ledger().tell_user(session, text);
+        let text = loops::override_notice(&state, by_hand);
+        engine.ledger().queue_user_notice(session, text);
     }
     Ok(())
 }

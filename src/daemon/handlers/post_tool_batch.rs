@@ -5,6 +5,6 @@ use super::changed_on_disk;
 use super::hook_call::{HookCall, Told, with_late};
 
 pub(super) async fn handle(call: &HookCall<'_>) -> Told {
-    let texts = changed_on_disk::texts(call).await;
+    let texts = changed_on_disk::disk_change_texts(call).await;
     with_late(call, texts).await
 }

@@ -9,29 +9,33 @@ use super::replies::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::verdict::Gap;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
-use crate::daemon::queries::{self, Wanted};
-use crate::lsp::session::Replied;
-use crate::report::answers::{self, Asked, No, Place};
+use crate::daemon::queries::{self, QuerySpec};
+use crate::lsp::session::QueryReply;
+use crate::report::answers::{self, QueryContext, QueryError, SourceLocation};
 use crate::report::tools;
-use crate::wire::control::{Caller, Lookup, Reply};
-use crate::wire::lsp::answers::locations;
+use crate::wire::control::{CallerContext, CommandReply, LookupRequest};
+use crate::wire::lsp::responses::parse_locations;
 
 const REFERENCES: &str = "textDocument/references";
 const SCHEMA: &str = "moai-ralph/locations@1";
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, lookup: Lookup) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    lookup: LookupRequest,
+) -> CommandReply {
     let params = json!({"context": {"includeDeclaration": true}});
-    let wanted = Wanted::at(REFERENCES, "referencesProvider", params);
+    let wanted = QuerySpec::at(REFERENCES, "referencesProvider", params);
     locate(engine, caller, lookup, ("references", wanted)).await
 }
 
 /// Asks a question whose answer is a list of locations.
 pub(super) async fn locate(
     engine: &Arc<Engine>,
-    caller: &Caller,
-    lookup: Lookup,
-    (command, wanted): (&'static str, Wanted),
-) -> Reply {
+    caller: &CallerContext,
+    lookup: LookupRequest,
+    (command, wanted): (&'static str, QuerySpec),
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
@@ -39,7 +43,8 @@ pub(super) async fn locate(
     };
     let mut asked = asked(command, &project, caller);
     let deadline = begun + Duration::from_secs(lookup.timeout_secs);
-    let found = find(engine, caller, &project, &lookup, wanted, (&mut asked, deadline)).await;
+    let found =
+        find_locations(engine, caller, &project, &lookup, wanted, (&mut asked, deadline)).await;
     asked.elapsed_ms = ended(begun);
     let (places, partial) = match found {
         Ok(found) => found,
@@ -53,38 +58,39 @@ pub(super) async fn locate(
     let code = if partial.is_some() { UNMEASURED } else { 0 };
     let document =
         caller.is_tool.then(|| tools::locations(&asked, &places, partial.as_ref()).into());
-    Reply { stdout, document, code, ..Reply::default() }
+    CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
-async fn find(
+async fn find_locations(
     engine: &Arc<Engine>,
-    caller: &Caller,
+    caller: &CallerContext,
     project: &Project,
-    lookup: &Lookup,
-    wanted: Wanted,
-    (asked, deadline): (&mut Asked, Instant),
-) -> Result<(Vec<Place>, Option<Gap>), No> {
-    let target = queries::target(engine, project, caller, &lookup.at).await?;
+    lookup: &LookupRequest,
+    wanted: QuerySpec,
+    (asked, deadline): (&mut QueryContext, Instant),
+) -> Result<(Vec<SourceLocation>, Option<Gap>), QueryError> {
+    let target = queries::query_target(engine, project, caller, &lookup.at).await?;
     asked.server = Some(target.choice.id.clone());
-    asked.at = Some((target.snapshot.path.to_string(), Some(target.position)));
+    asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
     let (replied, partial) = if wanted.method == REFERENCES {
-        let files = |replied: &Replied| {
-            let found = locations(&replied.result).unwrap_or_default();
+        let files = |replied: &QueryReply| {
+            let found = parse_locations(&replied.result).unwrap_or_default();
             found.into_iter().map(|location| location.file).collect()
         };
         let asking = (files, deadline);
         let (replied, gap) =
-            queries::ask_about_all(engine, project, &target, wanted, asking).await?;
+            queries::query_all_files(engine, project, &target, wanted, asking).await?;
         (replied, queries::partial_knowledge(project, &target).or(gap))
     } else {
-        (queries::ask(engine, project, &target, wanted, deadline).await?, None)
+        (queries::query_server(engine, project, &target, wanted, deadline).await?, None)
     };
-    let found = locations(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+    let found =
+        parse_locations(&replied.result).ok_or_else(|| queries::unreadable_answer(&target))?;
     // Even a symbol that nobody uses is declared somewhere.
     if found.is_empty() {
         let reason = format!("{}: no symbol is known here", target.choice.id);
-        return Err(No::Refused { kind: "no_symbol", reason });
+        return Err(QueryError::Refused { kind: "no_symbol", reason });
     }
-    let (places, cut) = queries::places(project, found, replied.encoding).await;
+    let (places, cut) = queries::locate_sorted(project, found, replied.encoding).await;
     Ok((places, cut.or(partial)))
 }

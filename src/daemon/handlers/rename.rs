@@ -1,6 +1,6 @@
 //! `rename`: a symbol gets another name wherever it is spoken of, in all files or in none.
 
-mod measured;
+mod comparison;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,30 +9,37 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use self::measured::Before;
+use self::comparison::RenameBaseline;
 use super::replies::{REFUSED, UNMEASURED, asked, ended, load, no_reply};
 use crate::base::finding::Severity;
 use crate::base::limits::RENAME_TRIES_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::{LineIndex, Range};
+use crate::base::text::{LineIndex, TextRange};
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::changes;
+use crate::daemon::change_journal;
 use crate::daemon::edit_tree;
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::project::Project;
-use crate::daemon::queries::{self, Target, Wanted};
-use crate::files::{self, Stamp};
-use crate::lsp::edits::{EditPlan, Refusal, Tree, WorkspaceEdit, misshapen, never_a_name, plan};
-use crate::lsp::session::Replied;
-use crate::report::answers::{Asked, No};
-use crate::report::rename::{self as report, ChangedFile, Renamed};
+use crate::daemon::queries::{self, QuerySpec, QueryTarget};
+use crate::files::{self, FileStamp};
+use crate::lsp::edits::{
+    DiskTree, EditPlan, EditRefusal, WorkspaceEdit, invalid_name_reason, misshapen_name_reason,
+    plan_edit,
+};
+use crate::lsp::session::QueryReply;
+use crate::report::answers::{QueryContext, QueryError};
+use crate::report::rename::{self as report, ChangedFile, RenameReport};
 use crate::report::tools;
-use crate::wire::control::{Caller, Rename, Reply};
-use crate::wire::lsp::answers::{Renameable, renameable};
+use crate::wire::control::{CallerContext, CommandReply, RenameRequest};
+use crate::wire::lsp::responses::{PrepareRenameResult, parse_prepare_rename};
 
 const SCHEMA: &str = "moai-ralph/rename@1";
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wish: RenameRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
@@ -47,9 +54,9 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
         Err(no) => return no_reply(SCHEMA, &asked, &no, wish.json),
     };
     let stdout = if wish.json {
-        format!("{:#}\n", report::json(&asked, &renamed))
+        format!("{:#}\n", report::rename_json(&asked, &renamed))
     } else {
-        report::text(&asked, &renamed)
+        report::rename_text(&asked, &renamed)
     };
     let code = match &renamed.outcome {
         Some(it) if it.introduced().any(|one| one.severity == Severity::Error) => REFUSED,
@@ -57,44 +64,44 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Rename) 
         _ => 0,
     };
     let document = caller.is_tool.then(|| tools::rename(&asked, &renamed).into());
-    Reply { stdout, document, code, ..Reply::default() }
+    CommandReply { stdout, document, code, ..CommandReply::default() }
 }
 
 /// A plan, and what it was made from.
-struct Planned {
+struct PlannedRename {
     plan: EditPlan,
-    tree: Tree,
+    tree: DiskTree,
     old_name: Option<String>,
 }
 
 async fn rename(
     engine: &Arc<Engine>,
-    caller: &Caller,
+    caller: &CallerContext,
     project: &Project,
-    wish: &Rename,
-    (asked, deadline): (&mut Asked, Instant),
-) -> Result<Renamed, No> {
-    if let Some(reason) = never_a_name(&wish.new_name) {
-        return Err(No::Invalid(reason));
+    wish: &RenameRequest,
+    (asked, deadline): (&mut QueryContext, Instant),
+) -> Result<RenameReport, QueryError> {
+    if let Some(reason) = invalid_name_reason(&wish.new_name) {
+        return Err(QueryError::Invalid(reason));
     }
     let mut tries = 0;
     let planned = loop {
         tries += 1;
         // Before anything is read: whatever is written from here on is noticed.
         let stamps = stamps(project).await;
-        let target = queries::target(engine, project, caller, &wish.at).await?;
+        let target = queries::query_target(engine, project, caller, &wish.at).await?;
         asked.server = Some(target.choice.id.clone());
-        asked.at = Some((target.snapshot.path.to_string(), Some(target.position)));
+        asked.position = Some((target.snapshot.path.to_string(), Some(target.position)));
         let planned = propose(engine, project, &target, wish, deadline).await?;
-        if is_as_seen(project, &planned, stamps).await {
+        if is_plan_current(project, &planned, stamps).await {
             break planned;
         }
         if tries >= RENAME_TRIES_MAX {
             let gap = Gap::new(Cause::Superseded, "files changed while it was asked");
-            return Err(No::Unmeasured { server: target.choice.id, gap });
+            return Err(QueryError::Unmeasured { server: target.choice.id, gap });
         }
     };
-    let mut renamed = Renamed {
+    let mut renamed = RenameReport {
         old_name: planned.old_name.clone(),
         new_name: wish.new_name.clone(),
         edits: planned.plan.edits,
@@ -102,10 +109,10 @@ async fn rename(
         outcome: None,
     };
     if wish.apply {
-        let before = Before::measure(engine, project, &planned.plan.set, deadline).await;
+        let before = RenameBaseline::measure(engine, project, &planned.plan.set, deadline).await;
         let set = planned.plan.set.clone();
-        let refused = |kind, reason| Err(No::Refused { kind, reason });
-        match changes::apply(engine, project, set).await {
+        let refused = |kind, reason| Err(QueryError::Refused { kind, reason });
+        match change_journal::apply_changes(engine, project, set).await {
             Some(Ok(())) => {}
             Some(Err(error)) => return refused("not_written", error.to_string()),
             None => return refused("not_written", "internal error; the next use mends it".into()),
@@ -119,57 +126,57 @@ async fn rename(
 async fn propose(
     engine: &Arc<Engine>,
     project: &Project,
-    target: &Target,
-    wish: &Rename,
+    target: &QueryTarget,
+    wish: &RenameRequest,
     deadline: Instant,
-) -> Result<Planned, No> {
+) -> Result<PlannedRename, QueryError> {
     if let Some(gap) = queries::partial_knowledge(project, target) {
         let reason = format!("{}: {gap}", target.choice.id);
-        return Err(No::Refused { kind: "partial_knowledge", reason });
+        return Err(QueryError::Refused { kind: "partial_knowledge", reason });
     }
     let old_name = prepare(engine, project, target, deadline).await?;
     let (new_name, language_id) = (&wish.new_name, &target.choice.language_id);
-    if let Some(reason) = misshapen(new_name, old_name.as_deref(), language_id) {
-        return Err(No::Refused { kind: "invalid_name", reason });
+    if let Some(reason) = misshapen_name_reason(new_name, old_name.as_deref(), language_id) {
+        return Err(QueryError::Refused { kind: "invalid_name", reason });
     }
     let params = json!({"newName": wish.new_name});
-    let wanted = Wanted::at("textDocument/rename", "renameProvider", params);
+    let wanted = QuerySpec::at("textDocument/rename", "renameProvider", params);
     // What cannot be read is refused below; it names no files.
-    let files = |replied: &Replied| {
+    let files = |replied: &QueryReply| {
         let edit = WorkspaceEdit::parse(&replied.result).ok();
         edit.into_iter()
             .flat_map(|edit| edit.paths().into_iter().map(Path::to_path_buf).collect::<Vec<_>>())
             .collect()
     };
     let asking = (files, deadline);
-    let (replied, gap) = queries::ask_about_all(engine, project, target, wanted, asking).await?;
+    let (replied, gap) = queries::query_all_files(engine, project, target, wanted, asking).await?;
     if let Some(gap) = gap {
-        return Err(No::Unmeasured { server: target.choice.id.clone(), gap });
+        return Err(QueryError::Unmeasured { server: target.choice.id.clone(), gap });
     }
-    let refused = |refusal: Refusal| {
+    let refused = |refusal: EditRefusal| {
         let server = &target.choice.id;
         let reason = match refusal {
-            Refusal::Empty => format!("{server}: {refusal}"),
+            EditRefusal::Empty => format!("{server}: {refusal}"),
             _ => refusal.to_string(),
         };
-        No::Refused { kind: refusal.word(), reason }
+        QueryError::Refused { kind: refusal.kind(), reason }
     };
     let edit = WorkspaceEdit::parse(&replied.result).map_err(refused)?;
     if edit.is_alias_only(&wish.new_name) {
-        return Err(refused(Refusal::AliasOnly(wish.new_name.clone())));
+        return Err(refused(EditRefusal::AliasOnly(wish.new_name.clone())));
     }
     let sent = (replied.version, target.snapshot.hash);
     let open = BTreeMap::from([(target.snapshot.path.clone(), sent)]);
     let (root, encoding) = (project.root.clone(), replied.encoding);
-    let planned = blocking(move || {
-        let tree = edit_tree::read(&root, &edit, open)?;
-        Ok((plan(&edit, &tree, encoding)?, tree))
+    let planned = run_blocking(move || {
+        let tree = edit_tree::read_edit_tree(&root, &edit, open)?;
+        Ok((plan_edit(&edit, &tree, encoding)?, tree))
     });
     let (plan, tree) = planned
         .await
-        .unwrap_or_else(|| Err(Refusal::Malformed("internal error".to_owned())))
+        .unwrap_or_else(|| Err(EditRefusal::Malformed("internal error".to_owned())))
         .map_err(refused)?;
-    Ok(Planned { plan, tree, old_name })
+    Ok(PlannedRename { plan, tree, old_name })
 }
 
 /// Asks whether there is something to rename, where the server can tell; the old name, as far as
@@ -177,67 +184,75 @@ async fn propose(
 async fn prepare(
     engine: &Arc<Engine>,
     project: &Project,
-    target: &Target,
+    target: &QueryTarget,
     deadline: Instant,
-) -> Result<Option<String>, No> {
+) -> Result<Option<String>, QueryError> {
     let text = &target.snapshot.text;
     let index = LineIndex::new(text);
     let capability = "renameProvider.prepareProvider";
-    let wanted = Wanted::at("textDocument/prepareRename", capability, json!({}));
-    let replied = match queries::ask(engine, project, target, wanted, deadline).await {
+    let wanted = QuerySpec::at("textDocument/prepareRename", capability, json!({}));
+    let replied = match queries::query_server(engine, project, target, wanted, deadline).await {
         Ok(replied) => replied,
-        Err(No::Refused { kind: "unsupported", .. }) => return Ok(queries::identifier(target)),
+        Err(QueryError::Refused { kind: "unsupported", .. }) => {
+            return Ok(queries::identifier(target));
+        }
         Err(no) => return Err(no),
     };
-    let between = |Range { start, end }: Range| {
+    let between = |TextRange { start, end }: TextRange| {
         let offset = |at| index.offset(at, replied.encoding);
         offset(start).zip(offset(end)).and_then(|(start, end)| text.get(start..end))
     };
-    match renameable(&replied.result) {
-        Some(Renameable::Name(name)) => Ok(Some(name)),
-        Some(Renameable::Range(range)) => Ok(between(range).map(str::to_owned)),
-        Some(Renameable::Default) => Ok(queries::identifier(target)),
+    match parse_prepare_rename(&replied.result) {
+        Some(PrepareRenameResult::Name(name)) => Ok(Some(name)),
+        Some(PrepareRenameResult::Range(range)) => Ok(between(range).map(str::to_owned)),
+        Some(PrepareRenameResult::Default) => Ok(queries::identifier(target)),
         None => {
             let reason = format!("{}: nothing here can be renamed", target.choice.id);
-            Err(No::Refused { kind: "not_renameable", reason })
+            Err(QueryError::Refused { kind: "not_renameable", reason })
         }
     }
 }
 
 /// When the files that a server may read were last written.
-async fn stamps(project: &Project) -> BTreeMap<RelPath, Stamp> {
+async fn stamps(project: &Project) -> BTreeMap<RelPath, FileStamp> {
     let project = project.clone();
-    let stamps = blocking(move || {
+    let stamps = run_blocking(move || {
         let is_watched = |path: &RelPath| project.is_watched(path);
-        files::stamps(&project.root, &files::walk_watched(&project.root, &is_watched))
+        files::stamp_files(&project.root, &files::walk_watched(&project.root, &is_watched))
     });
     stamps.await.unwrap_or_default()
 }
 
 /// Whether nobody wrote a file of the plan since the server was asked: it may have read the file
 /// before, and positions in other bytes mean nothing.
-async fn is_as_seen(project: &Project, planned: &Planned, seen: BTreeMap<RelPath, Stamp>) -> bool {
+async fn is_plan_current(
+    project: &Project,
+    planned: &PlannedRename,
+    seen: BTreeMap<RelPath, FileStamp>,
+) -> bool {
     let root = project.root.clone();
     let touched: Vec<RelPath> =
         planned.plan.set.changes.iter().map(|change| change.path.clone()).collect();
     let is_watched: Vec<RelPath> =
         touched.into_iter().filter(|path| project.is_watched(path)).collect();
-    let compared = blocking(move || {
-        let now = files::stamps(&root, &is_watched);
+    let compared = run_blocking(move || {
+        let now = files::stamp_files(&root, &is_watched);
         is_watched.iter().all(|path| now.get(path) == seen.get(path))
     });
     compared.await.unwrap_or(false)
 }
 
-fn changed_files(planned: &Planned) -> Vec<ChangedFile> {
+fn changed_files(planned: &PlannedRename) -> Vec<ChangedFile> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let before = |path: &RelPath| planned.tree.files.get(path).map(|bytes| text(bytes));
     let changes = &planned.plan.set.changes;
-    let moved: Vec<&RelPath> =
-        changes.iter().filter_map(|change| change.after.as_ref()?.like.as_ref()).collect();
+    let moved: Vec<&RelPath> = changes
+        .iter()
+        .filter_map(|change| change.after.as_ref()?.permissions_from.as_ref())
+        .collect();
     let is_shown_as_move = |path: &RelPath, is_gone: bool| is_gone && moved.contains(&path);
-    let file = |change: &crate::base::change::Change| {
-        let moved_from = change.after.as_ref().and_then(|after| after.like.clone());
+    let file = |change: &crate::base::change::PathChange| {
+        let moved_from = change.after.as_ref().and_then(|after| after.permissions_from.clone());
         ChangedFile {
             path: change.path.to_string(),
             before: before(moved_from.as_ref().unwrap_or(&change.path)),

@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use super::replies::{INVALID, REFUSED, load};
-use super::reported::{Measured, Wish, baselines, reply};
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::finding::Severity;
 use crate::base::limits::KEPT_SCANS_FILES_MIN;
 use crate::base::path::RelPath;
 use crate::base::sensitive::is_sensitive;
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::gather::{evidence, split_unseen};
-use crate::daemon::kept_scans::KeptScans;
+use crate::daemon::engine::{Engine, run_blocking};
+use crate::daemon::gather::{combine_results, split_unchecked};
+use crate::daemon::parallel_scan::{ScanResults, ScanTask, scan_files};
 use crate::daemon::project::Project;
-use crate::daemon::project_rules::{self, Named};
-use crate::daemon::scanning::{Scanned, Work, scan_files};
-use crate::report::human::Style;
+use crate::daemon::project_rules::{self, NamedRuleFolders};
+use crate::daemon::scan_cache::ScanCacheFile;
+use crate::report::human::ReportStyle;
 use crate::scan::RuleSet;
-use crate::wire::control::{Caller, Format, GivenText, Reply, Scan};
+use crate::wire::control::{CallerContext, CommandReply, ReportFormat, ScanRequest, StdinText};
 use crate::{files, git, scan};
 
 /// Why a file that usually holds secrets is not looked into.
@@ -31,7 +31,11 @@ const SENSITIVE: &str = "usually holds secrets; --include-sensitive scans it";
 /// Why a file that was named is not looked into.
 const NO_RULE: &str = "no rule speaks about this kind of file";
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wished: ScanRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let project = match load(engine, caller) {
         Ok(project) => project,
@@ -40,14 +44,17 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) 
     if wished.fix {
         return fix::handle(engine, caller, &project, wished, begun).await;
     }
-    let baselines =
-        match baselines(caller, wished.baseline.as_deref(), wished.write_baseline.as_deref()) {
-            Ok(baselines) => baselines,
-            Err(reply) => return reply,
-        };
-    let wish = Wish {
+    let baselines = match load_baselines(
+        caller,
+        wished.baseline.as_deref(),
+        wished.write_baseline.as_deref(),
+    ) {
+        Ok(baselines) => baselines,
+        Err(reply) => return reply,
+    };
+    let wish = ReportOptions {
         format: wished.format,
-        style: Style { has_color: wished.color, shows_hints: wished.verbose },
+        style: ReportStyle { has_color: wished.color, shows_hints: wished.verbose },
         fail_on: wished.fail_on.clone(),
         allow_unmeasured: wished.allow_unmeasured,
         baselines,
@@ -56,82 +63,87 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: Scan) 
     let measured = {
         let (engine, project, caller) = (Arc::clone(engine), project.clone(), caller.clone());
         let wish = wish.clone();
-        blocking(move || measure(&engine, &project, &caller, &wished, &wish)).await
+        run_blocking(move || measure_scan(&engine, &project, &caller, &wished, &wish)).await
     };
     match measured {
-        Some(Ok(measured)) => reply(&project.root, &wish, measured, begun),
-        Some(Err(No(code, error))) => Reply::failed(code, &format!("moai-ralph: {error}")),
-        None => Reply::failed(REFUSED, "moai-ralph: internal error while scanning"),
+        Some(Ok(measured)) => evidence_reply(&project.root, &wish, measured, begun),
+        Some(Err(ScanCommandError(code, error))) => {
+            CommandReply::failure(code, &format!("moai-ralph: {error}"))
+        }
+        None => CommandReply::failure(REFUSED, "moai-ralph: internal error while scanning"),
     }
 }
 
 /// Why there is no report: exit code and one line.
-struct No(u8, String);
+struct ScanCommandError(u8, String);
 
-fn measure(
+fn measure_scan(
     engine: &Engine,
     project: &Project,
-    caller: &Caller,
-    wished: &Scan,
-    wish: &Wish,
-) -> Result<Measured, No> {
-    let named = named_rules(project, caller, wished).map_err(|error| No(INVALID, error))?;
+    caller: &CallerContext,
+    wished: &ScanRequest,
+    wish: &ReportOptions,
+) -> Result<ReportInput, ScanCommandError> {
+    let named =
+        named_rules(project, caller, wished).map_err(|error| ScanCommandError(INVALID, error))?;
     let rules = named.as_ref().unwrap_or(&*project.rules);
     let lowest = if wished.verbose { Severity::Hint } else { Severity::Info };
-    let excerpts = (wished.format == Format::Text).then_some(lowest);
+    let excerpts = (wished.format == ReportFormat::Text).then_some(lowest);
     let root = &project.root;
-    let work = Work { root, rules, kept: None, excerpts, progress: &engine.progress };
-    let mut found = Found::default();
+    let work = ScanTask { root, rules, cache: None, excerpts, progress: &engine.progress };
+    let mut found = ScanFileSet::default();
     let scanned = if let Some(text) = &wished.stdin {
-        given(work, text).map_err(|error| No(INVALID, error))?
+        scan_given_text(work, text).map_err(|error| ScanCommandError(INVALID, error))?
     } else {
-        found = find(project, caller, rules, wished).map_err(|error| No(REFUSED, error))?;
-        scan_remembering(engine, project, work, &found.files)
+        found = find_scan_files(project, caller, rules, wished)
+            .map_err(|error| ScanCommandError(REFUSED, error))?;
+        scan_with_cache(engine, project, work, &found.files)
     };
-    let Scanned { words, skipped, excerpts, .. } = scanned;
+    let ScanResults { results: words, skipped, excerpts, .. } = scanned;
     found.skipped.extend(skipped);
     let is_broken = |gap: &Gap| gap.cause == Cause::BrokenRule;
     let is_short = words.iter().any(|word| word.gap.as_ref().is_some_and(is_broken));
     let paths = words.iter().map(|word| word.path.clone());
-    let (files, unseen) = split_unseen(paths, &words);
+    let (files, unseen) = split_unchecked(paths, &words);
     found.skipped.extend(unseen);
-    let mut evidence = evidence(files, found.skipped, words, wish.threshold());
+    let mut evidence = combine_results(files, found.skipped, words, wish.threshold());
     evidence.excluded = found.excluded;
     let note = if is_short { found.note + &broken(rules) } else { found.note };
     let may_be_empty = found.may_be_empty;
-    let rules = wish.facts(rules);
-    Ok(Measured { evidence, excerpts: Some(excerpts), note, rules, may_be_empty })
+    let rules = wish.shown_rules(rules);
+    Ok(ReportInput { evidence, excerpts: Some(excerpts), note, rules, may_be_empty })
 }
 
 /// Scans many files with what is known of them from an earlier scan.
-fn scan_remembering(
+fn scan_with_cache(
     engine: &Engine,
     project: &Project,
-    work: Work<'_>,
+    work: ScanTask<'_>,
     files: &[RelPath],
-) -> Scanned {
+) -> ScanResults {
     if files.len() < KEPT_SCANS_FILES_MIN {
         return scan_files(work, files);
     }
-    let kept = KeptScans::load(&engine.places.state, &project.key, work.rules);
-    let scanned = scan_files(Work { kept: Some(&kept), ..work }, files);
-    kept.save(work.rules, scanned.news());
+    let kept = ScanCacheFile::load(&engine.dirs.state, &project.key, work.rules);
+    let scanned = scan_files(ScanTask { cache: Some(&kept), ..work }, files);
+    kept.save(work.rules, scanned.new_outcomes());
     scanned
 }
 
 /// The rules with those of the folders that were named; `None` when none was.
 fn named_rules(
     project: &Project,
-    caller: &Caller,
-    wished: &Scan,
+    caller: &CallerContext,
+    wished: &ScanRequest,
 ) -> Result<Option<RuleSet>, String> {
     let folders = wished.only_rules.iter().chain(&wished.rules);
-    let folders: Vec<PathBuf> = folders.map(|folder| project.named(caller, folder)).collect();
+    let folders: Vec<PathBuf> =
+        folders.map(|folder| project.resolve_path(caller, folder)).collect();
     if folders.is_empty() {
         return Ok(None);
     }
-    let named = Named { folders, is_alone: !wished.only_rules.is_empty() };
-    project_rules::with_named(&project.root, &project.config, &named).map(Some)
+    let named = NamedRuleFolders { folders, is_exclusive: !wished.only_rules.is_empty() };
+    project_rules::rules_with_folders(&project.root, &project.config, &named).map(Some)
 }
 
 /// The rules that cannot be used, a line each.
@@ -142,30 +154,30 @@ fn broken(rules: &RuleSet) -> String {
 
 /// The files asked for.
 #[derive(Default)]
-struct Found {
+struct ScanFileSet {
     files: Vec<RelPath>,
-    skipped: Vec<Skipped>,
-    excluded: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
+    excluded: Vec<SkippedFile>,
     note: String,
     may_be_empty: bool,
 }
 
-fn find(
+fn find_scan_files(
     project: &Project,
-    caller: &Caller,
+    caller: &CallerContext,
     rules: &RuleSet,
-    wished: &Scan,
-) -> Result<Found, String> {
+    wished: &ScanRequest,
+) -> Result<ScanFileSet, String> {
     let is_handled = |path: &RelPath| rules.handles(path);
     let mut found = if wished.changed {
-        changed(project, &is_handled)?
+        changed_files(project, &is_handled)?
     } else {
-        let named = wished.paths.iter().map(|path| project.named(caller, path));
+        let named = wished.paths.iter().map(|path| project.resolve_path(caller, path));
         let starts: Vec<PathBuf> = match wished.paths.as_slice() {
             [] => vec![project.root.clone()],
             _ => named.collect(),
         };
-        below(&project.root, &starts, &is_handled)
+        files_below(&project.root, &starts, &is_handled)
     };
     if !wished.include_sensitive {
         found.leave_out_sensitive();
@@ -174,21 +186,25 @@ fn find(
 }
 
 /// What is below some starts; a file that was named and is in no language with a rule is skipped.
-fn below(root: &Path, starts: &[PathBuf], is_handled: &(dyn Fn(&RelPath) -> bool + Sync)) -> Found {
-    let walk = files::walk(root, starts, is_handled);
+fn files_below(
+    root: &Path,
+    starts: &[PathBuf],
+    is_handled: &(dyn Fn(&RelPath) -> bool + Sync),
+) -> ScanFileSet {
+    let walk = files::walk_files(root, starts, is_handled);
     let (files, other): (Vec<_>, Vec<_>) =
         walk.files.into_iter().partition(|path| is_handled(path) || is_sensitive(path));
     let no_rule = |path: RelPath| skip(&path, NO_RULE);
     let skipped = walk.skipped.into_iter().chain(other.into_iter().map(no_rule)).collect();
-    Found { files, skipped, ..Found::default() }
+    ScanFileSet { files, skipped, ..ScanFileSet::default() }
 }
 
-fn changed(
+fn changed_files(
     project: &Project,
     is_handled: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> Result<Found, String> {
+) -> Result<ScanFileSet, String> {
     let root = &project.root;
-    match git::changed(root) {
+    match git::files_changed_since_head(root) {
         Ok(Some(changed)) => {
             let files: Vec<RelPath> = changed.files.into_iter().filter(is_handled).collect();
             let note = if files.is_empty() && changed.skipped.is_empty() {
@@ -197,12 +213,12 @@ fn changed(
                 ""
             };
             let (skipped, note) = (changed.skipped, note.to_owned());
-            Ok(Found { files, skipped, note, may_be_empty: true, ..Found::default() })
+            Ok(ScanFileSet { files, skipped, note, may_be_empty: true, ..ScanFileSet::default() })
         }
         Ok(None) => {
             let note = "moai-ralph: not a git work tree, so the whole project is scanned\n";
-            let all = below(root, std::slice::from_ref(root), is_handled);
-            Ok(Found { note: note.to_owned(), ..all })
+            let all = files_below(root, std::slice::from_ref(root), is_handled);
+            Ok(ScanFileSet { note: note.to_owned(), ..all })
         }
         Err(error) => {
             let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
@@ -211,7 +227,7 @@ fn changed(
     }
 }
 
-impl Found {
+impl ScanFileSet {
     fn leave_out_sensitive(&mut self) {
         let (sensitive, files) = self.files.drain(..).partition(is_sensitive);
         self.files = files;
@@ -220,15 +236,15 @@ impl Found {
     }
 }
 
-fn skip(path: &RelPath, reason: &str) -> Skipped {
-    Skipped { path: path.to_string(), reason: reason.to_owned() }
+fn skip(path: &RelPath, reason: &str) -> SkippedFile {
+    SkippedFile { path: path.to_string(), reason: reason.to_owned() }
 }
 
 /// Scans a text that is no file.
-fn given(task: Work<'_>, text: &GivenText) -> Result<Scanned, String> {
+fn scan_given_text(task: ScanTask<'_>, text: &StdinText) -> Result<ScanResults, String> {
     let path = given_path(task, text)?;
-    let mut scanned = Scanned::default();
-    match files::given(path, text.bytes.clone()) {
+    let mut scanned = ScanResults::default();
+    match files::snapshot_of_bytes(path, text.bytes.clone()) {
         Ok(snapshot) => scanned.add(task, &snapshot),
         Err(skipped) => scanned.skipped.push(skipped),
     }
@@ -236,7 +252,7 @@ fn given(task: Work<'_>, text: &GivenText) -> Result<Scanned, String> {
 }
 
 /// The path a given text stands for; it decides about language and globs.
-fn given_path(task: Work<'_>, text: &GivenText) -> Result<RelPath, String> {
+fn given_path(task: ScanTask<'_>, text: &StdinText) -> Result<RelPath, String> {
     let path = text.path.as_ref().map(|path| {
         let below = RelPath::below(task.root, &task.root.join(path));
         below.ok_or_else(|| format!("--stdin-path {}: outside the root", path.display()))
@@ -244,14 +260,14 @@ fn given_path(task: Work<'_>, text: &GivenText) -> Result<RelPath, String> {
     let Some(word) = &text.language else {
         return path.unwrap_or_else(|| Err("--stdin needs --lang or --stdin-path".to_owned()));
     };
-    let Some(name) = scan::file_name("stdin", word) else {
-        let known = scan::languages().collect::<Vec<_>>().join(", ");
+    let Some(name) = scan::file_name_in_language("stdin", word) else {
+        let known = scan::language_names().collect::<Vec<_>>().join(", ");
         return Err(format!("--lang {word}: not a language of the scan; known are {known}"));
     };
     let Some(path) = path.transpose()? else {
         return RelPath::parse(&name).ok_or_else(|| format!("--lang {word}: no file name"));
     };
-    if scan::is_in(task.rules, &path, word) {
+    if scan::is_in_language(task.rules, &path, word) {
         Ok(path)
     } else {
         Err(format!("--stdin-path {path}: not the name of a {word} file"))

@@ -7,19 +7,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::replies::{INVALID, REFUSED, load};
 use crate::base::path::RelPath;
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::option_files::read;
-use crate::daemon::progress::Progress;
+use crate::daemon::progress::WorkProgress;
 use crate::daemon::project::Project;
-use crate::daemon::project_rules::{self, Named};
+use crate::daemon::project_rules::{self, NamedRuleFolders};
 use crate::files;
 use crate::report::rule_tests::{self, Tried};
 use crate::scan::{
-    Failure, RuleSet, ScanConfig, Sources, TestFile, Trial, hand_out, test_file, trials,
+    RuleSet, RuleSources, RuleTestFile, RuleTrial, ScanConfig, TrialFailure, assign_tests,
+    parse_test_file, parse_trials,
 };
-use crate::wire::control::{Caller, Reply, ScanTest};
+use crate::wire::control::{CallerContext, CommandReply, ScanTestRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: ScanTest) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wished: ScanTestRequest,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
@@ -27,12 +32,17 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: ScanTe
     let (json, verbose) = (wished.json, wished.verbose);
     let tried = {
         let (engine, caller) = (Arc::clone(engine), caller.clone());
-        blocking(move || try_all(&engine.progress, &project, &caller, &wished)).await
+        run_blocking(move || run_rule_tests(&engine.progress, &project, &caller, &wished)).await
     };
     let tried = match tried {
         Some(Ok(tried)) => tried,
-        Some(Err(error)) => return Reply::failed(INVALID, &format!("moai-ralph: {error}")),
-        None => return Reply::failed(REFUSED, "moai-ralph: internal error while testing rules"),
+        Some(Err(error)) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
+        None => {
+            return CommandReply::failure(
+                REFUSED,
+                "moai-ralph: internal error while testing rules",
+            );
+        }
     };
     let stdout = if json {
         format!("{:#}\n", rule_tests::json(&tried))
@@ -40,21 +50,21 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wished: ScanTe
         rule_tests::text(&tried, verbose)
     };
     let code = if tried.failures.is_empty() { 0 } else { REFUSED };
-    Reply { stdout, code, ..Reply::default() }
+    CommandReply { stdout, code, ..CommandReply::default() }
 }
 
-fn try_all(
-    progress: &Progress,
+fn run_rule_tests(
+    progress: &WorkProgress,
     project: &Project,
-    caller: &Caller,
-    wished: &ScanTest,
+    caller: &CallerContext,
+    wished: &ScanTestRequest,
 ) -> Result<Tried, String> {
-    let folders = wished.folders.iter().map(|folder| project.named(caller, folder));
+    let folders = wished.folders.iter().map(|folder| project.resolve_path(caller, folder));
     let folders: Vec<PathBuf> = folders.collect();
     let is_alone = !folders.is_empty();
     let test_folders = folders.clone();
-    let named = Named { folders, is_alone };
-    let sources = project_rules::sources(&project.root, &project.config, &named)?;
+    let named = NamedRuleFolders { folders, is_exclusive: is_alone };
+    let sources = project_rules::rule_sources(&project.root, &project.config, &named)?;
     if let Some((name, reason)) = sources.unreadable.first() {
         return Err(format!("{name}: {reason}"));
     }
@@ -62,20 +72,20 @@ fn try_all(
     let built_in = RuleSet::built_in_sources().filter(|_| !is_alone);
     let own = sources.rules.iter().filter(|(name, _)| !is_test(name)).cloned();
     for (name, text) in own.chain(built_in) {
-        let (more, broken) = trials(&name, &text);
+        let (more, broken) = parse_trials(&name, &text);
         rules.extend(more);
         failures.extend(broken);
     }
     let test_folders = if is_alone { test_folders } else { test_dirs(&project.root, &sources) };
-    let unknown = hand_out(&mut rules, test_files(&test_folders)?);
-    failures.extend(unknown.into_iter().map(nobodys));
+    let unknown = assign_tests(&mut rules, test_files(&test_folders)?);
+    failures.extend(unknown.into_iter().map(unknown_rule_failure));
     if rules.is_empty() && failures.is_empty() {
         return Err("there is no rule to test".to_owned());
     }
-    let is_untested = |trial: &&Trial| trial.snippet_count() == 0;
+    let is_untested = |trial: &&RuleTrial| trial.snippet_count() == 0;
     let untested = rules.iter().filter(is_untested);
     let untested = untested.map(|trial| (trial.source.clone(), trial.rule.clone())).collect();
-    let snippets = rules.iter().map(Trial::snippet_count).sum();
+    let snippets = rules.iter().map(RuleTrial::snippet_count).sum();
     failures.extend(run(progress, &rules, &sources));
     Ok(Tried { rules: rules.len(), snippets, untested, failures })
 }
@@ -87,18 +97,18 @@ fn is_test(name: &str) -> bool {
 }
 
 /// The folders of tests that the project's `sgconfig.yml` names.
-fn test_dirs(root: &Path, sources: &Sources) -> Vec<PathBuf> {
+fn test_dirs(root: &Path, sources: &RuleSources) -> Vec<PathBuf> {
     let config = sources.config.as_ref().map(|(name, text)| ScanConfig::parse(name, text));
     let dirs = config.into_iter().flat_map(|config| config.test_dirs);
     dirs.map(|dir| root.join(dir.tests)).collect()
 }
 
 /// The test files below some folders. Snapshots are not compared.
-fn test_files(folders: &[PathBuf]) -> Result<Vec<TestFile>, String> {
+fn test_files(folders: &[PathBuf]) -> Result<Vec<RuleTestFile>, String> {
     let mut tests = Vec::new();
     let is_yaml = |path: &RelPath| matches!(path.extension().as_deref(), Some("yml" | "yaml"));
     for folder in folders {
-        let walk = files::walk(folder, std::slice::from_ref(folder), &is_yaml);
+        let walk = files::walk_files(folder, std::slice::from_ref(folder), &is_yaml);
         if let Some(skipped) = walk.skipped.first() {
             return Err(format!("{}: {}: {}", folder.display(), skipped.path, skipped.reason));
         }
@@ -110,14 +120,14 @@ fn test_files(folders: &[PathBuf]) -> Result<Vec<TestFile>, String> {
             }
             let named = |error: String| format!("{}: {error}", path.display());
             let text = read(&path)?.unwrap_or_default();
-            tests.extend(test_file(&text).map_err(named)?);
+            tests.extend(parse_test_file(&text).map_err(named)?);
         }
     }
     Ok(tests)
 }
 
-fn nobodys(rule: String) -> Failure {
-    Failure {
+fn unknown_rule_failure(rule: String) -> TrialFailure {
+    TrialFailure {
         rule,
         source: "a test file".to_owned(),
         language: String::new(),
@@ -127,7 +137,7 @@ fn nobodys(rule: String) -> Failure {
 }
 
 /// Tries all rules, on all cores, and yields what failed in the order of the rules.
-fn run(progress: &Progress, rules: &[Trial], sources: &Sources) -> Vec<Failure> {
+fn run(progress: &WorkProgress, rules: &[RuleTrial], sources: &RuleSources) -> Vec<TrialFailure> {
     progress.expect(rules.len());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicUsize::new(0);
@@ -140,7 +150,7 @@ fn run(progress: &Progress, rules: &[Trial], sources: &Sources) -> Vec<Failure> 
             progress.step();
         }
     };
-    let mut all: Vec<(usize, Vec<Failure>)> = std::thread::scope(|scope| {
+    let mut all: Vec<(usize, Vec<TrialFailure>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..cores.min(rules.len())).map(|_| scope.spawn(share)).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
         threads.into_iter().flat_map(|thread| join(thread).expect("a rule only fails")).collect()

@@ -1,11 +1,11 @@
 //! `server list`: the language servers that run, are to run, or went wrong.
 
 use crate::daemon::engine::Engine;
-use crate::report::servers::{self, Row};
-use crate::wire::control::Reply;
+use crate::report::servers::{self, ServerRow};
+use crate::wire::control::CommandReply;
 
-pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
-    let row = |server: crate::servers::ServerStatus| Row {
+pub(super) async fn handle(engine: &Engine, as_json: bool) -> CommandReply {
+    let row = |server: crate::servers::ServerStatus| ServerRow {
         id: server.id,
         languages: server.languages,
         root: server.root.display().to_string(),
@@ -17,9 +17,9 @@ pub(super) async fn handle(engine: &Engine, as_json: bool) -> Reply {
         restarts: server.restarts,
         last_gap: server.last_gap.map(|gap| gap.to_string()),
     };
-    let rows: Vec<Row> = engine.servers.list().await.into_iter().map(row).collect();
+    let rows: Vec<ServerRow> = engine.servers.list().await.into_iter().map(row).collect();
     if as_json {
-        return Reply::done(format!("{:#}\n", servers::list_json(&rows)));
+        return CommandReply::success(format!("{:#}\n", servers::list_json(&rows)));
     }
-    Reply::done(servers::list(&rows))
+    CommandReply::success(servers::list(&rows))
 }

@@ -3,27 +3,34 @@
 use super::replies::REFUSED;
 use super::server_restart::selection;
 use crate::daemon::engine::Engine;
-use crate::report::servers::{self, Log, Said};
-use crate::servers::ServerLog;
-use crate::wire::control::{Caller, Reply, ServerSelect};
+use crate::report::servers::{self, ServerLogLine, ServerLogReport};
+use crate::servers::ServerLogTail;
+use crate::wire::control::{CallerContext, CommandReply, ServersRequest};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: ServerSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: ServersRequest,
+) -> CommandReply {
     let logs = engine.servers.log(selection(caller, &select)).await;
     if logs.is_empty() {
         let id = select.ids.first().map(String::as_str).unwrap_or_default();
-        return Reply::failed(REFUSED, &format!("moai-ralph: no language server {id} runs"));
+        return CommandReply::failure(
+            REFUSED,
+            &format!("moai-ralph: no language server {id} runs"),
+        );
     }
-    let log = |log: ServerLog| {
-        let said = log.lines.into_iter().map(|line| Said {
+    let log = |log: ServerLogTail| {
+        let said = log.lines.into_iter().map(|line| ServerLogLine {
             at_ms: line.at_ms,
             source: line.source,
             text: line.text,
         });
-        Log { id: log.id, root: log.root.display().to_string(), said: said.collect() }
+        ServerLogReport { id: log.id, root: log.root.display().to_string(), lines: said.collect() }
     };
-    let logs: Vec<Log> = logs.into_iter().map(log).collect();
+    let logs: Vec<ServerLogReport> = logs.into_iter().map(log).collect();
     if select.json {
-        return Reply::done(format!("{:#}\n", servers::logs_json(&logs)));
+        return CommandReply::success(format!("{:#}\n", servers::logs_json(&logs)));
     }
-    Reply::done(servers::logs(&logs))
+    CommandReply::success(servers::logs(&logs))
 }

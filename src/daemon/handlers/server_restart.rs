@@ -3,42 +3,50 @@
 use super::replies::REFUSED;
 use crate::daemon::engine::Engine;
 use crate::daemon::project;
-use crate::report::servers::{self, Acted};
-use crate::servers::{Done, Selection};
-use crate::wire::control::{Caller, Reply, ServerSelect};
+use crate::report::servers::{self, ServerAction};
+use crate::servers::{PoolFilter, ServerActionResult};
+use crate::wire::control::{CallerContext, CommandReply, ServersRequest};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: ServerSelect) -> Reply {
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: ServersRequest,
+) -> CommandReply {
     let done = engine.servers.restart(selection(caller, &select)).await;
-    reply("restarted", &select, done)
+    server_action_reply("restarted", &select, done)
 }
 
 /// The servers a command means: those of every project, unless it names a root.
-pub(super) fn selection(caller: &Caller, select: &ServerSelect) -> Selection {
-    let root = caller.root.as_ref().map(|_| project::root(caller));
-    Selection { ids: select.ids.clone(), root }
+pub(super) fn selection(caller: &CallerContext, select: &ServersRequest) -> PoolFilter {
+    let root = caller.root.as_ref().map(|_| project::project_root(caller));
+    PoolFilter { ids: select.ids.clone(), root }
 }
 
 /// What became of each, and of what was named but does not run.
-pub(super) fn reply(act: &'static str, select: &ServerSelect, done: Vec<Done>) -> Reply {
+pub(super) fn server_action_reply(
+    act: &'static str,
+    select: &ServersRequest,
+    done: Vec<ServerActionResult>,
+) -> CommandReply {
     let missing: Vec<&String> =
         select.ids.iter().filter(|id| !done.iter().any(|one| one.id == **id)).collect();
-    let acted = |one: Done| Acted {
+    let acted = |one: ServerActionResult| ServerAction {
         id: one.id,
         root: one.root.display().to_string(),
-        act,
+        action: act,
         reason: one.outcome.err().map(|gap| gap.to_string()),
     };
-    let acted: Vec<Acted> = done.into_iter().map(acted).collect();
+    let acted: Vec<ServerAction> = done.into_iter().map(acted).collect();
     let has_failed = !missing.is_empty() || acted.iter().any(|one| one.reason.is_some());
     let stdout = if select.json {
-        format!("{:#}\n", servers::acted_json(&acted))
+        format!("{:#}\n", servers::actions_json(&acted))
     } else if acted.is_empty() && !missing.is_empty() {
         // Others may run; those that were named are named below.
         String::new()
     } else {
-        servers::acted(&acted)
+        servers::actions_text(&acted)
     };
     let stderr = missing.iter().map(|id| format!("moai-ralph: no language server {id} runs\n"));
     let code = if has_failed { REFUSED } else { 0 };
-    Reply { stdout, stderr: stderr.collect(), code, ..Reply::default() }
+    CommandReply { stdout, stderr: stderr.collect(), code, ..CommandReply::default() }
 }

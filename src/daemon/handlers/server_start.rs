@@ -4,22 +4,27 @@
 use std::sync::Arc;
 
 use super::replies::{INVALID, load};
-use super::server_restart::reply;
+use super::server_restart::server_action_reply;
 use crate::base::path::RelPath;
 use crate::daemon::engine::Engine;
 use crate::daemon::project::Project;
-use crate::servers::{Chosen, Done};
-use crate::wire::control::{Caller, Reply, ServerSelect};
+use crate::servers::{ServerActionResult, ServerSelection};
+use crate::wire::control::{CallerContext, CommandReply, ServersRequest};
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, what: &str, json: bool) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    what: &str,
+    json: bool,
+) -> CommandReply {
     let project = match load(engine, caller) {
         Ok(project) => project,
         Err(reply) => return reply,
     };
-    let chosen = chosen(engine, &project, what);
+    let chosen = servers_to_start(engine, &project, what);
     if chosen.is_empty() {
         let message = format!("moai-ralph: {what} is no language and no language server");
-        return Reply::failed(INVALID, &message);
+        return CommandReply::failure(INVALID, &message);
     }
     let mut done = Vec::new();
     for one in chosen {
@@ -27,30 +32,30 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, what: &str, js
         done.push(match one {
             Ok(choice) => {
                 let id = choice.id.clone();
-                let outcome = engine.servers.warm(&project.around, choice).await;
-                Done { id, root, outcome }
+                let outcome = engine.servers.start_server(&project.workspace, choice).await;
+                ServerActionResult { id, root, outcome }
             }
-            Err((id, gap)) => Done { id, root, outcome: Err(gap) },
+            Err((id, gap)) => ServerActionResult { id, root, outcome: Err(gap) },
         });
     }
-    reply("started", &ServerSelect { ids: Vec::new(), json }, done)
+    server_action_reply("started", &ServersRequest { ids: Vec::new(), json }, done)
 }
 
 /// The servers for a file of the language; for a server's id, that one, by the first language of
 /// which it serves a file here.
-fn chosen(engine: &Engine, project: &Project, what: &str) -> Vec<Chosen> {
-    let catalogue = &project.around.catalogue;
+fn servers_to_start(engine: &Engine, project: &Project, what: &str) -> Vec<ServerSelection> {
+    let catalogue = &project.workspace.catalogue;
     let of_extension = |extension: &String| {
         let file = project.root.join(format!("moai-ralph.{extension}"));
         let path = RelPath::below(&project.root, &file);
-        path.map_or(Vec::new(), |path| engine.servers.choose(&project.around, &path))
+        path.map_or(Vec::new(), |path| engine.servers.select(&project.workspace, &path))
     };
     if let Some(language) = catalogue.language(what) {
         return language.extensions.keys().next().map_or(Vec::new(), of_extension);
     }
     let languages = catalogue.language_ids().filter_map(|id| catalogue.language(id));
     let extensions = languages.flat_map(|language| language.extensions.keys());
-    let is_meant = |chosen: &Chosen| match chosen {
+    let is_meant = |chosen: &ServerSelection| match chosen {
         Ok(choice) => choice.id == what,
         Err((id, _)) => id == what,
     };

@@ -1,10 +1,14 @@
 //! `server stop`: ends language servers; the next question starts them again.
 
-use super::server_restart::{reply, selection};
+use super::server_restart::{selection, server_action_reply};
 use crate::daemon::engine::Engine;
-use crate::wire::control::{Caller, Reply, ServerSelect};
+use crate::wire::control::{CallerContext, CommandReply, ServersRequest};
 
-pub(super) async fn handle(engine: &Engine, caller: &Caller, select: ServerSelect) -> Reply {
-    let done = engine.servers.stop_some(selection(caller, &select)).await;
-    reply("stopped", &select, done)
+pub(super) async fn handle(
+    engine: &Engine,
+    caller: &CallerContext,
+    select: ServersRequest,
+) -> CommandReply {
+    let done = engine.servers.stop_selected(selection(caller, &select)).await;
+    server_action_reply("stopped", &select, done)
 }

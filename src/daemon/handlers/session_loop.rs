@@ -6,10 +6,10 @@ use crate::daemon::engine::{Engine, now_ms};
 use crate::daemon::project::Project;
 use crate::looping::control;
 use crate::looping::criteria::AUTOCHECKS;
-use crate::looping::exam::Role;
+use crate::looping::exam::ExamRole;
 use crate::looping::state::LoopState;
 use crate::store::StoreError;
-use crate::store::loops::{Saved, Which};
+use crate::store::loops::{LoopQuery, SaveOutcome};
 
 /// The active loop of a session; an unclaimed one of the root becomes this session's. Whether it
 /// did comes with it.
@@ -32,19 +32,19 @@ pub(super) async fn last_loop_of_session(
         return Ok((None, false));
     }
     let (store, root) = (&engine.store, &project.root);
-    let found = store.find_loop(&project.key, root, Which::For(session.to_owned())).await?;
+    let found = store.find_loop(&project.key, root, LoopQuery::ForStop(session.to_owned())).await?;
     let unclaimed = match found {
         Some(unclaimed) if unclaimed.session_id.is_none() => unclaimed,
         own => return Ok((own, false)),
     };
-    let claimed = control::claim(&unclaimed, session, now_ms());
+    let claimed = control::claim_loop(&unclaimed, session, now_ms());
     match store.advance_loop(&project.key, &unclaimed, claimed.clone()).await? {
-        Saved::Yes => {
+        SaveOutcome::Saved => {
             engine.ledger().bind_to_loop(session, root, claimed.language());
             Ok((Some(claimed), true))
         }
         // Another session was quicker.
-        Saved::Overtaken => Ok((None, false)),
+        SaveOutcome::Overtaken => Ok((None, false)),
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn checks_of_loop(
     project: &Project,
     state: &LoopState,
 ) -> Vec<String> {
-    let exam = engine.store.find_exam(&project.key, &state.id, Role::STRICT).await;
+    let exam = engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
     let Ok(Some(exam)) = exam else { return Vec::new() };
     let autochecks = RelPath::parse(AUTOCHECKS).filter(|path| exam.files.contains_key(path));
     let autochecks = autochecks.map(|path| path.to_string());
@@ -65,5 +65,5 @@ pub(super) async fn checks_of_loop(
 /// A new loop id.
 pub(super) fn loop_id() -> String {
     let seed = format!("{:?} {}", std::time::SystemTime::now(), std::process::id());
-    format!("loop-{}", &ContentHash::of(seed.as_bytes()).to_string()[..8])
+    format!("loop-{}", &ContentHash::of_bytes(seed.as_bytes()).to_string()[..8])
 }

@@ -1,72 +1,72 @@
 //! The agent wants to stop. Whose loop is it, fresh evidence, what others say to it, one pure step,
 //! saved before the reply. Any failure lets the turn end: nobody is trapped by a broken engine.
 
-mod answers;
-mod asking;
-mod cooling;
+mod consult;
+mod cooldown;
+mod evidence;
 mod scope;
-mod sensing;
+mod stored_answer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::held_by;
 use super::hook_call::HookCall;
+use super::loop_elsewhere;
 use super::session_loop::last_loop_of_session;
 use crate::base::limits::{
     HOOK_STOP_MS_MAX, HOST_CONTINUATIONS_MAX, STOP_REPLY_MS, STOP_REPLY_SHARE, STOP_SENSORS_SHARE,
     STOP_TRIES_MAX,
 };
 use crate::config::Config;
-use crate::daemon::engine::{Engine, now_ms, to_its_end};
-use crate::daemon::loop_files::{self, Decided};
+use crate::daemon::engine::{Engine, now_ms, run_to_completion};
+use crate::daemon::loop_files::{self, IterationSummary};
 use crate::daemon::project::Project;
 use crate::daemon::stop_registry::{StopLead, StopTurn};
-use crate::daemon::{judging, spending};
-use crate::judge::judged::Judged;
+use crate::daemon::{judge_run, session_usage};
+use crate::judge::judge_report::JudgeReport;
 use crate::looping::facts::JudgeOutcome;
-use crate::looping::framework::Language;
+use crate::looping::framework::MessageLanguage;
 use crate::looping::state::{LoopState, Status};
-use crate::looping::step::{Admission, Decision, StopInput, admit, step};
-use crate::report::judging::Moment;
+use crate::looping::step::{StopAdmission, StopDecision, StopInput, admit_stop, decide_stop};
+use crate::report::judging::JudgementContext;
 use crate::report::{loops, notice};
 use crate::store::StoreError;
-use crate::store::loops::{Saved, Which};
+use crate::store::loops::{LoopQuery, SaveOutcome};
 use crate::wire::hook::HookOutput;
-use asking::Found;
+use consult::StopContext;
+use evidence::StopEvidence;
+pub(super) use evidence::measure_stop_files;
 pub(super) use scope::StopBase;
-use sensing::Seen;
-pub(super) use sensing::measured;
 
 /// The host's variable for its cap of continuations.
 const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
 /// When a Stop began, and by when its parts must be done.
 #[derive(Clone, Copy, Debug)]
-struct Times {
-    began: Instant,
+struct StopSchedule {
+    started_at: Instant,
     /// The end of the project's own checks, so that time is left for everything else.
-    checks_end: Instant,
+    checks_deadline: Instant,
     /// The end of everything but saving and the reply.
     deadline: Instant,
 }
 
-impl Times {
+impl StopSchedule {
     /// The time of a Stop whose hook process began `passed` ago.
-    fn of(began: Instant, passed: Duration, config: &Config) -> Self {
+    fn from_config(began: Instant, passed: Duration, config: &Config) -> Self {
         let most = config.stop_timeout.min(Duration::from_millis(HOOK_STOP_MS_MAX));
         let kept_back = Duration::from_millis(STOP_REPLY_MS).min(most / STOP_REPLY_SHARE);
         let left = most.saturating_sub(kept_back).saturating_sub(passed);
         let after_checks = config.stop_budget.min(left / STOP_SENSORS_SHARE);
         let checks_end = began + left.saturating_sub(after_checks);
-        Self { began, checks_end, deadline: began + left }
+        Self { started_at: began, checks_deadline: checks_end, deadline: began + left }
     }
 }
 
 pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let began = Instant::now();
-    let found = held_by_loop(&mut call).await;
+    let found = load_session_loop(&mut call).await;
     let (engine, input) = (call.engine, &call.input);
     let state = match found {
         Ok(state) => state,
@@ -75,17 +75,18 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             let text = notice::no_store(&error.to_string());
             // Where there is no daemon there was never a store, and so never a loop.
             let is_news =
-                engine.lsp_gap.is_none() && engine.ledger().is_news(&input.session_id, &text);
+                engine.lsp_gap.is_none() && engine.ledger().report_once(&input.session_id, &text);
             return if is_news { HookOutput::Notice(text) } else { HookOutput::Silent };
         }
     };
     let language = state.as_ref().filter(|state| state.status.is_active());
-    let language = language.map_or(Language::English, LoopState::language);
+    let language = language.map_or(MessageLanguage::English, LoopState::language);
     engine.ledger().set_language(&input.session_id, language);
-    let waited = call.delivery.begun_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
-    let times = Times::of(began, Duration::from_millis(waited), &call.project.config);
+    let waited = call.delivery.start_ms.map_or(0, |begun_ms| now_ms().saturating_sub(begun_ms));
+    let times =
+        StopSchedule::from_config(began, Duration::from_millis(waited), &call.project.config);
     let mut stop = stop_input(&call);
-    let state = match look_at(&call, &stop, state, times).await {
+    let state = match admit_or_answer(&call, &stop, state, times).await {
         Ok(state) => state,
         Err(output) => return output,
     };
@@ -99,10 +100,10 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
             },
         };
         // Another Stop may have been decided since the loop was looked up.
-        let output = match look_again(&call, &stop, &id, times).await {
+        let output = match reload_and_admit(&call, &stop, &id, times).await {
             Ok(state) => {
                 // Read once a Stop: whoever only waits must not take it away.
-                stop.has_acted = engine.ledger().take_acted(&input.session_id);
+                stop.has_acted = engine.ledger().take_tool_call(&input.session_id);
                 Box::pin(decide_unless_interrupted(&call, &stop, state, times, &lead)).await
             }
             Err(output) => output,
@@ -114,22 +115,26 @@ pub(super) async fn handle(mut call: HookCall<'_>) -> HookOutput {
 
 /// What needs no evidence: the loop that must be measured, or the answer. `state` is the session's
 /// last loop.
-async fn look_at(
+async fn admit_or_answer(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: Option<LoopState>,
-    times: Times,
+    times: StopSchedule,
 ) -> Result<LoopState, HookOutput> {
-    if let Some((state, output)) = answers::given(&call.delivery, state.as_ref()) {
+    if let Some((state, output)) = stored_answer::replayed_answer(&call.delivery, state.as_ref()) {
         // Nobody knows whether they were kept, and what is there is not added twice.
-        let notices = loop_files::after_step(call.engine, &call.project, &decided(&state)).await;
-        let output = cooling::cooled(call, stop, &state, output, times).await;
-        return Err(with_news(call, output, &notices));
+        let notices =
+            loop_files::write_loop_notes(call.engine, &call.project, &iteration_summary(&state))
+                .await;
+        let output = cooldown::after_cooldown(call, stop, &state, output, times).await;
+        return Err(with_new_notices(call, output, &notices));
     }
-    match (admit(state.as_ref(), stop), state) {
-        (Admission::Measure, Some(state)) => Ok(state),
-        (Admission::AllowPaused, Some(state)) => Err(HookOutput::Notice(loops::ended(&state))),
-        (Admission::AllowWaiting, Some(state)) if stop.waiting_stops == 1 => {
+    match (admit_stop(state.as_ref(), stop), state) {
+        (StopAdmission::Measure, Some(state)) => Ok(state),
+        (StopAdmission::AllowPaused, Some(state)) => {
+            Err(HookOutput::Notice(loops::end_notice(&state)))
+        }
+        (StopAdmission::AllowWaiting, Some(state)) if stop.waiting_stops == 1 => {
             let tasks = call.input.running_tasks().len();
             Err(HookOutput::Notice(loops::waits_for_tasks(&state, tasks)))
         }
@@ -138,16 +143,16 @@ async fn look_at(
 }
 
 /// The same for a loop that somebody may have changed meanwhile.
-async fn look_again(
+async fn reload_and_admit(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     id: &str,
-    times: Times,
+    times: StopSchedule,
 ) -> Result<LoopState, HookOutput> {
     let (engine, project) = (call.engine, &call.project);
-    let found = engine.store.find_loop(&project.key, &project.root, Which::Id(id.to_owned()));
+    let found = engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id.to_owned()));
     match found.await {
-        Ok(state) => look_at(call, stop, state, times).await,
+        Ok(state) => admit_or_answer(call, stop, state, times).await,
         Err(error) => {
             tracing::warn!(%error, id, "the loop could not be looked at again");
             Err(HookOutput::Notice(notice::no_store(&error.to_string())))
@@ -161,7 +166,7 @@ async fn decide_unless_interrupted(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     mut state: LoopState,
-    times: Times,
+    times: StopSchedule,
     lead: &StopLead,
 ) -> HookOutput {
     loop {
@@ -170,7 +175,7 @@ async fn decide_unless_interrupted(
             output = decide(call, stop, state, times) => return output,
             () = lead.interrupted() => {}
         }
-        state = match look_again(call, stop, &id, times).await {
+        state = match reload_and_admit(call, stop, &id, times).await {
             Ok(state) => state,
             Err(output) => return output,
         };
@@ -179,14 +184,16 @@ async fn decide_unless_interrupted(
 
 /// The session's active loop, else its last one. An active one that its root does not lead to takes
 /// the call to its own project.
-async fn held_by_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, StoreError> {
+async fn load_session_loop(call: &mut HookCall<'_>) -> Result<Option<LoopState>, StoreError> {
     let session = &call.input.session_id;
     let (last, _) = last_loop_of_session(call.engine, &call.project, session).await?;
     if last.as_ref().is_some_and(|state| state.status.is_active()) {
-        call.project = call.project.clone().served(call.engine);
+        call.project = call.project.clone().without_unserved_languages(call.engine);
         return Ok(last);
     }
-    let found = held_by::elsewhere(call.engine, &call.caller, &call.project, session).await;
+    let found =
+        loop_elsewhere::active_loop_elsewhere(call.engine, &call.caller, &call.project, session)
+            .await;
     Ok(found.map_or(last, |(project, state)| {
         call.project = project;
         Some(state)
@@ -199,13 +206,13 @@ fn stop_input<'c>(call: &'c HookCall<'_>) -> StopInput<'c> {
         session_id: &input.session_id,
         last_message: input.last_assistant_message.as_deref().unwrap_or_default(),
         // A subagent that stops does not end the turn, and a plan is no work yet.
-        is_let_go: input.must_end() || input.is_planning() || input.agent_id.is_some(),
+        must_end: input.must_end() || input.is_planning() || input.agent_id.is_some(),
         is_continuation: input.stop_hook_active,
         has_acted: false,
-        waiting_stops: call.engine.ledger().waits(
+        waiting_stops: call.engine.ledger().count_waiting_stop(
             &input.session_id,
             &input.running_tasks(),
-            call.delivery.begun_ms,
+            call.delivery.start_ms,
             now_ms(),
         ),
         now_ms: now_ms(),
@@ -225,16 +232,16 @@ async fn decide(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     mut state: LoopState,
-    times: Times,
+    times: StopSchedule,
 ) -> HookOutput {
     for _ in 0..STOP_TRIES_MAX {
         if let Some(output) = decide_once(call, stop, &state, times).await {
             return output;
         }
-        let which = Which::Id(state.id.clone());
+        let which = LoopQuery::Id(state.id.clone());
         let found = call.engine.store.find_loop(&call.project.key, &call.project.root, which).await;
         match found {
-            Ok(Some(now)) if admit(Some(&now), stop) == Admission::Measure => state = now,
+            Ok(Some(now)) if admit_stop(Some(&now), stop) == StopAdmission::Measure => state = now,
             _ => return HookOutput::Silent,
         }
     }
@@ -247,19 +254,19 @@ async fn decide_once(
     call: &HookCall<'_>,
     stop: &StopInput<'_>,
     state: &LoopState,
-    times: Times,
+    times: StopSchedule,
 ) -> Option<HookOutput> {
-    let seen = sensing::look(call, state, times).await;
-    let found = asking::ask(call, stop, state, &seen, times).await;
-    let (mut next, decision) = step(state, stop, &seen.evidence, &found.facts);
+    let seen = evidence::collect_stop_evidence(call, state, times).await;
+    let found = consult::consult_others(call, stop, state, &seen, times).await;
+    let (mut next, decision) = decide_stop(state, stop, &seen.evidence, &found.facts);
     tracing::info!(
         id = next.id, iteration = next.iteration, status = next.status.as_str(),
         errors = next.remaining.errors, decision = ?decision, "stop decided"
     );
-    let output = said(state, &next, &decision, (&seen, &found));
-    next.answer = answers::of(&call.delivery, &output);
+    let output = decision_output(state, &next, &decision, (&seen, &found));
+    next.answer = stored_answer::stored_answer(&call.delivery, &output);
     let is_rejected = matches!(found.facts.judge, Some(JudgeOutcome::Rejected { .. }));
-    let rejections = state.counts.consecutive_rejections + u32::from(is_rejected);
+    let rejections = state.counters.consecutive_rejections + u32::from(is_rejected);
     let decided = DecidedStop {
         engine: Arc::clone(call.engine),
         project: call.project.clone(),
@@ -269,17 +276,17 @@ async fn decide_once(
         judged: found.judged.map(|judged| (judged, rejections)),
     };
     // From here on the Stop counts, whoever is there to hear of it.
-    let kept = match to_its_end(decided.save()).await {
+    let kept = match run_to_completion(decided.save()).await {
         Some(Ok(kept)) => kept,
-        Some(Err(NotSaved::Overtaken)) => return None,
-        Some(Err(NotSaved::Failed(error))) => {
+        Some(Err(StopSaveError::Overtaken)) => return None,
+        Some(Err(StopSaveError::Failed(error))) => {
             return Some(HookOutput::Notice(notice::not_saved(&next.id, &error)));
         }
         None => return Some(HookOutput::Notice(notice::not_saved(&next.id, "internal error"))),
     };
     let notices: Vec<String> = [seen.notes.notices, found.notices, kept].concat();
-    let output = cooling::cooled(call, stop, &next, output, times).await;
-    Some(with_news(call, output, &notices))
+    let output = cooldown::after_cooldown(call, stop, &next, output, times).await;
+    Some(with_new_notices(call, output, &notices))
 }
 
 /// A decided Stop with all that it leaves behind.
@@ -290,11 +297,11 @@ struct DecidedStop {
     before: LoopState,
     next: LoopState,
     /// What the judges said, and how often in a row they have rejected.
-    judged: Option<(Judged, u32)>,
+    judged: Option<(JudgeReport, u32)>,
 }
 
 /// Why a decision was not saved.
-enum NotSaved {
+enum StopSaveError {
     /// Somebody else changed the loop while it was measured.
     Overtaken,
     Failed(String),
@@ -303,34 +310,36 @@ enum NotSaved {
 impl DecidedStop {
     /// Saves the decision, then what it leaves in the tree, once nobody can overtake it any more.
     /// Returns what the user must know about it.
-    async fn save(self) -> Result<Vec<String>, NotSaved> {
+    async fn save(self) -> Result<Vec<String>, StopSaveError> {
         let Self { engine, project, session, before, next, judged } = self;
         match engine.store.advance_loop(&project.key, &before, next.clone()).await {
-            Ok(Saved::Yes) => {}
-            Ok(Saved::Overtaken) => return Err(NotSaved::Overtaken),
+            Ok(SaveOutcome::Saved) => {}
+            Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
             Err(error) => {
                 tracing::error!(%error, id = next.id, "the loop could not be saved");
-                return Err(NotSaved::Failed(error.to_string()));
+                return Err(StopSaveError::Failed(error.to_string()));
             }
         }
         if !next.status.is_active() {
-            engine.ledger().set_language(&session, Language::English);
+            engine.ledger().set_language(&session, MessageLanguage::English);
         }
         // The evidence is newer than anything still waiting to be told.
-        engine.ledger().drop_late(&session);
+        engine.ledger().drop_reports(&session);
         let mut notices = Vec::new();
         if let Some((judged, rejections)) = &judged {
             let (iteration, at_ms) = (Some(next.iteration), next.updated_ms);
-            let moment = Moment { iteration, rejections: *rejections, at_ms };
-            notices = judging::record(&project, judged, moment).await;
+            let moment = JudgementContext { iteration, rejections: *rejections, at_ms };
+            notices = judge_run::record_judgement(&project, judged, moment).await;
         }
-        notices.extend(loop_files::after_step(&engine, &project, &decided(&next)).await);
+        notices.extend(
+            loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,
+        );
         Ok(notices)
     }
 }
 
-fn decided(state: &LoopState) -> Decided {
-    Decided {
+fn iteration_summary(state: &LoopState) -> IterationSummary {
+    IterationSummary {
         id: state.id.clone(),
         iteration: state.iteration,
         is_completed: state.status == Status::Completed,
@@ -340,34 +349,34 @@ fn decided(state: &LoopState) -> Decided {
 }
 
 /// The words of a decision.
-fn said(
+fn decision_output(
     before: &LoopState,
     next: &LoopState,
-    decision: &Decision,
-    (seen, found): (&Seen, &Found),
+    decision: &StopDecision,
+    (seen, found): (&StopEvidence, &StopContext),
 ) -> HookOutput {
     let evidence = &seen.evidence;
-    let notes = loops::Notes {
+    let notes = loops::IterationNotes {
         remaining: &seen.notes.remaining,
         too_many_lines: seen.notes.too_many_lines,
     };
     let mut text = match decision {
-        Decision::Continue(reasons) => {
-            return HookOutput::Block(loops::goes_on(before, next, evidence, reasons, notes));
+        StopDecision::Continue(reasons) => {
+            return HookOutput::Block(loops::hold_reason(before, next, evidence, reasons, notes));
         }
-        Decision::Yield(reasons) => loops::yields(next, evidence, reasons),
-        Decision::End => loops::ended(next),
+        StopDecision::Yield(reasons) => loops::yield_notice(next, evidence, reasons),
+        StopDecision::End => loops::end_notice(next),
     };
-    if let Some(spent) = found.spent.as_ref().filter(|_| !next.status.is_active()) {
-        text = format!("{text}\n{}", spending::words(spent));
+    if let Some(spent) = found.session_usage.as_ref().filter(|_| !next.status.is_active()) {
+        text = format!("{text}\n{}", session_usage::session_usage_line(spent));
     }
     HookOutput::Notice(text)
 }
 
 /// What else is new is told to the user, whether the turn goes on or ends.
-fn with_news(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
+fn with_new_notices(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
     let mut ledger = call.engine.ledger();
-    let news = notices.iter().filter(|text| ledger.is_news(&call.input.session_id, text));
+    let news = notices.iter().filter(|text| ledger.report_once(&call.input.session_id, text));
     let news: Vec<String> = news.cloned().collect();
     output.with_notice(Some(news.join("\n")).filter(|text| !text.is_empty()))
 }

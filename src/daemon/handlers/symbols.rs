@@ -10,23 +10,27 @@ use serde_json::json;
 use super::replies::{UNMEASURED, asked, ended, load, no_reply};
 use crate::base::limits::{LOCATIONS_MAX, SYMBOL_SERVERS_MAX};
 use crate::base::path::RelPath;
-use crate::base::text::{Encoding, Position};
+use crate::base::text::{Position, PositionEncoding};
 use crate::base::verdict::{Cause, Gap};
-use crate::daemon::engine::{Engine, blocking};
-use crate::daemon::look::sync;
+use crate::daemon::disk_poll::sync_disk;
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::project::Project;
-use crate::daemon::queries::{self, Target, Wanted};
+use crate::daemon::queries::{self, QuerySpec, QueryTarget};
 use crate::files;
-use crate::report::answers::{self, Asked, Named, No, Place};
-use crate::wire::control::{Caller, Reply, Symbols};
-use crate::wire::lsp::answers::{Location, Symbol, symbols};
+use crate::report::answers::{self, QueryContext, QueryError, SourceLocation, SymbolLocation};
+use crate::wire::control::{CallerContext, CommandReply, SymbolsRequest};
+use crate::wire::lsp::responses::{LspLocation, LspSymbol, parse_symbols};
 
 const SCHEMA: &str = "moai-ralph/symbols@1";
 
 /// Symbols, and why there may be more.
-type Found = (Vec<Named>, Option<Gap>);
+type SymbolList = (Vec<SymbolLocation>, Option<Gap>);
 
-pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols) -> Reply {
+pub(super) async fn handle(
+    engine: &Arc<Engine>,
+    caller: &CallerContext,
+    wish: SymbolsRequest,
+) -> CommandReply {
     let begun = Instant::now();
     let deadline = begun + Duration::from_secs(wish.timeout_secs);
     let project = match load(engine, caller) {
@@ -34,11 +38,11 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols)
         Err(reply) => return reply,
     };
     let mut asked = asked("symbols", &project, caller);
-    let file = project.named(caller, Path::new(&wish.subject));
+    let file = project.resolve_path(caller, Path::new(&wish.subject));
     let found = if file.exists() || names_a_file(&project, &wish.subject) {
-        of_file(engine, &project, file, (&mut asked, deadline)).await
+        symbols_of_file(engine, &project, file, (&mut asked, deadline)).await
     } else {
-        of_project(engine, &project, &wish.subject, (&mut asked, deadline)).await
+        symbols_of_project(engine, &project, &wish.subject, (&mut asked, deadline)).await
     };
     asked.elapsed_ms = ended(begun);
     let (symbols, partial) = match found {
@@ -51,72 +55,74 @@ pub(super) async fn handle(engine: &Arc<Engine>, caller: &Caller, wish: Symbols)
         answers::symbols_text(&asked, &symbols, partial.as_ref())
     };
     let code = if partial.is_some() { UNMEASURED } else { 0 };
-    Reply { stdout, code, ..Reply::default() }
+    CommandReply { stdout, code, ..CommandReply::default() }
 }
 
 /// A path that leads nowhere is a mistake, and not a name to look for.
 fn names_a_file(project: &Project, subject: &str) -> bool {
     let path = RelPath::parse(subject);
     subject.contains('/')
-        || path.is_some_and(|path| project.around.catalogue.language_of(&path).is_some())
+        || path.is_some_and(|path| project.workspace.catalogue.language_of(&path).is_some())
 }
 
-async fn of_file(
+async fn symbols_of_file(
     engine: &Arc<Engine>,
     project: &Project,
     file: PathBuf,
-    (asked, deadline): (&mut Asked, Instant),
-) -> Result<Found, No> {
-    let snapshot = queries::read(project, file).await?;
-    let choice = queries::choice(engine, project, &snapshot.path)?;
-    sync(engine, project, std::slice::from_ref(&snapshot)).await;
+    (asked, deadline): (&mut QueryContext, Instant),
+) -> Result<SymbolList, QueryError> {
+    let snapshot = queries::read_named_file(project, file).await?;
+    let choice = queries::main_server(engine, project, &snapshot.path)?;
+    sync_disk(engine, project, std::slice::from_ref(&snapshot)).await;
     asked.server = Some(choice.id.clone());
-    asked.at = Some((snapshot.path.to_string(), None));
-    let target = Target { snapshot, position: Position::default(), choice };
-    let wanted = Wanted {
+    asked.position = Some((snapshot.path.to_string(), None));
+    let target = QueryTarget { snapshot, position: Position::default(), choice };
+    let wanted = QuerySpec {
         has_position: false,
-        ..Wanted::at("textDocument/documentSymbol", "documentSymbolProvider", json!({}))
+        ..QuerySpec::at("textDocument/documentSymbol", "documentSymbolProvider", json!({}))
     };
-    let replied = queries::ask(engine, project, &target, wanted, deadline).await?;
-    let found = symbols(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+    let replied = queries::query_server(engine, project, &target, wanted, deadline).await?;
+    let found =
+        parse_symbols(&replied.result).ok_or_else(|| queries::unreadable_answer(&target))?;
     let file = target.snapshot.path.under(&project.root);
-    Ok(named(project, found, Some(&file), replied.encoding).await)
+    Ok(locate_symbols(project, found, Some(&file), replied.encoding).await)
 }
 
 /// Asks each server of the project once, with one of its files in hand: some servers know a
 /// project only through an open file.
-async fn of_project(
+async fn symbols_of_project(
     engine: &Arc<Engine>,
     project: &Project,
     query: &str,
-    (asked, deadline): (&mut Asked, Instant),
-) -> Result<Found, No> {
+    (asked, deadline): (&mut QueryContext, Instant),
+) -> Result<SymbolList, QueryError> {
     let (targets, mut partial) = representatives(engine, project).await?;
-    sync(engine, project, &[]).await;
+    sync_disk(engine, project, &[]).await;
     let mut all = Vec::new();
     let mut servers = Vec::new();
     let mut last_no = None;
     for target in targets {
-        let wanted = Wanted {
+        let wanted = QuerySpec {
             has_position: false,
             names_document: false,
             needs_all_files: true,
-            ..Wanted::at("workspace/symbol", "workspaceSymbolProvider", json!({"query": query}))
+            ..QuerySpec::at("workspace/symbol", "workspaceSymbolProvider", json!({"query": query}))
         };
-        let answer = queries::ask(engine, project, &target, wanted, deadline).await;
+        let answer = queries::query_server(engine, project, &target, wanted, deadline).await;
         let answer = answer.and_then(|replied| {
-            let found = symbols(&replied.result).ok_or_else(|| queries::unreadable(&target))?;
+            let found = parse_symbols(&replied.result)
+                .ok_or_else(|| queries::unreadable_answer(&target))?;
             Ok((found, replied.encoding))
         });
         match answer {
             Ok((found, encoding)) => {
-                let (mut found, cut) = named(project, found, None, encoding).await;
+                let (mut found, cut) = locate_symbols(project, found, None, encoding).await;
                 all.append(&mut found);
                 partial = partial.or(cut);
                 servers.push(target.choice.id.clone());
             }
             Err(no) => {
-                if let No::Unmeasured { server, gap } = &no {
+                if let QueryError::Unmeasured { server, gap } = &no {
                     let detail = format!("{server} did not answer: {}", gap.detail);
                     partial = partial.or(Some(Gap::new(gap.cause, detail)));
                 }
@@ -135,28 +141,29 @@ async fn of_project(
 async fn representatives(
     engine: &Arc<Engine>,
     project: &Project,
-) -> Result<(Vec<Target>, Option<Gap>), No> {
+) -> Result<(Vec<QueryTarget>, Option<Gap>), QueryError> {
     let files = {
         let project = project.clone();
-        blocking(move || {
+        run_blocking(move || {
             let has_language =
-                |path: &RelPath| project.around.catalogue.language_of(path).is_some();
-            files::walk(&project.root, std::slice::from_ref(&project.root), &has_language).files
+                |path: &RelPath| project.workspace.catalogue.language_of(path).is_some();
+            files::walk_files(&project.root, std::slice::from_ref(&project.root), &has_language)
+                .files
         })
     };
     let mut first_of: BTreeMap<String, RelPath> = BTreeMap::new();
     for file in files.await.unwrap_or_default() {
-        if let Some((language, _, _)) = project.around.catalogue.language_of(&file) {
+        if let Some((language, _, _)) = project.workspace.catalogue.language_of(&file) {
             first_of.entry(language.to_owned()).or_insert(file);
         }
     }
-    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    let mut targets: BTreeMap<String, QueryTarget> = BTreeMap::new();
     let (mut partial, mut last_no) = (None, None);
     for file in first_of.into_values() {
-        let choice = match queries::choice(engine, project, &file) {
+        let choice = match queries::main_server(engine, project, &file) {
             Ok(choice) => choice,
             Err(no) => {
-                if let No::Unmeasured { server, gap } = &no {
+                if let QueryError::Unmeasured { server, gap } = &no {
                     let detail = format!("{server}: {}", gap.detail);
                     partial = partial.or(Some(Gap { detail, ..gap.clone() }));
                 }
@@ -172,35 +179,35 @@ async fn representatives(
             partial = partial.or(Some(Gap::new(Cause::Skipped, detail)));
             break;
         }
-        let snapshot = queries::read(project, file.under(&project.root)).await?;
+        let snapshot = queries::read_named_file(project, file.under(&project.root)).await?;
         let position = Position::default();
-        targets.insert(choice.id.clone(), Target { snapshot, position, choice });
+        targets.insert(choice.id.clone(), QueryTarget { snapshot, position, choice });
     }
     match last_no {
         Some(no) if targets.is_empty() => Err(no),
         None if targets.is_empty() => {
-            Err(No::Invalid("there is no source file in a known language".to_owned()))
+            Err(QueryError::Invalid("there is no source file in a known language".to_owned()))
         }
         _ => Ok((targets.into_values().collect(), partial)),
     }
 }
 
 /// Symbols with their places, in the order of the answer.
-async fn named(
+async fn locate_symbols(
     project: &Project,
-    symbols: Vec<Symbol>,
+    symbols: Vec<LspSymbol>,
     document: Option<&Path>,
-    encoding: Encoding,
-) -> Found {
+    encoding: PositionEncoding,
+) -> SymbolList {
     let count = symbols.len();
     let located = symbols.into_iter().take(LOCATIONS_MAX).filter_map(|symbol| {
         let file = symbol.file.as_deref().or(document)?.to_path_buf();
-        Some((Location { file, range: symbol.range }, symbol))
+        Some((LspLocation { file, range: symbol.range }, symbol))
     });
-    let placed = queries::placed(project, located.collect(), encoding).await;
-    let name = |(place, symbol): (Place, Symbol)| {
-        let Symbol { name, kind, container, .. } = symbol;
-        Named { name, kind, container, place }
+    let placed = queries::locate_each(project, located.collect(), encoding).await;
+    let name = |(place, symbol): (SourceLocation, LspSymbol)| {
+        let LspSymbol { name, kind, container, .. } = symbol;
+        SymbolLocation { name, kind, container, place }
     };
     let gap = (count > LOCATIONS_MAX).then(|| {
         Gap::new(Cause::Skipped, format!("only {LOCATIONS_MAX} of {count} symbols are kept"))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::hook_call::HookCall;
-use super::loop_start::Begun;
+use super::loop_start::LoopStartOutcome;
 use super::session_loop::checks_of_loop;
 use super::{loop_adopt, loop_cancel, loop_resume, loop_start, stop};
 use crate::base::limits::FIX_LIST_MS_MAX;
@@ -13,10 +13,10 @@ use crate::base::path::RelPath;
 use crate::daemon::loop_files;
 use crate::looping::arguments;
 use crate::looping::options::BaselineMode;
-use crate::looping::start::Wish;
-use crate::looping::state::Until;
+use crate::looping::start::LoopRequest;
+use crate::looping::state::UntilCondition;
 use crate::report::{agent, loops, workers};
-use crate::store::loops::Which;
+use crate::store::loops::LoopQuery;
 use crate::wire::hook::HookOutput;
 
 /// What `/moai-fix` works on when the user names nothing.
@@ -28,8 +28,8 @@ const NO_SESSION: &str = "[moai-ralph] the host named no session, so no loop can
 
 pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
     match call.input.own_command() {
-        Some("moai-loop") => begin(&call, Kind::Loop).await,
-        Some("moai-fix") => begin(&call, Kind::Fix).await,
+        Some("moai-loop") => begin(&call, LoopCommandKind::Loop).await,
+        Some("moai-fix") => begin(&call, LoopCommandKind::Fix).await,
         Some("moai-status") => status(&call).await,
         Some("moai-resume") => resume(&call).await,
         Some("moai-adopt") => adopt(&call).await,
@@ -42,7 +42,7 @@ pub(super) async fn handle(call: HookCall<'_>) -> HookOutput {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LoopCommandKind {
     Loop,
     Fix,
 }
@@ -51,7 +51,7 @@ enum Kind {
 const FIX_PROMISE: &str = "FIXED";
 
 /// A fix ends when everything measured is clean, unless the user or the project said otherwise.
-fn fix(mut wish: Wish, needs_promise: bool) -> Wish {
+fn fix(mut wish: LoopRequest, needs_promise: bool) -> LoopRequest {
     // What is there already is the task.
     wish.baseline.get_or_insert(BaselineMode::None);
     if needs_promise {
@@ -64,7 +64,7 @@ fn fix(mut wish: Wish, needs_promise: bool) -> Wish {
         }
     }
     if wish.promise.is_none() {
-        wish.until.get_or_insert(Until::Diagnostics);
+        wish.until.get_or_insert(UntilCondition::Diagnostics);
     }
     wish
 }
@@ -81,40 +81,47 @@ fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
     Some(below.to_string())
 }
 
-async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
+async fn begin(call: &HookCall<'_>, kind: LoopCommandKind) -> HookOutput {
     let session = &call.input.session_id;
     if session.is_empty() {
         return HookOutput::Block(NO_SESSION.to_owned());
     }
     let typed = &call.input.command_args;
     let wish = match kind {
-        Kind::Loop => arguments::parse(typed),
-        Kind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
+        LoopCommandKind::Loop => arguments::parse_start(typed),
+        LoopCommandKind::Fix => arguments::parse_fix(typed, &|word| path_named(call, word))
             .map(|wish| fix(wish, loop_start::needs_promise(&call.project))),
     };
     let wish = match wish {
         Ok(wish) => wish,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
-    match loop_start::begin(call.engine, &call.project, wish, Some(session), &call.delivery.call)
-        .await
+    match loop_start::start_loop(
+        call.engine,
+        &call.project,
+        wish,
+        Some(session),
+        &call.delivery.call,
+    )
+    .await
     {
-        Ok(Begun::Workers(begun)) => HookOutput::Context(format!(
+        Ok(LoopStartOutcome::Workers(begun)) => HookOutput::Context(format!(
             "[moai-ralph] {}This session has no loop of its own: tell the user, and end your turn.",
             workers::started(&begun)
         )),
-        Ok(Begun::Loop(state)) => {
+        Ok(LoopStartOutcome::Loop(state)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            let mut texts = vec![loops::started(&state, &checks)];
-            if kind == Kind::Fix {
+            let mut texts = vec![loops::start_instructions(&state, &checks)];
+            if kind == LoopCommandKind::Fix {
                 let budget = Duration::from_millis(FIX_LIST_MS_MAX);
                 let paths = &state.options.paths;
                 let evidence =
-                    stop::measured(call, None, stop::StopBase::default(), paths, budget).await;
-                texts.push(loops::to_mend(&evidence, state.language()));
+                    stop::measure_stop_files(call, None, stop::StopBase::default(), paths, budget)
+                        .await;
+                texts.push(loops::initial_problems(&evidence, state.language()));
             }
             let notice = Some(loops::started_notice(&state, &checks));
-            HookOutput::Context(agent::join(&texts)).with_notice(notice)
+            HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice)
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }
@@ -122,15 +129,15 @@ async fn begin(call: &HookCall<'_>, kind: Kind) -> HookOutput {
 
 async fn status(call: &HookCall<'_>) -> HookOutput {
     let (project, session) = (&call.project, call.input.session_id.clone());
-    let which = Which::LatestOf(session);
+    let which = LoopQuery::LatestOf(session);
     let text = match call.engine.store.find_loop(&project.key, &project.root, which).await {
-        Ok(Some(state)) if state.status.is_active() => loops::status(&state),
-        Ok(Some(state)) => loops::report(&state),
+        Ok(Some(state)) if state.status.is_active() => loops::loop_status(&state),
+        Ok(Some(state)) => loops::loop_report(&state),
         Ok(None) => "this session had no loop".to_owned(),
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
     let head = if text.starts_with('[') { "" } else { "[moai-ralph] " };
-    HookOutput::Context(agent::join(&[format!("{head}{text}")]))
+    HookOutput::Context(agent::join_contexts(&[format!("{head}{text}")]))
 }
 
 /// The options are those of `loop resume`; anything else is a mistake worth telling.
@@ -139,11 +146,11 @@ async fn resume(call: &HookCall<'_>) -> HookOutput {
         Ok(raise) => raise,
         Err(error) => return HookOutput::Block(format!("[moai-ralph] {error}")),
     };
-    let which = Which::LatestOf(call.input.session_id.clone());
-    match loop_resume::resume(call.engine, &call.project, which, raise).await {
+    let which = LoopQuery::LatestOf(call.input.session_id.clone());
+    match loop_resume::resume_loop(call.engine, &call.project, which, raise).await {
         Ok(Some(state)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            HookOutput::Context(loops::again(&state, &checks))
+            HookOutput::Context(loops::resume_instructions(&state, &checks))
         }
         Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
         Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),
@@ -157,19 +164,19 @@ async fn adopt(call: &HookCall<'_>) -> HookOutput {
         return HookOutput::Block(NO_SESSION.to_owned());
     }
     let id = Some(call.input.command_args.trim()).filter(|id| !id.is_empty());
-    match loop_adopt::adopt(call.engine, &call.project, id, Some(session)).await {
+    match loop_adopt::adopt_loop(call.engine, &call.project, id, Some(session)).await {
         Ok(state) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            HookOutput::Context(loops::again(&state, &checks))
+            HookOutput::Context(loops::resume_instructions(&state, &checks))
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
     }
 }
 
 async fn cancel(call: &HookCall<'_>) -> HookOutput {
-    let which = Which::ActiveOf(call.input.session_id.clone());
-    let text = match loop_cancel::cancel(call.engine, &call.project, which).await {
-        Ok(Some(state)) => loops::ended(&state),
+    let which = LoopQuery::ActiveOf(call.input.session_id.clone());
+    let text = match loop_cancel::cancel_loop(call.engine, &call.project, which).await {
+        Ok(Some(state)) => loops::end_notice(&state),
         Ok(None) => "[moai-ralph] no loop of this session is active".to_owned(),
         Err(error) => return HookOutput::Block(format!("[moai-ralph] not cancelled: {error}")),
     };

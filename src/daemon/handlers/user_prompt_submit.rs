@@ -7,19 +7,19 @@ use std::sync::Arc;
 use super::hook_call::{HookCall, Told, with_late};
 use super::lost_loops;
 use super::session_loop::{checks_of_loop, loop_of_session};
-use crate::daemon::look;
+use crate::daemon::disk_poll;
 use crate::report::agent::EditText;
 use crate::report::loops;
 
 pub(super) async fn handle(call: HookCall<'_>) -> Told {
-    look_in_background(&call);
+    poll_in_background(&call);
     let claimed = loop_of_session(call.engine, &call.project, &call.input.session_id).await;
     let texts = match claimed {
         Ok((Some(state), true)) => {
             let checks = checks_of_loop(call.engine, &call.project, &state).await;
             let is_new = state.history.is_empty();
             let notice = is_new.then(|| loops::started_notice(&state, &checks));
-            vec![EditText { text: loops::again(&state, &checks), notice }]
+            vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
         }
         Ok((Some(_), false)) => Vec::new(),
         Ok((None, _)) => lost_loops::offer(&call, "").await.into_iter().collect(),
@@ -32,13 +32,13 @@ pub(super) async fn handle(call: HookCall<'_>) -> Told {
 }
 
 /// Nobody waits for it: the agent's first tool call is a model's answer away.
-fn look_in_background(call: &HookCall<'_>) {
+fn poll_in_background(call: &HookCall<'_>) {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (session, job) = (call.input.session_id.clone(), call.engine.job());
     tokio::spawn(async move {
         let _job = job;
-        if !engine.ledger().has_looked(&session, &project.root) {
-            look::unseen(&engine, &project, &session, None).await;
+        if !engine.ledger().has_polled(&session, &project.root) {
+            disk_poll::take_unseen_files(&engine, &project, &session, None).await;
         }
     });
 }

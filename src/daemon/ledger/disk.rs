@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::base::hash::ContentHash;
 use crate::base::limits::WALK_FILES_MAX;
 use crate::base::path::RelPath;
-use crate::files::Stamp;
-use crate::lsp::session::FileChange;
+use crate::files::FileStamp;
+use crate::lsp::session::DiskChange;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Disk {
-    stamps: BTreeMap<RelPath, Stamp>,
+pub(super) struct DiskHistory {
+    stamps: BTreeMap<RelPath, FileStamp>,
     /// The epoch in which a file was last found changed; vanished files are among them.
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared that was not there at the first look.
@@ -22,7 +22,7 @@ pub(super) struct Disk {
     /// The number of the last look that found something changed; 0 before the first.
     pub(super) epoch: u64,
     /// The epoch whose changes language servers heard of.
-    pub(super) announced: u64,
+    pub(super) announced_epoch: u64,
     /// A file of the newest change, and when.
     newest: Option<(RelPath, u64)>,
     /// When any other file was last changed.
@@ -31,35 +31,35 @@ pub(super) struct Disk {
     writers: BTreeMap<RelPath, (String, ContentHash)>,
 }
 
-impl Disk {
+impl DiskHistory {
     /// What changed since the last look; `number` is greater than that of any look before, at
     /// whatever root: a forgotten root must not begin anew. At a first look nobody knows, so everything counts: a
     /// server may be alive from before this root was forgotten.
-    pub(super) fn look(
+    pub(super) fn update(
         &mut self,
         root: &Path,
-        now: BTreeMap<RelPath, Stamp>,
+        now: BTreeMap<RelPath, FileStamp>,
         number: u64,
-    ) -> Vec<(PathBuf, FileChange)> {
+    ) -> Vec<(PathBuf, DiskChange)> {
         let before = std::mem::replace(&mut self.stamps, now);
         if self.epoch == 0 {
             (self.epoch, self.others_at) = (number, number);
             let all = self.stamps.keys();
-            return all.map(|path| (path.under(root), FileChange::Changed)).collect();
+            return all.map(|path| (path.under(root), DiskChange::Changed)).collect();
         }
         let appeared = self.stamps.iter().filter_map(|(path, stamp)| match before.get(path) {
-            None => Some((path.clone(), FileChange::Created)),
-            Some(old) if old != stamp => Some((path.clone(), FileChange::Changed)),
+            None => Some((path.clone(), DiskChange::Created)),
+            Some(old) if old != stamp => Some((path.clone(), DiskChange::Changed)),
             Some(_) => None,
         });
         let gone = before.keys().filter(|path| !self.stamps.contains_key(*path));
-        let gone = gone.map(|path| (path.clone(), FileChange::Deleted));
-        let changes: Vec<(RelPath, FileChange)> = appeared.chain(gone).collect();
+        let gone = gone.map(|path| (path.clone(), DiskChange::Deleted));
+        let changes: Vec<(RelPath, DiskChange)> = appeared.chain(gone).collect();
         self.note(&changes, number);
         changes.into_iter().map(|(path, change)| (path.under(root), change)).collect()
     }
 
-    fn note(&mut self, changes: &[(RelPath, FileChange)], number: u64) {
+    fn note(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
         let Some((first, _)) = changes.first() else { return };
         self.epoch = number;
         let newest = self.newest.replace((first.clone(), self.epoch));
@@ -73,13 +73,13 @@ impl Disk {
         self.changed_at.extend(changes.iter().map(|(path, _)| (path.clone(), self.epoch)));
         for (path, change) in changes {
             match change {
-                FileChange::Created => self.created_at.insert(path.clone(), self.epoch),
-                FileChange::Deleted => {
+                DiskChange::Created => self.created_at.insert(path.clone(), self.epoch),
+                DiskChange::Deleted => {
                     // Who puts the same bytes back is another writer.
                     self.writers.remove(path);
                     self.created_at.remove(path)
                 }
-                FileChange::Changed => None,
+                DiskChange::Changed => None,
             };
         }
         if self.changed_at.len() > WALK_FILES_MAX {
@@ -104,7 +104,7 @@ impl Disk {
 
     /// Files written at this time (nanoseconds since the epoch) or later.
     pub(super) fn written_since(&self, nanoseconds: i128) -> Vec<RelPath> {
-        let written = self.stamps.iter().filter(|(_, stamp)| stamp.is_since(nanoseconds));
+        let written = self.stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(nanoseconds));
         written.map(|(path, _)| path.clone()).collect()
     }
 
@@ -141,11 +141,11 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::stamps;
+    use crate::files::stamp_files;
 
     struct Tree {
         folder: tempfile::TempDir,
-        disk: Disk,
+        disk: DiskHistory,
         looks: u64,
     }
 
@@ -165,15 +165,19 @@ mod tests {
                 done.expect("the folder is ours");
             }
             let all = ["a", "b", "c"].map(|name| self.path(name));
-            let now = stamps(self.folder.path(), &all);
+            let now = stamp_files(self.folder.path(), &all);
             self.looks += 1;
-            self.disk.look(self.folder.path(), now, self.looks);
+            self.disk.update(self.folder.path(), now, self.looks);
             self.disk.epoch
         }
     }
 
     fn tree() -> Tree {
-        Tree { folder: tempfile::tempdir().expect("a folder"), disk: Disk::default(), looks: 0 }
+        Tree {
+            folder: tempfile::tempdir().expect("a folder"),
+            disk: DiskHistory::default(),
+            looks: 0,
+        }
     }
 
     #[test]

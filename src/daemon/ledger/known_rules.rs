@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::path::RelPath;
-use crate::files::Stamp;
+use crate::files::FileStamp;
 use crate::scan::RuleSet;
 
 /// The rules of a root, and what they were read from.
@@ -32,5 +32,5 @@ pub(in crate::daemon) struct RuleInputs {
 #[derive(Debug, PartialEq)]
 pub(in crate::daemon) struct RuleFolder {
     pub(in crate::daemon) path: PathBuf,
-    pub(in crate::daemon) stamps: BTreeMap<RelPath, Stamp>,
+    pub(in crate::daemon) stamps: BTreeMap<RelPath, FileStamp>,
 }

@@ -4,43 +4,43 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use super::Late;
+use super::DeferredReport;
 use super::transcripts::Spending;
 use crate::base::finding::Finding;
 use crate::base::hash::TextId;
 use crate::base::limits::{AFFECTED_FILES_MAX, SESSION_FILES_MAX, TOUCHED_NAMES_MAX};
 use crate::base::path::RelPath;
-use crate::daemon::untold::Untold;
-use crate::looping::framework::Language;
-use crate::lsp::blast::Sought;
+use crate::daemon::pending_reports::PendingReports;
+use crate::looping::framework::MessageLanguage;
+use crate::lsp::impact::TouchedSymbols;
 use crate::report::agent::EditText;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Session {
-    pub(super) late: VecDeque<(Option<String>, Late)>,
-    pub(super) told_gaps: HashSet<String>,
+pub(super) struct SessionState {
+    pub(super) deferred_reports: VecDeque<(Option<String>, DeferredReport)>,
+    pub(super) reported_gaps: HashSet<String>,
     /// What it is to be told at its next hook about a loop that a command started.
-    pub(super) start: Option<EditText>,
+    pub(super) start_text: Option<EditText>,
     /// The language of its loop.
-    pub(super) language: Option<Language>,
-    pub(super) untold: Untold,
+    pub(super) language: Option<MessageLanguage>,
+    pub(super) pending_reports: PendingReports,
     pub(super) last_use: u64,
     /// Whether its agents have called a tool in the present turn; `None` when this daemon has not seen
     /// the turn.
     pub(super) is_at_work: Option<bool>,
     /// Texts for its user, kept until the next hook.
-    pub(super) user_news: Vec<String>,
+    pub(super) user_notices: Vec<String>,
     /// Whether a tool call was seen since the last Stop.
-    pub(super) has_acted: bool,
-    pub(super) spending: Option<Spending>,
-    waiting: Waiting,
-    roots: HashMap<PathBuf, OfRoot>,
+    pub(super) has_called_tool: bool,
+    pub(super) transcripts: Option<Spending>,
+    task_wait: TaskWait,
+    roots: HashMap<PathBuf, SessionRoot>,
 }
 
 /// The background tasks that a session waits for.
 #[derive(Debug, Default)]
-struct Waiting {
+struct TaskWait {
     tasks: BTreeSet<String>,
     stops: u32,
     /// When the last of these Stops was counted, in milliseconds since the epoch.
@@ -49,18 +49,18 @@ struct Waiting {
 
 /// A session's share in one root.
 #[derive(Debug, Default)]
-struct OfRoot {
+struct SessionRoot {
     written: BTreeSet<RelPath>,
     is_written_cut: bool,
     /// The last text that a hook of the session saw under each path.
     texts: BTreeMap<RelPath, TextId>,
-    affected: Affected,
-    seen: Option<Seen>,
+    affected: AffectedFiles,
+    disk_cursor: Option<DiskCursor>,
 }
 
 /// Up to where a session has seen what changed on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::daemon) struct Seen {
+pub(in crate::daemon) struct DiskCursor {
     /// The root's epoch.
     pub(in crate::daemon) epoch: u64,
     /// The commit of HEAD.
@@ -69,19 +69,19 @@ pub(in crate::daemon) struct Seen {
 
 /// The files that the edits of a session concern.
 #[derive(Clone, Debug, Default)]
-pub(in crate::daemon) struct Affected {
+pub(in crate::daemon) struct AffectedFiles {
     /// The files, and what was wrong with each before; `None` for a file that had not been measured.
     pub(in crate::daemon) files: BTreeMap<RelPath, Option<Vec<Finding>>>,
     /// All that the session touched.
-    pub(in crate::daemon) sought: Sought,
+    pub(in crate::daemon) touched: TouchedSymbols,
     /// Whether there may be more files than are remembered.
     pub(in crate::daemon) is_cut: bool,
 }
 
-impl Affected {
+impl AffectedFiles {
     /// Whether this was wrong before; `None` where nobody knows. In the same bytes it stands at the
     /// same place: fingerprints tell equal errors of one text apart by their order alone.
-    pub(in crate::daemon) fn was_there(&self, now: &Finding) -> Option<bool> {
+    pub(in crate::daemon) fn was_present_before(&self, now: &Finding) -> Option<bool> {
         let known = self.files.get(&now.path)?.as_ref()?;
         let what = |it: &Finding| (it.range, it.code.clone(), it.message.clone());
         let is_same = |old: &Finding| {
@@ -94,27 +94,27 @@ impl Affected {
     }
 }
 
-impl Session {
+impl SessionState {
     /// Counts a Stop at which these tasks are running; see the ledger.
-    pub(super) fn waits(
+    pub(super) fn count_waiting_stop(
         &mut self,
         tasks: &BTreeSet<String>,
         begun_ms: Option<u64>,
         now_ms: u64,
     ) -> u32 {
-        if tasks.is_empty() || self.waiting.tasks != *tasks {
-            self.waiting = Waiting { tasks: tasks.clone(), ..Waiting::default() };
+        if tasks.is_empty() || self.task_wait.tasks != *tasks {
+            self.task_wait = TaskWait { tasks: tasks.clone(), ..TaskWait::default() };
         }
-        let is_another = begun_ms.is_none_or(|begun_ms| begun_ms > self.waiting.at_ms);
+        let is_another = begun_ms.is_none_or(|begun_ms| begun_ms > self.task_wait.at_ms);
         if !tasks.is_empty() && is_another {
-            self.waiting.stops = self.waiting.stops.saturating_add(1);
-            self.waiting.at_ms = now_ms;
+            self.task_wait.stops = self.task_wait.stops.saturating_add(1);
+            self.task_wait.at_ms = now_ms;
         }
-        self.waiting.stops
+        self.task_wait.stops
     }
 
-    pub(super) fn wrote(&mut self, root: &Path, path: &RelPath) {
-        let of_root = self.of(root);
+    pub(super) fn record_write(&mut self, root: &Path, path: &RelPath) {
+        let of_root = self.root_state(root);
         if of_root.written.len() < SESSION_FILES_MAX || of_root.written.contains(path) {
             of_root.written.insert(path.clone());
         } else {
@@ -129,8 +129,8 @@ impl Session {
     }
 
     /// Records the text that a hook of the session saw in a file.
-    pub(super) fn saw_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
-        let of_root = self.of(root);
+    pub(super) fn record_text(&mut self, root: &Path, path: &RelPath, text: TextId) {
+        let of_root = self.root_state(root);
         if of_root.texts.len() < SESSION_FILES_MAX || of_root.texts.contains_key(path) {
             of_root.texts.insert(path.clone(), text);
         } else {
@@ -142,14 +142,14 @@ impl Session {
         self.roots.get(root).map(|it| it.texts.clone()).unwrap_or_default()
     }
 
-    pub(super) fn affects(
+    pub(super) fn record_affected(
         &mut self,
         root: &Path,
         files: Vec<(RelPath, Option<Vec<Finding>>)>,
-        sought: &Sought,
+        sought: &TouchedSymbols,
         is_cut: bool,
     ) {
-        let affected = &mut self.of(root).affected;
+        let affected = &mut self.root_state(root).affected;
         affected.is_cut |= is_cut;
         for (path, known) in files {
             if affected.files.len() < AFFECTED_FILES_MAX || affected.files.contains_key(&path) {
@@ -158,33 +158,37 @@ impl Session {
                 affected.is_cut = true;
             }
         }
-        if affected.sought.names.len() < TOUCHED_NAMES_MAX {
-            affected.sought.extend(sought.clone());
+        if affected.touched.names.len() < TOUCHED_NAMES_MAX {
+            affected.touched.extend(sought.clone());
         }
     }
 
     pub(super) fn forget_affected(&mut self, root: &Path) {
-        self.of(root).affected = Affected::default();
+        self.root_state(root).affected = AffectedFiles::default();
     }
 
-    pub(super) fn affected(&self, root: &Path) -> Affected {
+    pub(super) fn affected_files(&self, root: &Path) -> AffectedFiles {
         self.roots.get(root).map(|it| it.affected.clone()).unwrap_or_default()
     }
 
     /// Replaces up to where the session has seen a root, and yields what it was.
-    pub(super) fn sees(&mut self, root: &Path, now: Seen) -> Option<Seen> {
-        self.of(root).seen.replace(now)
+    pub(super) fn replace_disk_cursor(
+        &mut self,
+        root: &Path,
+        now: DiskCursor,
+    ) -> Option<DiskCursor> {
+        self.root_state(root).disk_cursor.replace(now)
     }
 
-    pub(super) fn set_seen(&mut self, root: &Path, seen: Option<Seen>) {
-        self.of(root).seen = seen;
+    pub(super) fn set_disk_cursor(&mut self, root: &Path, seen: Option<DiskCursor>) {
+        self.root_state(root).disk_cursor = seen;
     }
 
-    pub(super) fn has_looked(&self, root: &Path) -> bool {
-        self.roots.get(root).is_some_and(|it| it.seen.is_some())
+    pub(super) fn has_polled(&self, root: &Path) -> bool {
+        self.roots.get(root).is_some_and(|it| it.disk_cursor.is_some())
     }
 
-    fn of(&mut self, root: &Path) -> &mut OfRoot {
+    fn root_state(&mut self, root: &Path) -> &mut SessionRoot {
         self.roots.entry(root.to_path_buf()).or_default()
     }
 }

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use crate::base::limits::TEXTS_KEPT_BYTES_MAX;
 use crate::base::path::RelPath;
 
-type Key = (PathBuf, RelPath);
+type FileKey = (PathBuf, RelPath);
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
-    by_file: HashMap<Key, Arc<str>>,
+pub(super) struct TextCache {
+    by_file: HashMap<FileKey, Arc<str>>,
     /// The oldest first.
-    order: VecDeque<Key>,
+    order: VecDeque<FileKey>,
     bytes: usize,
 }
 
-impl Texts {
+impl TextCache {
     pub(super) fn get(&self, root: &Path, path: &RelPath) -> Option<Arc<str>> {
         self.by_file.get(&(root.to_path_buf(), path.clone())).cloned()
     }
@@ -38,13 +38,14 @@ impl Texts {
     }
 
     pub(super) fn forget_root(&mut self, root: &Path) {
-        let of_root: Vec<Key> = self.order.iter().filter(|key| key.0 == root).cloned().collect();
+        let of_root: Vec<FileKey> =
+            self.order.iter().filter(|key| key.0 == root).cloned().collect();
         for key in of_root {
             self.forget(&key);
         }
     }
 
-    fn forget(&mut self, key: &Key) {
+    fn forget(&mut self, key: &FileKey) {
         if let Some(text) = self.by_file.remove(key) {
             self.bytes -= text.len();
             self.order.retain(|known| known != key);
@@ -60,7 +61,7 @@ mod tests {
     fn texts_are_replaced_and_the_oldest_make_room() {
         let root = Path::new("/r");
         let path = |name: &str| RelPath::below(root, &root.join(name)).expect("relative");
-        let mut texts = Texts::default();
+        let mut texts = TextCache::default();
         texts.keep(root, &path("a"), "1".into());
         texts.keep(root, &path("b"), "2".into());
         texts.keep(root, &path("a"), "3".into());

@@ -8,14 +8,14 @@ use crate::base::limits::{
     TRANSCRIPT_FILES_MAX, TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_READ_BYTES_MAX,
 };
 use crate::base::verdict::{Cause, Gap};
-use crate::files::{Tail, read_on};
-use crate::wire::transcript::{Context, Tally, Thread};
+use crate::files::{TailPosition, read_tail};
+use crate::wire::transcript::{ContextSize, TranscriptTally, TranscriptThread};
 
 /// What is remembered between two looks.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Spending {
-    pub(in crate::daemon) tally: Tally,
-    pub(in crate::daemon) tails: BTreeMap<PathBuf, Tail>,
+    pub(in crate::daemon) tally: TranscriptTally,
+    pub(in crate::daemon) tails: BTreeMap<PathBuf, TailPosition>,
     /// Why the session's own transcript was not read to its end.
     pub(in crate::daemon) unread: Option<Gap>,
 }
@@ -24,7 +24,7 @@ impl Spending {
     /// Reads on; the gap says why not everything was read.
     pub(in crate::daemon) fn read(&mut self, transcript: &Path) -> Option<Gap> {
         let mut bytes_left = TRANSCRIPT_READ_BYTES_MAX;
-        let gap = self.read_file(transcript, Thread::Main, &mut bytes_left).err();
+        let gap = self.read_file(transcript, TranscriptThread::Main, &mut bytes_left).err();
         self.unread.clone_from(&gap);
         if gap.as_ref().is_some_and(|gap| gap.cause == Cause::Loading) {
             return gap;
@@ -40,7 +40,7 @@ impl Spending {
             if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
                 return Some(read_later());
             }
-            match self.read_file(&path, Thread::Subagent, &mut bytes_left) {
+            match self.read_file(&path, TranscriptThread::Subagent, &mut bytes_left) {
                 Err(unread) if unread.cause == Cause::Loading => return Some(unread),
                 Err(unread) => drop(gap.get_or_insert(unread)),
                 Ok(()) => {}
@@ -52,21 +52,21 @@ impl Spending {
     fn read_file(
         &mut self,
         path: &Path,
-        thread: Thread,
+        thread: TranscriptThread,
         bytes_left: &mut usize,
     ) -> Result<(), Gap> {
         let tail = self.tails.entry(path.to_path_buf()).or_default();
-        let grown = read_on(path, tail, *bytes_left).map_err(|error| {
+        let grown = read_tail(path, tail, *bytes_left).map_err(|error| {
             Gap::new(Cause::Skipped, format!("a transcript cannot be read: {error}"))
         })?;
-        grown.text.lines().for_each(|line| self.tally.take(line, thread));
-        self.tally.count_junk(grown.long_lines, thread);
+        grown.text.lines().for_each(|line| self.tally.add_line(line, thread));
+        self.tally.add_junk_lines(grown.long_lines, thread);
         *bytes_left -= grown.bytes;
         if grown.has_more { Err(read_later()) } else { Ok(()) }
     }
 
     /// What the context holds, when that is known up to now.
-    pub(in crate::daemon) fn context(&self) -> Result<Context, Gap> {
+    pub(in crate::daemon) fn context(&self) -> Result<ContextSize, Gap> {
         if let Some(gap) = &self.unread {
             return Err(gap.clone());
         }

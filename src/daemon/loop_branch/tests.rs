@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::daemon::branch_merge::{BranchMergeResult, MeasuredWork, merge_loop_branch};
 use crate::daemon::checkpoints;
-use crate::daemon::merging::{Landing, Measured, land};
-use crate::daemon::place::Place;
+use crate::daemon::test_project::TestProject;
 use crate::looping::step::tests::state;
 
 const NAME: &str = "gulf/auto-1-ab";
 
 /// A loop on a branch of its own with a commit on it, `main` checked out beside it.
 struct Looping {
-    place: Place,
-    branch: Branch,
+    place: TestProject,
+    branch: LoopBranch,
     state: LoopState,
     beside: PathBuf,
 }
 
 impl Looping {
     async fn new() -> Self {
-        let place = Place::repository(&[("a", "1\n")]);
+        let place = TestProject::repository(&[("a", "1\n")]);
         let start = place.git(&["rev-parse", "HEAD"]);
         let project = place.project(&place.root());
-        let branch = begin_branch(&project, (NAME, None), 0).await.unwrap();
+        let branch = create_branch(&project, (NAME, None), 0).await.unwrap();
         let beside = place.top().join("beside");
         place.git(&["worktree", "add", "-q", beside.to_str().unwrap(), "main"]);
         let mut state = state();
@@ -56,7 +56,7 @@ impl Looping {
 
     async fn since(&self) -> String {
         let project = self.place.project(&self.place.root());
-        changes_since(&project, &self.state).await.unwrap()
+        loop_base_commit(&project, &self.state).await.unwrap()
     }
 }
 
@@ -148,11 +148,12 @@ async fn a_rebase_of_the_merge_is_known_for_what_it_is() {
     let project = looping.place.project(&looping.place.root());
     let until = Instant::now() + Duration::from_hours(1);
     let failing = async || Err("no".to_owned());
-    let tree = checkpoints::look(&looping.place.engine, &project).await;
-    let measured = Measured { head: crate::git::head(&project.root), tree };
+    let tree = checkpoints::snapshot_tree(&looping.place.engine, &project).await;
+    let measured = MeasuredWork { head: crate::git::head_commit(&project.root), tree };
     let times = (&looping.branch, until);
-    let landing = land(&looping.place.engine, &project, times, measured, failing).await;
-    assert!(matches!(landing, Landing::Task(_)), "{landing:?}");
+    let landing =
+        merge_loop_branch(&looping.place.engine, &project, times, measured, failing).await;
+    assert!(matches!(landing, BranchMergeResult::Task(_)), "{landing:?}");
     assert_eq!(looping.since().await, first);
     // What was rebased is the loop's all the same.
     looping.place.git_in(&looping.beside, &["switch", "-q", "--detach"]);
@@ -171,7 +172,7 @@ async fn a_worker_has_a_log_of_its_own() {
     looping.place.git_in(&tree, &["rebase", "-q", "main"]);
     let project = looping.place.project(&tree);
     let state = LoopState { branch: Some("gulf/w".to_owned()), ..looping.state.clone() };
-    assert_eq!(changes_since(&project, &state).await, Some(first));
+    assert_eq!(loop_base_commit(&project, &state).await, Some(first));
 }
 
 #[tokio::test]
@@ -185,7 +186,7 @@ async fn without_a_branch_of_its_own_the_start_is_what_counts() {
 
 #[tokio::test]
 async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
-    let place = Place::repository(&[("a", "1\n")]);
+    let place = TestProject::repository(&[("a", "1\n")]);
     place.git(&["switch", "-q", "-c", "side"]);
     let side = place.commit(&[("a", "side\n")]);
     let project = place.project(&place.root());
@@ -193,9 +194,9 @@ async fn a_branch_that_is_taken_back_leaves_head_where_it_was() {
         if detached {
             place.git(&["switch", "-q", "--detach"]);
         }
-        let branch = begin_branch(&project, (NAME, Some("main")), 0).await.unwrap();
+        let branch = create_branch(&project, (NAME, Some("main")), 0).await.unwrap();
         assert_eq!(place.read("a").unwrap(), "1\n");
-        take_back(&project, &branch).await;
+        undo_branch(&project, &branch).await;
         assert_eq!(place.git(&["branch", "--show-current"]), before);
         assert_eq!(place.git(&["rev-parse", "HEAD"]), side);
         assert_eq!(place.git(&["branch", "--list", "gulf/*"]), "");

@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::config::Config;
-use crate::daemon::spending::spent;
-use crate::ipc::Places;
-use crate::wire::control::Caller;
+use crate::daemon::session_usage::read_session_usage;
+use crate::ipc::StateDirs;
+use crate::wire::control::CallerContext;
 
 struct World {
     folder: tempfile::TempDir,
@@ -24,9 +24,9 @@ impl World {
         fs::create_dir(&root).expect("made");
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let env = BTreeMap::from([("HOME".to_owned(), text(&home))]);
-        let places = Places::from_env(&env).expect("a home");
+        let places = StateDirs::from_env(&env).expect("a home");
         let engine = Engine::new(places, &Config::default(), None);
-        let caller = Caller { cwd: root.clone(), root: Some(root), env, is_tool: false };
+        let caller = CallerContext { cwd: root.clone(), root: Some(root), env, is_tool: false };
         let project = Project::load(&engine, &caller).expect("no options");
         Self { folder, engine, project }
     }
@@ -42,14 +42,14 @@ impl World {
     }
 
     async fn decided(&self, iteration: u32, is_completed: bool) -> Vec<String> {
-        let decided = Decided {
+        let decided = IterationSummary {
             id: "loop-1a2b3c4d".to_owned(),
             iteration,
             is_completed,
             has_memory: true,
             at_ms: 0,
         };
-        after_step(&self.engine, &self.project, &decided).await
+        write_loop_notes(&self.engine, &self.project, &decided).await
     }
 }
 
@@ -58,17 +58,17 @@ const PROGRESS_TEXT: &str = "ORIGINAL_GOAL: x\nDECISIONS:\n- chose: A\n\nREMAINI
 #[tokio::test]
 async fn a_stop_knows_what_the_agent_wrote_down() {
     let world = World::new();
-    let facts = before_step(&world.project).await;
+    let facts = read_loop_notes(&world.project).await;
     assert_eq!(facts.research, research_gate(None));
     assert_eq!((facts.remaining.len(), facts.notices.len()), (0, 0));
-    world.write(PROGRESS, PROGRESS_TEXT);
-    let facts = before_step(&world.project).await;
+    world.write(PROGRESS_FILE, PROGRESS_TEXT);
+    let facts = read_loop_notes(&world.project).await;
     assert_eq!(facts.research, research_gate(Some(PROGRESS_TEXT)));
     assert_eq!((facts.remaining, facts.too_many_lines), (vec!["b".to_owned()], None));
-    world.write(PROGRESS, &"x\n".repeat(100));
-    assert_eq!(before_step(&world.project).await.too_many_lines, Some(100));
-    world.write(PROGRESS, "\0");
-    let facts = before_step(&world.project).await;
+    world.write(PROGRESS_FILE, &"x\n".repeat(100));
+    assert_eq!(read_loop_notes(&world.project).await.too_many_lines, Some(100));
+    world.write(PROGRESS_FILE, "\0");
+    let facts = read_loop_notes(&world.project).await;
     assert_eq!(facts.notices, ["[moai-ralph] progress.txt was left alone: binary"]);
     assert_ne!(facts.research, ResearchGate::Passed);
 }
@@ -76,14 +76,14 @@ async fn a_stop_knows_what_the_agent_wrote_down() {
 #[tokio::test]
 async fn decisions_are_kept_once_and_a_completed_loop_is_handed_on() {
     let world = World::new();
-    world.write(PROGRESS, PROGRESS_TEXT);
+    world.write(PROGRESS_FILE, PROGRESS_TEXT);
     assert_eq!(world.decided(1, false).await, [""; 0]);
     assert_eq!(world.decided(2, false).await, [""; 0]);
-    assert_eq!(world.read(DECISIONS), "[iter 1] chose: A\n");
-    assert_eq!(world.read(ALIGN), "");
+    assert_eq!(world.read(DECISIONS_FILE), "[iter 1] chose: A\n");
+    assert_eq!(world.read(ALIGN_FILE), "");
     for _ in 0..2 {
         assert_eq!(world.decided(3, true).await, [""; 0]);
-        let align = world.read(ALIGN);
+        let align = world.read(ALIGN_FILE);
         assert_eq!(align.matches("## Loop completed — ").count(), 1, "{align}");
         assert!(align.contains("| iteration 3 | loop-1a2b3c4d\n"), "{align}");
     }
@@ -100,11 +100,11 @@ async fn a_loop_without_these_files_leaves_none() {
 async fn notes_are_begun_once_and_put_away_at_the_end() {
     let world = World::new();
     world.write(".claude/memory/map.md", "mine");
-    assert_eq!(at_start(&world.engine, &world.project).await, [""; 0]);
+    assert_eq!(create_memory_folder(&world.engine, &world.project).await, [""; 0]);
     assert_eq!(world.read(".claude/memory/map.md"), "mine");
     assert!(world.read(".claude/memory/INDEX.md").contains("spec.md"));
     world.write(".claude/memory/loops/current.md", "# The running loop\n- found it\n");
-    assert_eq!(at_start(&world.engine, &world.project).await, [""; 0]);
+    assert_eq!(create_memory_folder(&world.engine, &world.project).await, [""; 0]);
     assert_eq!(world.decided(4, true).await, [""; 0]);
     assert!(world.read(".claude/memory/loops/loop-001.md").ends_with("\n- found it\n"));
     assert!(world.read(".claude/memory/INDEX.md").contains("(loops/loop-001.md)"));
@@ -119,17 +119,17 @@ async fn nothing_is_written_through_a_link_that_leads_out_and_the_rest_is() {
     let outside = world.folder.path().join("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("d.md"), "kept\n").expect("written");
-    symlink(outside.join("d.md"), world.project.root.join(DECISIONS)).expect("linked");
-    world.write(PROGRESS, PROGRESS_TEXT);
+    symlink(outside.join("d.md"), world.project.root.join(DECISIONS_FILE)).expect("linked");
+    world.write(PROGRESS_FILE, PROGRESS_TEXT);
     let notices = world.decided(1, true).await;
     assert_eq!(notices, ["[moai-ralph] decisions.md was left alone: outside the root"]);
     assert_eq!(fs::read_to_string(outside.join("d.md")).expect("there"), "kept\n");
-    assert!(world.read(ALIGN).contains("Loop completed"));
+    assert!(world.read(ALIGN_FILE).contains("Loop completed"));
     // A folder of the way, too.
     fs::remove_dir_all(world.project.root.join(".claude")).expect("gone");
     symlink(&outside, world.project.root.join(".claude")).expect("linked");
     assert_eq!(world.decided(1, true).await.len(), 2);
-    assert_eq!(at_start(&world.engine, &world.project).await.len(), 1);
+    assert_eq!(create_memory_folder(&world.engine, &world.project).await.len(), 1);
     assert_eq!(fs::read_dir(&outside).expect("there").count(), 1);
 }
 
@@ -137,22 +137,22 @@ async fn nothing_is_written_through_a_link_that_leads_out_and_the_rest_is() {
 async fn a_link_inside_the_root_is_followed_and_stays() {
     let world = World::new();
     world.write("docs/decisions.md", "# Ours\n");
-    symlink("docs/decisions.md", world.project.root.join(DECISIONS)).expect("linked");
-    world.write(PROGRESS, PROGRESS_TEXT);
+    symlink("docs/decisions.md", world.project.root.join(DECISIONS_FILE)).expect("linked");
+    world.write(PROGRESS_FILE, PROGRESS_TEXT);
     assert_eq!(world.decided(1, false).await, [""; 0]);
     assert_eq!(world.read("docs/decisions.md"), "# Ours\n[iter 1] chose: A\n");
-    assert!(world.project.root.join(DECISIONS).is_symlink());
+    assert!(world.project.root.join(DECISIONS_FILE).is_symlink());
 }
 
 #[tokio::test]
 async fn what_is_too_large_or_gone_is_left_alone_and_said() {
     let world = World::new();
-    world.write(PROGRESS, PROGRESS_TEXT);
+    world.write(PROGRESS_FILE, PROGRESS_TEXT);
     let large = "x".repeat(LOOP_FILE_BYTES_MAX);
-    world.write(DECISIONS, &large);
+    world.write(DECISIONS_FILE, &large);
     let notices = world.decided(1, false).await;
     assert!(notices[0].ends_with("it would be larger than 512 KiB"), "{notices:?}");
-    assert_eq!(world.read(DECISIONS), large);
+    assert_eq!(world.read(DECISIONS_FILE), large);
     fs::create_dir(world.project.root.join("d")).expect("made");
     fs::remove_dir_all(&world.project.root).expect("gone");
     assert_eq!(world.decided(2, true).await, [""; 0]);
@@ -171,12 +171,12 @@ async fn a_session_that_is_looked_at_twice_is_read_once() {
     };
     fs::write(&transcript, line("a", "claude-opus-4-6")).expect("written");
     for _ in 0..2 {
-        let spent = spent(&world.engine, "s", &transcript, 0).await;
+        let spent = read_session_usage(&world.engine, "s", &transcript, 0).await;
         assert_eq!((spent.usage.total().input, spent.cost.cents()), (1_000_000, Some(500)));
         assert_eq!(spent.gap, None);
     }
     fs::write(&transcript, line("b", "somebody-else")).expect("written");
-    let spent = spent(&world.engine, "s", &transcript, 0).await;
+    let spent = read_session_usage(&world.engine, "s", &transcript, 0).await;
     assert_eq!(spent.usage.total().input, 2_000_000);
     assert_eq!((spent.cost.cents(), spent.cost.unknown_models.len()), (None, 1));
 }
@@ -189,11 +189,11 @@ async fn an_alignment_that_cannot_be_read_may_ask_something() {
         let refusal = open_questions(&world.project).await.expect("a refusal");
         assert!(refusal.contains(&format!("cannot be read ({why}")), "{refusal}");
     };
-    world.write(ALIGN, "\0");
+    world.write(ALIGN_FILE, "\0");
     refused("binary").await;
-    world.write(ALIGN, &"x\n".repeat(LOOP_FILE_BYTES_MAX + 1));
+    world.write(ALIGN_FILE, &"x\n".repeat(LOOP_FILE_BYTES_MAX + 1));
     refused("larger than").await;
-    let align = world.project.root.join(ALIGN);
+    let align = world.project.root.join(ALIGN_FILE);
     fs::remove_file(&align).expect("there");
     symlink(world.folder.path().join("elsewhere"), &align).expect("ours");
     refused("").await;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spot::{Found, Owner, Spot, remove, sync_folder};
+use super::path_state::{FileOwner, PathContent, PathState, remove, sync_folder};
 use crate::base::change::ChangeSet;
 use crate::base::limits::CHANGES_KEPT_MAX;
 use crate::base::path::RelPath;
@@ -21,14 +21,14 @@ const KEPT: &str = "kept-";
 
 /// How far a set has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum JournalMark {
     /// All new bytes lie beside the files; from here on files are replaced.
     Staged,
     /// All files are replaced.
     Committed,
 }
 
-impl Mark {
+impl JournalMark {
     fn name(self) -> &'static str {
         match self {
             Self::Staged => "staged",
@@ -39,21 +39,21 @@ impl Mark {
 
 /// What is to be done, in the order of the set.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct JournalRecord {
     pub(super) root: PathBuf,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<JournalEntry>,
     pub(super) made_folders: Vec<RelPath>,
     /// Folders that go when nothing is left in them, each before those in it.
-    pub(super) emptied: Vec<RelPath>,
+    pub(super) emptied_folders: Vec<RelPath>,
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     pub(super) path: RelPath,
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<OldFile>,
     /// Hash of the new bytes, in hex.
     pub(super) after: Option<String>,
-    pub(super) after_owner: Option<Owner>,
+    pub(super) after_owner: Option<FileOwner>,
     /// Where the new bytes wait, beside the file.
     pub(super) temporary: RelPath,
     /// Where the old bytes wait when they are put back; another name, because what waits under
@@ -62,15 +62,15 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Before {
+pub(super) struct OldFile {
     /// Hash of the old bytes, in hex.
     pub(super) hash: String,
-    pub(super) owner: Owner,
+    pub(super) owner: FileOwner,
 }
 
 /// The record as it is written.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredRecord {
     root: PathBuf,
     entries: Vec<StoredEntry>,
     made_folders: Vec<String>,
@@ -80,7 +80,7 @@ struct Stored {
 #[derive(Serialize, Deserialize)]
 struct StoredEntry {
     path: String,
-    before: Option<Before>,
+    before: Option<OldFile>,
     after: Option<String>,
     temporary: String,
     restored: String,
@@ -98,18 +98,18 @@ impl Journal {
         parent: &Path,
         root: &Path,
         set: &ChangeSet,
-        spots: &[Spot],
-    ) -> io::Result<(Self, Record)> {
+        spots: &[PathState],
+    ) -> io::Result<(Self, JournalRecord)> {
         // Private by itself: 0700.
         let folder = tempfile::Builder::new().prefix(IN_USE).tempdir_in(parent)?;
         let id = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let record = record(root, set, spots, &id[IN_USE.len()..])?;
         for (number, spot) in spots.iter().enumerate() {
-            if let Found::File { bytes, .. } = &spot.found {
+            if let PathContent::File { bytes, .. } = &spot.content {
                 write_private(&old_name(folder.path(), number), bytes)?;
             }
         }
-        let stored = serde_json::to_vec(&Stored::from(&record)).map_err(io::Error::other)?;
+        let stored = serde_json::to_vec(&StoredRecord::from(&record)).map_err(io::Error::other)?;
         let new = folder.path().join("record.new");
         write_private(&new, &stored)?;
         fs::rename(&new, folder.path().join(RECORD))?;
@@ -120,7 +120,7 @@ impl Journal {
 
     /// The records that processes left behind. One that was never wholly written is removed:
     /// nothing had been done yet.
-    pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(Self, Record)>> {
+    pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(Self, JournalRecord)>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(parent)? {
             let folder = entry?.path();
@@ -138,7 +138,7 @@ impl Journal {
                     let stored = serde_json::from_slice(&bytes)
                         .map_err(|error| unreadable(&error.to_string()))?;
                     let record =
-                        Record::parse(stored).ok_or_else(|| unreadable("names no path"))?;
+                        JournalRecord::parse(stored).ok_or_else(|| unreadable("names no path"))?;
                     found.push((journal, record));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => journal.remove()?,
@@ -152,18 +152,18 @@ impl Journal {
         &self.folder
     }
 
-    pub(super) fn has(&self, mark: Mark) -> bool {
+    pub(super) fn has(&self, mark: JournalMark) -> bool {
         self.folder.join(mark.name()).exists()
     }
 
     /// Durable when it returns.
-    pub(super) fn mark(&self, mark: Mark) -> io::Result<()> {
+    pub(super) fn mark(&self, mark: JournalMark) -> io::Result<()> {
         write_private(&self.folder.join(mark.name()), b"")?;
         sync_folder(&self.folder)
     }
 
     /// Takes a mark away, if it is there; durable when it returns.
-    pub(super) fn unmark(&self, mark: Mark) -> io::Result<()> {
+    pub(super) fn unmark(&self, mark: JournalMark) -> io::Result<()> {
         if remove(&self.folder.join(mark.name()))? { sync_folder(&self.folder) } else { Ok(()) }
     }
 
@@ -195,43 +195,53 @@ impl Journal {
     }
 }
 
-fn record(root: &Path, set: &ChangeSet, spots: &[Spot], id: &str) -> io::Result<Record> {
+fn record(
+    root: &Path,
+    set: &ChangeSet,
+    spots: &[PathState],
+    id: &str,
+) -> io::Result<JournalRecord> {
     let mut owners = BTreeMap::new();
     for (change, spot) in set.changes.iter().zip(spots) {
-        if let Found::File { owner, .. } = &spot.found {
+        if let PathContent::File { owner, .. } = &spot.content {
             owners.insert(change.path.clone(), owner.clone());
         }
     }
     let mut made_folders = BTreeSet::new();
     let mut entries = Vec::with_capacity(spots.len());
     for (number, (change, spot)) in set.changes.iter().zip(spots).enumerate() {
-        let before = match &spot.found {
-            Found::Nothing => None,
-            Found::File { hash, owner, .. } => {
-                Some(Before { hash: hash.to_string(), owner: owner.clone() })
+        let before = match &spot.content {
+            PathContent::Nothing => None,
+            PathContent::File { hash, owner, .. } => {
+                Some(OldFile { hash: hash.to_string(), owner: owner.clone() })
             }
         };
-        let like = change.after.as_ref().and_then(|after| after.like.as_ref());
+        let like = change.after.as_ref().and_then(|after| after.permissions_from.as_ref());
         if change.after.is_some() {
             made_folders.extend(spot.missing_folders.iter().cloned());
         }
-        entries.push(Entry {
+        entries.push(JournalEntry {
             after: change.after.as_ref().map(|it| hash(&it.bytes)),
             after_owner: owners.get(like.unwrap_or(&change.path)).cloned(),
-            temporary: beside(&change.path, "new", id, number)?,
-            restored: beside(&change.path, "old", id, number)?,
+            temporary: temporary_path(&change.path, "new", id, number)?,
+            restored: temporary_path(&change.path, "old", id, number)?,
             path: change.path.clone(),
             before,
         });
     }
     let made_folders = made_folders.into_iter().collect();
-    Ok(Record { root: root.to_owned(), entries, made_folders, emptied: emptied(set) })
+    Ok(JournalRecord {
+        root: root.to_owned(),
+        entries,
+        made_folders,
+        emptied_folders: emptied(set),
+    })
 }
 
 /// The folders that the set names, and those in them that lose a file. Others in them may be
 /// somebody's, empty or not.
 fn emptied(set: &ChangeSet) -> Vec<RelPath> {
-    let named: BTreeSet<RelPath> = set.emptied.iter().cloned().collect();
+    let named: BTreeSet<RelPath> = set.emptied_folders.iter().cloned().collect();
     let mut folders = named.clone();
     for lost in set.changes.iter().filter(|change| change.after.is_none()) {
         let above = lost.path.folders().filter_map(RelPath::parse);
@@ -241,26 +251,26 @@ fn emptied(set: &ChangeSet) -> Vec<RelPath> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    crate::base::hash::ContentHash::of(bytes).to_string()
+    crate::base::hash::ContentHash::of_bytes(bytes).to_string()
 }
 
 /// A hidden name in the same folder, so that a rename stays in one file system and no walk, and no
 /// language server that watches sources, takes it for a file of the project. Equally long for old
 /// and new: where the new bytes could be written, the old ones can, too.
-fn beside(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
+fn temporary_path(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
     let folder = path.as_str().rfind('/').map_or("", |at| &path.as_str()[..=at]);
     RelPath::parse(&format!("{folder}.moai-ralph-{side}-{id}-{number}"))
         .ok_or_else(|| io::Error::other("a path without a folder"))
 }
 
-impl From<&Record> for Stored {
-    fn from(record: &Record) -> Self {
-        let entry = |entry: &Entry| StoredEntry {
+impl From<&JournalRecord> for StoredRecord {
+    fn from(record: &JournalRecord) -> Self {
+        let entry = |entry: &JournalEntry| StoredEntry {
             path: entry.path.to_string(),
             before: entry
                 .before
                 .as_ref()
-                .map(|it| Before { hash: it.hash.clone(), owner: it.owner.clone() }),
+                .map(|it| OldFile { hash: it.hash.clone(), owner: it.owner.clone() }),
             after: entry.after.clone(),
             temporary: entry.temporary.to_string(),
             restored: entry.restored.to_string(),
@@ -270,19 +280,19 @@ impl From<&Record> for Stored {
             root: record.root.clone(),
             entries: record.entries.iter().map(entry).collect(),
             made_folders: texts(&record.made_folders),
-            emptied: texts(&record.emptied),
+            emptied: texts(&record.emptied_folders),
         }
     }
 }
 
-impl Record {
+impl JournalRecord {
     /// `None` when a path is not one below a root.
-    fn parse(stored: Stored) -> Option<Self> {
+    fn parse(stored: StoredRecord) -> Option<Self> {
         let paths = |texts: &[String]| -> Option<Vec<RelPath>> {
             texts.iter().map(|text| RelPath::parse(text)).collect()
         };
         let entry = |entry: StoredEntry| {
-            Some(Entry {
+            Some(JournalEntry {
                 path: RelPath::parse(&entry.path)?,
                 before: entry.before,
                 after: entry.after,
@@ -295,7 +305,7 @@ impl Record {
             root: stored.root,
             entries: stored.entries.into_iter().map(entry).collect::<Option<_>>()?,
             made_folders: paths(&stored.made_folders)?,
-            emptied: paths(&stored.emptied)?,
+            emptied_folders: paths(&stored.emptied)?,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::base::change::{After, Change};
+use crate::base::change::{NewContent, PathChange};
 use crate::base::hash::ContentHash;
 
 struct Project {
@@ -36,8 +36,12 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
-    fn apply(&self, changes: Vec<Change>) -> Result<(), ApplyError> {
-        apply(&self.root(), &self.records(), &ChangeSet { changes, emptied: Vec::new() })
+    fn apply(&self, changes: Vec<PathChange>) -> Result<(), ApplyError> {
+        apply_change_set(
+            &self.root(),
+            &self.records(),
+            &ChangeSet { changes, emptied_folders: Vec::new() },
+        )
     }
 
     /// Every file with its text, and nothing that was left over anywhere.
@@ -74,11 +78,12 @@ fn rel(path: &str) -> RelPath {
     RelPath::parse(path).unwrap()
 }
 
-fn change(path: &str, before: Option<&str>, after: Option<&str>) -> Change {
-    Change {
+fn change(path: &str, before: Option<&str>, after: Option<&str>) -> PathChange {
+    PathChange {
         path: rel(path),
-        before: before.map(|text| ContentHash::of(text.as_bytes())),
-        after: after.map(|text| After { bytes: text.as_bytes().into(), like: None }),
+        before: before.map(|text| ContentHash::of_bytes(text.as_bytes())),
+        after: after
+            .map(|text| NewContent { bytes: text.as_bytes().into(), permissions_from: None }),
     }
 }
 
@@ -91,8 +96,11 @@ fn files_are_changed_made_moved_and_deleted_and_keep_their_permissions() {
     };
     mode("a", 0o751);
     mode("old/c", 0o640);
-    let moved = Change {
-        after: Some(After { bytes: b"C".as_slice().into(), like: Some(rel("old/c")) }),
+    let moved = PathChange {
+        after: Some(NewContent {
+            bytes: b"C".as_slice().into(),
+            permissions_from: Some(rel("old/c")),
+        }),
         ..change("new/deep/c", None, None)
     };
     let changes = vec![
@@ -102,8 +110,8 @@ fn files_are_changed_made_moved_and_deleted_and_keep_their_permissions() {
         change("new/d", None, Some("")),
         change("old/c", Some("c"), None),
     ];
-    let set = ChangeSet { changes, emptied: vec![rel("old")] };
-    apply(&project.root(), &project.records(), &set).unwrap();
+    let set = ChangeSet { changes, emptied_folders: vec![rel("old")] };
+    apply_change_set(&project.root(), &project.records(), &set).unwrap();
     project.check(&[("a", "A\r\n"), ("new/d", ""), ("new/deep/c", "C")]);
     assert!(!project.root().join("old").exists());
     let mode = |path: &str| fs::metadata(project.root().join(path)).unwrap().mode() & 0o7777;
@@ -129,7 +137,7 @@ fn owners_are_kept() {
 fn what_is_not_as_expected_is_refused_before_anything_is_written() {
     let files = [("a", "a"), ("b", "b"), ("c/d", "d")];
     let project = Project::new(&files);
-    let refused = |odd: Change, line: &str| {
+    let refused = |odd: PathChange, line: &str| {
         let error = project.apply(vec![change("a", Some("a"), Some("A")), odd]).unwrap_err();
         assert_eq!(error.to_string(), line);
         project.check(&files);
@@ -220,14 +228,14 @@ fn project_files(project: &Project) -> Vec<(String, String)> {
 }
 
 /// Leaves a set as a process that was killed leaves it: `done` of its files replaced.
-fn killed(project: &Project, set: &ChangeSet, done: usize, marks: &[Mark]) {
+fn killed(project: &Project, set: &ChangeSet, done: usize, marks: &[JournalMark]) {
     let root = project.root();
     private_dir(&project.records()).unwrap();
-    let spots = look(&root, set).unwrap();
+    let spots = inspect_paths(&root, set).unwrap();
     let (journal, record) = Journal::begin(&project.records(), &root, set, &spots).unwrap();
     for (entry, change) in record.entries.iter().zip(&set.changes) {
         let bytes = &change.after.as_ref().unwrap().bytes;
-        spot::write_new(&entry.temporary.under(&root), bytes, None).unwrap();
+        path_state::write_new(&entry.temporary.under(&root), bytes, None).unwrap();
     }
     for mark in marks {
         journal.mark(*mark).unwrap();
@@ -240,36 +248,37 @@ fn killed(project: &Project, set: &ChangeSet, done: usize, marks: &[Mark]) {
 fn three() -> (Project, ChangeSet) {
     let project = Project::new(&[("a", "a"), ("b", "b"), ("c", "c")]);
     let changes = ["a", "b", "c"].map(|it| change(it, Some(it), Some(&it.to_uppercase())));
-    (project, ChangeSet { changes: changes.into(), emptied: Vec::new() })
+    (project, ChangeSet { changes: changes.into(), emptied_folders: Vec::new() })
 }
 
 #[test]
 fn an_unfinished_set_is_taken_back_and_a_committed_one_stays() {
-    let cases: [(usize, &[Mark], [&str; 3]); 4] = [
+    let cases: [(usize, &[JournalMark], [&str; 3]); 4] = [
         (0, &[], ["a", "b", "c"]),
-        (2, &[Mark::Staged], ["a", "b", "c"]),
-        (3, &[Mark::Staged], ["a", "b", "c"]),
-        (3, &[Mark::Staged, Mark::Committed], ["A", "B", "C"]),
+        (2, &[JournalMark::Staged], ["a", "b", "c"]),
+        (3, &[JournalMark::Staged], ["a", "b", "c"]),
+        (3, &[JournalMark::Staged, JournalMark::Committed], ["A", "B", "C"]),
     ];
     for (done, marks, [a, b, c]) in cases {
         let (project, set) = three();
         killed(&project, &set, done, marks);
-        let recovered = recover(&project.records()).unwrap();
-        let was_complete = marks.contains(&Mark::Committed);
-        let expected = Recovery { root: project.root(), was_complete, left: Vec::new() };
+        let recovered = recover_change_sets(&project.records()).unwrap();
+        let was_complete = marks.contains(&JournalMark::Committed);
+        let expected =
+            ChangeRecovery { root: project.root(), was_complete, changed_by_others: Vec::new() };
         assert_eq!(recovered, [expected]);
         project.check(&[("a", a), ("b", b), ("c", c)]);
-        assert_eq!(recover(&project.records()).unwrap(), []);
+        assert_eq!(recover_change_sets(&project.records()).unwrap(), []);
     }
 }
 
 #[test]
 fn what_others_wrote_since_is_not_taken_back() {
     let (project, set) = three();
-    killed(&project, &set, 2, &[Mark::Staged]);
+    killed(&project, &set, 2, &[JournalMark::Staged]);
     project.write("a", "theirs");
-    let recovered = recover(&project.records()).unwrap();
-    assert_eq!(recovered[0].left, [rel("a")]);
+    let recovered = recover_change_sets(&project.records()).unwrap();
+    assert_eq!(recovered[0].changed_by_others, [rel("a")]);
     let texts: Vec<String> =
         ["a", "b", "c"].map(|it| fs::read_to_string(project.root().join(it)).unwrap()).into();
     assert_eq!(texts, ["theirs", "b", "c"]);
@@ -281,42 +290,43 @@ fn what_others_wrote_since_is_not_taken_back() {
 #[test]
 fn what_cannot_be_looked_at_is_not_taken_for_somebody_elses() {
     let (project, set) = three();
-    killed(&project, &set, 2, &[Mark::Staged]);
+    killed(&project, &set, 2, &[JournalMark::Staged]);
     // A file name in a path that is too long for the system fails for the superuser as well.
     let long = format!("{}/b", "n".repeat(300));
     let (journal, mut record) = Journal::unfinished(&project.records()).unwrap().remove(0);
     record.entries[1].path = rel(&long);
-    let error = take_back(&project.root(), &journal, &record).unwrap_err();
+    let error = roll_back(&project.root(), &journal, &record).unwrap_err();
     assert!(matches!(&error, ApplyError::HalfDone(text) if text.starts_with(&long)), "{error}");
-    assert_eq!(recover(&project.records()).unwrap()[0].left, []);
+    assert_eq!(recover_change_sets(&project.records()).unwrap()[0].changed_by_others, []);
     project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
 }
 
 #[test]
 fn a_set_that_is_being_taken_back_is_not_committed() {
     let (project, set) = three();
-    killed(&project, &set, 3, &[Mark::Staged, Mark::Committed]);
+    killed(&project, &set, 3, &[JournalMark::Staged, JournalMark::Committed]);
     let (journal, mut record) = Journal::unfinished(&project.records()).unwrap().remove(0);
     // The mark could not be made durable, and the take-back ends after one file.
     record.entries[1].path = rel(&format!("{}/b", "n".repeat(300)));
-    take_back(&project.root(), &journal, &record).unwrap_err();
-    assert!(!recover(&project.records()).unwrap()[0].was_complete);
+    roll_back(&project.root(), &journal, &record).unwrap_err();
+    assert!(!recover_change_sets(&project.records()).unwrap()[0].was_complete);
     project.check(&[("a", "a"), ("b", "b"), ("c", "c")]);
 }
 
 /// A change of `a` that is staged, and what somebody did since.
-fn staged(after: Option<&str>) -> (Project, ChangeSet, Journal, Record) {
+fn staged(after: Option<&str>) -> (Project, ChangeSet, Journal, JournalRecord) {
     let project = Project::new(&[("a", "a")]);
-    let set = ChangeSet { changes: vec![change("a", Some("a"), after)], emptied: Vec::new() };
+    let set =
+        ChangeSet { changes: vec![change("a", Some("a"), after)], emptied_folders: Vec::new() };
     private_dir(&project.records()).unwrap();
-    let spots = look(&project.root(), &set).unwrap();
+    let spots = inspect_paths(&project.root(), &set).unwrap();
     let (journal, record) =
         Journal::begin(&project.records(), &project.root(), &set, &spots).unwrap();
     if let Some(after) = after {
         let temporary = record.entries[0].temporary.under(&project.root());
-        spot::write_new(&temporary, after.as_bytes(), None).unwrap();
+        path_state::write_new(&temporary, after.as_bytes(), None).unwrap();
     }
-    journal.mark(Mark::Staged).unwrap();
+    journal.mark(JournalMark::Staged).unwrap();
     (project, set, journal, record)
 }
 
@@ -325,9 +335,9 @@ fn what_was_written_after_the_last_look_is_not_lost() {
     for after in [Some("A"), None] {
         let (project, set, journal, record) = staged(after);
         project.write("a", "theirs");
-        let error = make_one(&project.root(), &record.entries[0], &set.changes[0]).unwrap_err();
+        let error = apply_one(&project.root(), &record.entries[0], &set.changes[0]).unwrap_err();
         assert!(matches!(&error, ApplyError::Changed(path) if path == "a"), "{error}");
-        take_back(&project.root(), &journal, &record).unwrap();
+        roll_back(&project.root(), &journal, &record).unwrap();
         assert_eq!(project_files(&project), [("a".to_owned(), "theirs".to_owned())]);
     }
 }
@@ -340,10 +350,10 @@ fn a_process_killed_with_a_file_taken_out_of_its_place_loses_nobodys_bytes() {
         let temporary = record.entries[0].temporary.under(&project.root());
         let file = project.root().join("a");
         match after {
-            Some(_) => assert!(spot::exchange(&temporary, &file).unwrap()),
+            Some(_) => assert!(path_state::exchange_files(&temporary, &file).unwrap()),
             None => fs::rename(&file, &temporary).unwrap(),
         }
-        let left = recover(&project.records()).unwrap().remove(0).left;
+        let left = recover_change_sets(&project.records()).unwrap().remove(0).changed_by_others;
         assert_eq!(left.is_empty(), out == "a", "{after:?}, {out}");
         assert_eq!(project_files(&project), [("a".to_owned(), out.to_owned())]);
     }
@@ -352,7 +362,7 @@ fn a_process_killed_with_a_file_taken_out_of_its_place_loses_nobodys_bytes() {
 #[test]
 fn the_next_set_first_takes_the_unfinished_one_back() {
     let (project, set) = three();
-    killed(&project, &set, 1, &[Mark::Staged]);
+    killed(&project, &set, 1, &[JournalMark::Staged]);
     project.apply(vec![change("a", Some("a"), Some("next"))]).unwrap();
     project.check(&[("a", "next"), ("b", "b"), ("c", "c")]);
 }
@@ -360,12 +370,12 @@ fn the_next_set_first_takes_the_unfinished_one_back() {
 #[test]
 fn while_one_is_at_work_nobody_recovers_its_record_and_others_wait() {
     let (project, set) = three();
-    killed(&project, &set, 1, &[Mark::Staged]);
+    killed(&project, &set, 1, &[JournalMark::Staged]);
     let held = lock(&project.records(), Duration::ZERO).unwrap().expect("free");
-    assert_eq!(recover(&project.records()).unwrap(), []);
+    assert_eq!(recover_change_sets(&project.records()).unwrap(), []);
     assert!(lock(&project.records(), Duration::from_millis(30)).unwrap().is_none());
     drop(held);
-    assert_eq!(recover(&project.records()).unwrap().len(), 1);
+    assert_eq!(recover_change_sets(&project.records()).unwrap().len(), 1);
 }
 
 #[test]
@@ -376,9 +386,9 @@ fn kept_records_are_few() {
         for name in ["a", "b", "c"] {
             project.write(name, name);
         }
-        killed(&project, &set, 1, &[Mark::Staged]);
+        killed(&project, &set, 1, &[JournalMark::Staged]);
         project.write("a", "theirs");
-        recover(&project.records()).unwrap();
+        recover_change_sets(&project.records()).unwrap();
     }
     let names = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.file_name());
     let kept = names.filter(|name| name.to_string_lossy().starts_with("kept-")).count();
@@ -388,7 +398,7 @@ fn kept_records_are_few() {
 #[test]
 fn a_record_that_cannot_be_read_is_not_taken_for_nothing() {
     let (project, set) = three();
-    killed(&project, &set, 1, &[Mark::Staged]);
+    killed(&project, &set, 1, &[JournalMark::Staged]);
     let entries = fs::read_dir(project.records()).unwrap().flatten().map(|it| it.path());
     let record = entries.map(|path| path.join("record.json")).find(|path| path.exists()).unwrap();
     fs::write(&record, "{}").unwrap();
@@ -403,8 +413,8 @@ fn folders_go_with_their_last_file_and_empty_ones_of_others_stay() {
     fs::create_dir_all(project.root().join("old/theirs/empty")).unwrap();
     let lost = ["gone/deep/c", "old/b", "old/deep/a"];
     let changes = lost.map(|path| change(path, Some(&path[path.len() - 1..]), None));
-    let set = ChangeSet { changes: changes.into(), emptied: vec![rel("gone"), rel("old")] };
-    apply(&project.root(), &project.records(), &set).unwrap();
+    let set = ChangeSet { changes: changes.into(), emptied_folders: vec![rel("gone"), rel("old")] };
+    apply_change_set(&project.root(), &project.records(), &set).unwrap();
     let is_there = |path: &str| project.root().join(path).exists();
     assert_eq!((is_there("gone"), is_there("old/deep")), (false, false));
     assert!(is_there("old/theirs/empty"), "it lost nothing");

@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 use git2::{Commit, ObjectType, Oid, Reference, Repository, Signature, Time};
 use serde::{Deserialize, Serialize};
 
-use super::super::{GitError, broken, needed, path_of};
-use super::{Look, MODES};
+use super::super::{GitError, needed, path_of, unreadable_repository};
+use super::{MODES, WorkTreeSnapshot};
 use crate::base::path::RelPath;
-use crate::base::tree::{self, Checkpoint, Node, Tree};
+use crate::base::tree::{self, Checkpoint, FileNode, FileTree};
 
 /// What the message of a checkpoint's commit holds beside its first line.
 #[derive(Serialize, Deserialize)]
-struct Said {
+struct CommitNote {
     root: PathBuf,
     left_out: BTreeMap<String, String>,
 }
 
 /// Keeps what was looked at as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced.
 /// The commit of HEAD, if there is one, becomes its parent, so that git can show the difference.
-pub fn keep(
+pub fn commit_checkpoint(
     root: &Path,
-    look: &Look,
+    look: &WorkTreeSnapshot,
     (owner, name): (&str, &str),
     at_secs: i64,
 ) -> Result<Checkpoint, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| broken(root, &error);
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
     let made = || -> Result<Checkpoint, git2::Error> {
         let tree = repository.find_tree(Oid::from_str(&look.id)?)?;
         let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
         let head = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
         let parents: Vec<&Commit<'_>> = head.iter().collect();
-        let said = Said { root: canonical(root), left_out: look.tree.left_out.clone() };
+        let said = CommitNote { root: canonical(root), left_out: look.tree.omitted.clone() };
         let said = serde_json::to_string(&said).map_err(|error| of_json(&error))?;
         let message = format!("Checkpoint {name} of {owner}\n\n{said}\n");
         let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
-        repository.reference(&reference(owner, name), commit, true, "checkpoint")?;
+        repository.reference(&checkpoint_ref(owner, name), commit, true, "checkpoint")?;
         let (owner, name) = (owner.to_owned(), name.to_owned());
         let tree_id = look.id.clone();
         Ok(Checkpoint { owner, name, at_secs, tree_id, root: canonical(root) })
@@ -48,15 +48,15 @@ pub fn keep(
 
 /// All checkpoints of the repository, the oldest first; those of one loop in the order they were
 /// made.
-pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
+pub fn list_checkpoints(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
     let repository = needed(root)?;
-    let failed = |error: git2::Error| broken(root, &error);
+    let failed = |error: git2::Error| unreadable_repository(root, &error);
     let mut found = Vec::new();
     for reference in repository.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
         let reference = reference.map_err(failed)?;
         let Some((owner, name)) = reference.name().ok().and_then(parts) else { continue };
         let Ok(commit) = reference.peel_to_commit() else { continue };
-        let Ok(said) = said(&commit) else { continue };
+        let Ok(said) = read_commit_note(&commit) else { continue };
         found.push(Checkpoint {
             owner: owner.to_owned(),
             name: name.to_owned(),
@@ -65,23 +65,24 @@ pub fn list(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
             root: said.root,
         });
     }
-    tree::sort(&mut found);
+    tree::sort_checkpoints(&mut found);
     Ok(found)
 }
 
 /// The files of a checkpoint.
-pub fn read(root: &Path, checkpoint: &Checkpoint) -> Result<Tree, GitError> {
+pub fn read_checkpoint_tree(root: &Path, checkpoint: &Checkpoint) -> Result<FileTree, GitError> {
     let repository = needed(root)?;
-    let read = || -> Result<Tree, git2::Error> {
+    let read = || -> Result<FileTree, git2::Error> {
         let commit = find(&repository, checkpoint)?.peel_to_commit()?;
-        let mut tree = Tree { left_out: said(&commit)?.left_out, ..Tree::default() };
+        let mut tree =
+            FileTree { omitted: read_commit_note(&commit)?.left_out, ..FileTree::default() };
         collect(&repository, &commit.tree()?, &mut PathBuf::new(), &mut tree)?;
         Ok(tree)
     };
-    read().map_err(|error| broken(root, &error))
+    read().map_err(|error| unreadable_repository(root, &error))
 }
 
-fn said(commit: &Commit<'_>) -> Result<Said, git2::Error> {
+fn read_commit_note(commit: &Commit<'_>) -> Result<CommitNote, git2::Error> {
     let message = commit.message().unwrap_or_default();
     let line = message.lines().find(|line| line.starts_with('{')).unwrap_or_default();
     serde_json::from_str(line).map_err(|error| of_json(&error))
@@ -96,7 +97,7 @@ fn canonical(root: &Path) -> PathBuf {
 }
 
 /// Those of the paths that any of the checkpoints holds.
-pub fn held(
+pub fn paths_in_checkpoints(
     root: &Path,
     checkpoints: &[Checkpoint],
     paths: &BTreeSet<RelPath>,
@@ -105,7 +106,7 @@ pub fn held(
     let mut held = BTreeSet::new();
     for checkpoint in checkpoints {
         let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
-        let tree = tree.map_err(|error| broken(root, &error))?;
+        let tree = tree.map_err(|error| unreadable_repository(root, &error))?;
         // A folder of this name is another thing.
         let holds = |path: &&RelPath| {
             let entry = tree.get_path(Path::new(path.as_str()));
@@ -120,7 +121,7 @@ fn collect(
     repository: &Repository,
     folder: &git2::Tree<'_>,
     at: &mut PathBuf,
-    tree: &mut Tree,
+    tree: &mut FileTree,
 ) -> Result<(), git2::Error> {
     for entry in folder {
         at.push(path_of(entry.name_bytes()));
@@ -130,7 +131,7 @@ fn collect(
         } else if let Some((_, kind)) = MODES.iter().find(|it| it.0 == mode)
             && let Some(path) = at.to_str().and_then(RelPath::parse)
         {
-            tree.nodes.insert(path, Node { kind: *kind, content: entry.id().to_string() });
+            tree.nodes.insert(path, FileNode { kind: *kind, content: entry.id().to_string() });
         }
         at.pop();
     }
@@ -138,30 +139,30 @@ fn collect(
 }
 
 /// A content by its name.
-pub fn content_of(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
+pub fn read_blob(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
     let repository = needed(root)?;
     let read = || repository.find_blob(Oid::from_str(name)?).map(|blob| blob.content().to_vec());
-    read().map_err(|error| broken(root, &error))
+    read().map_err(|error| unreadable_repository(root, &error))
 }
 
 /// Several contents by their names, in this order; the repository is opened once.
-pub fn contents_of(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+pub fn read_blobs(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
     let repository = needed(root)?;
     let read = |name: &&str| -> Result<Vec<u8>, git2::Error> {
         Ok(repository.find_blob(Oid::from_str(name)?)?.content().to_vec())
     };
     let contents: Result<Vec<Vec<u8>>, git2::Error> = names.iter().map(read).collect();
-    contents.map_err(|error| broken(root, &error))
+    contents.map_err(|error| unreadable_repository(root, &error))
 }
 
 /// Lets checkpoints go; what only they held, git collects when it next tidies up.
-pub fn forget(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
+pub fn delete_checkpoint_refs(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
     let repository = needed(root)?;
     for checkpoint in checkpoints {
         let gone = find(&repository, checkpoint).and_then(|mut it| it.delete());
         match gone {
             Err(error) if error.code() != git2::ErrorCode::NotFound => {
-                return Err(broken(root, &error));
+                return Err(unreadable_repository(root, &error));
             }
             _ => {}
         }
@@ -174,7 +175,7 @@ const NAMESPACE: &str = "refs/moai-ralph/loop-";
 
 /// The whole ref of a checkpoint.
 #[must_use]
-pub fn reference(owner: &str, name: &str) -> String {
+pub fn checkpoint_ref(owner: &str, name: &str) -> String {
     format!("refs/moai-ralph/{owner}/{name}")
 }
 
@@ -182,7 +183,7 @@ fn find<'r>(
     repository: &'r Repository,
     checkpoint: &Checkpoint,
 ) -> Result<Reference<'r>, git2::Error> {
-    repository.find_reference(&reference(&checkpoint.owner, &checkpoint.name))
+    repository.find_reference(&checkpoint_ref(&checkpoint.owner, &checkpoint.name))
 }
 
 fn parts(reference: &str) -> Option<(&str, &str)> {

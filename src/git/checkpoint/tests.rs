@@ -12,17 +12,17 @@ use super::super::tests::Tree as Project;
 use super::*;
 
 const NOTHING: &BTreeSet<RelPath> = &BTreeSet::new();
-const ALL: Lens<'static> = Lens { except: &[], also: NOTHING };
+const ALL: SnapshotFilter<'static> = SnapshotFilter { excluded: &[], included: NOTHING };
 
 fn path(text: &str) -> RelPath {
     RelPath::parse(text).unwrap()
 }
 
-fn seen(root: &Path) -> Look {
-    look(root, ALL).unwrap()
+fn seen(root: &Path) -> WorkTreeSnapshot {
+    snapshot_work_tree(root, ALL).unwrap()
 }
 
-fn names(look: &Look) -> Vec<&str> {
+fn names(look: &WorkTreeSnapshot) -> Vec<&str> {
     look.tree.nodes.keys().map(RelPath::as_str).collect()
 }
 
@@ -61,9 +61,9 @@ fn a_checkpoint_holds_tracked_and_new_files_their_modes_and_links() {
     let seen = seen(&root);
     assert_eq!(names(&seen), [".gitignore", "edited", "link", "run", "same", "새 파일.py"]);
     let node = |name: &str| &seen.tree.nodes[&path(name)];
-    assert_eq!([node("run").kind, node("link").kind], [Kind::Program, Kind::Link]);
-    assert_eq!(content_of(&root, &node("edited").content).unwrap(), b"second\n");
-    assert_eq!(content_of(&root, &node("link").content).unwrap(), b"nowhere");
+    assert_eq!([node("run").kind, node("link").kind], [FileKind::Program, FileKind::Link]);
+    assert_eq!(read_blob(&root, &node("edited").content).unwrap(), b"second\n");
+    assert_eq!(read_blob(&root, &node("link").content).unwrap(), b"nowhere");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn head_index_and_work_tree_stay_byte_for_byte() {
     let root = project.root();
     let before = git_files(&root);
     let seen = seen(&root);
-    keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
     assert_eq!(git_files(&root), before);
     assert!(root.join(".git/refs/moai-ralph/loop-1/1").is_file());
 }
@@ -106,7 +106,7 @@ fn contents_are_those_of_the_work_tree_and_not_what_a_filter_makes_of_them() {
     let root = project.root();
     let seen = seen(&root);
     let id = &seen.tree.nodes[&path("a.txt")].content;
-    assert_eq!(content_of(&root, id).unwrap(), b"one\r\ntwo\r\n");
+    assert_eq!(read_blob(&root, id).unwrap(), b"one\r\ntwo\r\n");
     assert_ne!(
         seen.id,
         Repository::open(&root).unwrap().head().unwrap().peel_to_tree().unwrap().id().to_string()
@@ -123,8 +123,8 @@ fn a_file_in_the_place_of_a_folder_is_what_it_is() {
     project.write("b/deep", "1\n");
     let seen = seen(&root);
     assert_eq!(names(&seen), ["b/deep", "c/d", "part"]);
-    let kept = keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
-    assert_eq!(read(&root, &kept).unwrap(), seen.tree);
+    let kept = commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    assert_eq!(read_checkpoint_tree(&root, &kept).unwrap(), seen.tree);
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn a_repository_without_commits_has_checkpoints() {
     project.write("a", "1");
     let root = project.root();
     let seen = seen(&root);
-    keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
-    let kept = list(&root).unwrap();
+    commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    let kept = list_checkpoints(&root).unwrap();
     assert_eq!(kept[0].root, root);
-    assert_eq!(read(&root, &kept[0]).unwrap(), seen.tree);
-    assert_eq!(super::super::head(&root), None);
+    assert_eq!(read_checkpoint_tree(&root, &kept[0]).unwrap(), seen.tree);
+    assert_eq!(super::super::head_commit(&root), None);
 }
 
 #[test]
@@ -149,11 +149,11 @@ fn worktrees_share_the_refs_and_see_their_own_files() {
     fs::write(linked.join("a"), "linked\n").unwrap();
     let (here, there) = (seen(&project.root()), seen(&linked));
     assert_ne!(here.id, there.id);
-    keep(&project.root(), &here, ("loop-1", "1"), 7).unwrap();
-    keep(&linked, &there, ("loop-2", "1"), 8).unwrap();
-    let kept = list(&project.root()).unwrap();
-    assert_eq!(list(&linked).unwrap(), kept);
-    let trees: Vec<_> = kept.iter().map(|it| read(&linked, it).unwrap()).collect();
+    commit_checkpoint(&project.root(), &here, ("loop-1", "1"), 7).unwrap();
+    commit_checkpoint(&linked, &there, ("loop-2", "1"), 8).unwrap();
+    let kept = list_checkpoints(&project.root()).unwrap();
+    assert_eq!(list_checkpoints(&linked).unwrap(), kept);
+    let trees: Vec<_> = kept.iter().map(|it| read_checkpoint_tree(&linked, it).unwrap()).collect();
     assert_eq!(trees, [here.tree, there.tree]);
 }
 
@@ -184,9 +184,9 @@ fn what_is_too_large_or_cannot_be_named_is_left_out_and_said() {
     fs::write(root.join(OsStr::from_bytes(b"\xc7.py")), "x").unwrap();
     let seen = seen(&root);
     assert!(names(&seen).is_empty());
-    assert_eq!(seen.tree.left_out["big"], "larger than 16 MiB");
-    let kept = keep(&root, &seen, ("loop-1", "1"), 7).unwrap();
-    assert_eq!(read(&root, &kept).unwrap().left_out, seen.tree.left_out);
+    assert_eq!(seen.tree.omitted["big"], "larger than 16 MiB");
+    let kept = commit_checkpoint(&root, &seen, ("loop-1", "1"), 7).unwrap();
+    assert_eq!(read_checkpoint_tree(&root, &kept).unwrap().omitted, seen.tree.omitted);
 }
 
 #[test]
@@ -198,7 +198,9 @@ fn a_lens_leaves_files_out_and_takes_ignored_ones_in() {
     project.write("notes/deep/one", "x");
     let except = [path("progress.txt"), path("notes")];
     let also = BTreeSet::from([path("kept.log"), path("missing.log")]);
-    let look = look(&project.root(), Lens { except: &except, also: &also }).unwrap();
+    let look =
+        snapshot_work_tree(&project.root(), SnapshotFilter { excluded: &except, included: &also })
+            .unwrap();
     assert_eq!(names(&look), [".gitignore", "a", "kept.log"]);
 }
 
@@ -208,27 +210,27 @@ fn checkpoints_are_listed_in_order_replaced_and_forgotten() {
     let root = project.root();
     let seen = seen(&root);
     for (name, at) in [("10", 3), ("9", 3), ("before-1", 4), ("9", 3)] {
-        keep(&root, &seen, ("loop-1", name), at).unwrap();
+        commit_checkpoint(&root, &seen, ("loop-1", name), at).unwrap();
     }
-    let kept = list(&root).unwrap();
+    let kept = list_checkpoints(&root).unwrap();
     let listed: Vec<_> = kept.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(listed, ["9", "10", "before-1"]);
-    forget(&root, &kept[..2]).unwrap();
-    forget(&root, &kept[..2]).unwrap();
-    assert_eq!(list(&root).unwrap(), kept[2..]);
+    delete_checkpoint_refs(&root, &kept[..2]).unwrap();
+    delete_checkpoint_refs(&root, &kept[..2]).unwrap();
+    assert_eq!(list_checkpoints(&root).unwrap(), kept[2..]);
 }
 
 #[test]
 fn without_git_there_is_nothing_to_look_at() {
     let project = Project::new();
-    assert_eq!(covers(&project.root()), Ok(false));
-    assert!(look(&project.root(), ALL).is_err());
-    assert!(list(&project.root()).is_err());
+    assert_eq!(is_git_managed(&project.root()), Ok(false));
+    assert!(snapshot_work_tree(&project.root(), ALL).is_err());
+    assert!(list_checkpoints(&project.root()).is_err());
     let project = Project::with(&["a"]);
     project.write(".gitignore", "scratch/\n");
     project.write("scratch/x", "1");
-    assert_eq!(covers(&project.root()), Ok(true));
-    assert_eq!(covers(&project.root().join("scratch")), Ok(false), "it is ignored");
+    assert_eq!(is_git_managed(&project.root()), Ok(true));
+    assert_eq!(is_git_managed(&project.root().join("scratch")), Ok(false), "it is ignored");
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn a_file_that_git_shall_skip_is_held_as_it_stands() {
     project.write("a", "mine!\n");
     let held = seen(&root);
     let id = &held.tree.nodes[&path("a")].content;
-    assert_eq!(content_of(&root, id).unwrap(), b"mine!\n");
+    assert_eq!(read_blob(&root, id).unwrap(), b"mine!\n");
     fs::remove_file(root.join("a")).unwrap();
     assert!(names(&seen(&root)).is_empty(), "what is not on the disk is not held");
 }
@@ -261,7 +263,7 @@ fn line_ends_stay_when_git_does_not_track_what_converts_them() {
     // Git takes the file for unchanged, and its index knows the size on disk then.
     project.stage();
     let id = &seen(&root).tree.nodes[&path("deep/a.txt")].content;
-    assert_eq!(content_of(&root, id).unwrap(), b"one\r\ntwo\r\n");
+    assert_eq!(read_blob(&root, id).unwrap(), b"one\r\ntwo\r\n");
 }
 
 #[test]
@@ -274,5 +276,10 @@ fn nothing_is_taken_in_through_a_link_in_place_of_a_folder() {
     symlink(outside.path(), root.join("conf")).unwrap();
     assert_eq!(names(&seen(&root)), ["conf"]);
     let also = BTreeSet::from([path("conf/f")]);
-    assert_eq!(names(&look(&root, Lens { except: &[], also: &also }).unwrap()), ["conf"]);
+    assert_eq!(
+        names(
+            &snapshot_work_tree(&root, SnapshotFilter { excluded: &[], included: &also }).unwrap()
+        ),
+        ["conf"]
+    );
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use crate::base::limits::SETTINGS_DEPTH_MAX;
 
 /// Reads a whole text.
-pub(super) fn read(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { text, at: 0 };
+pub(super) fn parse_toml(text: &str) -> Result<Value, String> {
+    let mut reader = TomlReader { text, at: 0 };
     let mut root = Map::new();
     let mut table: Vec<String> = Vec::new();
     loop {
@@ -50,12 +50,12 @@ fn table_at<'v>(
     })
 }
 
-struct Reader<'t> {
+struct TomlReader<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> TomlReader<'t> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
@@ -252,16 +252,16 @@ mod tests {
                 "o": [{"n": "1"}, {"n": 2.0, "deep": {"d": "2020-01-01", "s": "\nx"}}],
             },
         });
-        assert_eq!(read(text), Ok(expected));
+        assert_eq!(parse_toml(text), Ok(expected));
     }
 
     #[test]
     fn what_is_no_toml_is_an_error_with_its_line() {
         for text in ["a", "a = ", "a = [1", "a = \"x", "[a", "a = 1 2 = 3\n]", "a = 1\na.b = 2"] {
-            assert!(read(text).is_err(), "{text}");
+            assert!(parse_toml(text).is_err(), "{text}");
         }
-        assert!(read("a = 1\nb = [1\n= 2").expect_err("broken").starts_with("line 3"));
+        assert!(parse_toml("a = 1\nb = [1\n= 2").expect_err("broken").starts_with("line 3"));
         let deep = format!("a = {}", "[".repeat(10_000));
-        assert!(read(&deep).is_err());
+        assert!(parse_toml(&deep).is_err());
     }
 }

@@ -8,18 +8,19 @@ mod origins;
 use std::ops::Range;
 
 pub(super) use self::origins::settle;
-use super::calls::Call;
+use super::calls::CallNode;
 use super::expression::{
-    Tokens, bare, is_literal, is_name, is_nothing, joined, number, part_count, shape, value_count,
+    TokenSlice, bare, is_literal, is_name, is_nothing, joined, number, part_count, shape,
+    value_count,
 };
-use super::words::{Word, has_wildcard, is_wildcard};
+use super::words::{MatcherWord, has_wildcard, is_wildcard};
 use crate::guard::facts::tokens;
-use crate::scan::syntax::{Language, Node};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 /// How an assertion checks, from what proves little to what proves much. Those that are not
 /// comparable have no strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum AssertionKind {
     /// A function of the project or a library, whatever it checks.
     Custom,
     /// The value accepts anything.
@@ -46,7 +47,7 @@ pub(super) enum Check {
     State,
 }
 
-impl Check {
+impl AssertionKind {
     pub(super) fn strength(self) -> Option<u8> {
         match self {
             Self::Custom | Self::Snapshot | Self::State => None,
@@ -62,7 +63,7 @@ impl Check {
 /// One assertion.
 #[derive(Clone, Debug)]
 pub(super) struct Assertion {
-    pub(super) check: Check,
+    pub(super) check: AssertionKind,
     /// What is asserted about, as tokens.
     pub(super) subject: Vec<String>,
     /// What it is compared with; the class and message of an exception. May be empty.
@@ -94,19 +95,21 @@ pub(super) struct Assertion {
 
 impl Assertion {
     fn new(
-        node: Node<'_>,
-        check: Check,
-        subject: Tokens<'_, '_>,
-        expected: Tokens<'_, '_>,
+        node: SyntaxNode<'_>,
+        check: AssertionKind,
+        subject: TokenSlice<'_, '_>,
+        expected: TokenSlice<'_, '_>,
     ) -> Self {
         let all = tokens(node);
-        let is_exact = matches!(check, Check::Equal | Check::Close);
+        let is_exact = matches!(check, AssertionKind::Equal | AssertionKind::Close);
         let is_list = is_exact && is_composite(expected);
         let weight = if is_list { value_count(expected) } else { 1 };
         let worth = if is_list { weight.max(part_count(expected)) } else { 1 };
         let check = match check {
-            Check::Equal | Check::Partial if is_wildcard(&joined(expected)) => Check::Anything,
-            Check::Equal if is_partly(expected) => Check::Partial,
+            AssertionKind::Equal | AssertionKind::Partial if is_wildcard(&joined(expected)) => {
+                AssertionKind::Anything
+            }
+            AssertionKind::Equal if is_partly(expected) => AssertionKind::Partial,
             other => other,
         };
         Self {
@@ -124,7 +127,7 @@ impl Assertion {
             epoch: 0,
             is_repeated: false,
             is_open: false,
-            is_vacuous: check == Check::Equal && is_self_evident(subject, expected),
+            is_vacuous: check == AssertionKind::Equal && is_self_evident(subject, expected),
         }
     }
 
@@ -145,16 +148,16 @@ impl Assertion {
     }
 
     fn within(self, tolerance: Option<f64>) -> Self {
-        Self { check: Check::Close, tolerance, is_vacuous: false, ..self }
+        Self { check: AssertionKind::Close, tolerance, is_vacuous: false, ..self }
     }
 }
 
-fn owned(tokens: Tokens<'_, '_>) -> Vec<String> {
+fn owned(tokens: TokenSlice<'_, '_>) -> Vec<String> {
     tokens.iter().map(|token| (*token).to_owned()).collect()
 }
 
 /// Whether a value says only a part of what it is compared with.
-fn is_partly(expected: Tokens<'_, '_>) -> bool {
+fn is_partly(expected: TokenSlice<'_, '_>) -> bool {
     let is_matcher = matches!(
         expected,
         ["expect", ".", matcher, ..]
@@ -164,33 +167,37 @@ fn is_partly(expected: Tokens<'_, '_>) -> bool {
 }
 
 /// Whether a literal is a collection.
-fn is_composite(tokens: Tokens<'_, '_>) -> bool {
+fn is_composite(tokens: TokenSlice<'_, '_>) -> bool {
     tokens.len() > 2 && tokens.iter().any(|token| matches!(*token, "[" | "{" | "(" | "vec"))
 }
 
 /// Whether both sides are the same whatever the code does: two literals, or one name twice. What is
 /// called twice may differ.
-fn is_self_evident(left: Tokens<'_, '_>, right: Tokens<'_, '_>) -> bool {
+fn is_self_evident(left: TokenSlice<'_, '_>, right: TokenSlice<'_, '_>) -> bool {
     let is_same = joined(bare(left)) == joined(bare(right)) && !left.is_empty();
     is_same && (is_literal(left) || !left.iter().any(|token| matches!(*token, "(" | "!" | "++")))
 }
 
 /// Something that asserts, and nobody knows what.
-pub(super) fn unknown(node: Node<'_>) -> Assertion {
-    Assertion { is_open: true, is_repeated: true, ..Assertion::new(node, Check::Custom, &[], &[]) }
+pub(super) fn unknown(node: SyntaxNode<'_>) -> Assertion {
+    Assertion {
+        is_open: true,
+        is_repeated: true,
+        ..Assertion::new(node, AssertionKind::Custom, &[], &[])
+    }
 }
 
 /// An exception that an attribute expects.
-pub(super) fn expected_error(node: Node<'_>, expected: &str) -> Assertion {
+pub(super) fn expected_error(node: SyntaxNode<'_>, expected: &str) -> Assertion {
     let expected: Vec<&str> = expected.split(' ').filter(|it| !it.is_empty()).collect();
-    Assertion::new(node, Check::Raises, &[], &expected)
+    Assertion::new(node, AssertionKind::Raises, &[], &expected)
 }
 
 /// The assertions of a statement or call; empty for any other node. `is_helper` tells the functions
 /// of the project that assert.
 pub(super) fn read(
-    node: Node<'_>,
-    language: Language,
+    node: SyntaxNode<'_>,
+    language: ScanLanguage,
     is_helper: &dyn Fn(&str) -> bool,
 ) -> Vec<Assertion> {
     match node.kind() {
@@ -199,16 +206,16 @@ pub(super) fn read(
             let condition = node.named_children().first().map(|it| tokens(*it));
             conditions::of_condition(node, &condition.unwrap_or_default(), false)
         }
-        "if_statement" if language == Language::Go => of_go_if(node),
+        "if_statement" if language == ScanLanguage::Go => of_go_if(node),
         "member_expression" => calls::of_property(node),
-        _ => Call::read(node)
+        _ => CallNode::read(node)
             .map(|call| calls::of_call(&call, language, is_helper))
             .unwrap_or_default(),
     }
 }
 
 /// `if got != want { t.Errorf(…) }`
-fn of_go_if(node: Node<'_>) -> Vec<Assertion> {
+fn of_go_if(node: SyntaxNode<'_>) -> Vec<Assertion> {
     let (Some(condition), Some(body)) = (node.field("condition"), node.field("consequence")) else {
         return Vec::new();
     };
@@ -216,7 +223,7 @@ fn of_go_if(node: Node<'_>) -> Vec<Assertion> {
     let is_failure = body.named_children().iter().flat_map(|it| it.named_children()).any(|it| {
         let mut calls = vec![it];
         calls.extend(it.named_children());
-        calls.into_iter().filter_map(Call::read).any(|call| {
+        calls.into_iter().filter_map(CallNode::read).any(|call| {
             fails.contains(&call.name) && call.receiver.is_some_and(|it| it.text().len() <= 2)
         })
     });
@@ -225,62 +232,64 @@ fn of_go_if(node: Node<'_>) -> Vec<Assertion> {
 
 /// An assertion by its word.
 fn valued(
-    node: Node<'_>,
-    word: Word,
+    node: SyntaxNode<'_>,
+    word: MatcherWord,
     is_contrary: bool,
-    subject: Tokens<'_, '_>,
-    expected: Tokens<'_, '_>,
+    subject: TokenSlice<'_, '_>,
+    expected: TokenSlice<'_, '_>,
 ) -> Assertion {
     let check = match (word, is_contrary) {
-        (Word::Truthy | Word::True, false)
+        (MatcherWord::Truthy | MatcherWord::True, false)
         | (
-            Word::Equal
-            | Word::Once
-            | Word::Snapshot
-            | Word::Nothing
-            | Word::Falsy
-            | Word::False
-            | Word::Raises,
+            MatcherWord::Equal
+            | MatcherWord::Once
+            | MatcherWord::Snapshot
+            | MatcherWord::Nothing
+            | MatcherWord::Falsy
+            | MatcherWord::False
+            | MatcherWord::Raises,
             true,
-        ) => Check::Truthy,
-        (Word::Equal | Word::Once | Word::Nothing, false) | (Word::Called, true) => Check::Equal,
-        (Word::Falsy | Word::False, false) | (Word::Truthy | Word::True, true) => Check::Falsy,
-        (Word::Partial, _) => Check::Partial,
-        (Word::Shape, _) => Check::Shape,
-        (Word::Close, _) => Check::Close,
-        (Word::Raises, false) => Check::Raises,
-        (Word::Snapshot, false) => Check::Snapshot,
-        (Word::Called, false) => Check::Called,
-        (Word::State, _) => Check::State,
+        ) => AssertionKind::Truthy,
+        (MatcherWord::Equal | MatcherWord::Once | MatcherWord::Nothing, false)
+        | (MatcherWord::Called, true) => AssertionKind::Equal,
+        (MatcherWord::Falsy | MatcherWord::False, false)
+        | (MatcherWord::Truthy | MatcherWord::True, true) => AssertionKind::Falsy,
+        (MatcherWord::Partial, _) => AssertionKind::Partial,
+        (MatcherWord::Shape, _) => AssertionKind::Shape,
+        (MatcherWord::Close, _) => AssertionKind::Close,
+        (MatcherWord::Raises, false) => AssertionKind::Raises,
+        (MatcherWord::Snapshot, false) => AssertionKind::Snapshot,
+        (MatcherWord::Called, false) => AssertionKind::Called,
+        (MatcherWord::State, _) => AssertionKind::State,
     };
     let subject = bare(subject);
     let expected = match word {
-        Word::Nothing | Word::Called => &["nothing"],
-        Word::Once => &["1"],
+        MatcherWord::Nothing | MatcherWord::Called => &["nothing"],
+        MatcherWord::Once => &["1"],
         _ => expected,
     };
     let assertion = Assertion::new(node, check, subject, expected);
     // A comparison with null or a literal by a word: `assertNotNone("x")`, `assertTruthy(1)`.
-    let holds_anyway = check == Check::Truthy
+    let holds_anyway = check == AssertionKind::Truthy
         && is_literal(subject)
         && !subject
             .iter()
             .any(|it| is_nothing(it) || matches!(*it, "0" | "false" | "False" | "''" | "\"\""))
-        && word != Word::Equal;
+        && word != MatcherWord::Equal;
     if holds_anyway { assertion.vacuous() } else { assertion }
 }
 
 /// The tolerance among the arguments behind the values.
 fn with_tolerance(
     assertion: Assertion,
-    call: &Call<'_>,
-    word: Word,
-    arguments: &[Tokens<'_, '_>],
+    call: &CallNode<'_>,
+    word: MatcherWord,
+    arguments: &[TokenSlice<'_, '_>],
 ) -> Assertion {
     let rest = arguments.get(2..).unwrap_or_default();
     let all: Vec<&str> = rest.iter().flat_map(|it| it.iter().copied()).collect();
     let third = rest.first().and_then(|it| number(it));
-    if word == Word::Close {
+    if word == MatcherWord::Close {
         let places = option(&all, &["places", "decimal"]);
         let named = option(&all, &["delta", "atol", "abs_tol", "rtol", "rel_tol", "epsilon"]);
         let tolerance = match (named, places) {
@@ -305,7 +314,7 @@ fn with_tolerance(
 }
 
 /// The number behind one of some names and `=` or `:`.
-fn option(tokens: Tokens<'_, '_>, names: &[&str]) -> Option<f64> {
+fn option(tokens: TokenSlice<'_, '_>, names: &[&str]) -> Option<f64> {
     tokens.windows(3).find_map(|three| {
         (names.contains(&three[0]) && matches!(three[1], "=" | ":")).then(|| number(&three[2..]))?
     })

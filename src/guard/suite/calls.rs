@@ -1,27 +1,27 @@
 //! Calls, whatever the language: who is called on what with which arguments. It must not know which
 //! calls mean something.
 
-use super::expression::{Tokens, split};
+use super::expression::{TokenSlice, split};
 use crate::guard::facts::tokens;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 /// One call of a function, method or macro.
-pub(super) struct Call<'t> {
-    pub(super) node: Node<'t>,
+pub(super) struct CallNode<'t> {
+    pub(super) node: SyntaxNode<'t>,
     /// What stands before the last dot of the callee.
-    pub(super) receiver: Option<Node<'t>>,
+    pub(super) receiver: Option<SyntaxNode<'t>>,
     /// The last name of the callee.
     pub(super) name: &'t str,
     /// Type arguments, without their brackets.
     pub(super) generics: Option<&'t str>,
     /// The list of arguments.
-    list: Option<Node<'t>>,
+    list: Option<SyntaxNode<'t>>,
     tokens: Vec<&'t str>,
 }
 
-impl<'t> Call<'t> {
+impl<'t> CallNode<'t> {
     /// The call that a node is.
-    pub(super) fn read(node: Node<'t>) -> Option<Self> {
+    pub(super) fn read(node: SyntaxNode<'t>) -> Option<Self> {
         let (receiver, name, list) = match node.kind() {
             "call" | "call_expression" | "invocation_expression" => {
                 let (receiver, name) = callee(node.field("function")?)?;
@@ -46,7 +46,7 @@ impl<'t> Call<'t> {
     }
 
     /// The arguments, each as its tokens.
-    pub(super) fn arguments(&self) -> Vec<Tokens<'_, 't>> {
+    pub(super) fn arguments(&self) -> Vec<TokenSlice<'_, 't>> {
         let inner = match self.tokens.as_slice() {
             ["(" | "[" | "{", inner @ .., ")" | "]" | "}"] => inner,
             other => other,
@@ -55,9 +55,9 @@ impl<'t> Call<'t> {
     }
 
     /// The arguments as nodes; those of macros are none.
-    pub(super) fn argument_nodes(&self) -> Vec<Node<'t>> {
+    pub(super) fn argument_nodes(&self) -> Vec<SyntaxNode<'t>> {
         let list = self.list.filter(|list| list.kind() != "token_tree");
-        let nodes = list.map(Node::named_children).unwrap_or_default();
+        let nodes = list.map(SyntaxNode::named_children).unwrap_or_default();
         nodes.into_iter().filter(|node| !crate::guard::facts::is_comment(*node)).collect()
     }
 
@@ -82,7 +82,7 @@ impl<'t> Call<'t> {
 }
 
 /// What a callee or member is taken of, and its last name.
-pub(super) fn callee(node: Node<'_>) -> Option<(Option<Node<'_>>, Node<'_>)> {
+pub(super) fn callee(node: SyntaxNode<'_>) -> Option<(Option<SyntaxNode<'_>>, SyntaxNode<'_>)> {
     let parts = |object: &str, name: &str| Some((node.field(object), node.field(name)?));
     match node.kind() {
         "attribute" => parts("object", "attribute"),
@@ -108,20 +108,20 @@ pub(super) fn callee(node: Node<'_>) -> Option<(Option<Node<'_>>, Node<'_>)> {
     }
 }
 
-fn last_name(node: Node<'_>) -> Node<'_> {
+fn last_name(node: SyntaxNode<'_>) -> SyntaxNode<'_> {
     node.field("name").unwrap_or(node)
 }
 
-fn named(node: Node<'_>) -> (&str, Option<&str>) {
+fn named(node: SyntaxNode<'_>) -> (&str, Option<&str>) {
     let Some((name, rest)) = node.text().split_once('<') else { return (node.text(), None) };
     (name, Some(rest.trim_end_matches('>')))
 }
 
 /// All calls below a node, the outer before the inner.
-pub(super) fn calls(node: Node<'_>) -> Vec<Call<'_>> {
+pub(super) fn calls(node: SyntaxNode<'_>) -> Vec<CallNode<'_>> {
     let mut calls = Vec::new();
     node.walk(&mut |node| {
-        calls.extend(Call::read(node));
+        calls.extend(CallNode::read(node));
         true
     });
     calls

@@ -4,26 +4,30 @@ use std::collections::BTreeMap;
 
 use super::assertions::Assertion;
 use super::goal::{stem, words};
-use super::inventory::{Mark, Test};
+use super::inventory::{TestCase, TestMarker};
 use super::pairs::calls_the_same;
-use super::surplus::Surplus;
-use super::{Suite, gone};
+use super::surplus::AssertionSurplus;
+use super::{SuiteChange, gone};
 use crate::base::finding::Severity;
 use crate::base::path::RelPath;
-use crate::base::text::has_name;
-use crate::guard::Hit;
-use crate::guard::facts::Files;
+use crate::base::text::contains_identifier;
+use crate::guard::Detection;
+use crate::guard::facts::ParsedFiles;
 
 const CODE: &str = "G01";
 /// A shorter name that is not called may be any variable.
 const PLAIN_NAME_LENGTH_MIN: usize = 4;
 
-pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplus) -> Vec<Hit> {
+pub(super) fn inspect(
+    suite: &SuiteChange<'_>,
+    files: &ParsedFiles<'_>,
+    surplus: &mut AssertionSurplus,
+) -> Vec<Detection> {
     let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut by_file: BTreeMap<(&RelPath, Severity), Vec<&Test<'_>>> = BTreeMap::new();
+    let mut by_file: BTreeMap<(&RelPath, Severity), Vec<&TestCase<'_>>> = BTreeMap::new();
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
-        let is_idle = !test.has_body || test.marks.iter().any(Mark::is_skip);
+        let is_idle = !test.has_body || test.marks.iter().any(TestMarker::is_skip);
         if is_idle || test.is_helper || is_repeated(suite, *number) || is_unread(test, files) {
             continue;
         }
@@ -39,13 +43,13 @@ pub(super) fn inspect(suite: &Suite<'_>, files: &Files<'_>, surplus: &mut Surplu
 
 /// Whether the code that a test is about is gone, too. Where nobody said what is wanted, that may
 /// be what is.
-fn is_orphan(suite: &Suite<'_>, test: &Test<'_>, files: &Files<'_>) -> bool {
+fn is_orphan(suite: &SuiteChange<'_>, test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
     let callees = test.callees();
     let mentions = |name: &str| {
         let is_telling = name.len() >= PLAIN_NAME_LENGTH_MIN
             || name.len() > 1 && name.starts_with(char::is_uppercase);
         // Code that a test writes down, and names that it looks up, are texts.
-        let is_text = |token: &str| token.contains(['"', '\'']) && has_name(token, name);
+        let is_text = |token: &str| token.contains(['"', '\'']) && contains_identifier(token, name);
         callees.contains(name)
             || is_telling && test.tokens.iter().any(|token| *token == name || is_text(token))
     };
@@ -61,17 +65,17 @@ fn is_orphan(suite: &Suite<'_>, test: &Test<'_>, files: &Files<'_>) -> bool {
 
 /// Whether nobody knows what became of a test: its file does not parse, or not where it stands. The
 /// test then is no deleted one, and the gap or the error says what is wrong.
-fn is_unread(test: &Test<'_>, files: &Files<'_>) -> bool {
+fn is_unread(test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
     let change = files.files.iter().find(|file| file.change.path_before() == test.path);
     let Some(now) = change.and_then(|file| file.change.after.as_deref()) else { return false };
     match change.and_then(|file| file.after.as_ref()) {
         Some(side) => side.has_error && now.contains(test.simple_name()),
-        None => change.is_some_and(|file| crate::guard::reads(&file.change.path)),
+        None => change.is_some_and(|file| crate::guard::is_guarded_path(&file.change.path)),
     }
 }
 
 /// Whether the same test stood twice and is there once.
-fn is_repeated(suite: &Suite<'_>, number: usize) -> bool {
+fn is_repeated(suite: &SuiteChange<'_>, number: usize) -> bool {
     let test = &suite.before[number];
     suite.pairs.both.iter().any(|(before, _)| {
         let other = &suite.before[*before];
@@ -80,7 +84,11 @@ fn is_repeated(suite: &Suite<'_>, number: usize) -> bool {
 }
 
 /// Whether a test with rows does now what it did, and has a row for it.
-fn is_merged(suite: &Suite<'_>, test: &Test<'_>, merged: &mut BTreeMap<usize, usize>) -> bool {
+fn is_merged(
+    suite: &SuiteChange<'_>,
+    test: &TestCase<'_>,
+    merged: &mut BTreeMap<usize, usize>,
+) -> bool {
     let found = suite.after.iter().enumerate().find(|(number, other)| {
         let is_closed = !other.rows.is_open && !other.assertions.iter().any(|it| it.is_open);
         let most = other.assertions.iter().map(|it| it.weight).max().unwrap_or(1);
@@ -96,7 +104,7 @@ fn is_merged(suite: &Suite<'_>, test: &Test<'_>, merged: &mut BTreeMap<usize, us
         repeats
             && has_room
             && !other.is_helper
-            && !other.marks.iter().any(Mark::is_skip)
+            && !other.marks.iter().any(TestMarker::is_skip)
             && test.assertions.iter().all(|it| it.is_vacuous || asserts(it))
             && calls_the_same(test, other)
     });
@@ -107,7 +115,11 @@ fn is_merged(suite: &Suite<'_>, test: &Test<'_>, merged: &mut BTreeMap<usize, us
 }
 
 /// Whether everything that it asserted is asserted by others that are new.
-fn is_absorbed(suite: &Suite<'_>, test: &Test<'_>, surplus: &mut Surplus) -> bool {
+fn is_absorbed(
+    suite: &SuiteChange<'_>,
+    test: &TestCase<'_>,
+    surplus: &mut AssertionSurplus,
+) -> bool {
     let real: Vec<_> = test.assertions.iter().filter(|it| !it.is_vacuous).collect();
     !real.is_empty()
         && real
@@ -116,7 +128,7 @@ fn is_absorbed(suite: &Suite<'_>, test: &Test<'_>, surplus: &mut Surplus) -> boo
 }
 
 /// Whether the user asked for what it tests to go.
-pub(super) fn may_go(suite: &Suite<'_>, test: &Test<'_>) -> bool {
+pub(super) fn may_go(suite: &SuiteChange<'_>, test: &TestCase<'_>) -> bool {
     let gone = suite.deleted.iter().filter(|name| suite.goal.speaks_of(name));
     let is_about = |gone: &String| {
         let about = suite.goal.common_words(gone);
@@ -128,13 +140,13 @@ pub(super) fn may_go(suite: &Suite<'_>, test: &Test<'_>) -> bool {
 
 fn told(
     (path, severity): (&RelPath, Severity),
-    tests: &[&Test<'_>],
-    files: &Files<'_>,
-) -> Vec<Hit> {
+    tests: &[&TestCase<'_>],
+    files: &ParsedFiles<'_>,
+) -> Vec<Detection> {
     let file = files.files.iter().find(|file| file.change.path_before() == path);
     let now = file.map_or(path, |file| &file.change.path);
     let is_gone = file.is_some_and(|file| file.change.after.is_none());
-    let hit = |message: String, anchor: &str| Hit {
+    let hit = |message: String, anchor: &str| Detection {
         code: CODE,
         severity,
         path: now.clone(),
@@ -150,7 +162,7 @@ fn told(
         let message = format!("deleted with {what} that nothing else does; restore the file");
         return vec![hit(message, "file")];
     }
-    let one = |test: &&Test<'_>| {
+    let one = |test: &&TestCase<'_>| {
         let message =
             format!("test `{}` is gone and nothing does what it did; restore it", test.name);
         hit(message, &test.name)

@@ -2,11 +2,11 @@
 //! literals. It must not know what is asserted with them.
 
 /// Tokens of a part of the code; a string is one token.
-pub(super) type Tokens<'a, 't> = &'a [&'t str];
+pub(super) type TokenSlice<'a, 't> = &'a [&'t str];
 
 /// How a comparison relates its sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(super) enum ComparisonKind {
     Equal,
     Unequal,
     Ordered,
@@ -14,15 +14,15 @@ pub(super) enum Relation {
 }
 
 /// Words for expressions that are compared with each other.
-pub(super) fn joined(tokens: Tokens<'_, '_>) -> String {
+pub(super) fn joined(tokens: TokenSlice<'_, '_>) -> String {
     tokens.join(" ")
 }
 
 /// The parts between separators outside all brackets; no part is empty.
 pub(super) fn split<'a, 't>(
-    tokens: Tokens<'a, 't>,
+    tokens: TokenSlice<'a, 't>,
     is_separator: impl Fn(&str) -> bool,
-) -> Vec<Tokens<'a, 't>> {
+) -> Vec<TokenSlice<'a, 't>> {
     let (mut parts, mut start) = (Vec::new(), 0);
     for at in top_level(tokens) {
         if is_separator(tokens[at]) {
@@ -36,7 +36,7 @@ pub(super) fn split<'a, 't>(
 }
 
 /// The places of the tokens outside all brackets, brackets left out.
-fn top_level(tokens: Tokens<'_, '_>) -> Vec<usize> {
+fn top_level(tokens: TokenSlice<'_, '_>) -> Vec<usize> {
     let (mut depth, mut places) = (0_usize, Vec::new());
     for (at, token) in tokens.iter().enumerate() {
         match *token {
@@ -50,7 +50,7 @@ fn top_level(tokens: Tokens<'_, '_>) -> Vec<usize> {
 }
 
 /// Without brackets around the whole, `await`, and references.
-pub(super) fn bare<'a, 't>(mut tokens: Tokens<'a, 't>) -> Tokens<'a, 't> {
+pub(super) fn bare<'a, 't>(mut tokens: TokenSlice<'a, 't>) -> TokenSlice<'a, 't> {
     loop {
         tokens = match tokens {
             ["await" | "&", rest @ ..] => rest,
@@ -61,7 +61,7 @@ pub(super) fn bare<'a, 't>(mut tokens: Tokens<'a, 't>) -> Tokens<'a, 't> {
 }
 
 /// Whether no bracket that was opened before closes inside.
-fn closes_at_end(inner: Tokens<'_, '_>) -> bool {
+fn closes_at_end(inner: TokenSlice<'_, '_>) -> bool {
     let mut depth = 0_i32;
     inner.iter().all(|token| {
         depth += match *token {
@@ -75,18 +75,18 @@ fn closes_at_end(inner: Tokens<'_, '_>) -> bool {
 
 /// The sides of a comparison at the top level.
 pub(super) fn comparison<'a, 't>(
-    tokens: Tokens<'a, 't>,
-) -> Option<(Tokens<'a, 't>, Relation, Tokens<'a, 't>)> {
+    tokens: TokenSlice<'a, 't>,
+) -> Option<(TokenSlice<'a, 't>, ComparisonKind, TokenSlice<'a, 't>)> {
     top_level(tokens).into_iter().find_map(|at| {
         let behind = tokens.get(at + 1).copied();
         let words: Vec<&str> = tokens[at].split_whitespace().collect();
         let (relation, length) = match (words.as_slice(), behind) {
-            (["is"], Some("not")) => (Relation::Unequal, 2),
-            (["not"], Some("in")) if at > 0 => (Relation::Contained, 2),
-            (["==" | "===" | "is"], _) => (Relation::Equal, 1),
-            (["!=" | "!==" | "<>"] | ["is", "not"], _) => (Relation::Unequal, 1),
-            (["in"] | ["not", "in"], _) => (Relation::Contained, 1),
-            (["<" | "<=" | ">" | ">="], _) => (Relation::Ordered, 1),
+            (["is"], Some("not")) => (ComparisonKind::Unequal, 2),
+            (["not"], Some("in")) if at > 0 => (ComparisonKind::Contained, 2),
+            (["==" | "===" | "is"], _) => (ComparisonKind::Equal, 1),
+            (["!=" | "!==" | "<>"] | ["is", "not"], _) => (ComparisonKind::Unequal, 1),
+            (["in"] | ["not", "in"], _) => (ComparisonKind::Contained, 1),
+            (["<" | "<=" | ">" | ">="], _) => (ComparisonKind::Ordered, 1),
             _ => return None,
         };
         let (left, right) = (tokens.get(..at)?, tokens.get(at + length..)?);
@@ -96,7 +96,7 @@ pub(super) fn comparison<'a, 't>(
 
 /// Whether the value stands in the code: a number, a string, a word such as `null`, or a
 /// collection of such values.
-pub(super) fn is_literal(tokens: Tokens<'_, '_>) -> bool {
+pub(super) fn is_literal(tokens: TokenSlice<'_, '_>) -> bool {
     let is_mark =
         |token: &str| matches!(token, "-" | "[" | "]" | "{" | "}" | "(" | ")" | "," | ":");
     let is_key = |at: usize| is_name(tokens[at]) && tokens.get(at + 1) == Some(&":");
@@ -146,13 +146,13 @@ pub(super) fn is_name(token: &str) -> bool {
 }
 
 /// How many values a literal holds; at least one.
-pub(super) fn value_count(tokens: Tokens<'_, '_>) -> usize {
+pub(super) fn value_count(tokens: TokenSlice<'_, '_>) -> usize {
     let keys = tokens.windows(2).filter(|pair| is_value(pair[0]) && pair[1] == ":").count();
     (tokens.iter().filter(|token| is_value(token)).count() - keys).max(1)
 }
 
 /// How many parts a collection has at its top level; at least one.
-pub(super) fn part_count(tokens: Tokens<'_, '_>) -> usize {
+pub(super) fn part_count(tokens: TokenSlice<'_, '_>) -> usize {
     let Some(start) = tokens.iter().position(|it| matches!(*it, "[" | "{" | "(")) else { return 1 };
     let inner = tokens.get(start + 1..tokens.len() - 1).unwrap_or_default();
     split(inner, |token| token == ",").len().max(1)
@@ -160,7 +160,7 @@ pub(super) fn part_count(tokens: Tokens<'_, '_>) -> usize {
 
 /// The form without its literals and variables: what is called and how it is compared. A literal
 /// list, a field and a variable are all one value.
-pub(super) fn shape(tokens: Tokens<'_, '_>) -> String {
+pub(super) fn shape(tokens: TokenSlice<'_, '_>) -> String {
     let mut shape: Vec<&str> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let is_called = tokens.get(at + 1) == Some(&"(") || tokens.get(at + 1) == Some(&"!");
@@ -211,14 +211,14 @@ pub(super) fn unquoted(token: &str) -> &str {
 }
 
 /// The number that the tokens are.
-pub(super) fn number(tokens: Tokens<'_, '_>) -> Option<f64> {
+pub(super) fn number(tokens: TokenSlice<'_, '_>) -> Option<f64> {
     let text: String = tokens.concat().replace('_', "");
     let digits = text.trim_end_matches(|last: char| "fFdDmML".contains(last));
     digits.parse().ok()
 }
 
 /// Whether the tokens are the size of something, which is never negative.
-pub(super) fn is_size(tokens: Tokens<'_, '_>) -> bool {
+pub(super) fn is_size(tokens: TokenSlice<'_, '_>) -> bool {
     matches!(tokens, ["len", "(", ..] | [.., ".", "length" | "Length" | "Count" | "size"])
         || matches!(tokens, [.., ".", "len" | "size" | "length" | "Count", "(", ")"])
 }
@@ -233,14 +233,14 @@ mod tests {
 
     #[test]
     fn comparisons_are_found_outside_brackets() {
-        let check = |text: &str, expected: Option<(&str, Relation, &str)>| {
+        let check = |text: &str, expected: Option<(&str, ComparisonKind, &str)>| {
             let tokens = tokens(text);
             let found = comparison(&tokens).map(|(a, it, b)| (joined(a), it, joined(b)));
             assert_eq!(found, expected.map(|(a, it, b)| (a.into(), it, b.into())), "{text}");
         };
-        check("f ( a == b ) == 1", Some(("f ( a == b )", Relation::Equal, "1")));
-        check("x is not None", Some(("x", Relation::Unequal, "None")));
-        check("k not in d", Some(("k", Relation::Contained, "d")));
+        check("f ( a == b ) == 1", Some(("f ( a == b )", ComparisonKind::Equal, "1")));
+        check("x is not None", Some(("x", ComparisonKind::Unequal, "None")));
+        check("k not in d", Some(("k", ComparisonKind::Contained, "d")));
         check("f ( a == b )", None);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::path::RelPath;
-use crate::base::text::has_name;
+use crate::base::text::contains_identifier;
 
 /// Words that ask for something to go; Korean ones stand inside longer words.
 const VERBS: &[&str] = &[
@@ -102,17 +102,17 @@ const FILLERS: &[&str] = &[
 /// Whether a goal asks for a thing with this name to go.
 pub(in crate::guard) fn removes(goal: &str, name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
-    let asked = Goal::new(goal);
-    asked.names(last) || has_name(goal, last) && asked.speaks_of(last)
+    let asked = GoalWords::new(goal);
+    asked.names(last) || contains_identifier(goal, last) && asked.speaks_of(last)
 }
 
 /// The words of a goal that name what shall go.
-pub(super) struct Goal {
+pub(super) struct GoalWords {
     words: BTreeSet<String>,
     is_empty: bool,
 }
 
-impl Goal {
+impl GoalWords {
     /// Reads the sentences in which something is asked to go.
     pub(super) fn new(text: &str) -> Self {
         let sentences = sentences(text).into_iter().flat_map(|it| it.split(", but "));
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn only_a_goal_that_asks_for_it_lets_something_go() {
         let check = |goal: &str, name: &str, expected: bool| {
-            assert_eq!(Goal::new(goal).speaks_of(name), expected, "{goal} / {name}");
+            assert_eq!(GoalWords::new(goal).speaks_of(name), expected, "{goal} / {name}");
         };
         check("Remove the CSV export and its tests", "test_export_csv", true);
         check("레거시 CSV 내보내기를 제거해줘", "test_export_csv", true);

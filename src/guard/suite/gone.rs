@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::goal::stem;
-use crate::guard::facts::{File, Files, Side, tokens};
-use crate::scan::syntax::Node;
+use crate::guard::facts::{ParsedFile, ParsedFiles, SourceSide, tokens};
+use crate::scan::syntax::SyntaxNode;
 
 /// The names of functions, their parameters, types, constants and files outside tests that are
 /// nowhere any more.
-pub(super) fn names(files: &Files<'_>) -> BTreeSet<String> {
+pub(super) fn names(files: &ParsedFiles<'_>) -> BTreeSet<String> {
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     let mut gone: BTreeSet<&str> = BTreeSet::new();
     for file in &files.files {
@@ -20,22 +20,24 @@ pub(super) fn names(files: &Files<'_>) -> BTreeSet<String> {
 }
 
 /// The names of files outside tests that are gone.
-pub(super) fn modules<'s>(files: &'s Files<'_>) -> impl Iterator<Item = &'s str> {
-    let is_test = |file: &File<'_>| file.before.as_ref().is_some_and(|side| side.is_test);
+pub(super) fn modules<'s>(files: &'s ParsedFiles<'_>) -> impl Iterator<Item = &'s str> {
+    let is_test = |file: &ParsedFile<'_>| file.before.as_ref().is_some_and(|side| side.is_test);
     let gone = files.files.iter().filter(move |it| it.change.after.is_none() && !is_test(it));
     gone.map(|file| stem(&file.change.path))
 }
 
 /// The names that the code of a side gives: each part of a function's name, parameters, types,
 /// constants.
-fn given<'s>(side: &'s Side<'_>) -> BTreeSet<&'s str> {
-    let is_code = |node: Node<'_>| !side.is_test_at(node.bytes().start);
+fn given<'s>(side: &'s SourceSide<'_>) -> BTreeSet<&'s str> {
+    let is_code = |node: SyntaxNode<'_>| !side.is_test_at(node.bytes().start);
     let own = side.functions.iter().filter(|it| is_code(it.node));
     let mut names: BTreeSet<&str> = own.flat_map(|function| function.name.split('.')).collect();
     side.root.walk(&mut |node| {
-        names.extend(declared(node).filter(|_| is_code(node)).map(Node::text));
+        names.extend(declared(node).filter(|_| is_code(node)).map(SyntaxNode::text));
         if node.kind() == "parameters" && is_code(node) {
-            names.extend(node.named_children().into_iter().filter_map(parameter).map(Node::text));
+            names.extend(
+                node.named_children().into_iter().filter_map(parameter).map(SyntaxNode::text),
+            );
         }
         true
     });
@@ -43,7 +45,7 @@ fn given<'s>(side: &'s Side<'_>) -> BTreeSet<&'s str> {
 }
 
 /// The name of a parameter that callers of Python write down.
-fn parameter(node: Node<'_>) -> Option<Node<'_>> {
+fn parameter(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     match node.kind() {
         "identifier" => Some(node),
         "default_parameter" | "typed_default_parameter" => node.field("name"),
@@ -53,7 +55,7 @@ fn parameter(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// The name of the type or constant that a node declares.
-fn declared(node: Node<'_>) -> Option<Node<'_>> {
+fn declared(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     match node.kind() {
         "class_definition"
         | "class_declaration"
@@ -90,7 +92,7 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// What is imported above the tests of a text.
-pub(super) fn imported<'t>(side: &Side<'t>) -> BTreeSet<&'t str> {
+pub(super) fn imported<'t>(side: &SourceSide<'t>) -> BTreeSet<&'t str> {
     let mut names = BTreeSet::new();
     side.root.walk(&mut |node| {
         let is_import = node.kind().starts_with("import") || node.kind() == "use_declaration";

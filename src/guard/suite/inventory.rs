@@ -13,27 +13,27 @@ mod rows;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use self::compiled::Manifests;
+use self::compiled::PackageFeatures;
 use super::assertions::{self, Assertion};
 use super::expression::{is_name, is_truth, joined};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Function, Side, is_comment, tokens};
-use crate::scan::syntax::{Language, Node};
+use crate::guard::facts::{FunctionNode, SourceSide, is_comment, tokens};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 /// One test.
-pub(super) struct Test<'t> {
+pub(super) struct TestCase<'t> {
     pub(super) path: &'t RelPath,
     /// With the names around it.
     pub(super) name: String,
-    pub(super) node: Node<'t>,
+    pub(super) node: SyntaxNode<'t>,
     /// Its tokens.
     pub(super) tokens: Vec<&'t str>,
     /// What keeps it, or others, from running.
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<TestMarker>,
     /// Those that are reached.
     pub(super) assertions: Vec<Assertion>,
     /// How often it runs with other values.
-    pub(super) rows: Rows,
+    pub(super) rows: TestRows,
     /// Whether it can assert at all: a test that is only planned cannot.
     pub(super) has_body: bool,
     /// Whether it is no test, but a function that asserts for tests.
@@ -42,8 +42,8 @@ pub(super) struct Test<'t> {
 
 /// Something that keeps tests from running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    pub(super) kind: MarkKind,
+pub(super) struct TestMarker {
+    pub(super) kind: TestMarkerKind,
     /// As it stands in the code.
     pub(super) text: String,
     pub(super) bytes: Range<usize>,
@@ -51,7 +51,7 @@ pub(super) struct Mark {
 
 /// What a mark does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum MarkKind {
+pub(super) enum TestMarkerKind {
     /// Keeps every other test from running.
     Only,
     /// Keeps it from running on some machines, or where something is not installed.
@@ -64,21 +64,21 @@ pub(super) enum MarkKind {
 
 /// The values that a test runs with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(super) struct TestRows {
     /// One text for each that is known; empty when it runs once.
     pub(super) texts: BTreeSet<String>,
     /// Whether there are more that are made elsewhere.
     pub(super) is_open: bool,
 }
 
-impl Mark {
+impl TestMarker {
     /// Whether it keeps its test from running, whatever the conditions are.
     pub(super) fn is_skip(&self) -> bool {
-        self.kind == MarkKind::Skip
+        self.kind == TestMarkerKind::Skip
     }
 }
 
-impl Rows {
+impl TestRows {
     pub(super) fn count(&self) -> usize {
         self.texts.len().max(1)
     }
@@ -95,7 +95,7 @@ impl Rows {
     }
 }
 
-impl Test<'_> {
+impl TestCase<'_> {
     /// Its own name without those around it.
     pub(super) fn simple_name(&self) -> &str {
         self.name.rsplit(" > ").next().unwrap_or(&self.name)
@@ -127,29 +127,29 @@ const KEYWORDS: [&str; 16] = [
 ];
 
 /// Functions of the project that assert, by name, with what they assert.
-pub(super) type Helpers = std::collections::BTreeMap<String, Vec<Assertion>>;
+pub(super) type AssertionHelpers = std::collections::BTreeMap<String, Vec<Assertion>>;
 
 /// The tests of a text.
 pub(super) fn tests<'t>(
-    side: &Side<'t>,
-    helpers: &Helpers,
-    manifests: &Manifests,
-) -> Vec<Test<'t>> {
+    side: &SourceSide<'t>,
+    helpers: &AssertionHelpers,
+    manifests: &PackageFeatures,
+) -> Vec<TestCase<'t>> {
     let found = match side.language {
-        Language::Python => python::tests(side),
-        Language::Go => go::tests(side),
-        Language::Rust | Language::Java | Language::CSharp => {
+        ScanLanguage::Python => python::tests(side),
+        ScanLanguage::Go => go::tests(side),
+        ScanLanguage::Rust | ScanLanguage::Java | ScanLanguage::CSharp => {
             attributed::tests(side, manifests.features(side.path))
         }
         _ => javascript::tests(side),
     };
     let is_helper = |name: &str| helpers.contains_key(name);
-    let reader = Reader { side, is_helper: &is_helper };
-    let mut tests: Vec<Test<'t>> =
+    let reader = TestReader { side, is_helper: &is_helper };
+    let mut tests: Vec<TestCase<'t>> =
         found.into_iter().filter_map(|found| reader.test(found)).collect();
     let functions = side.functions.iter().filter(|function| {
         let bytes = function.node.bytes();
-        let is_inside = |test: &Test<'_>| {
+        let is_inside = |test: &TestCase<'_>| {
             test.node.bytes().start <= bytes.start && bytes.end <= test.node.bytes().end
         };
         side.is_test_at(bytes.start) && !tests.iter().any(is_inside)
@@ -160,23 +160,23 @@ pub(super) fn tests<'t>(
 }
 
 /// A test as the rules of its language find it.
-struct Found<'t> {
+struct TestNode<'t> {
     name: String,
-    node: Node<'t>,
-    body: Option<Node<'t>>,
-    marks: Vec<Mark>,
-    rows: Rows,
+    node: SyntaxNode<'t>,
+    body: Option<SyntaxNode<'t>>,
+    marks: Vec<TestMarker>,
+    rows: TestRows,
     /// What it asserts outside its body.
     assertions: Vec<Assertion>,
     /// The tests and groups in its body: what is in them is theirs.
-    inner: Vec<Node<'t>>,
+    inner: Vec<SyntaxNode<'t>>,
 }
 
 /// The functions of test code that assert and are no tests.
-pub(super) fn helpers(side: &Side<'_>) -> Helpers {
-    let mut helpers = Helpers::new();
+pub(super) fn helpers(side: &SourceSide<'_>) -> AssertionHelpers {
+    let mut helpers = AssertionHelpers::new();
     let never = |_: &str| false;
-    let reader = Reader { side, is_helper: &never };
+    let reader = TestReader { side, is_helper: &never };
     for function in &side.functions {
         let simple = function.name.rsplit('.').next().unwrap_or_default().to_owned();
         if side.is_test_at(function.node.bytes().start) {
@@ -189,14 +189,14 @@ pub(super) fn helpers(side: &Side<'_>) -> Helpers {
     helpers
 }
 
-struct Reader<'s, 't> {
-    side: &'s Side<'t>,
+struct TestReader<'s, 't> {
+    side: &'s SourceSide<'t>,
     is_helper: &'s dyn Fn(&str) -> bool,
 }
 
-impl<'t> Reader<'_, 't> {
+impl<'t> TestReader<'_, 't> {
     /// A test; none when it only holds others.
-    fn test(&self, found: Found<'t>) -> Option<Test<'t>> {
+    fn test(&self, found: TestNode<'t>) -> Option<TestCase<'t>> {
         let mut assertions = found.assertions;
         let mut marks = found.marks;
         if let Some(body) = found.body {
@@ -208,7 +208,7 @@ impl<'t> Reader<'_, 't> {
         }
         let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
         let has_body = found.body.is_some() && !tokens.is_empty();
-        Some(Test {
+        Some(TestCase {
             path: self.side.path,
             name: found.name,
             node: found.node,
@@ -222,16 +222,16 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// A function that asserts for tests.
-    fn helper(&self, function: &Function<'t>) -> Option<Test<'t>> {
+    fn helper(&self, function: &FunctionNode<'t>) -> Option<TestCase<'t>> {
         let assertions = self.assertions(function.body, &[]);
-        (!assertions.is_empty()).then(|| Test {
+        (!assertions.is_empty()).then(|| TestCase {
             path: self.side.path,
             name: function.name.clone(),
             node: function.node,
             tokens: tokens(function.body),
             marks: Vec::new(),
             assertions,
-            rows: Rows::default(),
+            rows: TestRows::default(),
             has_body: true,
             is_helper: true,
         })
@@ -239,14 +239,19 @@ impl<'t> Reader<'_, 't> {
 
     /// The assertions below a node that can be reached, whose failure is not swallowed, and that
     /// are not those of an inner test.
-    fn assertions(&self, body: Node<'t>, inner: &[Node<'t>]) -> Vec<Assertion> {
+    fn assertions(&self, body: SyntaxNode<'t>, inner: &[SyntaxNode<'t>]) -> Vec<Assertion> {
         let mut found = Vec::new();
         self.collect(body, (body, inner), &mut found);
         assertions::settle(&mut found, body);
         found
     }
 
-    fn collect(&self, node: Node<'t>, test: (Node<'t>, &[Node<'t>]), found: &mut Vec<Assertion>) {
+    fn collect(
+        &self,
+        node: SyntaxNode<'t>,
+        test: (SyntaxNode<'t>, &[SyntaxNode<'t>]),
+        found: &mut Vec<Assertion>,
+    ) {
         let (body, others) = test;
         if others.contains(&node) {
             return;
@@ -274,10 +279,11 @@ impl<'t> Reader<'_, 't> {
 }
 
 /// The tokens of a node without those of some nodes in it.
-fn tokens_outside<'t>(node: Node<'t>, others: &[Node<'t>]) -> Vec<&'t str> {
+fn tokens_outside<'t>(node: SyntaxNode<'t>, others: &[SyntaxNode<'t>]) -> Vec<&'t str> {
     let bytes = node.bytes();
-    let is_around =
-        |other: &Node<'t>| bytes.start <= other.bytes().start && other.bytes().end <= bytes.end;
+    let is_around = |other: &SyntaxNode<'t>| {
+        bytes.start <= other.bytes().start && other.bytes().end <= bytes.end
+    };
     if others.contains(&node) {
         Vec::new()
     } else if others.iter().any(is_around) {
@@ -289,7 +295,7 @@ fn tokens_outside<'t>(node: Node<'t>, others: &[Node<'t>]) -> Vec<&'t str> {
 }
 
 /// The outermost blocks of functions below a node.
-fn blocks(node: Node<'_>) -> Vec<Node<'_>> {
+fn blocks(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     let mut blocks = Vec::new();
     node.walk(&mut |node| {
         let is_block = matches!(node.kind(), "statement_block" | "block");
@@ -302,7 +308,7 @@ fn blocks(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// The children of a node that can be reached.
-fn reached(node: Node<'_>) -> Vec<Node<'_>> {
+fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     match node.kind() {
         "if_statement" | "if_expression" if truth_of(node) == Some(false) => {
             node.field("alternative").into_iter().collect()
@@ -326,7 +332,7 @@ fn reached(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// Whether nothing behind a statement is reached.
-fn ends(node: Node<'_>) -> bool {
+fn ends(node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "return_statement" | "raise_statement" | "throw_statement" | "break_statement"
         | "continue_statement" => true,
@@ -342,7 +348,7 @@ fn ends(node: Node<'_>) -> bool {
     }
 }
 
-fn ends_inside(node: Node<'_>) -> bool {
+fn ends_inside(node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "if_statement" | "if_expression" => {
             let last = node.field("consequence").and_then(|block| block.named_children().pop());
@@ -354,7 +360,7 @@ fn ends_inside(node: Node<'_>) -> bool {
 }
 
 /// The truth of a condition that is a literal.
-fn truth_of(node: Node<'_>) -> Option<bool> {
+fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
     let tokens = tokens(node.field("condition")?);
     match tokens.as_slice() {
         [truth] | ["(", truth, ")"] => match *truth {
@@ -367,7 +373,7 @@ fn truth_of(node: Node<'_>) -> Option<bool> {
 }
 
 /// Whether a `try` catches what a failing assertion throws and does nothing about it.
-fn swallows(node: Node<'_>) -> bool {
+fn swallows(node: SyntaxNode<'_>) -> bool {
     let handlers = node
         .named_children()
         .into_iter()
@@ -404,7 +410,7 @@ fn swallows(node: Node<'_>) -> bool {
 }
 
 /// The children of a node that are no comments.
-fn parts(node: Node<'_>) -> Vec<Node<'_>> {
+fn parts(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     node.named_children().into_iter().filter(|child| !is_comment(*child)).collect()
 }
 
@@ -414,6 +420,6 @@ fn qualified(names: &[String]) -> String {
 }
 
 /// The text of the tokens of a node without white space.
-fn tight(node: Node<'_>) -> String {
+fn tight(node: SyntaxNode<'_>) -> String {
     joined(&tokens(node)).replace(' ', "")
 }

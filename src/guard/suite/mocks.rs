@@ -3,26 +3,26 @@
 
 use std::collections::BTreeSet;
 
-use super::calls::{Call, calls};
+use super::calls::{CallNode, calls};
 use super::expression::{is_name, unquoted};
 use super::goal::stem;
 use crate::base::finding::Severity;
-use crate::guard::Hit;
-use crate::guard::facts::{Files, Side, tokens};
-use crate::scan::syntax::{Language, Node};
+use crate::guard::Detection;
+use crate::guard::facts::{ParsedFiles, SourceSide, tokens};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 /// What a test replaces.
-struct Replaced<'t> {
+struct MockTarget<'t> {
     /// The last name of it: a function, class or module.
     name: String,
     /// What it must be called on to be this one; `None`: on anything.
     owner: Option<String>,
-    node: Node<'t>,
+    node: SyntaxNode<'t>,
     /// Whether it is what the file as a whole tests.
     is_subject: bool,
 }
 
-pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
+pub(super) fn inspect(files: &ParsedFiles<'_>) -> Vec<Detection> {
     let mut hits = Vec::new();
     for file in &files.files {
         let Some(after) = file.after.as_ref().filter(|side| side.is_test) else { continue };
@@ -37,9 +37,9 @@ pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
     hits
 }
 
-fn told(side: &Side<'_>, found: &Replaced<'_>) -> Hit {
+fn told(side: &SourceSide<'_>, found: &MockTarget<'_>) -> Detection {
     let name = &found.name;
-    Hit {
+    Detection {
         code: "G07",
         severity: Severity::Warning,
         path: side.path.clone(),
@@ -52,7 +52,7 @@ fn told(side: &Side<'_>, found: &Replaced<'_>) -> Hit {
 }
 
 /// Whether the test that replaces something calls it as well.
-fn is_called_beside<'t>(found: &Replaced<'t>, side: &Side<'t>) -> bool {
+fn is_called_beside<'t>(found: &MockTarget<'t>, side: &SourceSide<'t>) -> bool {
     let around = found.node.ancestors().find(|it| it.kind() == "decorated_definition");
     let scope = around.or_else(|| side.function_at(found.node).map(|it| it.body));
     let scope = scope.or_else(|| callback(found.node));
@@ -66,20 +66,20 @@ fn is_called_beside<'t>(found: &Replaced<'t>, side: &Side<'t>) -> bool {
 }
 
 /// The callback that a test of JavaScript is.
-fn callback(node: Node<'_>) -> Option<Node<'_>> {
+fn callback(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     node.ancestors().find(|it| matches!(it.kind(), "arrow_function" | "function_expression"))
 }
 
-fn replaced<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
+fn replaced<'t>(side: &SourceSide<'t>) -> Vec<MockTarget<'t>> {
     calls(side.root)
         .iter()
         .filter_map(|call| match side.language {
-            Language::Python => of_python(call),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            ScanLanguage::Python => of_python(call),
+            ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx => {
                 of_javascript(call, side)
             }
-            Language::Java => of_java(call, side),
-            Language::CSharp => of_csharp(call, side),
+            ScanLanguage::Java => of_java(call, side),
+            ScanLanguage::CSharp => of_csharp(call, side),
             _ => None,
         })
         .chain(fields(side))
@@ -87,7 +87,7 @@ fn replaced<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
 }
 
 /// `patch("app.orders.total")`, `patch.object(orders, "total")`, `monkeypatch.setattr(orders, "total", …)`
-fn of_python<'t>(call: &Call<'t>) -> Option<Replaced<'t>> {
+fn of_python<'t>(call: &CallNode<'t>) -> Option<MockTarget<'t>> {
     let path = call.path();
     let arguments = call.arguments();
     let is_patch = path.last() == Some(&"patch") || path.ends_with(&["patch", "object"]);
@@ -97,11 +97,11 @@ fn of_python<'t>(call: &Call<'t>) -> Option<Replaced<'t>> {
     let target = arguments.iter().take(2).filter(|it| it.len() == 1).map(|it| it[0]);
     let target = target.rev().find(|it| it.starts_with(['"', '\'']))?;
     let name = unquoted(target).rsplit('.').next().unwrap_or_default().to_owned();
-    is_name(&name).then_some(Replaced { name, node: call.node, owner: None, is_subject: false })
+    is_name(&name).then_some(MockTarget { name, node: call.node, owner: None, is_subject: false })
 }
 
 /// `jest.mock("./orders")` in `orders.test.ts`, `jest.spyOn(orders, "total")` with a result.
-fn of_javascript<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
+fn of_javascript<'t>(call: &CallNode<'t>, side: &SourceSide<'t>) -> Option<MockTarget<'t>> {
     let path = call.path();
     let arguments = call.arguments();
     match path.as_slice() {
@@ -110,45 +110,45 @@ fn of_javascript<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
             let name = module.rsplit('/').next()?.split('.').next()?.to_owned();
             let is_partial = call.node.text().contains("Actual");
             let is_subject = name == stem(side.path) && module.starts_with('.') && !is_partial;
-            is_subject.then_some(Replaced { name, node: call.node, owner: None, is_subject })
+            is_subject.then_some(MockTarget { name, node: call.node, owner: None, is_subject })
         }
         ["jest" | "vi", "spyOn"] => {
             let name = unquoted(arguments.get(1)?.first()?).to_owned();
             let whole = call.node.parent()?.parent()?;
             let is_replaced = whole.text().contains(".mock");
             let owner = arguments.first()?.last().map(|it| (*it).to_owned());
-            is_replaced.then_some(Replaced { name, node: call.node, owner, is_subject: false })
+            is_replaced.then_some(MockTarget { name, node: call.node, owner, is_subject: false })
         }
         _ => None,
     }
 }
 
 /// The class that a test class is about, by its name.
-fn subject(side: &Side<'_>) -> Option<String> {
+fn subject(side: &SourceSide<'_>) -> Option<String> {
     let stem = stem(side.path);
     let name = ["Tests", "Test", "Spec", "IT"].iter().find_map(|end| stem.strip_suffix(end))?;
     (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// `mock(OrderService.class)` in `OrderServiceTest`.
-fn of_java<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
+fn of_java<'t>(call: &CallNode<'t>, side: &SourceSide<'t>) -> Option<MockTarget<'t>> {
     let name = subject(side)?;
     let arguments = call.arguments();
     let is_mock = call.name == "mock" && arguments.first()?.first() == Some(&name.as_str());
-    is_mock.then_some(Replaced { name, node: call.node, owner: None, is_subject: true })
+    is_mock.then_some(MockTarget { name, node: call.node, owner: None, is_subject: true })
 }
 
 /// `new Mock<OrderService>()` and `Substitute.For<OrderService>()` in `OrderServiceTests`.
-fn of_csharp<'t>(call: &Call<'t>, side: &Side<'t>) -> Option<Replaced<'t>> {
+fn of_csharp<'t>(call: &CallNode<'t>, side: &SourceSide<'t>) -> Option<MockTarget<'t>> {
     let name = subject(side)?;
     let is_mock = matches!(call.name, "Mock" | "For" | "ForPartsOf" | "Of" | "A" | "Fake")
         && call.generics == Some(name.as_str());
-    is_mock.then_some(Replaced { name, node: call.node, owner: None, is_subject: true })
+    is_mock.then_some(MockTarget { name, node: call.node, owner: None, is_subject: true })
 }
 
 /// `@Mock OrderService service;` in `OrderServiceTest`.
-fn fields<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
-    let Some(name) = subject(side).filter(|_| side.language == Language::Java) else {
+fn fields<'t>(side: &SourceSide<'t>) -> Vec<MockTarget<'t>> {
+    let Some(name) = subject(side).filter(|_| side.language == ScanLanguage::Java) else {
         return Vec::new();
     };
     let fields = side.root.descendants().into_iter().filter(|it| it.kind() == "field_declaration");
@@ -160,6 +160,6 @@ fn fields<'t>(side: &Side<'t>) -> Vec<Replaced<'t>> {
         is_marked && field.field("type").is_some_and(|it| it.text() == name)
     });
     mocked
-        .map(|node| Replaced { name: name.clone(), node, owner: None, is_subject: true })
+        .map(|node| MockTarget { name: name.clone(), node, owner: None, is_subject: true })
         .collect()
 }

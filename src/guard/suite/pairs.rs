@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::goal::words;
-use super::inventory::Test;
+use super::inventory::TestCase;
 use crate::base::limits::GUARD_SIMILAR_TESTS_MAX;
-use crate::guard::Change;
+use crate::guard::SourceChange;
 
 /// Bodies that are alike this far are the same test.
 const SIMILAR_SHARE_MIN: f64 = 0.8;
@@ -19,21 +19,27 @@ const NAME_SHARE_MIN: f64 = 0.7;
 const SPEAKING_WORDS_MIN: usize = 3;
 
 /// Which tests of before are which tests now, by number.
-pub(super) struct Pairs {
+pub(super) struct TestPairs {
     /// Of before and now; sorted.
     pub(super) both: Vec<(usize, usize)>,
     /// Only before.
     pub(super) gone: Vec<usize>,
 }
 
-impl Pairs {
-    pub(super) fn find(before: &[Test<'_>], after: &[Test<'_>], changes: &[Change]) -> Self {
+impl TestPairs {
+    pub(super) fn find(
+        before: &[TestCase<'_>],
+        after: &[TestCase<'_>],
+        changes: &[SourceChange],
+    ) -> Self {
         let moved: BTreeMap<&str, &str> = changes
             .iter()
             .map(|change| (change.path_before().as_str(), change.path.as_str()))
             .collect();
-        let mut pairing =
-            Pairing { of_before: vec![None; before.len()], is_taken: vec![false; after.len()] };
+        let mut pairing = PairingProgress {
+            of_before: vec![None; before.len()],
+            is_taken: vec![false; after.len()],
+        };
         let mut by_name: BTreeMap<(&str, &str, bool), Vec<usize>> = BTreeMap::new();
         for (number, test) in after.iter().enumerate().rev() {
             by_name
@@ -54,19 +60,19 @@ impl Pairs {
     }
 }
 
-struct Pairing {
+struct PairingProgress {
     of_before: Vec<Option<usize>>,
     is_taken: Vec<bool>,
 }
 
-impl Pairing {
+impl PairingProgress {
     fn take(&mut self, before: usize, after: usize) {
         self.of_before[before] = Some(after);
         self.is_taken[after] = true;
     }
 
     /// The most similar ones first.
-    fn by_likeness(&mut self, before: &[Test<'_>], after: &[Test<'_>]) {
+    fn by_likeness(&mut self, before: &[TestCase<'_>], after: &[TestCase<'_>]) {
         let left: Vec<usize> =
             (0..before.len()).filter(|it| self.of_before[*it].is_none()).collect();
         let right: Vec<usize> = (0..after.len()).filter(|it| !self.is_taken[*it]).collect();
@@ -97,8 +103,8 @@ impl Pairing {
     /// Where very many tests moved, those whose bodies are the same.
     fn by_equal_body(
         &mut self,
-        before: &[Test<'_>],
-        after: &[Test<'_>],
+        before: &[TestCase<'_>],
+        after: &[TestCase<'_>],
         left: &[usize],
         right: &[usize],
     ) {
@@ -116,12 +122,12 @@ impl Pairing {
         }
     }
 
-    fn into_pairs(self) -> Pairs {
+    fn into_pairs(self) -> TestPairs {
         let numbered = self.of_before.iter().enumerate();
         let both = numbered.clone().filter_map(|(one, two)| Some((one, (*two)?))).collect();
         let gone = numbered.filter_map(|(one, two)| two.is_none().then_some(one)).collect();
 
-        Pairs { both, gone }
+        TestPairs { both, gone }
     }
 }
 
@@ -142,7 +148,7 @@ fn is_nearly(one: &str, two: &str) -> bool {
 }
 
 /// Whether a short name, such as `test_fail`, stands in two groups and the tests do other things.
-fn is_namesake(one: &Test<'_>, two: &Test<'_>) -> bool {
+fn is_namesake(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
     let group = |name: &str| name.rsplit_once(" > ").map(|(group, _)| group.to_owned());
     let (left, right) = (group(&one.name), group(&two.name));
     let is_short = words(one.simple_name()).count() < SPEAKING_WORDS_MIN;
@@ -167,7 +173,7 @@ pub(super) fn similarity(one: &[&str], two: &[&str]) -> f64 {
 }
 
 /// Whether most of what a test called is called by another one, too.
-pub(super) fn calls_the_same(one: &Test<'_>, two: &Test<'_>) -> bool {
+pub(super) fn calls_the_same(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
     let (one, two): (BTreeSet<&str>, BTreeSet<&str>) = (one.callees(), two.callees());
     // Other libraries assert with other words.
     let asserts = |name: &str| name.starts_with("assert") || name == "expect";

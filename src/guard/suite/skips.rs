@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Suite;
+use super::SuiteChange;
 use super::deletions::may_go;
-use super::inventory::{Mark, MarkKind, Test};
+use super::inventory::{TestCase, TestMarker, TestMarkerKind};
 use crate::base::finding::Severity;
-use crate::guard::Hit;
+use crate::guard::Detection;
 
-pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
+pub(super) fn inspect(suite: &SuiteChange<'_>) -> Vec<Detection> {
     let mut seen = BTreeSet::new();
     let mut hits = Vec::new();
     for (before, after) in &suite.pairs.both {
@@ -16,15 +16,19 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
         if !before.has_body || after.is_helper || may_go(suite, before) {
             continue;
         }
-        let worst =
-            before.marks.iter().filter(|it| it.kind != MarkKind::Only).map(|it| it.kind).max();
+        let worst = before
+            .marks
+            .iter()
+            .filter(|it| it.kind != TestMarkerKind::Only)
+            .map(|it| it.kind)
+            .max();
         // A skip that stood there under another condition, and still has one, is no new one.
-        let was_there = |mark: &Mark| {
+        let was_there = |mark: &TestMarker| {
             !mark.is_skip() && before.marks.iter().any(|other| other.text == mark.text)
         };
-        let is_new = |mark: &&Mark| {
+        let is_new = |mark: &&TestMarker| {
             let is_worse = worst.is_none_or(|worst| mark.kind > worst);
-            mark.kind != MarkKind::Only && is_worse && !was_there(mark)
+            mark.kind != TestMarkerKind::Only && is_worse && !was_there(mark)
         };
         hits.extend(after.marks.iter().filter(is_new).map(|mark| told(after, mark)));
     }
@@ -33,32 +37,32 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
     for test in
         suite.after.iter().filter(|it| is_focused(it) && !focused_before.contains(it.name.as_str()))
     {
-        let only = test.marks.iter().filter(|mark| mark.kind == MarkKind::Only);
+        let only = test.marks.iter().filter(|mark| mark.kind == TestMarkerKind::Only);
         hits.extend(only.map(|mark| told(test, mark)));
     }
     hits.retain(|hit| seen.insert((hit.path.clone(), hit.bytes.start)));
     hits
 }
 
-fn is_focused(test: &Test<'_>) -> bool {
-    test.marks.iter().any(|mark| mark.kind == MarkKind::Only)
+fn is_focused(test: &TestCase<'_>) -> bool {
+    test.marks.iter().any(|mark| mark.kind == TestMarkerKind::Only)
 }
 
-fn told(test: &Test<'_>, mark: &Mark) -> Hit {
+fn told(test: &TestCase<'_>, mark: &TestMarker) -> Detection {
     let message = match mark.kind {
-        MarkKind::Only => {
+        TestMarkerKind::Only => {
             format!("`{}` keeps every other test from running; take it back", mark.text)
         }
-        MarkKind::Machine => {
+        TestMarkerKind::Machine => {
             format!("test `{}` does not run on every machine any more (`{}`)", test.name, mark.text)
         }
-        MarkKind::Conditional => {
+        TestMarkerKind::Conditional => {
             format!(
                 "test `{}` does not always run any more (`{}`); let it run",
                 test.name, mark.text
             )
         }
-        MarkKind::Skip => {
+        TestMarkerKind::Skip => {
             format!(
                 "test `{}` counts without being run or passed (`{}`); let it run",
                 test.name, mark.text
@@ -66,8 +70,9 @@ fn told(test: &Test<'_>, mark: &Mark) -> Hit {
         }
     };
     // What a machine has not is no choice of whoever changed the test.
-    let severity = if mark.kind == MarkKind::Machine { Severity::Warning } else { Severity::Error };
-    Hit {
+    let severity =
+        if mark.kind == TestMarkerKind::Machine { Severity::Warning } else { Severity::Error };
+    Detection {
         code: "G02",
         severity,
         path: test.path.clone(),

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Suite;
+use super::SuiteChange;
 use super::assertions::Assertion;
-use super::inventory::Test;
+use super::inventory::TestCase;
 use super::pairs::calls_the_same;
 
 /// New assertions, each with the test that makes it.
-pub(super) struct Surplus {
-    entries: Vec<Entry>,
+pub(super) struct AssertionSurplus {
+    entries: Vec<SurplusEntry>,
 }
 
-struct Entry {
+struct SurplusEntry {
     owner: usize,
     /// Whether its test was not there before.
     is_new: bool,
@@ -24,11 +24,11 @@ struct Entry {
     is_open: bool,
 }
 
-impl Surplus {
-    pub(super) fn new(suite: &Suite<'_>) -> Self {
+impl AssertionSurplus {
+    pub(super) fn new(suite: &SuiteChange<'_>) -> Self {
         let mut entries = Vec::new();
         for (number, test) in suite.after.iter().enumerate() {
-            if test.marks.iter().any(super::inventory::Mark::is_skip) {
+            if test.marks.iter().any(super::inventory::TestMarker::is_skip) {
                 continue;
             }
             let pair = suite.pairs.both.iter().find(|(_, after)| *after == number);
@@ -39,7 +39,7 @@ impl Surplus {
                 .map(|assertion| assertion.text.as_str())
                 .collect();
             let is_new = |it: &&Assertion| !it.is_vacuous && !known.contains(it.text.as_str());
-            entries.extend(test.assertions.iter().filter(is_new).map(|assertion| Entry {
+            entries.extend(test.assertions.iter().filter(is_new).map(|assertion| SurplusEntry {
                 owner: number,
                 is_new: pair.is_none(),
                 strength: assertion.check.strength(),
@@ -56,17 +56,17 @@ impl Surplus {
     /// what is missing.
     pub(super) fn take(
         &mut self,
-        suite: &Suite<'_>,
-        test: &Test<'_>,
+        suite: &SuiteChange<'_>,
+        test: &TestCase<'_>,
         assertion: &Assertion,
         (owner, needed): (Option<usize>, usize),
     ) -> usize {
         let mut needed = needed;
-        let same_text = |entry: &Entry| entry.text == assertion.text;
-        let same_shape = |entry: &Entry| {
+        let same_text = |entry: &SurplusEntry| entry.text == assertion.text;
+        let same_shape = |entry: &SurplusEntry| {
             entry.shape == assertion.shape && calls_the_same(test, &suite.after[entry.owner])
         };
-        let as_strong = |entry: &Entry| {
+        let as_strong = |entry: &SurplusEntry| {
             entry.is_new
                 && entry.strength >= assertion.check.strength()
                 && match owner {
@@ -78,7 +78,7 @@ impl Surplus {
                     _ => calls_the_same(test, &suite.after[entry.owner]),
                 }
         };
-        let kinds: [&dyn Fn(&Entry) -> bool; 3] = [&same_text, &same_shape, &as_strong];
+        let kinds: [&dyn Fn(&SurplusEntry) -> bool; 3] = [&same_text, &same_shape, &as_strong];
         for is_same in kinds {
             for entry in &mut self.entries {
                 if needed == 0 {

@@ -1,12 +1,12 @@
 //! G06: new assertions that hold whatever the code does. It must not know how assertions are read.
 
-use super::assertions::{Assertion, Check};
+use super::assertions::{Assertion, AssertionKind};
 use super::expression::is_literal;
 use super::goal::words;
-use super::inventory::Test;
-use super::{Suite, hit};
+use super::inventory::TestCase;
+use super::{SuiteChange, hit};
 use crate::base::finding::Severity;
-use crate::guard::Hit;
+use crate::guard::Detection;
 
 /// A test about one of these may well compare a value with itself.
 const REFLEXIVE: [&str; 10] = [
@@ -22,7 +22,7 @@ const REFLEXIVE: [&str; 10] = [
     "symmetric",
 ];
 
-pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
+pub(super) fn inspect(suite: &SuiteChange<'_>) -> Vec<Detection> {
     let mut hits = Vec::new();
     for (number, test) in suite.after.iter().enumerate() {
         let pair = suite.pairs.both.iter().find(|(_, after)| *after == number);
@@ -41,7 +41,7 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
                     room -= 1;
                     continue;
                 }
-                hits.push(Hit {
+                hits.push(Detection {
                     severity: severity(test, assertion),
                     ..told(test, assertion, is_mock)
                 });
@@ -52,7 +52,7 @@ pub(super) fn inspect(suite: &Suite<'_>) -> Vec<Hit> {
 }
 
 /// How many assertions that always hold take the place of others that said as little.
-fn room_for(before: &Test<'_>, after: &Test<'_>) -> usize {
+fn room_for(before: &TestCase<'_>, after: &TestCase<'_>) -> usize {
     let is_gone = |it: &&Assertion| {
         it.is_vacuous && !after.assertions.iter().any(|other| other.text == it.text)
     };
@@ -61,14 +61,14 @@ fn room_for(before: &Test<'_>, after: &Test<'_>) -> usize {
 }
 
 /// How often a test says no more than that it came somewhere: `t.pass()`.
-fn arrivals(test: &Test<'_>) -> usize {
+fn arrivals(test: &TestCase<'_>) -> usize {
     let passes = test.tokens.windows(2).filter(|two| matches!(two, ["pass", "("]));
     passes.count()
 }
 
 /// In a callback of a test that counts its assertions, one that always holds says that the callback
 /// was called.
-fn severity(test: &Test<'_>, assertion: &Assertion) -> Severity {
+fn severity(test: &TestCase<'_>, assertion: &Assertion) -> Severity {
     let counts = |two: &[&str]| matches!(two, ["plan" | "assertions", "("]);
     let mut depth = 0_usize;
     test.node.walk(&mut |node| {
@@ -83,21 +83,21 @@ fn severity(test: &Test<'_>, assertion: &Assertion) -> Severity {
     if is_counted { Severity::Warning } else { Severity::Error }
 }
 
-fn is_about_equality(assertion: &Assertion, test: &Test<'_>) -> bool {
+fn is_about_equality(assertion: &Assertion, test: &TestCase<'_>) -> bool {
     let subject: Vec<&str> = assertion.subject.iter().map(String::as_str).collect();
-    assertion.check == Check::Equal
+    assertion.check == AssertionKind::Equal
         && !is_literal(&subject)
         && words(&test.name).any(|word| REFLEXIVE.contains(&word.as_str()))
 }
 
 /// Whether the result of a mock is compared with the result that the test gave it.
-fn is_mock_itself(assertion: &Assertion, test: &Test<'_>) -> bool {
+fn is_mock_itself(assertion: &Assertion, test: &TestCase<'_>) -> bool {
     let subject = assertion.subject.iter().map(String::as_str).filter(|it| *it != "await");
     let subject: Vec<&str> = subject.collect();
     let Some(open) = subject.iter().position(|it| *it == "(") else { return false };
     let callee = &subject[..open];
     let expected: Vec<&str> = assertion.expected.iter().map(String::as_str).collect();
-    if assertion.check != Check::Equal || callee.is_empty() || expected.is_empty() {
+    if assertion.check != AssertionKind::Equal || callee.is_empty() || expected.is_empty() {
         return false;
     }
     let given = |rest: &[&str]| {
@@ -142,14 +142,14 @@ fn is_stubbed(tokens: &[&str], callee: &[&str], expected: &[&str]) -> bool {
     })
 }
 
-fn told(test: &Test<'_>, assertion: &Assertion, is_mock: bool) -> Hit {
+fn told(test: &TestCase<'_>, assertion: &Assertion, is_mock: bool) -> Detection {
     let why = if is_mock {
         "asks a mock for what the test gave it"
     } else {
         "holds whatever the code does"
     };
     let message = format!("`{}` {why}; assert a result of the code", assertion.text);
-    Hit {
+    Detection {
         bytes: assertion.bytes.clone(),
         anchor: assertion.text.clone(),
         ..hit("G06", Severity::Error, test, &message)

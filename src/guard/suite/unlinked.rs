@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::goal::stem;
 use crate::base::finding::Severity;
-use crate::guard::Hit;
-use crate::guard::facts::{File, Files, Side, attributes, normal};
-use crate::scan::syntax::{Language, Node};
+use crate::guard::Detection;
+use crate::guard::facts::{ParsedFile, ParsedFiles, SourceSide, attributes, normal};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
-pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
+pub(super) fn inspect(files: &ParsedFiles<'_>) -> Vec<Detection> {
     let mut hits = Vec::new();
     for file in &files.files {
         let Some(after) = &file.after else { continue };
@@ -21,11 +21,16 @@ pub(super) fn inspect(files: &Files<'_>) -> Vec<Hit> {
 }
 
 /// Test modules of Rust that are not declared any more.
-fn modules(file: &File<'_>, before: &Side<'_>, after: &Side<'_>, files: &Files<'_>) -> Vec<Hit> {
-    if before.language != Language::Rust {
+fn modules(
+    file: &ParsedFile<'_>,
+    before: &SourceSide<'_>,
+    after: &SourceSide<'_>,
+    files: &ParsedFiles<'_>,
+) -> Vec<Detection> {
+    if before.language != ScanLanguage::Rust {
         return Vec::new();
     }
-    let declared = |side: &Side<'_>| -> BTreeSet<String> {
+    let declared = |side: &SourceSide<'_>| -> BTreeSet<String> {
         let modules = side.root.named_children().into_iter().filter(|it| it.kind() == "mod_item");
         modules.filter_map(|it| Some(it.field("name")?.text().to_owned())).collect()
     };
@@ -40,10 +45,10 @@ fn modules(file: &File<'_>, before: &Side<'_>, after: &Side<'_>, files: &Files<'
         })
     };
     let gone = before.root.named_children().into_iter().filter(|node| is_test_module(*node));
-    let names = gone.filter_map(|node| node.field("name").map(Node::text));
+    let names = gone.filter_map(|node| node.field("name").map(SyntaxNode::text));
     let names = names.filter(|name| !kept.contains(*name) && !is_elsewhere(name));
     names
-        .map(|name| Hit {
+        .map(|name| Detection {
             code: "G01",
             severity: Severity::Error,
             path: after.path.clone(),
@@ -57,30 +62,30 @@ fn modules(file: &File<'_>, before: &Side<'_>, after: &Side<'_>, files: &Files<'
 }
 
 /// `#[cfg(test)] mod x;`, or a module file named after tests.
-fn is_test_module(node: Node<'_>) -> bool {
+fn is_test_module(node: SyntaxNode<'_>) -> bool {
     let is_file = node.kind() == "mod_item" && node.field("body").is_none();
-    let name = node.field("name").map_or("", Node::text);
+    let name = node.field("name").map_or("", SyntaxNode::text);
     let is_marked = attributes(node).iter().any(|it| normal(*it).contains("test"));
     is_file
         && (is_marked || name == "tests" || name.ends_with("_tests") || name.starts_with("test_"))
 }
 
 /// `collect_ignore` of a `conftest.py` that is about tests, as far as can be read.
-fn uncollected(before: Option<&Side<'_>>, after: &Side<'_>) -> Vec<Hit> {
+fn uncollected(before: Option<&SourceSide<'_>>, after: &SourceSide<'_>) -> Vec<Detection> {
     // Examples in documentation are shown and not run.
     let is_documentation =
         after.path.as_str().split('/').any(|part| matches!(part, "doc" | "docs"));
     if stem(after.path) != "conftest" || is_documentation {
         return Vec::new();
     }
-    let lists = |side: &Side<'_>| -> Vec<String> {
+    let lists = |side: &SourceSide<'_>| -> Vec<String> {
         let statements = side.root.named_children().into_iter();
         let texts = statements.filter(|it| it.kind() == "expression_statement").map(normal);
         texts.filter(|text| text.starts_with("collect_ignore") && is_about_tests(text)).collect()
     };
     let known = before.map(lists).unwrap_or_default();
     let new = lists(after).into_iter().filter(|text| !known.contains(text));
-    new.map(|text| Hit {
+    new.map(|text| Detection {
         code: "G01",
         severity: Severity::Error,
         path: after.path.clone(),

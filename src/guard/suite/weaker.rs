@@ -7,28 +7,32 @@ mod strength;
 
 use std::cmp::Reverse;
 
-use self::implied::Present;
+use self::implied::CurrentAssertions;
 use self::strength::{gains_message, is_weaker, says_no_error, still_compares};
-use super::assertions::{Assertion, Check};
+use super::assertions::{Assertion, AssertionKind};
 use super::deletions::may_go;
-use super::expression::{Tokens, is_literal, is_name, unquoted};
-use super::inventory::{Mark, Test};
-use super::surplus::Surplus;
-use super::{Suite, hit};
+use super::expression::{TokenSlice, is_literal, is_name, unquoted};
+use super::inventory::{TestCase, TestMarker};
+use super::surplus::AssertionSurplus;
+use super::{SuiteChange, hit};
 use crate::base::finding::Severity;
-use crate::guard::{Change, Hit, Input};
+use crate::guard::{Detection, GuardInput, SourceChange};
 
-pub(super) fn inspect(suite: &Suite<'_>, input: &Input<'_>, surplus: &mut Surplus) -> Vec<Hit> {
+pub(super) fn inspect(
+    suite: &SuiteChange<'_>,
+    input: &GuardInput<'_>,
+    surplus: &mut AssertionSurplus,
+) -> Vec<Detection> {
     let mut hits = Vec::new();
     for (one, two) in &suite.pairs.both {
         let (before, after) = (&suite.before[*one], &suite.after[*two]);
-        let is_idle = |test: &Test<'_>| test.marks.iter().any(Mark::is_skip);
+        let is_idle = |test: &TestCase<'_>| test.marks.iter().any(TestMarker::is_skip);
         // Types are checked by compilers, whatever a test of them asserts.
         let is_of_types = after.path.as_str().contains(".test-d.");
         if is_idle(before) || is_idle(after) || is_of_types || may_go(suite, before) {
             continue;
         }
-        let differences = Differences::find(before, after, suite);
+        let differences = AssertionDifferences::find(before, after, suite);
         hits.extend(fewer(suite, (before, after, *two), &differences, surplus));
         hits.extend(weakened(suite, (before, after, *two), &differences, surplus));
         hits.extend(strength::inverted(before, after));
@@ -41,7 +45,7 @@ pub(super) fn inspect(suite: &Suite<'_>, input: &Input<'_>, surplus: &mut Surplu
 }
 
 /// The assertions of one test that are not the same before and after.
-struct Differences<'a> {
+struct AssertionDifferences<'a> {
     /// Those that seem to be one and the same, edited.
     edited: Vec<(&'a Assertion, &'a Assertion)>,
     /// Those that are gone, with how much of each is.
@@ -52,8 +56,8 @@ struct Differences<'a> {
     has_fewer_rows: bool,
 }
 
-impl<'a> Differences<'a> {
-    fn find(before: &'a Test<'_>, after: &'a Test<'_>, suite: &Suite<'_>) -> Self {
+impl<'a> AssertionDifferences<'a> {
+    fn find(before: &'a TestCase<'_>, after: &'a TestCase<'_>, suite: &SuiteChange<'_>) -> Self {
         let mut gone: Vec<&Assertion> = distinct(before);
         let mut new: Vec<&Assertion> = settled(after);
         let was_settled = settled(before);
@@ -78,7 +82,7 @@ impl<'a> Differences<'a> {
         let mut found = Self { edited: Vec::new(), gone: lost, added: Some(0), has_fewer_rows };
         found.pair(&mut gone, &mut new);
         let mut taken = 0;
-        let present = Present::new(before, after, suite);
+        let present = CurrentAssertions::new(before, after, suite);
         gone.retain(|one| {
             let implied = present.implies(one);
             taken += if implied == Some(true) { one.weight * rows_before } else { 0 };
@@ -119,7 +123,7 @@ impl<'a> Differences<'a> {
             gone.retain(|one| {
                 let fits = |two: &Assertion| {
                     // That a result is there takes the place of there being no error.
-                    let is_presence = two.check == Check::Truthy && two.subject.len() == 1;
+                    let is_presence = two.check == AssertionKind::Truthy && two.subject.len() == 1;
                     likeness(one, two) >= needed && !(replaces_error && is_presence)
                         || needed >= 3 && continues(one, two)
                 };
@@ -166,7 +170,7 @@ fn likeness(one: &Assertion, two: &Assertion) -> u8 {
         || one.subject == two.expected && !two.expected.is_empty()
     {
         4
-    } else if one.check == Check::Raises && two.check == Check::Raises
+    } else if one.check == AssertionKind::Raises && two.check == AssertionKind::Raises
         || holds(subject, other)
         || holds(other, subject)
     {
@@ -184,17 +188,17 @@ fn likeness(one: &Assertion, two: &Assertion) -> u8 {
 }
 
 /// The real assertions of a test, each text once.
-fn distinct<'a>(test: &'a Test<'_>) -> Vec<&'a Assertion> {
+fn distinct<'a>(test: &'a TestCase<'_>) -> Vec<&'a Assertion> {
     distinct_by(test, |one, two| one.text == two.text)
 }
 
 /// The real assertions of a test, each text once for the same values of its variables.
-fn settled<'a>(test: &'a Test<'_>) -> Vec<&'a Assertion> {
+fn settled<'a>(test: &'a TestCase<'_>) -> Vec<&'a Assertion> {
     distinct_by(test, |one, two| one.text == two.text && one.epoch == two.epoch)
 }
 
 fn distinct_by<'a>(
-    test: &'a Test<'_>,
+    test: &'a TestCase<'_>,
     is_same: impl Fn(&Assertion, &Assertion) -> bool,
 ) -> Vec<&'a Assertion> {
     let mut distinct: Vec<&Assertion> = Vec::new();
@@ -208,11 +212,11 @@ fn distinct_by<'a>(
 
 /// How much an assertion asserts, what a function of the project does for it included; `None` when
 /// nobody knows.
-fn weight(assertion: &Assertion, suite: &Suite<'_>) -> Option<usize> {
+fn weight(assertion: &Assertion, suite: &SuiteChange<'_>) -> Option<usize> {
     if assertion.is_open {
         return None;
     }
-    if assertion.check != Check::Custom {
+    if assertion.check != AssertionKind::Custom {
         return Some(assertion.worth);
     }
     let head = assertion.text.split(" (").next().unwrap_or_default();
@@ -222,16 +226,16 @@ fn weight(assertion: &Assertion, suite: &Suite<'_>) -> Option<usize> {
 }
 
 fn weight_inside(assertion: &Assertion) -> Option<usize> {
-    (!assertion.is_open && assertion.check != Check::Custom).then_some(assertion.weight)
+    (!assertion.is_open && assertion.check != AssertionKind::Custom).then_some(assertion.weight)
 }
 
 /// G03: fewer assertions.
 fn fewer(
-    suite: &Suite<'_>,
-    (before, after, number): (&Test<'_>, &Test<'_>, usize),
-    differences: &Differences<'_>,
-    surplus: &mut Surplus,
-) -> Option<Hit> {
+    suite: &SuiteChange<'_>,
+    (before, after, number): (&TestCase<'_>, &TestCase<'_>, usize),
+    differences: &AssertionDifferences<'_>,
+    surplus: &mut AssertionSurplus,
+) -> Option<Detection> {
     let mut room = differences.added?;
     let mut missing = 0;
     for (assertion, weight) in &differences.gone {
@@ -269,10 +273,10 @@ fn fewer(
 
 /// How many sets of values a test lost that nothing makes up for.
 fn lost_rows(
-    suite: &Suite<'_>,
-    (before, after, number): (&Test<'_>, &Test<'_>, usize),
+    suite: &SuiteChange<'_>,
+    (before, after, number): (&TestCase<'_>, &TestCase<'_>, usize),
     room: usize,
-    surplus: &mut Surplus,
+    surplus: &mut AssertionSurplus,
 ) -> usize {
     let fewer = before.rows.count().saturating_sub(after.rows.count());
     if fewer == 0 || before.rows.is_open || after.rows.is_open || fewer <= room {
@@ -284,11 +288,11 @@ fn lost_rows(
 
 /// G04: the same is asserted more weakly.
 fn weakened(
-    suite: &Suite<'_>,
-    (before, after, number): (&Test<'_>, &Test<'_>, usize),
-    differences: &Differences<'_>,
-    surplus: &mut Surplus,
-) -> Vec<Hit> {
+    suite: &SuiteChange<'_>,
+    (before, after, number): (&TestCase<'_>, &TestCase<'_>, usize),
+    differences: &AssertionDifferences<'_>,
+    surplus: &mut AssertionSurplus,
+) -> Vec<Detection> {
     let weaker = differences.edited.iter().filter(|(one, two)| is_weaker(one, two));
     let still = weaker.filter(|(one, two)| {
         !still_compares(one, two, after)
@@ -299,7 +303,7 @@ fn weakened(
             "test `{}` asserts more weakly: `{}` was `{}`; restore it",
             after.name, two.text, one.text
         );
-        Hit {
+        Detection {
             bytes: two.bytes.clone(),
             anchor: format!("{} {}", after.name, two.text),
             ..hit("G04", Severity::Error, after, &message)
@@ -310,11 +314,11 @@ fn weakened(
 
 /// G05: another value is expected while the code changed as well.
 fn edited(
-    input: &Input<'_>,
-    before: &Test<'_>,
-    after: &Test<'_>,
-    differences: &Differences<'_>,
-) -> Option<Hit> {
+    input: &GuardInput<'_>,
+    before: &TestCase<'_>,
+    after: &TestCase<'_>,
+    differences: &AssertionDifferences<'_>,
+) -> Option<Detection> {
     let is_edit = |(one, two): &&(&Assertion, &Assertion)| {
         let is_value = |tokens: &[String]| is_literal(&borrowed(tokens));
         let is_wished = || {
@@ -346,8 +350,10 @@ fn edited(
         two.expected.concat(),
         one.expected.concat()
     );
-    only_values
-        .then(|| Hit { bytes: two.bytes.clone(), ..hit("G05", Severity::Warning, after, &message) })
+    only_values.then(|| Detection {
+        bytes: two.bytes.clone(),
+        ..hit("G05", Severity::Warning, after, &message)
+    })
 }
 
 fn borrowed(tokens: &[String]) -> Vec<&str> {
@@ -355,7 +361,7 @@ fn borrowed(tokens: &[String]) -> Vec<&str> {
 }
 
 /// Takes the first occurrence of some tokens out of others.
-fn take_out(tokens: &mut Vec<&str>, part: Tokens<'_, '_>) {
+fn take_out(tokens: &mut Vec<&str>, part: TokenSlice<'_, '_>) {
     let found = tokens.windows(part.len().max(1)).position(|window| window == part);
     if let Some(at) = found {
         tokens.drain(at..at + part.len());
@@ -363,23 +369,23 @@ fn take_out(tokens: &mut Vec<&str>, part: Tokens<'_, '_>) {
 }
 
 /// G04 as a warning: recorded results that were recorded anew.
-pub(super) fn snapshots(input: &Input<'_>, suite: &Suite<'_>) -> Vec<Hit> {
+pub(super) fn snapshots(input: &GuardInput<'_>, suite: &SuiteChange<'_>) -> Vec<Detection> {
     if !suite.has_changed_code {
         return Vec::new();
     }
-    let is_snapshot = |change: &&Change| {
+    let is_snapshot = |change: &&SourceChange| {
         let path = change.path.as_str();
         let ends = [".snap", ".ambr", ".approved.txt", ".verified.txt", ".golden"];
         ends.iter().any(|end| path.ends_with(end)) || path.contains("/__snapshots__/")
     };
-    let is_rewritten = |change: &&Change| {
+    let is_rewritten = |change: &&SourceChange| {
         let (Some(before), Some(after)) = (&change.before, &change.after) else { return false };
         let mut lines = after.lines();
         !before.lines().all(|line| lines.any(|other| other == line))
     };
     let changes = input.changes.iter().filter(is_snapshot).filter(is_rewritten);
     changes
-        .map(|change| Hit {
+        .map(|change| Detection {
             code: "G04",
             severity: Severity::Warning,
             path: change.path.clone(),

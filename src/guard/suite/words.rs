@@ -4,7 +4,7 @@
 
 /// What a word says about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum MatcherWord {
     /// It is this one.
     Equal,
     /// It is null, empty, zero or without error.
@@ -294,16 +294,18 @@ const FILLERS: &[&str] = &[
 ];
 
 /// What the name of an assertion means, and whether it says the contrary.
-pub(super) fn meaning(name: &str) -> Option<(Word, bool)> {
+pub(super) fn meaning(name: &str) -> Option<(MatcherWord, bool)> {
     let lower: String = name.chars().filter(|it| *it != '_').flat_map(char::to_lowercase).collect();
     match lower.as_str() {
         "assert" | "asserttrue" | "istrue" | "propassert" | "debugassert" | "true" => {
-            return Some((Word::True, false));
+            return Some((MatcherWord::True, false));
         }
-        "iferror" | "iferr" => return Some((Word::Nothing, false)),
-        "isok" | "ok" => return Some((Word::Truthy, false)),
-        "refute" => return Some((Word::True, true)),
-        "ne" | "assertne" | "propassertne" | "debugassertne" => return Some((Word::Equal, true)),
+        "iferror" | "iferr" => return Some((MatcherWord::Nothing, false)),
+        "isok" | "ok" => return Some((MatcherWord::Truthy, false)),
+        "refute" => return Some((MatcherWord::True, true)),
+        "ne" | "assertne" | "propassertne" | "debugassertne" => {
+            return Some((MatcherWord::Equal, true));
+        }
         _ => {}
     }
     let (mut rest, mut is_contrary) = (lower.as_str(), false);
@@ -325,32 +327,32 @@ fn without_not(word: &str) -> Option<&str> {
     ["doesnot", "arenot", "isnot", "not"].iter().find_map(|not| word.strip_prefix(not))
 }
 
-fn plain(word: &str) -> Option<Word> {
-    const TABLE: &[(&[&str], Word)] = &[
-        (EQUAL, Word::Equal),
-        (NOTHING, Word::Nothing),
-        (&["true"], Word::True),
-        (&["false"], Word::False),
-        (TRUTHY, Word::Truthy),
-        (&["falsy"], Word::Falsy),
-        (PARTIAL, Word::Partial),
-        (SHAPE, Word::Shape),
-        (CLOSE, Word::Close),
-        (RAISES, Word::Raises),
-        (SNAPSHOT, Word::Snapshot),
-        (CALLED, Word::Called),
-        (ONCE, Word::Once),
+fn plain(word: &str) -> Option<MatcherWord> {
+    const TABLE: &[(&[&str], MatcherWord)] = &[
+        (EQUAL, MatcherWord::Equal),
+        (NOTHING, MatcherWord::Nothing),
+        (&["true"], MatcherWord::True),
+        (&["false"], MatcherWord::False),
+        (TRUTHY, MatcherWord::Truthy),
+        (&["falsy"], MatcherWord::Falsy),
+        (PARTIAL, MatcherWord::Partial),
+        (SHAPE, MatcherWord::Shape),
+        (CLOSE, MatcherWord::Close),
+        (RAISES, MatcherWord::Raises),
+        (SNAPSHOT, MatcherWord::Snapshot),
+        (CALLED, MatcherWord::Called),
+        (ONCE, MatcherWord::Once),
     ];
     TABLE.iter().find(|(words, _)| words.contains(&word)).map(|(_, meaning)| *meaning)
 }
 
 /// What the last name of a chain that starts with `expect` means; the words of pages mean something
 /// there only.
-pub(super) fn meaning_in_chain(name: &str) -> Option<(Word, bool)> {
+pub(super) fn meaning_in_chain(name: &str) -> Option<(MatcherWord, bool)> {
     let lower = name.to_lowercase();
     let state = ["tobe", "tohave", "to"].iter().find_map(|start| lower.strip_prefix(start));
     let is_state = || state.is_some_and(|state| STATE.contains(&state));
-    meaning(name).or_else(|| is_state().then_some((Word::State, false)))
+    meaning(name).or_else(|| is_state().then_some((MatcherWord::State, false)))
 }
 
 /// Exception classes that say no more than that something went wrong.
@@ -395,40 +397,40 @@ mod tests {
 
     #[test]
     fn words_of_all_libraries_are_understood() {
-        let check = |name: &str, word: Word, is_contrary: bool| {
+        let check = |name: &str, word: MatcherWord, is_contrary: bool| {
             assert_eq!(meaning(name), Some((word, is_contrary)), "{name}");
         };
-        check("assertEqual", Word::Equal, false);
-        check("assertNotEqual", Word::Equal, true);
-        check("AreEqual", Word::Equal, false);
-        check("toBe", Word::Equal, false);
-        check("toStrictEqual", Word::Equal, false);
-        check("toHaveBeenCalledWith", Word::Equal, false);
-        check("assert_called_once_with", Word::Equal, false);
-        check("assert_eq", Word::Equal, false);
-        check("assert_ne", Word::Equal, true);
-        check("assertIsNotNone", Word::Nothing, true);
-        check("toBeNull", Word::Nothing, false);
-        check("isNotEmpty", Word::Nothing, true);
-        check("notNullValue", Word::Nothing, true);
-        check("NoError", Word::Nothing, false);
-        check("assertTrue", Word::True, false);
-        check("toBeTruthy", Word::Truthy, false);
-        check("doesNotContain", Word::Partial, true);
-        check("assertGreaterEqual", Word::Partial, false);
-        check("BeGreaterThan", Word::Partial, false);
-        check("assertIsInstance", Word::Shape, false);
-        check("toHaveLength", Word::Shape, false);
-        check("assertAlmostEqual", Word::Close, false);
-        check("ThrowsAsync", Word::Raises, false);
-        check("toThrowError", Word::Raises, false);
-        check("toMatchSnapshot", Word::Snapshot, false);
-        check("toHaveBeenCalled", Word::Called, false);
-        check("assert_called_once", Word::Once, false);
-        check("ifError", Word::Nothing, false);
-        check("doesNotReject", Word::Raises, true);
-        assert_eq!(meaning_in_chain("toBeVisible"), Some((Word::State, false)));
-        assert_eq!(meaning_in_chain("toHaveTextContent"), Some((Word::State, false)));
+        check("assertEqual", MatcherWord::Equal, false);
+        check("assertNotEqual", MatcherWord::Equal, true);
+        check("AreEqual", MatcherWord::Equal, false);
+        check("toBe", MatcherWord::Equal, false);
+        check("toStrictEqual", MatcherWord::Equal, false);
+        check("toHaveBeenCalledWith", MatcherWord::Equal, false);
+        check("assert_called_once_with", MatcherWord::Equal, false);
+        check("assert_eq", MatcherWord::Equal, false);
+        check("assert_ne", MatcherWord::Equal, true);
+        check("assertIsNotNone", MatcherWord::Nothing, true);
+        check("toBeNull", MatcherWord::Nothing, false);
+        check("isNotEmpty", MatcherWord::Nothing, true);
+        check("notNullValue", MatcherWord::Nothing, true);
+        check("NoError", MatcherWord::Nothing, false);
+        check("assertTrue", MatcherWord::True, false);
+        check("toBeTruthy", MatcherWord::Truthy, false);
+        check("doesNotContain", MatcherWord::Partial, true);
+        check("assertGreaterEqual", MatcherWord::Partial, false);
+        check("BeGreaterThan", MatcherWord::Partial, false);
+        check("assertIsInstance", MatcherWord::Shape, false);
+        check("toHaveLength", MatcherWord::Shape, false);
+        check("assertAlmostEqual", MatcherWord::Close, false);
+        check("ThrowsAsync", MatcherWord::Raises, false);
+        check("toThrowError", MatcherWord::Raises, false);
+        check("toMatchSnapshot", MatcherWord::Snapshot, false);
+        check("toHaveBeenCalled", MatcherWord::Called, false);
+        check("assert_called_once", MatcherWord::Once, false);
+        check("ifError", MatcherWord::Nothing, false);
+        check("doesNotReject", MatcherWord::Raises, true);
+        assert_eq!(meaning_in_chain("toBeVisible"), Some((MatcherWord::State, false)));
+        assert_eq!(meaning_in_chain("toHaveTextContent"), Some((MatcherWord::State, false)));
         assert_eq!(meaning("assert_valid_order"), None);
         assert_eq!(meaning("compute"), None);
     }

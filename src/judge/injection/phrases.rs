@@ -2,14 +2,14 @@
 //! judge has them. How they are looked for is not known here.
 
 /// A row of words.
-pub(super) struct Phrase {
-    pub(super) slots: &'static [Slot],
+pub(super) struct InjectionPhrase {
+    pub(super) slots: &'static [PhraseSlot],
     /// Whether it must stand in a sentence: its words are words of code, too.
     pub(super) is_prose: bool,
 }
 
 /// One place of a row.
-pub(super) enum Slot {
+pub(super) enum PhraseSlot {
     /// One of these.
     Word(&'static [&'static str]),
     /// One of these, with a colon behind it.
@@ -22,14 +22,14 @@ pub(super) enum Slot {
     Request(&'static [&'static str], &'static [&'static str]),
 }
 
-use Slot::{Addressed, AddressedStem, Request, Stem, Word};
+use PhraseSlot::{Addressed, AddressedStem, Request, Stem, Word};
 
-const fn anywhere(slots: &'static [Slot]) -> Phrase {
-    Phrase { slots, is_prose: false }
+const fn anywhere(slots: &'static [PhraseSlot]) -> InjectionPhrase {
+    InjectionPhrase { slots, is_prose: false }
 }
 
-const fn in_prose(slots: &'static [Slot]) -> Phrase {
-    Phrase { slots, is_prose: true }
+const fn in_prose(slots: &'static [PhraseSlot]) -> InjectionPhrase {
+    InjectionPhrase { slots, is_prose: true }
 }
 
 const EARLIER: &[&str] = &["previous", "prior", "above", "earlier", "preceding", "other"];
@@ -52,7 +52,7 @@ const READERS: &[&str] = &[
 const FINE: &[&str] = &["met", "approved", "passed", "satisfied", "fulfilled"];
 
 /// Phrases in English.
-pub(super) const ENGLISH: &[Phrase] = &[
+pub(super) const ENGLISH: &[InjectionPhrase] = &[
     anywhere(&[
         Word(&["ignore", "disregard", "forget", "override"]),
         Word(EARLIER),
@@ -118,7 +118,7 @@ const ASKING: &[&str] =
     &["하십시오", "하세요", "하시오", "하라", "해라", "해주", "해달", "해야", "할것", "하시기"];
 
 /// Phrases in Korean, whose words are compared by their beginnings.
-pub(super) const KOREAN: &[Phrase] = &[
+pub(super) const KOREAN: &[InjectionPhrase] = &[
     anywhere(&[
         Stem(&["이전", "앞선", "앞의", "기존", "지금까지", "위의", "위에", "상기", "모든"]),
         Stem(&["지시", "지침", "명령", "프롬프트"]),

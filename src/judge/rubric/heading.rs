@@ -3,7 +3,7 @@
 
 /// The part of a rubric that a heading begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum RubricSection {
     /// Commands.
     Checks,
     /// What the judge is asked about.
@@ -77,7 +77,7 @@ const SOUNDS: [&str; 11] =
     ["criteri", "judg", "check", "evaluat", "기준", "심사", "판정", "검사", "평가", "채점", "점검"];
 
 /// The section of a name, without its marks.
-pub(super) fn section(name: &str) -> Section {
+pub(super) fn section(name: &str) -> RubricSection {
     let plain: String = name.to_lowercase().chars().map(blank_for_marks).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     let numbered = words.iter().position(|word| !word.chars().all(char::is_numeric));
@@ -85,17 +85,17 @@ pub(super) fn section(name: &str) -> Section {
     if is_only(words, &["criteria", "criterion"], &BESIDE_CRITERIA)
         || KOREAN_CRITERIA.contains(&words.concat().as_str())
     {
-        return Section::Criteria;
+        return RubricSection::Criteria;
     }
     if is_only(words, &["check", "checks"], &BESIDE_CHECKS)
         || KOREAN_CHECKS.contains(&words.concat().as_str())
     {
-        return Section::Checks;
+        return RubricSection::Checks;
     }
     if SOUNDS.iter().any(|sound| plain.contains(sound)) {
-        return Section::Unknown(name.trim().to_owned());
+        return RubricSection::Unknown(name.trim().to_owned());
     }
-    Section::Other
+    RubricSection::Other
 }
 
 /// Emphasis, brackets, colons and pictures are decoration.
@@ -117,7 +117,7 @@ pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
     }
     let name = text.trim_start_matches('#');
     let depth = text.len() - name.len();
-    let is_certain = || matches!(section(name), Section::Checks | Section::Criteria);
+    let is_certain = || matches!(section(name), RubricSection::Checks | RubricSection::Criteria);
     match depth {
         0 if text.len() == line.len() && !is_item(text) && is_certain() => Some((2, text)),
         1..=6 if name.starts_with([' ', '\t']) || is_certain() => Some((depth, name)),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn headings_are_read_as_they_are_meant() {
-        let check = |names: &[&str], expected: &Section| {
+        let check = |names: &[&str], expected: &RubricSection| {
             for name in names {
                 assert_eq!(section(name), *expected, "{name}");
             }
@@ -156,13 +156,16 @@ mod tests {
                 "**평가기준**",
                 "채점 항목",
             ],
-            &Section::Criteria,
+            &RubricSection::Criteria,
         );
-        check(&["Checks", "__checks__:", "Automated checks", "검사", "1) 체크"], &Section::Checks);
-        check(&["Notes", "Background", "참고", ""], &Section::Other);
+        check(
+            &["Checks", "__checks__:", "Automated checks", "검사", "1) 체크"],
+            &RubricSection::Checks,
+        );
+        check(&["Notes", "Background", "참고", ""], &RubricSection::Other);
         for name in ["Criteria (optional)", "How to judge", "Checklist", "기준 아님", "평가"]
         {
-            assert_eq!(section(name), Section::Unknown(name.to_owned()));
+            assert_eq!(section(name), RubricSection::Unknown(name.to_owned()));
         }
     }
 

@@ -118,7 +118,8 @@ fn remarks_and_signs_drop_no_criterion() {
 
 #[test]
 fn criteria_about_what_stands_in_comments_are_about_words() {
-    let about = |text: &str| Criterion { id: "C1".into(), text: text.into() }.is_about_words();
+    let about =
+        |text: &str| RubricCriterion { id: "C1".into(), text: text.into() }.is_about_words();
     for text in [
         "No todo and no fixme is left",
         "No suppressions are added",

@@ -3,11 +3,11 @@
 use super::*;
 use crate::base::finding::tests::finding;
 
-fn run(name: &str, output: &str) -> Reading {
-    Reading {
+fn run(name: &str, output: &str) -> SensorReading {
+    SensorReading {
         dirty: true,
         output: Some(output.to_owned()),
-        ..Reading::clean(name, SensorKind::Check, 0)
+        ..SensorReading::clean(name, SensorKind::Check, 0)
     }
 }
 
@@ -117,7 +117,7 @@ fn without_errors_means_without_errors() {
 #[test]
 fn what_was_not_measured_contradicts_nothing() {
     check("All tests pass. No errors.", &Evidence::default(), &[]);
-    let clean = Reading::clean("npm test", SensorKind::Check, 0);
+    let clean = SensorReading::clean("npm test", SensorKind::Check, 0);
     check("All tests pass.", &Evidence { readings: vec![clean], ..Evidence::default() }, &[]);
     // Several counts in one output, of which some may be cut away.
     let many =

@@ -4,7 +4,7 @@
 
 /// Why a line is no command of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LineError {
+pub enum CommandLineError {
     /// There is nothing to run.
     #[error("the command is empty")]
     Empty,
@@ -25,7 +25,7 @@ const SHELL: &str = "|&;<>()$`*?\n";
 
 /// The words of a line: blanks separate; quotes and backslashes join as POSIX describes it
 /// (Shell Command Language, 2.2). Inside double quotes `$` and the backquote are refused as well.
-pub fn split(line: &str) -> Result<Vec<String>, LineError> {
+pub fn split_command_line(line: &str) -> Result<Vec<String>, CommandLineError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = line.trim().chars();
@@ -36,17 +36,17 @@ pub fn split(line: &str) -> Result<Vec<String>, LineError> {
             '\'' => word.get_or_insert_default().push_str(&single(&mut rest)?),
             '"' => word.get_or_insert_default().push_str(&double(&mut rest)?),
             '\\' => word.get_or_insert_default().extend(rest.next()),
-            '~' if word.is_none() => return Err(LineError::Shell('~')),
-            _ if SHELL.contains(character) => return Err(LineError::Shell(character)),
+            '~' if word.is_none() => return Err(CommandLineError::Shell('~')),
+            _ if SHELL.contains(character) => return Err(CommandLineError::Shell(character)),
             _ => word.get_or_insert_default().push(character),
         }
     }
     words.extend(word);
     match words.first() {
-        None => Err(LineError::Empty),
-        Some(first) if first.is_empty() => Err(LineError::Empty),
+        None => Err(CommandLineError::Empty),
+        Some(first) if first.is_empty() => Err(CommandLineError::Empty),
         // `NAME=value command` sets a variable, and a program of that name does not exist.
-        Some(first) if is_assignment(first) => Err(LineError::Shell('=')),
+        Some(first) if is_assignment(first) => Err(CommandLineError::Shell('=')),
         Some(_) => Ok(words),
     }
 }
@@ -58,7 +58,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-fn single(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
+fn single(rest: &mut std::str::Chars<'_>) -> Result<String, CommandLineError> {
     let mut text = String::new();
     for character in rest {
         if character == '\'' {
@@ -66,10 +66,10 @@ fn single(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
         }
         text.push(character);
     }
-    Err(LineError::OpenQuote)
+    Err(CommandLineError::OpenQuote)
 }
 
-fn double(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
+fn double(rest: &mut std::str::Chars<'_>) -> Result<String, CommandLineError> {
     let mut text = String::new();
     while let Some(character) = rest.next() {
         match character {
@@ -79,11 +79,11 @@ fn double(rest: &mut std::str::Chars<'_>) -> Result<String, LineError> {
                 Some(next) => text.extend(['\\', next]),
                 None => break,
             },
-            '$' | '`' => return Err(LineError::Shell(character)),
+            '$' | '`' => return Err(CommandLineError::Shell(character)),
             _ => text.push(character),
         }
     }
-    Err(LineError::OpenQuote)
+    Err(CommandLineError::OpenQuote)
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     fn check(line: &str, expected: &[&str]) {
         let expected = expected.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(split(line), Ok(expected), "{line}");
+        assert_eq!(split_command_line(line), Ok(expected), "{line}");
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn what_needs_a_shell_is_refused_by_name() {
         let refused = |line: &str, expected: char| {
-            assert_eq!(split(line), Err(LineError::Shell(expected)), "{line}");
+            assert_eq!(split_command_line(line), Err(CommandLineError::Shell(expected)), "{line}");
         };
         refused("npm test && npm run lint", '&');
         refused("npm test | tail", '|');
@@ -129,9 +129,9 @@ mod tests {
         refused("CI=1 npm test", '=');
         refused("~/bin/check", '~');
         refused("a\nb", '\n');
-        assert_eq!(split("  # nothing"), Err(LineError::Empty));
-        assert_eq!(split("'' x"), Err(LineError::Empty));
-        assert_eq!(split("echo 'a"), Err(LineError::OpenQuote));
-        assert_eq!(split("echo \"a\\"), Err(LineError::OpenQuote));
+        assert_eq!(split_command_line("  # nothing"), Err(CommandLineError::Empty));
+        assert_eq!(split_command_line("'' x"), Err(CommandLineError::Empty));
+        assert_eq!(split_command_line("echo 'a"), Err(CommandLineError::OpenQuote));
+        assert_eq!(split_command_line("echo \"a\\"), Err(CommandLineError::OpenQuote));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::base::limits::{TEST_COLLAPSE_MS_MIN, TEST_COLLAPSE_PERCENT};
-use runners::{READERS, Runner, TIMES};
+use runners::{READERS, TIMES, TestRunner};
 
 /// What a run said about its tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,11 +50,11 @@ impl fmt::Display for TestCounts {
 /// Collects the totals of a run, line by line; a run may start several runners, and one runner may
 /// print a total for each part of the project.
 #[derive(Clone, Debug, Default)]
-pub struct Counter {
-    seen: BTreeMap<Runner, TestCounts>,
+pub struct TestCounter {
+    seen: BTreeMap<TestRunner, TestCounts>,
 }
 
-impl Counter {
+impl TestCounter {
     /// Takes the next line of the output, without its line break.
     pub fn line(&mut self, line: &str) {
         for (runner, read) in READERS {
@@ -72,7 +72,7 @@ impl Counter {
             }
         }
         // unittest says in a second line how many of the tests it ran did not pass.
-        if let Some(counts) = self.seen.get_mut(&Runner::Unittest)
+        if let Some(counts) = self.seen.get_mut(&TestRunner::Unittest)
             && let Some((failed, skipped)) = runners::unittest_end(line)
         {
             counts.failed += failed;
@@ -85,8 +85,8 @@ impl Counter {
     #[must_use]
     pub fn total(mut self) -> Option<TestCounts> {
         // Go names packages, too, where it names tests.
-        if self.seen.contains_key(&Runner::GoTests) {
-            self.seen.remove(&Runner::GoPackages);
+        if self.seen.contains_key(&TestRunner::GoTests) {
+            self.seen.remove(&TestRunner::GoPackages);
         }
         let mut total: Option<TestCounts> = None;
         for counts in self.seen.values() {
@@ -98,7 +98,7 @@ impl Counter {
 
 /// What is odd about a run beside an earlier one of the same command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Oddity {
+pub enum RunAnomaly {
     /// Fewer tests were run.
     FewerRun {
         /// Then.
@@ -129,7 +129,7 @@ pub enum Oddity {
     },
 }
 
-impl Oddity {
+impl RunAnomaly {
     /// Whether this alone holds a Stop. New tests may be skipped for good reasons, and caches make
     /// a second run quick; tests that are not run any more prove nothing any more.
     #[must_use]
@@ -138,7 +138,7 @@ impl Oddity {
     }
 }
 
-impl fmt::Display for Oddity {
+impl fmt::Display for RunAnomaly {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FewerRun { before, now, newly_skipped: 0 } => {
@@ -163,27 +163,27 @@ impl fmt::Display for Oddity {
 
 /// What is odd about `now` beside `before`. Both must be of the same command.
 #[must_use]
-pub fn compare(before: &TestCounts, now: &TestCounts) -> Vec<Oddity> {
+pub fn run_anomalies(before: &TestCounts, now: &TestCounts) -> Vec<RunAnomaly> {
     let mut odd = Vec::new();
     if now.run() < before.run() {
         let newly_skipped = now.skipped.saturating_sub(before.skipped);
-        odd.push(Oddity::FewerRun { before: before.run(), now: now.run(), newly_skipped });
+        odd.push(RunAnomaly::FewerRun { before: before.run(), now: now.run(), newly_skipped });
     } else if now.skipped > before.skipped {
-        odd.push(Oddity::MoreSkipped { before: before.skipped, now: now.skipped });
+        odd.push(RunAnomaly::MoreSkipped { before: before.skipped, now: now.skipped });
     }
     if let (Some(before_ms), Some(now_ms)) = (before.duration_ms, now.duration_ms)
         && before_ms >= TEST_COLLAPSE_MS_MIN
         && now_ms.saturating_mul(100) < before_ms.saturating_mul(100 - TEST_COLLAPSE_PERCENT)
         && now.run() >= before.run()
     {
-        odd.push(Oddity::Collapsed { before_ms, now_ms });
+        odd.push(RunAnomaly::Collapsed { before_ms, now_ms });
     }
     odd
 }
 
 /// What the next run is compared with: this one, unless fewer tests were run.
 #[must_use]
-pub fn next_base(before: Option<&TestCounts>, now: &TestCounts) -> TestCounts {
+pub fn next_baseline_counts(before: Option<&TestCounts>, now: &TestCounts) -> TestCounts {
     match before {
         Some(before) if now.run() < before.run() => *before,
         _ => *now,

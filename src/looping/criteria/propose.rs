@@ -13,11 +13,11 @@ mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{CheckCommand, Criterion};
+use super::{CheckCommand, CheckCriterion};
 
 /// One folder, as far as proposals look at it.
 #[derive(Clone, Debug, Default)]
-pub struct Folder {
+pub struct ProposalFolder {
     /// Relative to the root; empty for the root itself.
     pub path: String,
     /// Names in it, and those of [`PROBED`] that are there.
@@ -65,18 +65,18 @@ pub const PROBED: [&str; 16] = [
 
 /// What the folders suggest: the first is the root; the others count only when it suggests nothing.
 #[must_use]
-pub fn propose(folders: &[Folder]) -> Vec<CheckCommand> {
+pub fn propose_checks(folders: &[ProposalFolder]) -> Vec<CheckCommand> {
     let mut found = Vec::new();
     for folder in folders {
         if folder.path.is_empty() || !found.iter().any(|one: &CheckCommand| one.folder.is_empty()) {
-            found.extend(of_folder(folder));
+            found.extend(propose_for_folder(folder));
         }
     }
     found
 }
 
-fn of_folder(folder: &Folder) -> Vec<CheckCommand> {
-    let mut found = Proposals { folder, commands: Vec::new() };
+fn propose_for_folder(folder: &ProposalFolder) -> Vec<CheckCommand> {
+    let mut found = CheckProposals { folder, commands: Vec::new() };
     for family in [python::propose, script::propose, compiled::propose, other::propose] {
         family(&mut found);
     }
@@ -85,12 +85,12 @@ fn of_folder(folder: &Folder) -> Vec<CheckCommand> {
 }
 
 /// Proposals of one folder so far.
-struct Proposals<'a> {
-    folder: &'a Folder,
+struct CheckProposals<'a> {
+    folder: &'a ProposalFolder,
     commands: Vec<CheckCommand>,
 }
 
-impl Proposals<'_> {
+impl CheckProposals<'_> {
     fn has(&self, name: &str) -> bool {
         self.folder.names.contains(name)
     }
@@ -121,17 +121,17 @@ impl Proposals<'_> {
         self.text(name).lines().any(|line| line.trim_start().starts_with(start))
     }
 
-    fn answers(&self, criterion: Criterion) -> bool {
+    fn has_criterion(&self, criterion: CheckCriterion) -> bool {
         self.commands.iter().any(|command| command.criterion == criterion)
     }
 
     /// Adds a command; `source` is the file that speaks for it.
-    fn add(&mut self, criterion: Criterion, line: &str, source: &str, why: &str) {
+    fn add(&mut self, criterion: CheckCriterion, line: &str, source: &str, why: &str) {
         let argv = line.split(' ').map(str::to_owned).collect();
         self.add_argv(criterion, argv, source, why);
     }
 
-    fn add_argv(&mut self, criterion: Criterion, argv: Vec<String>, source: &str, why: &str) {
+    fn add_argv(&mut self, criterion: CheckCriterion, argv: Vec<String>, source: &str, why: &str) {
         let folder = &self.folder.path;
         let below = |name: &str| {
             if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }

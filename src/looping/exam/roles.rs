@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::runners;
+use crate::base::named_enum::words;
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
-use crate::base::words::words;
 use crate::looping::criteria::{AUTOCHECKS, RUBRIC};
 
 /// What a file is to a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum ExamRole {
     /// The rubric of the judge.
     Rubric,
     /// The project's own checks as a script.
@@ -32,7 +32,7 @@ pub enum Role {
     Test,
 }
 
-words!(Role {
+words!(ExamRole {
     Rubric: "rubric",
     Checks: "checks",
     Hooks: "hooks",
@@ -43,7 +43,7 @@ words!(Role {
     Test: "test",
 });
 
-impl Role {
+impl ExamRole {
     /// All of them.
     pub const ALL: &'static [Self] = &[
         Self::Rubric,
@@ -194,21 +194,21 @@ const TEST_ENDS: [&str; 12] = [
 
 /// What a file is to a loop; `None` for a file that examines nothing.
 #[must_use]
-pub fn role(path: &RelPath) -> Option<Role> {
+pub fn role(path: &RelPath) -> Option<ExamRole> {
     let text = path.as_str();
     let is_ours = [".moai/config/", ".moai/rules/"].iter().any(|folder| text.starts_with(folder));
     match text {
-        RUBRIC => return Some(Role::Rubric),
-        AUTOCHECKS => return Some(Role::Checks),
-        ".claude/gulf-align.md" => return Some(Role::Engine),
-        _ if is_ours => return Some(Role::Engine),
-        _ if SETTINGS.contains(&text) => return Some(Role::Hooks),
-        _ if UNSEEN.contains(&text) => return Some(Role::Unseen),
+        RUBRIC => return Some(ExamRole::Rubric),
+        AUTOCHECKS => return Some(ExamRole::Checks),
+        ".claude/gulf-align.md" => return Some(ExamRole::Engine),
+        _ if is_ours => return Some(ExamRole::Engine),
+        _ if SETTINGS.contains(&text) => return Some(ExamRole::Hooks),
+        _ if UNSEEN.contains(&text) => return Some(ExamRole::Unseen),
         _ if foreign_folder(path).is_some() => return None,
         _ => {}
     }
     if runners::is_loaded(path) {
-        return Some(Role::Runner);
+        return Some(ExamRole::Runner);
     }
     let name = text.rsplit('/').next().unwrap_or(text);
     let is_config = CONFIG_NAMES.contains(&name)
@@ -216,9 +216,9 @@ pub fn role(path: &RelPath) -> Option<Role> {
         || CONFIG_PATHS.contains(&text)
         || text.starts_with(".github/workflows/");
     if is_config {
-        return Some(Role::Config);
+        return Some(ExamRole::Config);
     }
-    is_test(path, name).then_some(Role::Test)
+    is_test(path, name).then_some(ExamRole::Test)
 }
 
 fn is_test(path: &RelPath, name: &str) -> bool {
@@ -238,7 +238,7 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 /// hooks run; of git's rules, the rules; of a choice of a Rust toolchain, where it lies; of everything
 /// else, all of it. Settings that cannot be read count as they are.
 #[must_use]
-pub fn subject<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {
         let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
         let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
@@ -269,14 +269,14 @@ fn is_toolchain(path: &RelPath) -> bool {
 /// Whether settings of the host that are new say nothing about hooks, rules of git hide nothing, or
 /// a Rust toolchain is chosen by its version, so that nothing was added.
 #[must_use]
-pub fn is_silent(path: &RelPath, bytes: &[u8]) -> bool {
+pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {
         text if SETTINGS.contains(&text) => b"{}",
         text if UNSEEN.contains(&text) => b"",
         _ if is_toolchain(path) => b"",
         _ => return false,
     };
-    subject(path, bytes) == subject(path, nothing)
+    relevant_bytes(path, bytes) == relevant_bytes(path, nothing)
 }
 
 #[cfg(test)]
@@ -289,24 +289,24 @@ mod tests {
 
     #[test]
     fn files_have_the_role_of_their_name() {
-        let check = |role_of: Option<Role>, paths: &[&str]| {
+        let check = |role_of: Option<ExamRole>, paths: &[&str]| {
             for text in paths {
                 assert_eq!(role(&path(text)), role_of, "{text}");
             }
         };
-        check(Some(Role::Rubric), &["RUBRIC.md"]);
-        check(Some(Role::Checks), &[".claude/autochecks.sh"]);
-        check(Some(Role::Unseen), &[".git/info/exclude", ".git/info/sparse-checkout"]);
-        check(Some(Role::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
+        check(Some(ExamRole::Rubric), &["RUBRIC.md"]);
+        check(Some(ExamRole::Checks), &[".claude/autochecks.sh"]);
+        check(Some(ExamRole::Unseen), &[".git/info/exclude", ".git/info/sparse-checkout"]);
+        check(Some(ExamRole::Hooks), &[".claude/settings.json", ".claude/settings.local.json"]);
         let own =
             [".moai/config/sections/ralph.yaml", ".moai/rules/a.yml", ".claude/gulf-align.md"];
-        check(Some(Role::Engine), &own);
+        check(Some(ExamRole::Engine), &own);
         check(
-            Some(Role::Runner),
+            Some(ExamRole::Runner),
             &["unittest.py", "tests/pytest/__init__.py", "GNUmakefile", ".npmrc", ".cargo/config"],
         );
         check(
-            Some(Role::Config),
+            Some(ExamRole::Config),
             &[
                 "tsconfig.json",
                 "packages/a/tsconfig.build.json",
@@ -323,7 +323,7 @@ mod tests {
             ],
         );
         check(
-            Some(Role::Test),
+            Some(ExamRole::Test),
             &[
                 "tests/test_a.py",
                 "test_b.py",
@@ -358,21 +358,21 @@ mod tests {
     #[test]
     fn of_settings_only_what_concerns_hooks_counts() {
         let settings = path(".claude/settings.local.json");
-        let of = |text: &str| subject(&settings, text.as_bytes()).into_owned();
+        let of = |text: &str| relevant_bytes(&settings, text.as_bytes()).into_owned();
         let plain = of(r#"{"hooks": {"Stop": []}, "permissions": {"allow": []}}"#);
         assert_eq!(of(r#"{"permissions": {"allow": ["Bash"]}, "hooks": {"Stop": []}}"#), plain);
         assert_ne!(of(r#"{"hooks": {}}"#), plain);
         assert_ne!(of(r#"{"hooks": {"Stop": []}, "disableAllHooks": true}"#), plain);
         assert_ne!(of("{broken"), of("{broke"));
-        assert!(is_silent(&settings, br#"{"permissions": {}}"#));
-        assert!(!is_silent(&settings, br#"{"disableAllHooks": true}"#));
-        assert!(!is_silent(&path("RUBRIC.md"), b""));
+        assert!(is_irrelevant_settings(&settings, br#"{"permissions": {}}"#));
+        assert!(!is_irrelevant_settings(&settings, br#"{"disableAllHooks": true}"#));
+        assert!(!is_irrelevant_settings(&path("RUBRIC.md"), b""));
         let rules = path(".git/info/exclude");
-        assert!(is_silent(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
-        assert_eq!(subject(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
-        assert_eq!(subject(&path("RUBRIC.md"), b"x").as_ref(), b"x");
+        assert!(is_irrelevant_settings(&rules, b"# git ls-files --others\n\n# *.[oa]\n"));
+        assert_eq!(relevant_bytes(&rules, b"# why\n*.log \n\na\n").as_ref(), b"*.log\na");
+        assert_eq!(relevant_bytes(&path("RUBRIC.md"), b"x").as_ref(), b"x");
         let chosen = path("rust-toolchain.toml");
-        assert!(is_silent(&chosen, b"[toolchain]\nchannel = \"1.90\"\n"));
-        assert!(!is_silent(&chosen, b"[toolchain]\npath = \"/tmp/fake\"\n"));
+        assert!(is_irrelevant_settings(&chosen, b"[toolchain]\nchannel = \"1.90\"\n"));
+        assert!(!is_irrelevant_settings(&chosen, b"[toolchain]\npath = \"/tmp/fake\"\n"));
     }
 }

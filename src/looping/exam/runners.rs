@@ -2,7 +2,7 @@
 //! what a check does without touching the check. It must not know what is on the disk.
 
 use crate::base::path::RelPath;
-use crate::looping::criteria::Plan;
+use crate::looping::criteria::CheckPlan;
 
 /// Files that some programs load when they start.
 struct LoadedFiles {
@@ -156,7 +156,7 @@ pub fn is_package(folder: &str) -> bool {
 
 /// Whether a program that these checks run loads the file; a script may run anything.
 #[must_use]
-pub fn is_run(path: &RelPath, plan: &Plan, has_script: bool) -> bool {
+pub fn is_run(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
     let programs: Vec<&str> =
         plan.commands.iter().flat_map(|it| &it.argv).map(|word| program(word)).collect();
     let is_script = |word: &String| word.contains('/');
@@ -210,7 +210,7 @@ fn module(path: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::criteria::Criterion;
+    use crate::looping::criteria::CheckCriterion;
     use crate::looping::criteria::tests::command;
 
     fn path(text: &str) -> RelPath {
@@ -218,8 +218,8 @@ mod tests {
     }
 
     fn check(line: &str, loaded: &[&str], others: &[&str]) {
-        let commands = vec![command(line, Criterion::TestPass)];
-        let plan = Plan { commands, ..Plan::default() };
+        let commands = vec![command(line, CheckCriterion::TestPass)];
+        let plan = CheckPlan { commands, ..CheckPlan::default() };
         for text in loaded {
             assert!(is_run(&path(text), &plan, false), "{line}: {text}");
         }
@@ -246,8 +246,8 @@ mod tests {
         check("cargo test", &["rust-toolchain", "a/.cargo/config"], &["unittest.py", ".npmrc"]);
         check("make test", &["makefile", "unittest.py", ".npmrc", "rust-toolchain.toml"], &[]);
         check("./check", &["unittest.py", "web/.npmrc"], &["my.npmrc", "src/main.rs"]);
-        assert!(is_run(&path("unittest.py"), &Plan::default(), true));
-        assert!(!is_run(&path("unittest.py"), &Plan::default(), false));
+        assert!(is_run(&path("unittest.py"), &CheckPlan::default(), true));
+        assert!(!is_run(&path("unittest.py"), &CheckPlan::default(), false));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::base::path::RelPath;
 use crate::base::protected::foreign_folder;
-use crate::looping::criteria::Plan;
+use crate::looping::criteria::CheckPlan;
 
 /// Programs that run the file they are given; `python3.12` counts as `python`.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
@@ -33,7 +33,7 @@ const NAMES: [&str; 12] = [
 
 /// Files, relative to the root, that these checks run if they are there.
 #[must_use]
-pub fn scripts(plan: &Plan, autochecks: &str) -> BTreeSet<RelPath> {
+pub fn scripts_of_plan(plan: &CheckPlan, autochecks: &str) -> BTreeSet<RelPath> {
     let mut found = BTreeSet::new();
     for command in &plan.commands {
         let words: Vec<&str> = command.argv.iter().map(String::as_str).collect();
@@ -51,9 +51,9 @@ pub fn scripts(plan: &Plan, autochecks: &str) -> BTreeSet<RelPath> {
         for part in line.split([';', '&', '|', '(', ')', '{', '}', '`']) {
             let words: Vec<&str> = part.split_whitespace().collect();
             match words.as_slice() {
-                ["cd", into, ..] => folder = at(&folder, into).unwrap_or_default(),
+                ["cd", into, ..] => folder = path_from_root(&folder, into).unwrap_or_default(),
                 ["." | "source", file, ..] => {
-                    found.extend(at(&folder, file).and_then(|it| RelPath::parse(&it)));
+                    found.extend(path_from_root(&folder, file).and_then(|it| RelPath::parse(&it)));
                 }
                 words => found.extend(script(words, &folder)),
             }
@@ -75,7 +75,7 @@ fn script(words: &[&str], folder: &str) -> Option<RelPath> {
     let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
     let is_shell = SHELLS.contains(&plain);
     if !is_shell && !INTERPRETERS.contains(&plain) {
-        let path = at(folder, program).filter(|_| program.contains('/'))?;
+        let path = path_from_root(folder, program).filter(|_| program.contains('/'))?;
         return RelPath::parse(&path);
     }
     // Of a shell, `-e` is an option of another kind.
@@ -84,7 +84,7 @@ fn script(words: &[&str], folder: &str) -> Option<RelPath> {
         return None;
     }
     let file = arguments.iter().find(|it| !it.starts_with('-'))?;
-    let path = RelPath::parse(&at(folder, file)?)?;
+    let path = RelPath::parse(&path_from_root(folder, file)?)?;
     (is_shell || looks_at_others(&path)).then_some(path)
 }
 
@@ -98,7 +98,7 @@ fn looks_at_others(path: &RelPath) -> bool {
 }
 
 /// A path as seen from the root; `None` for one outside.
-fn at(folder: &str, path: &str) -> Option<String> {
+fn path_from_root(folder: &str, path: &str) -> Option<String> {
     let root = Path::new("/root");
     let from = root.join(folder);
     if from.join(path) == from {
@@ -110,13 +110,13 @@ fn at(folder: &str, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::criteria::Criterion;
+    use crate::looping::criteria::CheckCriterion;
     use crate::looping::criteria::tests::command;
 
     fn check(commands: &[&str], autochecks: &str, expected: &[&str]) {
-        let commands = commands.iter().map(|line| command(line, Criterion::Custom)).collect();
-        let plan = Plan { commands, ..Plan::default() };
-        let found = scripts(&plan, autochecks);
+        let commands = commands.iter().map(|line| command(line, CheckCriterion::Custom)).collect();
+        let plan = CheckPlan { commands, ..CheckPlan::default() };
+        let found = scripts_of_plan(&plan, autochecks);
         let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
         assert_eq!(found, expected, "{autochecks}");
     }

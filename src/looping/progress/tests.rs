@@ -21,8 +21,8 @@ fn iteration(number: u32, wrong: &str, tree: Option<&str>) -> Iteration {
 }
 
 /// Plays a loop; returns the signals at its last iteration and the history with it.
-fn play(rows: &[(&str, Option<&str>)]) -> (Signals, Vec<Iteration>) {
-    let (mut history, mut last) = (Vec::new(), Signals::default());
+fn play(rows: &[(&str, Option<&str>)]) -> (ProgressSignals, Vec<Iteration>) {
+    let (mut history, mut last) = (Vec::new(), ProgressSignals::default());
     for (number, (wrong, tree)) in (1..).zip(rows) {
         let mut now = iteration(number, wrong, *tree);
         last = signals(&history, 0, &now);
@@ -33,7 +33,7 @@ fn play(rows: &[(&str, Option<&str>)]) -> (Signals, Vec<Iteration>) {
     (last, history)
 }
 
-fn without_trees(rows: &[&str]) -> Signals {
+fn without_trees(rows: &[&str]) -> ProgressSignals {
     play(&rows.iter().map(|row| (*row, None)).collect::<Vec<_>>()).0
 }
 
@@ -138,14 +138,14 @@ fn of_equal_iterations_the_latest_is_the_best() {
 
 #[test]
 fn weights_and_hash_come_from_what_is_wrong_not_from_where_it_stands() {
-    let clean = Reading::clean("pyright", SensorKind::Lsp, 1);
+    let clean = SensorReading::clean("pyright", SensorKind::Lsp, 1);
     let with = |findings: Vec<Finding>, check: Option<&str>| {
         let mut findings = findings;
-        crate::base::finding::fingerprint(&mut findings);
-        let failed = check.map(|output| Reading {
+        crate::base::finding::assign_fingerprints(&mut findings);
+        let failed = check.map(|output| SensorReading {
             dirty: true,
             output: Some(output.to_owned()),
-            ..Reading::clean("npm test", SensorKind::Check, 0)
+            ..SensorReading::clean("npm test", SensorKind::Check, 0)
         });
         let readings = [clean.clone()].into_iter().chain(failed).collect();
         Evidence { readings, findings, ..Evidence::default() }
@@ -164,7 +164,7 @@ fn weights_and_hash_come_from_what_is_wrong_not_from_where_it_stands() {
     assert_ne!(at(1, "test_a failed"), at(1, "test_b failed"));
     assert_eq!(
         weigh(&with(Vec::new(), None), Some(0)),
-        Wrong { weight: Some(0), ..Wrong::default() }
+        ProblemDigest { weight: Some(0), ..ProblemDigest::default() }
     );
     let mut open = with(Vec::new(), None);
     open.readings[0].gap = Some(Gap::new(Cause::TimedOut, "why"));

@@ -1,11 +1,11 @@
 //! Whether a Stop is the end that was wanted: clean and measured, approved where a judge is asked,
 //! merged where there is a branch. Nothing unmeasured is ever called completed.
 
-use super::{Outlook, Reasons, may_close, record};
+use super::{EvidenceOutlook, HoldReasons, may_close, record};
 use crate::base::evidence::Evidence;
 use crate::base::limits::UNMEASURED_BLOCKS_MAX;
 use crate::base::verdict::{Cause, Gap};
-use crate::looping::facts::{Facts, JudgeOutcome, MergeOutcome, WorkChange};
+use crate::looping::facts::{JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
 use crate::looping::state::{LoopState, Mode, PauseReason, Status};
 
 /// The note of a loop that ends without any work.
@@ -14,10 +14,14 @@ pub const NOTHING_CHANGED: &str = "nothing was changed";
 /// Whether all that is missing is the merge: the evidence is clean, the judge, where asked, has
 /// approved, and the loop does not go on for the sake of its iterations.
 #[must_use]
-pub fn wants_merge(state: &LoopState, outlook: &Outlook, judge: Option<&JudgeOutcome>) -> bool {
+pub fn wants_merge(
+    state: &LoopState,
+    outlook: &EvidenceOutlook,
+    judge: Option<&JudgeOutcome>,
+) -> bool {
     let is_last = state.iteration + 1 >= state.max_iterations;
     state.branch.is_some()
-        && *outlook == Outlook::Clean
+        && *outlook == EvidenceOutlook::Clean
         && matches!(judge, None | Some(JudgeOutcome::Approved))
         && (is_last || !state.options.force_max)
 }
@@ -26,47 +30,47 @@ pub fn wants_merge(state: &LoopState, outlook: &Outlook, judge: Option<&JudgeOut
 /// on. `next` is counted already, but for its unmeasured blocks.
 pub(super) fn complete(
     next: &mut LoopState,
-    reasons: &mut Reasons,
-    outlook: Outlook,
+    reasons: &mut HoldReasons,
+    outlook: EvidenceOutlook,
     evidence: &Evidence,
-    facts: &Facts,
+    facts: &StopFacts,
 ) {
     match outlook {
-        Outlook::Dirty => reasons.is_dirty = true,
-        Outlook::Waits(gap) => reasons.waits_for = Some(gap),
-        Outlook::Unclaimed => reasons.lacks_promise = true,
-        Outlook::Idle => reasons.is_idle = true,
-        Outlook::Required(gap) => {
+        EvidenceOutlook::Dirty => reasons.is_dirty = true,
+        EvidenceOutlook::WaitingFor(gap) => reasons.waiting_gap = Some(gap),
+        EvidenceOutlook::Unclaimed => reasons.lacks_promise = true,
+        EvidenceOutlook::Idle => reasons.is_idle = true,
+        EvidenceOutlook::RequiredGap(gap) => {
             next.status = Status::Paused;
             next.pause_reason = Some(PauseReason::LspRequired);
             next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
         }
         // Where no sensor has anything to say, the judge is who was asked.
-        Outlook::Unverified(gap)
+        EvidenceOutlook::Unverified(gap)
             if gap.cause == Cause::Nothing
                 && is_the_only_gap(evidence)
                 && facts.judge == Some(JudgeOutcome::Approved) =>
         {
             let missing = unproven_work(next, facts);
-            judged(next, reasons, facts, missing);
+            apply_judgement(next, reasons, facts, missing);
         }
-        Outlook::Unverified(gap) => {
+        EvidenceOutlook::Unverified(gap) => {
             let gaps = record::gaps(evidence).unwrap_or_else(|| gap.to_string());
             let missing = match unproven_work(next, facts) {
                 Some(work) => format!("{work}; {gaps}"),
                 None => gaps,
             };
-            judged(next, reasons, facts, Some(missing));
+            apply_judgement(next, reasons, facts, Some(missing));
         }
-        Outlook::Clean => {
+        EvidenceOutlook::Clean => {
             let missing = unproven_work(next, facts);
-            judged(next, reasons, facts, missing);
+            apply_judgement(next, reasons, facts, missing);
         }
     }
 }
 
 /// Why it is not proven that the loop has done anything.
-fn unproven_work(next: &mut LoopState, facts: &Facts) -> Option<String> {
+fn unproven_work(next: &mut LoopState, facts: &StopFacts) -> Option<String> {
     let why = match &facts.work {
         WorkChange::Changed => return None,
         WorkChange::Unchanged => NOTHING_CHANGED.to_owned(),
@@ -81,10 +85,15 @@ fn is_the_only_gap(evidence: &Evidence) -> bool {
 }
 
 /// The judge's word; `missing` is what the evidence lacks.
-fn judged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: Option<String>) {
+fn apply_judgement(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    facts: &StopFacts,
+    missing: Option<String>,
+) {
     let gap = match &facts.judge {
         Some(JudgeOutcome::Rejected { reasons: why }) => {
-            next.counts.consecutive_rejections += 1;
+            next.counters.consecutive_rejections += 1;
             reasons.rejected.clone_from(why);
             if why.is_empty() {
                 reasons.rejected.push("the judge gave no reason".to_owned());
@@ -93,27 +102,32 @@ fn judged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
         }
         Some(JudgeOutcome::Unmeasured(gap)) => Some(gap.clone()),
         Some(JudgeOutcome::Approved) => {
-            next.counts.consecutive_rejections = 0;
+            next.counters.consecutive_rejections = 0;
             None
         }
         // A judge that was not asked has not approved.
         None => (next.mode == Mode::Judge).then(|| Gap::new(Cause::NoTool, "it was not asked")),
     };
     match gap {
-        Some(gap) if may_close(&gap) && may_wait(next) => reasons.waits_for = Some(gap),
+        Some(gap) if may_close(&gap) && may_wait(next) => reasons.waiting_gap = Some(gap),
         Some(gap) => {
-            let mut missing = lacks(next, missing, format!("judge ({gap})"));
+            let mut missing = with_missing(next, missing, format!("judge ({gap})"));
             if let Some(branch) = next.branch.clone() {
                 missing = unmerged(next, Some(missing), &branch);
             }
             end(next, reasons, Some(missing));
         }
-        None => merged(next, reasons, facts, missing),
+        None => apply_merge(next, reasons, facts, missing),
     }
 }
 
 /// The branch of its own, if it has one, must be where it belongs.
-fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: Option<String>) {
+fn apply_merge(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    facts: &StopFacts,
+    missing: Option<String>,
+) {
     let Some(branch) = next.branch.clone() else { return end(next, reasons, missing) };
     let is_more_to_come = next.options.force_max && next.iteration < next.max_iterations;
     match &facts.merge {
@@ -121,7 +135,7 @@ fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
         Some(MergeOutcome::Merged) => end(next, reasons, missing),
         Some(MergeOutcome::Conflict(task)) => reasons.conflict = Some(task.clone()),
         Some(MergeOutcome::Unmeasured(gap)) if may_close(gap) && may_wait(next) => {
-            reasons.waits_for = Some(gap.clone());
+            reasons.waiting_gap = Some(gap.clone());
         }
         Some(MergeOutcome::Unmeasured(gap)) => fail(next, &branch, &gap.to_string()),
         Some(MergeOutcome::Held(why)) => {
@@ -137,17 +151,17 @@ fn merged(next: &mut LoopState, reasons: &mut Reasons, facts: &Facts, missing: O
     }
 }
 
-fn end(next: &mut LoopState, reasons: &mut Reasons, missing: Option<String>) {
+fn end(next: &mut LoopState, reasons: &mut HoldReasons, missing: Option<String>) {
     next.note = missing;
     if next.options.force_max && next.iteration < next.max_iterations {
         reasons.is_acknowledged = true;
     } else {
-        next.status = done(next);
+        next.status = end_status(next);
     }
 }
 
 /// The end of work in which nothing wrong was found; the note says what is missing.
-pub(super) fn done(next: &LoopState) -> Status {
+pub(super) fn end_status(next: &LoopState) -> Status {
     if next.note.is_none() { Status::Completed } else { Status::CompletedUnverified }
 }
 
@@ -157,7 +171,7 @@ fn fail(next: &mut LoopState, branch: &str, why: &str) {
 }
 
 /// One more thing that is missing beside what the evidence lacks.
-fn lacks(next: &mut LoopState, missing: Option<String>, more: String) -> String {
+fn with_missing(next: &mut LoopState, missing: Option<String>, more: String) -> String {
     let all = missing.map_or_else(|| more.clone(), |missing| format!("{missing}; {more}"));
     next.basis.gaps.push(more);
     all
@@ -165,9 +179,9 @@ fn lacks(next: &mut LoopState, missing: Option<String>, more: String) -> String 
 
 /// The branch, which is not where it belongs.
 fn unmerged(next: &mut LoopState, missing: Option<String>, branch: &str) -> String {
-    lacks(next, missing, format!("merge ({branch} is not merged)"))
+    with_missing(next, missing, format!("merge ({branch} is not merged)"))
 }
 
 fn may_wait(next: &LoopState) -> bool {
-    next.counts.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
+    next.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }

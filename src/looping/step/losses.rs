@@ -2,38 +2,38 @@
 //! because what was red is not looked at any more: once waiting is used up, such a gap is a failure.
 
 use super::{may_close, may_wait};
-use crate::base::evidence::{Evidence, Reading};
+use crate::base::evidence::{Evidence, SensorReading};
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::state::LoopState;
 
 /// The readings of this Stop that count as failed because the sensor measured earlier in the loop.
 /// Their output says so, below what the sensor printed.
-pub(super) fn lost(state: &LoopState, evidence: &Evidence) -> Vec<Reading> {
-    let charged = evidence.readings.iter().filter_map(|reading| charge(state, reading));
+pub(super) fn lost_readings(state: &LoopState, evidence: &Evidence) -> Vec<SensorReading> {
+    let charged = evidence.readings.iter().filter_map(|reading| charge_loss(state, reading));
     charged.collect()
 }
 
 /// The evidence with those readings in place of the gaps.
-pub(super) fn charged(state: &LoopState, evidence: &Evidence) -> Evidence {
+pub(super) fn with_losses_charged(state: &LoopState, evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     for reading in &mut evidence.readings {
-        if let Some(failed) = charge(state, reading) {
+        if let Some(failed) = charge_loss(state, reading) {
             *reading = failed;
         }
     }
     evidence
 }
 
-fn charge(state: &LoopState, reading: &Reading) -> Option<Reading> {
+fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReading> {
     let gap = reading.gap.as_ref().filter(|_| !reading.dirty)?;
     let is_waited_for = may_close(gap) && may_wait(state);
-    if is_waited_for || !proves_a_loss(gap) || !state.measured.contains(&key(reading)) {
+    if is_waited_for || !proves_a_loss(gap) || !state.measured_sensors.contains(&key(reading)) {
         return None;
     }
     let printed = reading.output.as_deref().unwrap_or_default().trim_end();
     let output = format!("{printed}\n(measured earlier in this loop, and not now: {gap})");
     let output = Some(output.trim_start().to_owned());
-    Some(Reading { dirty: true, gap: None, output, ..reading.clone() })
+    Some(SensorReading { dirty: true, gap: None, output, ..reading.clone() })
 }
 
 /// Not where the user switched the sensor off, where no file is left for it, and where the sensor
@@ -43,8 +43,8 @@ fn proves_a_loss(gap: &Gap) -> bool {
 }
 
 /// What has measured in this loop, this Stop included.
-pub(super) fn measured(state: &LoopState, evidence: &Evidence) -> Vec<String> {
-    let mut measured = state.measured.clone();
+pub(super) fn measured_sensors(state: &LoopState, evidence: &Evidence) -> Vec<String> {
+    let mut measured = state.measured_sensors.clone();
     for reading in &evidence.readings {
         let has_measured = reading.gap.is_none() || reading.dirty;
         let key = key(reading);
@@ -55,6 +55,6 @@ pub(super) fn measured(state: &LoopState, evidence: &Evidence) -> Vec<String> {
     measured
 }
 
-fn key(reading: &Reading) -> String {
+fn key(reading: &SensorReading) -> String {
     format!("{}:{}", reading.kind.as_str(), reading.sensor)
 }

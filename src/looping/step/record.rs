@@ -1,49 +1,56 @@
 //! What a Stop leaves in the state: what remains, what it rested on, and its line of the history.
 
-use super::{Reasons, StopInput, is_claimed, losses};
-use crate::base::evidence::{Evidence, Reading, SensorKind};
+use super::{HoldReasons, StopInput, is_claimed, losses};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
 use crate::base::finding::Severity;
 use crate::base::limits::{
     FLIP_ITERATIONS_MAX, GAP_CHARS_MAX, LAST_WORDS_CHARS_MAX, SKIPPED_NAMED_MAX,
 };
 use crate::base::text::one_line;
 use crate::base::verdict::Verdict;
-use crate::looping::facts::{Facts, JudgeOutcome};
+use crate::looping::facts::{JudgeOutcome, StopFacts};
 use crate::looping::progress;
-use crate::looping::state::{Basis, Iteration, LoopState, PauseReason, Remaining, Sensed, Status};
+use crate::looping::state::{
+    Iteration, LoopState, PauseReason, RemainingWork, SensorSummary, Status, StopBasis,
+};
 
 /// The state with one more measured Stop, before anything is decided.
-pub(super) fn measured(
+pub(super) fn record_measured_stop(
     state: &LoopState,
     input: &StopInput<'_>,
     evidence: &Evidence,
-    facts: &Facts,
+    facts: &StopFacts,
 ) -> LoopState {
     let mut next = state.clone();
     next.iteration += 1;
     next.updated_ms = facts.now_ms;
     next.remaining = remaining(evidence);
-    next.measured = losses::measured(state, evidence);
+    next.measured_sensors = losses::measured_sensors(state, evidence);
     next.note = None;
     // A reading that failed once does not make what is known unknown.
-    next.counts.tokens = facts.tokens.or(state.counts.tokens);
-    next.counts.continuations = 0;
-    next.basis = Basis {
+    next.counters.tokens = facts.tokens.or(state.counters.tokens);
+    next.counters.continuations = 0;
+    next.basis = StopBasis {
         last_words: last_words(input.last_message),
         is_claimed: is_claimed(state, input),
-        sensors: evidence.readings.iter().map(sensed).chain(judge(facts)).collect(),
+        sensors: evidence
+            .readings
+            .iter()
+            .map(summarize_reading)
+            .chain(summarize_judge(facts))
+            .collect(),
         gaps: gap_lines(evidence),
         contradictions: facts.contradictions.clone(),
         files: evidence.files.len(),
-        noticed: facts.noticed.clone(),
-        not_asked: facts.not_asked.clone(),
+        observations: facts.observations.clone(),
+        unrequested_criteria: facts.unrequested_criteria.clone(),
     };
     next
 }
 
 /// The state as it was, paused: whoever changed the exam must say what counts, so that nothing is
 /// held against the agent until then.
-pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
+pub(super) fn pause_for_changed_exam(state: &LoopState, facts: &StopFacts) -> LoopState {
     LoopState {
         status: Status::Paused,
         pause_reason: Some(PauseReason::ExamChanged),
@@ -55,7 +62,7 @@ pub(super) fn exam_changed(state: &LoopState, facts: &Facts) -> LoopState {
 
 /// The state, paused because something was overridden by hand while the agent was at work: the user
 /// says whether it was a person.
-pub(super) fn overridden(state: &LoopState, facts: &Facts) -> LoopState {
+pub(super) fn pause_for_override(state: &LoopState, facts: &StopFacts) -> LoopState {
     LoopState {
         status: Status::Paused,
         pause_reason: Some(PauseReason::Overridden),
@@ -66,7 +73,7 @@ pub(super) fn overridden(state: &LoopState, facts: &Facts) -> LoopState {
 }
 
 /// How the Stop will stand in the history; the verdict is not known yet.
-pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) -> Iteration {
+pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &StopFacts) -> Iteration {
     let wrong = progress::weigh(evidence, facts.check_problems);
     Iteration {
         number: next.iteration,
@@ -88,7 +95,7 @@ pub(super) fn iteration(next: &LoopState, evidence: &Evidence, facts: &Facts) ->
 }
 
 /// Adds the decided Stop to the history.
-pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &Reasons) {
+pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &HoldReasons) {
     let goes_on = next.status == Status::Running;
     next.history.push(Iteration {
         verdict: if goes_on { "continue" } else { next.status.as_str() }.to_owned(),
@@ -101,13 +108,13 @@ pub(super) fn push(next: &mut LoopState, now: Iteration, reasons: &Reasons) {
     }
 }
 
-fn remaining(evidence: &Evidence) -> Remaining {
+fn remaining(evidence: &Evidence) -> RemainingWork {
     let failed = evidence
         .readings
         .iter()
         .filter(|reading| progress::is_failed_check(reading))
         .map(|reading| reading.sensor.clone());
-    Remaining {
+    RemainingWork {
         errors: evidence.count(Severity::Error),
         warnings: evidence.count(Severity::Warning),
         older: evidence.older,
@@ -122,19 +129,19 @@ fn last_words(message: &str) -> String {
     one_line(&message[from..], LAST_WORDS_CHARS_MAX)
 }
 
-fn sensed(reading: &Reading) -> Sensed {
+fn summarize_reading(reading: &SensorReading) -> SensorSummary {
     let version = reading.version.as_ref().map(|version| format!(" {version}"));
-    Sensed {
+    SensorSummary {
         sensor: format!("{}{}", reading.sensor, version.unwrap_or_default()),
         kind: reading.kind.as_str().to_owned(),
-        verdict: word(&reading.verdict()).to_owned(),
+        verdict: verdict_word(&reading.verdict()).to_owned(),
         files: reading.files,
         tests_passed: reading.tests.map(|tests| tests.passed),
     }
 }
 
 /// An approval that follows from the checks alone is no judge's.
-fn judge(facts: &Facts) -> Option<Sensed> {
+fn summarize_judge(facts: &StopFacts) -> Option<SensorSummary> {
     let verdict = match (facts.judge.as_ref()?, facts.judge_files) {
         (JudgeOutcome::Approved, None) => return None,
         (JudgeOutcome::Approved, Some(_)) => "clean",
@@ -143,7 +150,7 @@ fn judge(facts: &Facts) -> Option<Sensed> {
     };
     let files = facts.judge_files.unwrap_or_default();
     let (sensor, kind) = ("judge".to_owned(), SensorKind::Judge.as_str().to_owned());
-    Some(Sensed { sensor, kind, verdict: verdict.to_owned(), files, tests_passed: None })
+    Some(SensorSummary { sensor, kind, verdict: verdict.to_owned(), files, tests_passed: None })
 }
 
 /// All gaps in one text, each with its sensor.
@@ -171,10 +178,13 @@ fn skipped(evidence: &Evidence) -> impl Iterator<Item = String> {
 
 fn checks_word(evidence: &Evidence) -> &'static str {
     let checks = evidence.readings.iter().filter(|reading| reading.kind == SensorKind::Check);
-    checks.map(Reading::verdict).reduce(Verdict::worse).map_or("none", |verdict| word(&verdict))
+    checks
+        .map(SensorReading::verdict)
+        .reduce(Verdict::worse)
+        .map_or("none", |verdict| verdict_word(&verdict))
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn verdict_word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Clean => "clean",
         Verdict::Dirty => "dirty",

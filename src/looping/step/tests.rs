@@ -1,13 +1,13 @@
 //! The decision table of a Stop.
 
 use super::*;
-use crate::base::evidence::Reading;
+use crate::base::evidence::SensorReading;
 use crate::base::finding::tests::finding;
 use crate::base::verdict::Cause;
-use crate::looping::control::{self, Raise};
+use crate::looping::control::{self, NewLimits};
 use crate::looping::facts::{ContextUse, MergeOutcome, WorkChange};
-use crate::looping::options::Options;
-use crate::looping::state::{Basis, Counts, Remaining, Until};
+use crate::looping::options::LoopOptions;
+use crate::looping::state::{LoopCounters, RemainingWork, StopBasis, UntilCondition};
 
 /// A running loop of session `s` for tests.
 pub(crate) fn state() -> LoopState {
@@ -17,21 +17,21 @@ pub(crate) fn state() -> LoopState {
         mode: Mode::Basic,
         status: Status::Running,
         pause_reason: None,
-        until: Until::Promise,
+        until: UntilCondition::Promise,
         prompt: "fix it".into(),
         promise: Some("DONE".into()),
-        options: Options::of(Mode::Basic),
+        options: LoopOptions::defaults_for(Mode::Basic),
         checks: Vec::new(),
-        measured: Vec::new(),
+        measured_sensors: Vec::new(),
         counted_from: 0,
         base: None,
         branch: None,
         iteration: 0,
         max_iterations: 3,
-        counts: Counts::default(),
-        remaining: Remaining::default(),
+        counters: LoopCounters::default(),
+        remaining: RemainingWork::default(),
         history: Vec::new(),
-        basis: Basis::default(),
+        basis: StopBasis::default(),
         note: None,
         overrides: Vec::new(),
         answer: None,
@@ -47,36 +47,37 @@ fn input(session_id: &str) -> StopInput<'_> {
 
 fn evidence(dirty: bool, cause: Option<Cause>) -> Evidence {
     let gap = cause.map(|cause| Gap::new(cause, "why"));
-    let reading = Reading { dirty, gap, ..Reading::clean("pyright", SensorKind::Lsp, 1) };
+    let reading =
+        SensorReading { dirty, gap, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
     let findings = if dirty { vec![finding("a.py", 1, "x")] } else { Vec::new() };
     Evidence { readings: vec![reading], findings, ..Evidence::default() }
 }
 
 fn check(state: &LoopState, message: &str, evidence: &Evidence, expected: &str) -> LoopState {
     let input = StopInput { last_message: message, ..input("s") };
-    let (next, decision) = step(state, &input, evidence, &facts());
+    let (next, decision) = decide_stop(state, &input, evidence, &facts());
     assert_eq!(word(&next, &decision), expected);
     assert_eq!(next.iteration, state.iteration + 1);
     assert_eq!(next.history.len(), state.history.len() + 1);
     next
 }
 
-fn facts() -> Facts {
-    Facts { now_ms: 7, work: WorkChange::Changed, ..Facts::default() }
+fn facts() -> StopFacts {
+    StopFacts { now_ms: 7, work: WorkChange::Changed, ..StopFacts::default() }
 }
 
 /// Status or reasons in one word.
-fn word(next: &LoopState, decision: &Decision) -> String {
+fn word(next: &LoopState, decision: &StopDecision) -> String {
     let reasons = match decision {
-        Decision::End => return next.status.as_str().to_owned(),
-        Decision::Yield(_) => return "yield".to_owned(),
-        Decision::Continue(reasons) => reasons,
+        StopDecision::End => return next.status.as_str().to_owned(),
+        StopDecision::Yield(_) => return "yield".to_owned(),
+        StopDecision::Continue(reasons) => reasons,
     };
     let words = [
         (reasons.is_dirty, "dirty"),
-        (!reasons.lost.is_empty(), "lost"),
+        (!reasons.lost_sensors.is_empty(), "lost"),
         (reasons.is_idle, "idle"),
-        (reasons.waits_for.is_some(), "waits"),
+        (reasons.waiting_gap.is_some(), "waits"),
         (reasons.lacks_promise, "promise"),
         (!reasons.rejected.is_empty(), "rejected"),
         (reasons.needs_new_strategy, "strategy"),
@@ -92,28 +93,28 @@ const CLAIM: &str = "<promise>DONE</promise>";
 #[test]
 fn only_the_owner_is_ever_held() {
     let loop_state = state();
-    assert_eq!(admit(Some(&loop_state), &input("s")), Admission::Measure);
-    assert_eq!(admit(Some(&loop_state), &input("other")), Admission::Allow);
-    assert_eq!(admit(Some(&loop_state), &input("")), Admission::Allow);
-    assert_eq!(admit(None, &input("s")), Admission::Allow);
+    assert_eq!(admit_stop(Some(&loop_state), &input("s")), StopAdmission::Measure);
+    assert_eq!(admit_stop(Some(&loop_state), &input("other")), StopAdmission::Allow);
+    assert_eq!(admit_stop(Some(&loop_state), &input("")), StopAdmission::Allow);
+    assert_eq!(admit_stop(None, &input("s")), StopAdmission::Allow);
     let unclaimed = LoopState { session_id: None, ..state() };
-    assert_eq!(admit(Some(&unclaimed), &input("")), Admission::Allow);
+    assert_eq!(admit_stop(Some(&unclaimed), &input("")), StopAdmission::Allow);
     let empty = LoopState { session_id: Some(String::new()), ..state() };
-    assert_eq!(admit(Some(&empty), &input("")), Admission::Allow);
+    assert_eq!(admit_stop(Some(&empty), &input("")), StopAdmission::Allow);
 }
 
 #[test]
 fn a_waiting_agent_and_a_loop_that_is_over_are_let_go() {
-    let waiting = StopInput { is_let_go: true, ..input("s") };
-    assert_eq!(admit(Some(&state()), &waiting), Admission::Allow);
+    let waiting = StopInput { must_end: true, ..input("s") };
+    assert_eq!(admit_stop(Some(&state()), &waiting), StopAdmission::Allow);
     for (status, _) in Status::NAMES {
         let expected = match status {
-            Status::Running => Admission::Measure,
-            Status::Paused => Admission::AllowPaused,
-            _ => Admission::Allow,
+            Status::Running => StopAdmission::Measure,
+            Status::Paused => StopAdmission::AllowPaused,
+            _ => StopAdmission::Allow,
         };
         let over = LoopState { status, ..state() };
-        assert_eq!(admit(Some(&over), &input("s")), expected, "{status:?}");
+        assert_eq!(admit_stop(Some(&over), &input("s")), expected, "{status:?}");
     }
 }
 
@@ -122,7 +123,7 @@ fn the_claim_is_necessary_and_never_sufficient() {
     check(&state(), CLAIM, &evidence(false, None), "completed");
     check(&state(), "I am done", &evidence(false, None), "promise");
     check(&state(), CLAIM, &evidence(true, None), "dirty");
-    let no_promise = LoopState { promise: None, until: Until::Diagnostics, ..state() };
+    let no_promise = LoopState { promise: None, until: UntilCondition::Diagnostics, ..state() };
     check(&no_promise, "bye", &evidence(false, None), "completed");
     check(&no_promise, "bye", &evidence(true, None), "dirty");
 }
@@ -146,7 +147,7 @@ fn a_passing_gap_is_waited_for_twice_and_nothing_unmeasured_is_completed() {
     let third = check(&second, CLAIM, &waits, "completed_unverified");
     assert_eq!(third.note.as_deref(), Some("pyright (why)"));
     let measured = check(&first, "not yet", &evidence(false, None), "promise");
-    assert_eq!(measured.counts.unmeasured_blocks, 0);
+    assert_eq!(measured.counters.unmeasured_blocks, 0);
     check(&long, CLAIM, &evidence(false, Some(Cause::ProjectFault)), "waits");
 }
 
@@ -158,14 +159,14 @@ fn a_missing_tool_traps_nobody_and_is_named() {
     check(&state(), "not yet", &missing, "promise");
     check(&state(), CLAIM, &evidence(true, Some(Cause::NotInstalled)), "dirty");
     check(&state(), CLAIM, &Evidence::default(), "completed_unverified");
-    let required = Facts { lsp_required: true, ..facts() };
-    let (paused, decision) = step(&state(), &input("s"), &missing, &required);
-    assert_eq!((paused.status, decision), (Status::Paused, Decision::End));
+    let required = StopFacts { lsp_required: true, ..facts() };
+    let (paused, decision) = decide_stop(&state(), &input("s"), &missing, &required);
+    assert_eq!((paused.status, decision), (Status::Paused, StopDecision::End));
     assert_eq!(paused.pause_reason, Some(PauseReason::LspRequired));
     let gap = Some(Gap::new(Cause::NotInstalled, "why"));
-    let of_check = Reading { gap, ..Reading::clean("npm test", SensorKind::Check, 0) };
+    let of_check = SensorReading { gap, ..SensorReading::clean("npm test", SensorKind::Check, 0) };
     let missing = Evidence { readings: vec![of_check], ..Evidence::default() };
-    let (unverified, _) = step(&state(), &input("s"), &missing, &required);
+    let (unverified, _) = decide_stop(&state(), &input("s"), &missing, &required);
     assert_eq!(unverified.status, Status::CompletedUnverified);
 }
 
@@ -173,8 +174,8 @@ fn a_missing_tool_traps_nobody_and_is_named() {
 fn checked(dirty: bool, cause: Option<Cause>) -> Evidence {
     let gap = cause.map(|cause| Gap::new(cause, "why"));
     let output = Some("boom".to_owned()).filter(|_| gap.is_some());
-    let clean = Reading::clean("unit", SensorKind::Check, 0);
-    let readings = vec![Reading { dirty, gap, output, ..clean }];
+    let clean = SensorReading::clean("unit", SensorKind::Check, 0);
+    let readings = vec![SensorReading { dirty, gap, output, ..clean }];
     Evidence { readings, ..Evidence::default() }
 }
 
@@ -185,7 +186,8 @@ fn what_was_measured_and_is_not_any_more_is_a_failure_once_waiting_is_used_up() 
     check(&long, CLAIM, &missing, "completed_unverified");
     for before in [checked(true, None), checked(false, None)] {
         let before =
-            step(&long, &StopInput { last_message: "hm", ..input("s") }, &before, &facts()).0;
+            decide_stop(&long, &StopInput { last_message: "hm", ..input("s") }, &before, &facts())
+                .0;
         let lost = check(&before, CLAIM, &missing, "dirty+lost");
         assert_eq!(lost.remaining.checks_failed, ["unit"]);
         assert_eq!(lost.history[1].checks, "dirty");
@@ -204,9 +206,9 @@ fn what_was_measured_and_is_not_any_more_is_a_failure_once_waiting_is_used_up() 
     let last = LoopState { max_iterations: 2, ..before.clone() };
     check(&last, CLAIM, &missing, "max_iterations");
     let input = StopInput { last_message: CLAIM, ..input("s") };
-    let (_, decision) = step(&before, &input, &missing, &facts());
-    let Decision::Continue(reasons) = decision else { panic!("{decision:?}") };
-    let output = reasons.lost[0].output.as_deref().expect("what it printed");
+    let (_, decision) = decide_stop(&before, &input, &missing, &facts());
+    let StopDecision::Continue(reasons) = decision else { panic!("{decision:?}") };
+    let output = reasons.lost_sensors[0].output.as_deref().expect("what it printed");
     assert!(output.starts_with("boom") && output.contains("why"), "{output}");
 }
 
@@ -214,9 +216,9 @@ fn what_was_measured_and_is_not_any_more_is_a_failure_once_waiting_is_used_up() 
 fn a_loop_without_any_change_is_asked_once_and_never_completed() {
     let clean = evidence(false, None);
     let long = LoopState { max_iterations: 9, ..state() };
-    let idle = Facts { work: WorkChange::Unchanged, ..facts() };
+    let idle = StopFacts { work: WorkChange::Unchanged, ..facts() };
     let (asked, word) = decide(&long, &clean, &idle);
-    assert_eq!((word.as_str(), asked.counts.idle_holds), ("idle", 1));
+    assert_eq!((word.as_str(), asked.counters.idle_holds), ("idle", 1));
     let (ended, word) = decide(&asked, &clean, &idle);
     assert_eq!(
         (word.as_str(), ended.note.as_deref()),
@@ -232,7 +234,7 @@ fn a_loop_without_any_change_is_asked_once_and_never_completed() {
     // Nobody could answer any more.
     let only = LoopState { max_iterations: 1, ..state() };
     assert_eq!(decide(&only, &clean, &idle).1, "completed_unverified");
-    let unknown = Facts { work: WorkChange::Unknown("no checkpoint".into()), ..facts() };
+    let unknown = StopFacts { work: WorkChange::Unknown("no checkpoint".into()), ..facts() };
     let (ended, word) = decide(&long, &clean, &unknown);
     assert_eq!(word, "completed_unverified");
     assert_eq!(ended.note.as_deref(), Some("whether anything was changed (no checkpoint)"));
@@ -247,7 +249,7 @@ fn fewer_failing_tests_are_progress_and_a_person_resumes_a_stall() {
     let play = |begun: &LoopState, counts: &[u64]| {
         let mut now = begun.clone();
         for count in counts {
-            let facts = Facts { check_problems: Some(*count), ..facts() };
+            let facts = StopFacts { check_problems: Some(*count), ..facts() };
             now = decide(&now, &failing, &facts).0;
         }
         now
@@ -255,7 +257,7 @@ fn fewer_failing_tests_are_progress_and_a_person_resumes_a_stall() {
     assert_eq!(play(&long, &[20, 16, 12, 8]).status, Status::Running);
     let stalled = play(&long, &[20, 20, 20, 20]);
     assert_eq!(stalled.status, Status::Stalled);
-    let resumed = control::resume(&stalled, Raise::default(), 9).expect("a person looked");
+    let resumed = control::resume_loop(&stalled, NewLimits::default(), 9).expect("a person looked");
     let again = play(&resumed, &[20, 20, 20]);
     assert_eq!((again.status, again.iteration), (Status::Running, 7));
     assert_eq!(play(&again, &[20]).status, Status::Stalled);
@@ -263,8 +265,10 @@ fn fewer_failing_tests_are_progress_and_a_person_resumes_a_stall() {
 
 #[test]
 fn failed_checks_are_named() {
-    let check_reading =
-        Reading { dirty: true, ..Reading::clean(".claude/autochecks.sh", SensorKind::Check, 0) };
+    let check_reading = SensorReading {
+        dirty: true,
+        ..SensorReading::clean(".claude/autochecks.sh", SensorKind::Check, 0)
+    };
     let failed = Evidence { readings: vec![check_reading], ..Evidence::default() };
     let next = check(&state(), CLAIM, &failed, "dirty");
     assert_eq!(next.remaining.checks_failed, [".claude/autochecks.sh"]);
@@ -272,29 +276,29 @@ fn failed_checks_are_named() {
 }
 
 fn judged() -> LoopState {
-    let options = Options { research: false, ..Options::of(Mode::Judge) };
+    let options = LoopOptions { research: false, ..LoopOptions::defaults_for(Mode::Judge) };
     LoopState { mode: Mode::Judge, options, max_iterations: 99, ..state() }
 }
 
 /// One Stop with a claim, decided on these facts.
-fn decide(state: &LoopState, evidence: &Evidence, facts: &Facts) -> (LoopState, String) {
-    let (next, decision) = step(state, &input("s"), evidence, facts);
+fn decide(state: &LoopState, evidence: &Evidence, facts: &StopFacts) -> (LoopState, String) {
+    let (next, decision) = decide_stop(state, &input("s"), evidence, facts);
     let word = word(&next, &decision);
     (next, word)
 }
 
-fn judge(outcome: JudgeOutcome) -> Facts {
-    Facts { judge: Some(outcome), ..facts() }
+fn judge(outcome: JudgeOutcome) -> StopFacts {
+    StopFacts { judge: Some(outcome), ..facts() }
 }
 
-fn rejected() -> Facts {
+fn rejected() -> StopFacts {
     judge(JudgeOutcome::Rejected { reasons: vec!["no tests".into()] })
 }
 
 #[test]
 fn a_judge_decides_only_when_all_else_is_clean_and_its_silence_is_no_approval() {
     let clean = evidence(false, None);
-    let of = |evidence: &Evidence, facts: &Facts| decide(&judged(), evidence, facts).1;
+    let of = |evidence: &Evidence, facts: &StopFacts| decide(&judged(), evidence, facts).1;
     assert_eq!(of(&clean, &judge(JudgeOutcome::Approved)), "completed");
     assert_eq!(of(&clean, &rejected()), "rejected");
     assert_eq!(of(&clean, &facts()), "completed_unverified");
@@ -315,7 +319,7 @@ fn an_outage_of_the_judge_is_waited_for_and_then_named() {
     let clean = evidence(false, None);
     let outage = |cause| judge(JudgeOutcome::Unmeasured(Gap::new(cause, "no answer")));
     let (first, word) = decide(&judged(), &clean, &outage(Cause::TimedOut));
-    assert_eq!((word.as_str(), first.counts.consecutive_rejections), ("waits", 0));
+    assert_eq!((word.as_str(), first.counters.consecutive_rejections), ("waits", 0));
     let (second, _) = decide(&first, &clean, &outage(Cause::TimedOut));
     let (third, word) = decide(&second, &clean, &outage(Cause::TimedOut));
     assert_eq!(word, "completed_unverified");
@@ -340,17 +344,17 @@ fn rejections_in_a_row_call_a_person_or_for_another_strategy() {
     assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Hitl)));
     assert_eq!(paused.note.as_deref(), Some("no tests"));
 
-    let options = Options { hitl_threshold: 2, ..judged().options };
+    let options = LoopOptions { hitl_threshold: 2, ..judged().options };
     let alone = LoopState { mode: Mode::Autonomous, options, ..judged() };
     let (next, word) = decide(&alone, &clean, &rejected());
     assert_eq!(word, "rejected");
     let (next, word) = decide(&next, &clean, &rejected());
-    assert_eq!((word.as_str(), next.counts.consecutive_rejections), ("rejected+strategy", 0));
+    assert_eq!((word.as_str(), next.counters.consecutive_rejections), ("rejected+strategy", 0));
 }
 
 #[test]
 fn a_milestone_pauses_but_never_hides_an_end() {
-    let options = Options { milestone_every: Some(2), ..state().options };
+    let options = LoopOptions { milestone_every: Some(2), ..state().options };
     let watched = LoopState { options, iteration: 1, ..state() };
     let (paused, word) = decide(&watched, &evidence(true, None), &facts());
     assert_eq!((word.as_str(), paused.pause_reason), ("paused", Some(PauseReason::Milestone)));
@@ -364,7 +368,7 @@ fn a_full_context_pauses_what_would_go_on_and_an_unknown_one_holds_nothing_up() 
     let with = |tokens| {
         let line = "the context is full".into();
         let context = Some(ContextUse { tokens, window: 1_000, budget_permille: 600, line });
-        Facts { context, ..facts() }
+        StopFacts { context, ..facts() }
     };
     let dirty = evidence(true, None);
     for mode in Mode::NAMES.map(|row| row.0) {
@@ -380,17 +384,17 @@ fn a_full_context_pauses_what_would_go_on_and_an_unknown_one_holds_nothing_up() 
     let last = LoopState { iteration: 2, ..state() };
     assert_eq!(decide(&last, &dirty, &with(999)).1, "max_iterations");
     // A person who looks is told why; the advice for the context comes before a mere milestone.
-    let options = Options { hitl_threshold: 1, milestone_every: Some(1), ..judged().options };
+    let options = LoopOptions { hitl_threshold: 1, milestone_every: Some(1), ..judged().options };
     let watched = LoopState { options, ..judged() };
-    let rejected = Facts { context: with(999).context, ..rejected() };
+    let rejected = StopFacts { context: with(999).context, ..rejected() };
     let (paused, _) = decide(&watched, &evidence(false, None), &rejected);
     assert_eq!(paused.pause_reason, Some(PauseReason::Hitl));
     let (paused, _) = decide(&watched, &dirty, &with(999));
     assert_eq!(paused.pause_reason, Some(FULL));
     // Resumed, it is looked at afresh.
-    let resumed = control::resume(&paused, Raise::default(), 9).expect("it was paused");
+    let resumed = control::resume_loop(&paused, NewLimits::default(), 9).expect("it was paused");
     assert_eq!((resumed.pause_reason, resumed.note.as_deref()), (None, None));
-    let options = Options { milestone_every: None, ..resumed.options.clone() };
+    let options = LoopOptions { milestone_every: None, ..resumed.options.clone() };
     let resumed = LoopState { options, ..resumed };
     assert_eq!(decide(&resumed, &dirty, &with(100)).1, "dirty");
     assert_eq!(decide(&resumed, &dirty, &with(700)).0.pause_reason, Some(FULL));
@@ -402,16 +406,16 @@ const FULL: PauseReason = PauseReason::ContextBudget;
 fn time_and_tokens_are_bounds_and_unknown_tokens_are_none() {
     let dirty = evidence(true, None);
     let with = |options| LoopState { options, clock_ms: 1_000, ..state() };
-    let timed = with(Options { max_minutes: Some(2), ..state().options });
-    let at = |now_ms| Facts { now_ms, ..facts() };
+    let timed = with(LoopOptions { max_minutes: Some(2), ..state().options });
+    let at = |now_ms| StopFacts { now_ms, ..facts() };
     assert_eq!(decide(&timed, &dirty, &at(120_999)).1, "dirty");
     assert_eq!(decide(&timed, &dirty, &at(121_000)).1, "timed_out");
     assert_eq!(decide(&timed, &evidence(false, None), &at(999_999)).1, "completed");
-    let priced = with(Options { max_tokens: Some(100), ..state().options });
-    let used = |tokens| Facts { tokens, ..facts() };
+    let priced = with(LoopOptions { max_tokens: Some(100), ..state().options });
+    let used = |tokens| StopFacts { tokens, ..facts() };
     let (next, word) = decide(&priced, &dirty, &used(Some(99)));
-    assert_eq!((word.as_str(), next.counts.tokens), ("dirty", Some(99)));
-    assert_eq!(decide(&next, &dirty, &used(None)).0.counts.tokens, Some(99));
+    assert_eq!((word.as_str(), next.counters.tokens), ("dirty", Some(99)));
+    assert_eq!(decide(&next, &dirty, &used(None)).0.counters.tokens, Some(99));
     assert_eq!(decide(&priced, &dirty, &used(Some(100))).1, "budget");
     assert_eq!(decide(&priced, &dirty, &used(None)).1, "dirty");
 }
@@ -426,9 +430,9 @@ fn play(letters: &[&str]) -> Vec<String> {
         for guarded in evidence.findings.iter_mut().filter(|one| one.code == "G") {
             guarded.sensor = "guard".into();
         }
-        crate::base::finding::fingerprint(&mut evidence.findings);
+        crate::base::finding::assign_fingerprints(&mut evidence.findings);
         let input = StopInput { last_message: "on it", ..input("s") };
-        let (next, decision) = step(&now, &input, &evidence, &facts());
+        let (next, decision) = decide_stop(&now, &input, &evidence, &facts());
         words.push(word(&next, &decision));
         now = next;
     }
@@ -447,7 +451,7 @@ fn no_progress_going_back_and_forth_and_gaming_end_by_their_names() {
 
 #[test]
 fn forced_iterations_acknowledge_what_is_done_and_end_as_done() {
-    let options = Options { force_max: true, ..state().options };
+    let options = LoopOptions { force_max: true, ..state().options };
     let forced = LoopState { options, ..state() };
     let clean = evidence(false, None);
     let (next, word) = decide(&forced, &clean, &facts());
@@ -458,24 +462,24 @@ fn forced_iterations_acknowledge_what_is_done_and_end_as_done() {
     assert_eq!(decide(&next, &evidence(true, None), &facts()).1, "max_iterations");
     let missing = evidence(false, Some(Cause::NotInstalled));
     assert_eq!(decide(&next, &missing, &facts()).1, "max_iterations", "it was measured before");
-    let never = LoopState { measured: Vec::new(), ..next };
+    let never = LoopState { measured_sensors: Vec::new(), ..next };
     assert_eq!(decide(&never, &missing, &facts()).1, "completed_unverified");
-    let options = Options { max_minutes: Some(1), ..forced.options.clone() };
-    let late = Facts { now_ms: 60_000, ..facts() };
+    let options = LoopOptions { max_minutes: Some(1), ..forced.options.clone() };
+    let late = StopFacts { now_ms: 60_000, ..facts() };
     assert_eq!(decide(&LoopState { options, ..forced }, &clean, &late).1, "completed");
 }
 
 #[test]
 fn the_research_gate_holds_the_first_stop_three_times_and_counts_none_of_them() {
-    let options = Options { research: true, ..state().options };
+    let options = LoopOptions { research: true, ..state().options };
     let mut now = LoopState { options, max_iterations: 2, ..state() };
-    let unwritten = Facts { research_missing: vec!["APPROACH".into()], ..facts() };
+    let unwritten = StopFacts { research_missing: vec!["APPROACH".into()], ..facts() };
     let dirty = evidence(true, None);
     let begun = now.clone();
     for tries in 1..=3 {
         let (next, word) = decide(&now, &dirty, &unwritten);
         assert_eq!((word.as_str(), next.iteration), ("dirty+research", 0));
-        assert_eq!((next.counts.research_tries, next.history.len()), (tries, 0));
+        assert_eq!((next.counters.research_tries, next.history.len()), (tries, 0));
         now = next;
     }
     let (next, word) = decide(&now, &dirty, &unwritten);
@@ -491,30 +495,30 @@ fn a_branch_is_done_when_it_is_merged() {
     let branch = Some("auto".to_owned());
     let alone = LoopState { mode: Mode::Autonomous, branch, ..judged() };
     let clean = evidence(false, None);
-    let merge = |outcome| Facts { merge: Some(outcome), ..facts() };
-    let of = |facts: &Facts| decide(&alone, &clean, facts);
+    let merge = |outcome| StopFacts { merge: Some(outcome), ..facts() };
+    let of = |facts: &StopFacts| decide(&alone, &clean, facts);
     assert_eq!(of(&merge(MergeOutcome::Merged)).1, "completed");
     assert_eq!(of(&merge(MergeOutcome::Conflict("mend a.py".into()))).1, "conflict");
     let (unmerged, word) = of(&facts());
     assert_eq!(word, "completed_unverified");
     assert_eq!(unmerged.note.as_deref(), Some("merge (auto is not merged)"));
     let away = JudgeOutcome::Unmeasured(Gap::new(Cause::NoTool, "no judge"));
-    let (unjudged, word) = of(&Facts { judge: Some(away), ..facts() });
+    let (unjudged, word) = of(&StopFacts { judge: Some(away), ..facts() });
     assert_eq!(word, "completed_unverified");
     assert_eq!(unjudged.note.as_deref(), Some("judge (no judge); merge (auto is not merged)"));
     let busy = merge(MergeOutcome::Unmeasured(Gap::new(Cause::TimedOut, "another merge")));
     assert_eq!(of(&busy).1, "waits");
-    let waited = Counts { unmeasured_blocks: 2, ..Counts::default() };
-    let waited = LoopState { counts: waited, ..alone.clone() };
+    let waited = LoopCounters { unmeasured_blocks: 2, ..LoopCounters::default() };
+    let waited = LoopState { counters: waited, ..alone.clone() };
     assert_eq!(decide(&waited, &clean, &busy).1, "failed");
     assert_eq!(of(&merge(MergeOutcome::Impossible("no such branch".into()))).1, "failed");
     let wants = |state: &LoopState, outlook, judge| wants_merge(state, &outlook, judge);
-    assert!(wants(&alone, Outlook::Clean, None));
-    assert!(wants(&alone, Outlook::Clean, Some(&JudgeOutcome::Approved)));
-    assert!(!wants(&alone, Outlook::Dirty, None));
+    assert!(wants(&alone, EvidenceOutlook::Clean, None));
+    assert!(wants(&alone, EvidenceOutlook::Clean, Some(&JudgeOutcome::Approved)));
+    assert!(!wants(&alone, EvidenceOutlook::Dirty, None));
     let no = JudgeOutcome::Rejected { reasons: Vec::new() };
-    assert!(!wants(&alone, Outlook::Clean, Some(&no)));
-    assert!(!wants(&judged(), Outlook::Clean, None), "there is no branch");
+    assert!(!wants(&alone, EvidenceOutlook::Clean, Some(&no)));
+    assert!(!wants(&judged(), EvidenceOutlook::Clean, None), "there is no branch");
 }
 
 #[test]
@@ -528,7 +532,7 @@ fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
             continuations_max: Some(8),
             ..input("s")
         };
-        let (next, decision) = step(state, &input, &evidence(false, None), &facts());
+        let (next, decision) = decide_stop(state, &input, &evidence(false, None), &facts());
         let word = word(&next, &decision);
         (next, word)
     };
@@ -541,21 +545,21 @@ fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
     assert_eq!(stop(&now, false, false).1, "promise", "so does a new turn");
     let (next, word) = stop(&now, true, false);
     assert_eq!((word.as_str(), next.status, next.iteration), ("yield", Status::Running, 9));
-    assert_eq!(next.counts.continuations, 0);
+    assert_eq!(next.counters.continuations, 0);
 }
 
 /// A judge's loop after one Stop that these facts decided, for tests.
-pub(crate) fn measured_once(facts: &Facts) -> LoopState {
+pub(crate) fn measured_once(facts: &StopFacts) -> LoopState {
     let judged = LoopState { mode: Mode::Judge, ..state() };
-    step(&judged, &input("s"), &evidence(false, None), facts).0
+    decide_stop(&judged, &input("s"), &evidence(false, None), facts).0
 }
 
 #[test]
 fn only_a_judge_that_was_asked_stands_among_the_sensors() {
     let judged = |judge_files| {
         let judge = Some(JudgeOutcome::Approved);
-        let facts = Facts { judge, judge_files, ..facts() };
-        let (next, _) = step(&state(), &input("s"), &evidence(false, None), &facts);
+        let facts = StopFacts { judge, judge_files, ..facts() };
+        let (next, _) = decide_stop(&state(), &input("s"), &evidence(false, None), &facts);
         let sensors = next.basis.sensors.into_iter();
         sensors.filter(|one| one.sensor == "judge").map(|one| one.files).collect::<Vec<_>>()
     };
@@ -566,11 +570,12 @@ fn only_a_judge_that_was_asked_stands_among_the_sensors() {
 #[test]
 fn where_no_sensor_speaks_only_the_judge_completes() {
     let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
-    let silent = Reading { gap: Some(gap), ..Reading::clean("files", SensorKind::Scan, 0) };
+    let silent =
+        SensorReading { gap: Some(gap), ..SensorReading::clean("files", SensorKind::Scan, 0) };
     let silent = Evidence { readings: vec![silent], ..Evidence::default() };
     let ends = |judge| {
-        let facts = Facts { judge, judge_files: Some(1), ..facts() };
-        step(&state(), &input("s"), &silent, &facts).0.status
+        let facts = StopFacts { judge, judge_files: Some(1), ..facts() };
+        decide_stop(&state(), &input("s"), &silent, &facts).0.status
     };
     assert_eq!(ends(None), Status::CompletedUnverified);
     assert_eq!(ends(Some(JudgeOutcome::Approved)), Status::Completed);

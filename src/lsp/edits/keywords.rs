@@ -18,15 +18,15 @@ pub(super) fn is_reserved(word: &str, language_id: &str) -> bool {
     words.contains(word)
 }
 
-type Table = LazyLock<HashSet<&'static str>>;
+type KeywordSet = LazyLock<HashSet<&'static str>>;
 
-fn table(words: &'static str) -> HashSet<&'static str> {
+fn keyword_set(words: &'static str) -> HashSet<&'static str> {
     words.split_ascii_whitespace().collect()
 }
 
 /// The Python language reference, "Keywords".
-static PYTHON: Table = LazyLock::new(|| {
-    table(
+static PYTHON: KeywordSet = LazyLock::new(|| {
+    keyword_set(
         "False None True and as assert async await break class continue def del elif else except \
          finally for from global if import in is lambda nonlocal not or pass raise return try \
          while with yield",
@@ -34,8 +34,8 @@ static PYTHON: Table = LazyLock::new(|| {
 });
 
 /// ECMA-262, `ReservedWord`, without `await` and `yield`, which scripts may use.
-static JAVASCRIPT: Table = LazyLock::new(|| {
-    table(
+static JAVASCRIPT: KeywordSet = LazyLock::new(|| {
+    keyword_set(
         "break case catch class const continue debugger default delete do else enum export \
          extends false finally for function if import in instanceof new null return super switch \
          this throw true try typeof var void while with",
@@ -43,16 +43,16 @@ static JAVASCRIPT: Table = LazyLock::new(|| {
 });
 
 /// The Go specification, "Keywords".
-static GO: Table = LazyLock::new(|| {
-    table(
+static GO: KeywordSet = LazyLock::new(|| {
+    keyword_set(
         "break case chan const continue default defer else fallthrough for func go goto if import \
          interface map package range return select struct switch type var",
     )
 });
 
 /// The Rust reference, "Strict keywords" and "Reserved keywords", edition 2021.
-static RUST: Table = LazyLock::new(|| {
-    table(
+static RUST: KeywordSet = LazyLock::new(|| {
+    keyword_set(
         "Self abstract as async await become box break const continue crate do dyn else enum \
          extern false final fn for if impl in let loop macro match mod move mut override priv pub \
          ref return self static struct super trait true try type typeof unsafe unsized use \

@@ -6,7 +6,7 @@ use super::keywords::is_reserved;
 /// Why no symbol can have this name, whatever stands at the place: control characters, line breaks
 /// among them, and characters that cannot be seen. `None` when some symbol may.
 #[must_use]
-pub fn never_a_name(name: &str) -> Option<String> {
+pub fn invalid_name_reason(name: &str) -> Option<String> {
     let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
     match hidden {
         _ if name.trim().is_empty() => Some("the new name is empty".to_owned()),
@@ -18,9 +18,9 @@ pub fn never_a_name(name: &str) -> Option<String> {
 /// Why the name has not the shape of an identifier. Punctuation and spaces are allowed where the
 /// language server's own text of the old name has them, or the file's LSP language does.
 #[must_use]
-pub fn misshapen(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
+pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
     let old = old.unwrap_or_default();
-    let is_known = |it: char| "_$".contains(it) || of_language(language_id).contains(it);
+    let is_known = |it: char| "_$".contains(it) || name_punctuation(language_id).contains(it);
     let is_allowed = |it: char| it.is_alphanumeric() || is_known(it) || old.contains(it);
     // Marks of many scripts are no letters; what else is beyond ASCII is left to the server.
     let is_foreign = |it: char| !it.is_ascii() && !it.is_whitespace();
@@ -38,7 +38,7 @@ pub fn misshapen(name: &str, old: Option<&str>, language_id: &str) -> Option<Str
 }
 
 /// Punctuation inside the names of a language.
-fn of_language(language_id: &str) -> &'static str {
+fn name_punctuation(language_id: &str) -> &'static str {
     match language_id {
         "css" | "scss" | "less" | "html" | "yaml" | "toml" | "shellscript" => "-",
         "ruby" | "elixir" => "!?",
@@ -61,24 +61,24 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_never_a_name() {
         for name in ["", " ", "a\nb", "a\tb", "a\0", "a\u{202E}b", "\u{FEFF}a", "a\u{2028}"] {
-            assert!(never_a_name(name).is_some(), "{name:?}");
+            assert!(invalid_name_reason(name).is_some(), "{name:?}");
         }
         for name in ["a", "a b", "नमस्ते", "می\u{200C}خواهم", "größe", "名前"]
         {
-            assert_eq!(never_a_name(name), None);
+            assert_eq!(invalid_name_reason(name), None);
         }
     }
 
     #[test]
     fn a_name_has_the_shape_of_an_identifier() {
         for name in ["a b", "a;b", "1x", "a-b", "a.b", "a()", "a\u{A0}b", "'a", "a!"] {
-            let reason = misshapen(name, Some("total"), "python").expect(name);
+            let reason = misshapen_name_reason(name, Some("total"), "python").expect(name);
             assert!(reason.contains("is no name"), "{reason}");
         }
         for name in ["_", "$x", "x1", "größe", "名前", "नमस्ते", "__init__", "été"]
         {
-            assert_eq!(misshapen(name, Some("total"), "python"), None);
-            assert_eq!(misshapen(name, None, "python"), None);
+            assert_eq!(misshapen_name_reason(name, Some("total"), "python"), None);
+            assert_eq!(misshapen_name_reason(name, None, "python"), None);
         }
     }
 
@@ -92,10 +92,10 @@ mod tests {
             ("self", "rust"),
         ];
         for (name, language_id) in cases {
-            assert!(misshapen(name, Some("total"), language_id).is_some(), "{name}");
+            assert!(misshapen_name_reason(name, Some("total"), language_id).is_some(), "{name}");
         }
         for (name, language_id) in [("match", "python"), ("of", "typescript"), ("new", "go")] {
-            assert_eq!(misshapen(name, Some("total"), language_id), None, "{name}");
+            assert_eq!(misshapen_name_reason(name, Some("total"), language_id), None, "{name}");
         }
     }
 
@@ -110,8 +110,8 @@ mod tests {
             ("empty?", "full", "ruby"),
         ];
         for (name, old, language_id) in cases {
-            assert_eq!(misshapen(name, Some(old), language_id), None, "{name}");
+            assert_eq!(misshapen_name_reason(name, Some(old), language_id), None, "{name}");
         }
-        assert!(misshapen("empty?", Some("full"), "rust").is_some());
+        assert!(misshapen_name_reason("empty?", Some("full"), "rust").is_some());
     }
 }

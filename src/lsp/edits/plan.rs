@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{IfExists, Refusal, Step, TextEdit, Tree, WorkspaceEdit, protected, text_edits};
-use crate::base::change::{After, Change, ChangeSet};
+use super::{
+    DiskTree, EditRefusal, EditStep, IfExists, TextEdit, WorkspaceEdit, protected, text_edits,
+};
+use crate::base::change::{ChangeSet, NewContent, PathChange};
 use crate::base::hash::ContentHash;
 use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use crate::base::path::RelPath;
-use crate::base::text::Encoding;
+use crate::base::text::PositionEncoding;
 
 /// What an edit would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,22 +25,26 @@ pub struct EditPlan {
 
 /// Makes the edit in memory. Refused as a whole when any part of it is not certain; the order of
 /// the checks decides only which reason is named.
-pub fn plan(edit: &WorkspaceEdit, tree: &Tree, encoding: Encoding) -> Result<EditPlan, Refusal> {
+pub fn plan_edit(
+    edit: &WorkspaceEdit,
+    tree: &DiskTree,
+    encoding: PositionEncoding,
+) -> Result<EditPlan, EditRefusal> {
     let bytes: usize = tree.files.values().map(|bytes| bytes.len()).sum();
     if bytes > CHANGED_BYTES_MAX {
-        return Err(Refusal::TooManyBytes);
+        return Err(EditRefusal::TooManyBytes);
     }
-    let mut planning = Planning::new(tree, encoding);
+    let mut planning = EditPlanner::new(tree, encoding);
     let mut steps = edit.steps.as_slice();
     while let Some(first) = steps.first() {
         // Edits in a row are about the same state: one document may be named more than once.
-        let is_edit = |step: &Step| matches!(step, Step::Edit { .. });
+        let is_edit = |step: &EditStep| matches!(step, EditStep::Edit { .. });
         let run = steps.iter().take_while(|step| is_edit(step)).count();
         let (now, later) = steps.split_at(run.max(1));
         if is_edit(first) {
             planning.edit(now)?;
         } else {
-            planning.operate(first)?;
+            planning.apply_operation(first)?;
         }
         steps = later;
     }
@@ -47,47 +53,47 @@ pub fn plan(edit: &WorkspaceEdit, tree: &Tree, encoding: Encoding) -> Result<Edi
 
 /// A file in memory.
 #[derive(Clone, Debug)]
-struct Entry {
+struct PlannedFile {
     bytes: Arc<[u8]>,
     /// Where it stood at the beginning.
     origin: Option<RelPath>,
 }
 
-struct Planning<'t> {
-    tree: &'t Tree,
-    encoding: Encoding,
-    files: BTreeMap<RelPath, Entry>,
-    emptied: BTreeSet<RelPath>,
+struct EditPlanner<'t> {
+    tree: &'t DiskTree,
+    encoding: PositionEncoding,
+    files: BTreeMap<RelPath, PlannedFile>,
+    emptied_folders: BTreeSet<RelPath>,
     edits: usize,
 }
 
-impl<'t> Planning<'t> {
-    fn new(tree: &'t Tree, encoding: Encoding) -> Self {
+impl<'t> EditPlanner<'t> {
+    fn new(tree: &'t DiskTree, encoding: PositionEncoding) -> Self {
         let entry = |(path, bytes): (&RelPath, &Arc<[u8]>)| {
-            let entry = Entry { bytes: Arc::clone(bytes), origin: Some(path.clone()) };
+            let entry = PlannedFile { bytes: Arc::clone(bytes), origin: Some(path.clone()) };
             (path.clone(), entry)
         };
         let files = tree.files.iter().map(entry).collect();
-        Self { tree, encoding, files, emptied: BTreeSet::new(), edits: 0 }
+        Self { tree, encoding, files, emptied_folders: BTreeSet::new(), edits: 0 }
     }
 
-    fn place(&self, file: &Path) -> Result<RelPath, Refusal> {
-        let place = self.tree.places.get(file).cloned().flatten();
-        place.ok_or_else(|| Refusal::OutsideRoot(file.to_string_lossy().into_owned()))
+    fn resolve_path(&self, file: &Path) -> Result<RelPath, EditRefusal> {
+        let place = self.tree.resolved_paths.get(file).cloned().flatten();
+        place.ok_or_else(|| EditRefusal::OutsideRoot(file.to_string_lossy().into_owned()))
     }
 
     /// Edits in a row, gathered by file.
-    fn edit(&mut self, steps: &[Step]) -> Result<(), Refusal> {
+    fn edit(&mut self, steps: &[EditStep]) -> Result<(), EditRefusal> {
         let mut by_file: BTreeMap<RelPath, Vec<&TextEdit>> = BTreeMap::new();
         for step in steps {
-            let Step::Edit { file, version, edits } = step else { continue };
-            let path = self.place(file)?;
+            let EditStep::Edit { file, version, edits } = step else { continue };
+            let path = self.resolve_path(file)?;
             self.refuse_other_version(&path, *version)?;
             by_file.entry(path).or_default().extend(edits);
         }
         for (path, edits) in by_file {
             let name = path.to_string();
-            let unreadable = |reason: &str| Refusal::Unreadable {
+            let unreadable = |reason: &str| EditRefusal::Unreadable {
                 path: name.clone(),
                 reason: reason.to_owned(),
             };
@@ -95,7 +101,7 @@ impl<'t> Planning<'t> {
                 return Err(unreadable("does not exist"));
             };
             let text = std::str::from_utf8(&entry.bytes).map_err(|_| unreadable("not UTF-8"))?;
-            let edited = text_edits::apply(&name, text, &edits, self.encoding)?;
+            let edited = text_edits::apply_text_edits(&name, text, &edits, self.encoding)?;
             self.edits += edits.len();
             entry.bytes = edited.into_bytes().into();
         }
@@ -104,68 +110,74 @@ impl<'t> Planning<'t> {
 
     /// A version counts for documents that the server has from us. Our versions begin with 1, and
     /// servers write 0 or null for documents whose version they do not know.
-    fn refuse_other_version(&self, path: &RelPath, version: Option<i64>) -> Result<(), Refusal> {
+    fn refuse_other_version(
+        &self,
+        path: &RelPath,
+        version: Option<i64>,
+    ) -> Result<(), EditRefusal> {
         let Some((sent, hash)) = self.tree.open.get(path) else { return Ok(()) };
         match version.filter(|version| *version != 0) {
             Some(edit) if edit != i64::from(*sent) => {
-                Err(Refusal::VersionMismatch { path: path.to_string(), edit, sent: *sent })
+                Err(EditRefusal::VersionMismatch { path: path.to_string(), edit, sent: *sent })
             }
-            _ if self.tree.files.get(path).is_some_and(|it| ContentHash::of(it) != *hash) => {
-                Err(Refusal::HashMismatch(path.to_string()))
+            _ if self.tree.files.get(path).is_some_and(|it| ContentHash::of_bytes(it) != *hash) => {
+                Err(EditRefusal::HashMismatch(path.to_string()))
             }
             _ => Ok(()),
         }
     }
 
-    fn operate(&mut self, step: &Step) -> Result<(), Refusal> {
+    fn apply_operation(&mut self, step: &EditStep) -> Result<(), EditRefusal> {
         let named = match step {
-            Step::Rename { old, new, .. } => vec![old, new],
-            Step::Edit { file, .. } | Step::Create { file, .. } | Step::Delete { file, .. } => {
+            EditStep::Rename { old, new, .. } => vec![old, new],
+            EditStep::Edit { file, .. }
+            | EditStep::Create { file, .. }
+            | EditStep::Delete { file, .. } => {
                 vec![file]
             }
         };
         if let Some(link) = named.into_iter().find(|path| self.tree.links.contains(*path)) {
             let path = link.to_string_lossy().into_owned();
-            return Err(Refusal::Unreadable { path, reason: "a symbolic link".to_owned() });
+            return Err(EditRefusal::Unreadable { path, reason: "a symbolic link".to_owned() });
         }
         match step {
-            Step::Create { file, exists } => {
-                let path = self.place(file)?;
-                let entry = Entry { bytes: Arc::default(), origin: None };
-                match (self.is_there(&path), exists) {
+            EditStep::Create { file, exists } => {
+                let path = self.resolve_path(file)?;
+                let entry = PlannedFile { bytes: Arc::default(), origin: None };
+                match (self.exists(&path), exists) {
                     (true, IfExists::Ignore) => return Ok(()),
-                    (true, IfExists::Refuse) => return Err(Refusal::Exists(path.to_string())),
+                    (true, IfExists::Refuse) => return Err(EditRefusal::Exists(path.to_string())),
                     (true, IfExists::Overwrite) if !self.files.contains_key(&path) => {
-                        return Err(Refusal::Exists(path.to_string()));
+                        return Err(EditRefusal::Exists(path.to_string()));
                     }
                     _ => self.files.insert(path, entry),
                 };
                 Ok(())
             }
-            Step::Rename { old, new, exists } => self.rename(old, new, *exists),
-            Step::Delete { file, is_recursive, may_be_missing } => {
+            EditStep::Rename { old, new, exists } => self.rename(old, new, *exists),
+            EditStep::Delete { file, is_recursive, may_be_missing } => {
                 self.delete(file, *is_recursive, *may_be_missing)
             }
-            Step::Edit { .. } => Ok(()),
+            EditStep::Edit { .. } => Ok(()),
         }
     }
 
-    fn rename(&mut self, old: &Path, new: &Path, exists: IfExists) -> Result<(), Refusal> {
-        let (old, new) = (self.place(old)?, self.place(new)?);
+    fn rename(&mut self, old: &Path, new: &Path, exists: IfExists) -> Result<(), EditRefusal> {
+        let (old, new) = (self.resolve_path(old)?, self.resolve_path(new)?);
         if old == new {
             return Ok(());
         }
-        if !self.is_there(&old) {
+        if !self.exists(&old) {
             let reason = "does not exist".to_owned();
-            return Err(Refusal::Unreadable { path: old.to_string(), reason });
+            return Err(EditRefusal::Unreadable { path: old.to_string(), reason });
         }
-        if self.is_there(&new) {
+        if self.exists(&new) {
             match exists {
                 IfExists::Ignore => return Ok(()),
                 // A file may take a file's place; folders are not merged.
                 IfExists::Overwrite
                     if self.files.contains_key(&old) && self.files.contains_key(&new) => {}
-                _ => return Err(Refusal::Exists(new.to_string())),
+                _ => return Err(EditRefusal::Exists(new.to_string())),
             }
         }
         if let Some(entry) = self.files.remove(&old) {
@@ -174,7 +186,7 @@ impl<'t> Planning<'t> {
         }
         let inside = self.below(&old);
         if is_below(&new, &old) {
-            return Err(Refusal::Malformed(format!("{old} would be moved into itself")));
+            return Err(EditRefusal::Malformed(format!("{old} would be moved into itself")));
         }
         for path in inside {
             let rest = &path.as_str()[old.as_str().len()..];
@@ -183,7 +195,7 @@ impl<'t> Planning<'t> {
                 self.files.insert(moved, entry);
             }
         }
-        self.emptied.insert(old);
+        self.emptied_folders.insert(old);
         Ok(())
     }
 
@@ -192,27 +204,27 @@ impl<'t> Planning<'t> {
         file: &Path,
         is_recursive: bool,
         may_be_missing: bool,
-    ) -> Result<(), Refusal> {
-        let path = self.place(file)?;
+    ) -> Result<(), EditRefusal> {
+        let path = self.resolve_path(file)?;
         if self.files.remove(&path).is_some() {
             return Ok(());
         }
         let inside = self.below(&path);
-        match (self.is_there(&path), may_be_missing) {
+        match (self.exists(&path), may_be_missing) {
             (false, true) => return Ok(()),
             (false, false) => {
                 let reason = "does not exist".to_owned();
-                return Err(Refusal::Unreadable { path: path.to_string(), reason });
+                return Err(EditRefusal::Unreadable { path: path.to_string(), reason });
             }
             (true, _) if !inside.is_empty() && !is_recursive => {
-                return Err(Refusal::NotEmpty(path.to_string()));
+                return Err(EditRefusal::NotEmpty(path.to_string()));
             }
             (true, _) => {}
         }
         for file in inside {
             self.files.remove(&file);
         }
-        self.emptied.insert(path);
+        self.emptied_folders.insert(path);
         Ok(())
     }
 
@@ -220,12 +232,12 @@ impl<'t> Planning<'t> {
         self.files.keys().filter(|path| is_below(path, folder)).cloned().collect()
     }
 
-    fn is_there(&self, path: &RelPath) -> bool {
-        let is_folder = self.tree.folders.contains(path) && !self.emptied.contains(path);
+    fn exists(&self, path: &RelPath) -> bool {
+        let is_folder = self.tree.folders.contains(path) && !self.emptied_folders.contains(path);
         self.files.contains_key(path) || is_folder || !self.below(path).is_empty()
     }
 
-    fn finish(self) -> Result<EditPlan, Refusal> {
+    fn finish(self) -> Result<EditPlan, EditRefusal> {
         let mut changes = Vec::new();
         let mut bytes = 0;
         let paths: BTreeSet<&RelPath> = self.tree.files.keys().chain(self.files.keys()).collect();
@@ -235,23 +247,26 @@ impl<'t> Planning<'t> {
             if before.map(|it| &**it) == after.map(|it| &*it.bytes) {
                 continue;
             }
-            protected::refuse(path, self.tree)?;
+            protected::refuse_protected(path, self.tree)?;
             bytes += before.map_or(0, |it| it.len()) + after.map_or(0, |it| it.bytes.len());
-            changes.push(Change {
+            changes.push(PathChange {
                 path: path.clone(),
-                before: before.map(|bytes| ContentHash::of(bytes)),
-                after: after.map(|entry| After {
+                before: before.map(|bytes| ContentHash::of_bytes(bytes)),
+                after: after.map(|entry| NewContent {
                     bytes: Arc::clone(&entry.bytes),
-                    like: entry.origin.clone().filter(|origin| origin != path),
+                    permissions_from: entry.origin.clone().filter(|origin| origin != path),
                 }),
             });
         }
-        let emptied: Vec<RelPath> = self.emptied.into_iter().collect();
+        let emptied: Vec<RelPath> = self.emptied_folders.into_iter().collect();
         match changes.len() {
-            0 if emptied.is_empty() => Err(Refusal::Empty),
-            count if count > CHANGED_FILES_MAX => Err(Refusal::TooManyFiles),
-            _ if bytes > CHANGED_BYTES_MAX => Err(Refusal::TooManyBytes),
-            _ => Ok(EditPlan { set: ChangeSet { changes, emptied }, edits: self.edits }),
+            0 if emptied.is_empty() => Err(EditRefusal::Empty),
+            count if count > CHANGED_FILES_MAX => Err(EditRefusal::TooManyFiles),
+            _ if bytes > CHANGED_BYTES_MAX => Err(EditRefusal::TooManyBytes),
+            _ => Ok(EditPlan {
+                set: ChangeSet { changes, emptied_folders: emptied },
+                edits: self.edits,
+            }),
         }
     }
 }

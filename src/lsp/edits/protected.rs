@@ -1,13 +1,13 @@
 //! Files that are not the project's to edit, as a refusal of a rename that would have to.
 
-use super::{Refusal, Tree};
+use super::{DiskTree, EditRefusal};
 use crate::base::path::RelPath;
 use crate::base::protected::{foreign_folder, is_generated};
 
 /// Refuses a path that is protected by its name, by git's ignore rules, or by the first lines of
 /// the text that stands there now.
-pub(super) fn refuse(path: &RelPath, tree: &Tree) -> Result<(), Refusal> {
-    let refuse = |reason: String| Err(Refusal::Protected { path: path.to_string(), reason });
+pub(super) fn refuse_protected(path: &RelPath, tree: &DiskTree) -> Result<(), EditRefusal> {
+    let refuse = |reason: String| Err(EditRefusal::Protected { path: path.to_string(), reason });
     if let Some(folder) = foreign_folder(path) {
         return refuse(format!("in {folder}/"));
     }

@@ -5,7 +5,7 @@ use crate::base::text::Position;
 
 /// One reason, one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EditRefusal {
     /// The server answered null or without any change.
     #[error("the language server proposes no change here")]
     Empty,
@@ -83,10 +83,10 @@ pub enum Refusal {
     TooManyBytes,
 }
 
-impl Refusal {
+impl EditRefusal {
     /// The kind, for programs.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
             Self::Malformed(_) => "malformed",

@@ -7,31 +7,31 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::base::text::Encoding;
+use crate::base::text::PositionEncoding;
 
 fn rel(path: &str) -> RelPath {
     RelPath::parse(path).expect("relative")
 }
 
 /// A project below `/r` in which every path leads to itself.
-fn tree(edit: &WorkspaceEdit, files: &[(&str, &str)]) -> Tree {
+fn tree(edit: &WorkspaceEdit, files: &[(&str, &str)]) -> DiskTree {
     let place = |path: &Path| (path.to_path_buf(), RelPath::below(Path::new("/r"), path));
     let file = |(path, text): &(&str, &str)| (rel(path), Arc::from(text.as_bytes()));
-    Tree {
-        places: edit.paths().into_iter().map(place).collect(),
+    DiskTree {
+        resolved_paths: edit.paths().into_iter().map(place).collect(),
         files: files.iter().map(file).collect(),
-        ..Tree::default()
+        ..DiskTree::default()
     }
 }
 
 /// What would stand under each changed path; `-` for nothing.
-fn outcome(files: &[(&str, &str)], edit: &Value) -> Result<Vec<(String, String)>, Refusal> {
+fn outcome(files: &[(&str, &str)], edit: &Value) -> Result<Vec<(String, String)>, EditRefusal> {
     let edit = WorkspaceEdit::parse(edit)?;
-    let plan = plan(&edit, &tree(&edit, files), Encoding::Utf16)?;
-    let text = |after: &crate::base::change::After| {
+    let plan = plan_edit(&edit, &tree(&edit, files), PositionEncoding::Utf16)?;
+    let text = |after: &crate::base::change::NewContent| {
         String::from_utf8(after.bytes.to_vec()).expect("texts stay texts")
     };
-    let one = |change: &crate::base::change::Change| {
+    let one = |change: &crate::base::change::PathChange| {
         (change.path.to_string(), change.after.as_ref().map_or_else(|| "-".to_owned(), text))
     };
     Ok(plan.set.changes.iter().map(one).collect())
@@ -46,7 +46,7 @@ fn check(files: &[(&str, &str)], edit: &Value, expected: &[(&str, &str)]) {
 fn refused(files: &[(&str, &str)], edit: &Value, line: &str) {
     let refusal = outcome(files, edit).expect_err("refused");
     assert_eq!(refusal.to_string(), line, "{edit:#}");
-    assert!(!refusal.word().is_empty());
+    assert!(!refusal.kind().is_empty());
 }
 
 fn text_edit(from: (u32, u32), to: (u32, u32), text: &str) -> Value {
@@ -108,11 +108,15 @@ fn line_breaks_of_the_file_are_kept() {
 #[test]
 fn columns_are_counted_as_the_server_counts() {
     let text = "s = '🦀한'; old\r\n";
-    let columns = [(Encoding::Utf8, 15), (Encoding::Utf16, 11), (Encoding::Utf32, 10)];
+    let columns = [
+        (PositionEncoding::Utf8, 15),
+        (PositionEncoding::Utf16, 11),
+        (PositionEncoding::Utf32, 10),
+    ];
     for (encoding, column) in columns {
         let edit = edit_a(&[text_edit((0, column), (0, column + 3), "new")]);
         let edit = WorkspaceEdit::parse(&edit).expect("an edit");
-        let plan = plan(&edit, &tree(&edit, &[("a.py", text)]), encoding).expect("a plan");
+        let plan = plan_edit(&edit, &tree(&edit, &[("a.py", text)]), encoding).expect("a plan");
         let after = plan.set.changes[0].after.as_ref().expect("a text");
         assert_eq!(&*after.bytes, "s = '🦀한'; new\r\n".as_bytes(), "{encoding:?}");
     }
@@ -130,7 +134,7 @@ fn what_does_not_fit_the_text_is_refused() {
     let half = [text_edit((0, 1), (0, 2), "x")];
     refused(&files, &edit_a(&half), "a.py:1:2: the text has no such place");
     let backwards = edit_a(&[text_edit((0, 2), (0, 0), "x")]);
-    assert!(matches!(outcome(&files, &backwards), Err(Refusal::OutOfRange { .. })));
+    assert!(matches!(outcome(&files, &backwards), Err(EditRefusal::OutOfRange { .. })));
     refused(&[], &edit_a(&[text_edit((0, 0), (0, 0), "x")]), "a.py: does not exist");
 }
 
@@ -142,10 +146,10 @@ fn nothing_is_not_a_rename() {
     refused(&[], &steps(&[]), line);
     refused(&[("a.py", "x")], &edit_a(&[]), line);
     refused(&[("a.py", "x")], &edit_a(&[text_edit((0, 0), (0, 1), "x")]), line);
-    assert!(matches!(outcome(&[], &json!([1])), Err(Refusal::Malformed(_))));
-    assert!(matches!(outcome(&[], &json!({"changes": 3})), Err(Refusal::Malformed(_))));
+    assert!(matches!(outcome(&[], &json!([1])), Err(EditRefusal::Malformed(_))));
+    assert!(matches!(outcome(&[], &json!({"changes": 3})), Err(EditRefusal::Malformed(_))));
     let elsewhere = json!({"changes": {"untitled:x": [text_edit((0, 0), (0, 0), "x")]}});
-    assert!(matches!(outcome(&[], &elsewhere), Err(Refusal::Malformed(_))));
+    assert!(matches!(outcome(&[], &elsewhere), Err(EditRefusal::Malformed(_))));
 }
 
 #[test]
@@ -160,9 +164,9 @@ fn files_are_made_moved_and_deleted_in_order() {
     let expected = [("a.py", "-"), ("c.py", "-"), ("sub/__init__.py", ""), ("sub/b.py", "y\n")];
     check(&files, &moved, &expected);
     let edit = WorkspaceEdit::parse(&moved).expect("an edit");
-    let plan = plan(&edit, &tree(&edit, &files), Encoding::Utf16).expect("a plan");
+    let plan = plan_edit(&edit, &tree(&edit, &files), PositionEncoding::Utf16).expect("a plan");
     let after = plan.set.changes[3].after.as_ref().expect("a file");
-    assert_eq!(after.like, Some(rel("a.py")), "a moved file keeps its permissions");
+    assert_eq!(after.permissions_from, Some(rel("a.py")), "a moved file keeps its permissions");
 }
 
 #[test]
@@ -173,20 +177,20 @@ fn options_of_file_operations_are_obeyed() {
     let files = [("a.py", "x\n"), ("b.py", "y\n")];
     check(&files, &create(json!({"overwrite": true, "ignoreIfExists": true})), &[("a.py", "")]);
     refused(&files, &create(Value::Null), "a.py: exists already");
-    assert_eq!(outcome(&files, &create(json!({"ignoreIfExists": true}))), Err(Refusal::Empty));
+    assert_eq!(outcome(&files, &create(json!({"ignoreIfExists": true}))), Err(EditRefusal::Empty));
     let rename = |options: Value| {
         let (old, new) = ("file:///r/a.py", "file:///r/b.py");
         steps(&[json!({"kind": "rename", "oldUri": old, "newUri": new, "options": options})])
     };
     refused(&files, &rename(Value::Null), "b.py: exists already");
     check(&files, &rename(json!({"overwrite": true})), &[("a.py", "-"), ("b.py", "x\n")]);
-    assert_eq!(outcome(&files, &rename(json!({"ignoreIfExists": true}))), Err(Refusal::Empty));
+    assert_eq!(outcome(&files, &rename(json!({"ignoreIfExists": true}))), Err(EditRefusal::Empty));
     let delete = |path: &str, options: Value| {
         steps(&[json!({"kind": "delete", "uri": format!("file:///r/{path}"), "options": options})])
     };
     refused(&files, &delete("none.py", Value::Null), "none.py: does not exist");
     let may_miss = delete("none.py", json!({"ignoreIfNotExists": true}));
-    assert_eq!(outcome(&files, &may_miss), Err(Refusal::Empty));
+    assert_eq!(outcome(&files, &may_miss), Err(EditRefusal::Empty));
 }
 
 #[test]
@@ -199,8 +203,8 @@ fn a_folder_moves_with_its_files_and_is_deleted_only_on_demand() {
     let expected = [("n/a.py", "a\n"), ("n/q/b.py", "z\n"), ("p/a.py", "-"), ("p/q/b.py", "-")];
     check(&files, &rename, &expected);
     let edit = WorkspaceEdit::parse(&rename).expect("an edit");
-    let planned = plan(&edit, &tree(&edit, &files), Encoding::Utf16).expect("a plan");
-    assert_eq!(planned.set.emptied, [rel("p")]);
+    let planned = plan_edit(&edit, &tree(&edit, &files), PositionEncoding::Utf16).expect("a plan");
+    assert_eq!(planned.set.emptied_folders, [rel("p")]);
     let delete = |options: Value| {
         steps(&[json!({"kind": "delete", "uri": "file:///r/p", "options": options})])
     };
@@ -208,7 +212,7 @@ fn a_folder_moves_with_its_files_and_is_deleted_only_on_demand() {
     check(&files, &delete(json!({"recursive": true})), &[("p/a.py", "-"), ("p/q/b.py", "-")]);
     let inside =
         steps(&[json!({"kind": "rename", "oldUri": "file:///r/p", "newUri": "file:///r/p/n"})]);
-    assert!(matches!(outcome(&files, &inside), Err(Refusal::Malformed(_))));
+    assert!(matches!(outcome(&files, &inside), Err(EditRefusal::Malformed(_))));
 }
 
 #[test]
@@ -239,20 +243,20 @@ fn consent_and_placeholders_are_not_given() {
     );
     let mut unknown = annotated(false);
     unknown["changeAnnotations"] = Value::Null;
-    assert!(matches!(outcome(&files, &unknown), Err(Refusal::Malformed(_))));
+    assert!(matches!(outcome(&files, &unknown), Err(EditRefusal::Malformed(_))));
     let operation = json!({
         "documentChanges": [
             {"kind": "delete", "uri": "file:///r/a.py", "annotationId": "one"},
         ],
         "changeAnnotations": {"one": {"label": "Delete", "needsConfirmation": true}},
     });
-    assert!(matches!(outcome(&files, &operation), Err(Refusal::NeedsConfirmation(_))));
+    assert!(matches!(outcome(&files, &operation), Err(EditRefusal::NeedsConfirmation(_))));
     let mut snippet = text_edit((0, 0), (0, 1), "${1:y}");
     snippet["insertTextFormat"] = json!(2);
     refused(&files, &edit_a(&[snippet]), "/r/a.py: the edit is a snippet with placeholders");
     let standard =
         json!({"range": text_edit((0, 0), (0, 1), "")["range"], "snippet": {"value": "$1"}});
-    assert!(matches!(outcome(&files, &edit_a(&[standard])), Err(Refusal::Snippet(_))));
+    assert!(matches!(outcome(&files, &edit_a(&[standard])), Err(EditRefusal::Snippet(_))));
 }
 
 #[test]
@@ -264,15 +268,15 @@ fn an_edit_of_another_version_or_other_bytes_is_refused() {
     let planned = |version: Value, disk: &str| {
         let edit = edit(version);
         let mut tree = tree(&edit, &[("a.py", disk)]);
-        tree.open.insert(rel("a.py"), (4, ContentHash::of(b"x\n")));
-        plan(&edit, &tree, Encoding::Utf16).map(|plan| plan.edits)
+        tree.open.insert(rel("a.py"), (4, ContentHash::of_bytes(b"x\n")));
+        plan_edit(&edit, &tree, PositionEncoding::Utf16).map(|plan| plan.edits)
     };
     for version in [json!(4), json!(0), Value::Null] {
         assert_eq!(planned(version, "x\n"), Ok(1));
     }
     let line = "a.py: the edit is for version 3 of the document, the server was sent 4";
     assert_eq!(planned(json!(3), "x\n").expect_err("refused").to_string(), line);
-    assert_eq!(planned(json!(4), "z\n"), Err(Refusal::HashMismatch("a.py".to_owned())));
+    assert_eq!(planned(json!(4), "z\n"), Err(EditRefusal::HashMismatch("a.py".to_owned())));
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn what_is_not_the_projects_own_is_left_alone() {
     refused(&[(path, "x\n")], &edit(path), &format!("{path}: {line}"));
     for path in [".git/config", "vendor/x/a.go", "target/a.rs", "dist/a.js", ".venv/lib/a.py"] {
         let refusal = outcome(&[(path, "x\n")], &edit(path)).expect_err("refused");
-        assert_eq!(refusal.word(), "protected", "{path}");
+        assert_eq!(refusal.kind(), "protected", "{path}");
     }
     check(&[("src/vendor.py", "x\n")], &edit("src/vendor.py"), &[("src/vendor.py", "y\n")]);
     let generated = "// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a\n";
@@ -296,14 +300,14 @@ fn what_is_not_the_projects_own_is_left_alone() {
     let parsed = WorkspaceEdit::parse(&edit("a.py")).expect("an edit");
     let mut ignored = tree(&parsed, &[("a.py", "x\n")]);
     ignored.ignored.insert(rel("a.py"));
-    let refusal = plan(&parsed, &ignored, Encoding::Utf16).expect_err("refused");
+    let refusal = plan_edit(&parsed, &ignored, PositionEncoding::Utf16).expect_err("refused");
     assert_eq!(refusal.to_string(), "a.py: ignored by git, so a change would not last");
     let mut outside = tree(&parsed, &[("a.py", "x\n")]);
-    outside.places.insert(PathBuf::from("/r/a.py"), None);
-    let refusal = plan(&parsed, &outside, Encoding::Utf16).expect_err("refused");
-    assert_eq!(refusal, Refusal::OutsideRoot("/r/a.py".to_owned()));
+    outside.resolved_paths.insert(PathBuf::from("/r/a.py"), None);
+    let refusal = plan_edit(&parsed, &outside, PositionEncoding::Utf16).expect_err("refused");
+    assert_eq!(refusal, EditRefusal::OutsideRoot("/r/a.py".to_owned()));
     let above = json!({"changes": {"file:///r/../etc/x": [text_edit((0, 0), (0, 0), "x")]}});
-    assert!(matches!(outcome(&[], &above), Err(Refusal::OutsideRoot(_))));
+    assert!(matches!(outcome(&[], &above), Err(EditRefusal::OutsideRoot(_))));
 }
 
 #[test]
@@ -316,7 +320,7 @@ fn more_files_than_one_step_may_change_are_refused() {
         let one = |name: &String| of_file(name, &Value::Null, &edit);
         steps(&names.iter().map(one).collect::<Vec<_>>())
     };
-    assert_eq!(outcome(&files, &all(&names)), Err(Refusal::TooManyFiles));
+    assert_eq!(outcome(&files, &all(&names)), Err(EditRefusal::TooManyFiles));
     assert!(outcome(&files, &all(&names[1..])).is_ok());
 }
 
@@ -350,16 +354,16 @@ fn units(text: &str) -> Vec<String> {
 }
 
 /// Line and column before the unit at `at`, counted by walking.
-fn position(units: &[String], at: usize, encoding: Encoding) -> (u32, u32) {
+fn position(units: &[String], at: usize, encoding: PositionEncoding) -> (u32, u32) {
     let (mut line, mut column) = (0, 0);
     for unit in &units[..at] {
         if unit.contains(['\r', '\n']) {
             (line, column) = (line + 1, 0);
         } else {
             column += match encoding {
-                Encoding::Utf8 => unit.len(),
-                Encoding::Utf16 => unit.encode_utf16().count(),
-                Encoding::Utf32 => 1,
+                PositionEncoding::Utf8 => unit.len(),
+                PositionEncoding::Utf16 => unit.encode_utf16().count(),
+                PositionEncoding::Utf32 => 1,
             };
         }
     }
@@ -371,7 +375,7 @@ proptest! {
     fn any_edits_that_do_not_meet_give_what_splicing_gives(
         text in "[a-c한🦀é \r\n]{0,40}",
         cuts in proptest::collection::vec((0usize..=40, "[x🦀]{0,3}"), 0..12),
-        encoding in prop_oneof![Just(Encoding::Utf8), Just(Encoding::Utf16), Just(Encoding::Utf32)],
+        encoding in prop_oneof![Just(PositionEncoding::Utf8), Just(PositionEncoding::Utf16), Just(PositionEncoding::Utf32)],
         seed in any::<u64>(),
     ) {
         let units = units(&text);
@@ -401,14 +405,14 @@ proptest! {
         let expected = expected.concat();
         let edit = edit_a(&edits);
         let planned = WorkspaceEdit::parse(&edit)
-            .and_then(|edit| plan(&edit, &tree(&edit, &[("a.py", &text)]), encoding));
+            .and_then(|edit| plan_edit(&edit, &tree(&edit, &[("a.py", &text)]), encoding));
         match planned {
             Ok(plan) => {
                 let after = plan.set.changes[0].after.as_ref().expect("a text");
                 prop_assert_eq!(&*after.bytes, expected.as_bytes());
             }
             Err(refusal) => {
-                prop_assert_eq!(refusal, Refusal::Empty);
+                prop_assert_eq!(refusal, EditRefusal::Empty);
                 prop_assert_eq!(&expected, &text);
             }
         }

@@ -1,19 +1,19 @@
 //! Edits of one text, laid onto it.
 
-use super::{Refusal, TextEdit};
-use crate::base::text::{Encoding, LineIndex, Position};
+use super::{EditRefusal, TextEdit};
+use crate::base::text::{LineIndex, Position, PositionEncoding};
 
 /// The text with all edits made. All ranges speak of the text as it is given, in any order.
 /// Inserts at one place keep their order; a replacement that is there twice counts once (two
 /// projects of one server each name it), an insert that is there twice is two inserts.
 ///
 /// Line breaks of the new texts become those of the text, where it has only one kind.
-pub(super) fn apply(
+pub(super) fn apply_text_edits(
     path: &str,
     text: &str,
     edits: &[&TextEdit],
-    encoding: Encoding,
-) -> Result<String, Refusal> {
+    encoding: PositionEncoding,
+) -> Result<String, EditRefusal> {
     let index = LineIndex::new(text);
     let mut placed = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -24,12 +24,12 @@ pub(super) fn apply(
     // Stable: what the server lists first at one place is inserted first.
     placed.sort_by_key(|(start, _, _)| *start);
     placed.dedup_by(|b, a| a.0 < a.1 && (a.0, a.1) == (b.0, b.1) && a.2.new_text == b.2.new_text);
-    let breaks = Breaks::of(text);
+    let breaks = LineBreaks::from_text(text);
     let mut edited = String::with_capacity(text.len());
     let mut done = 0;
     for (start, end, edit) in placed {
         let Some(kept) = text.get(done..start) else {
-            return Err(Refusal::Overlap { path: path.to_owned(), at: edit.range.start });
+            return Err(EditRefusal::Overlap { path: path.to_owned(), at: edit.range.start });
         };
         edited.push_str(kept);
         breaks.push(&mut edited, &edit.new_text);
@@ -43,27 +43,27 @@ fn offset(
     path: &str,
     index: &LineIndex<'_>,
     at: Position,
-    encoding: Encoding,
-) -> Result<usize, Refusal> {
+    encoding: PositionEncoding,
+) -> Result<usize, EditRefusal> {
     let last = index.end();
     // Whole-file replacements end at the beginning of the line behind the last one, also where the
     // last line has no line break.
     if at.character == 0 && Some(at.line) == last.line.checked_add(1) {
         return Ok(index.length());
     }
-    index.offset(at, encoding).ok_or_else(|| Refusal::OutOfRange { path: path.to_owned(), at })
+    index.offset(at, encoding).ok_or_else(|| EditRefusal::OutOfRange { path: path.to_owned(), at })
 }
 
 /// The kind of line break that a text uses throughout.
 #[derive(Clone, Copy)]
-enum Breaks {
+enum LineBreaks {
     Lf,
     CrLf,
     Mixed,
 }
 
-impl Breaks {
-    fn of(text: &str) -> Self {
+impl LineBreaks {
+    fn from_text(text: &str) -> Self {
         let all = text.matches('\n').count();
         match text.matches("\r\n").count() {
             _ if all == 0 => Self::Mixed,

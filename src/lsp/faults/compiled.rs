@@ -1,10 +1,10 @@
 //! Go, Rust, C/C++ and Java: a file that no project or build description covers. Codes of gopls
 //! 0.10 to 0.20, clangd 19 and 22, and Eclipse's Java server (`IProblem`).
 
-use super::{Facts, Fault, Wanted, indices};
+use super::{FaultFacts, NeededFacts, ProjectFault, matching_indices};
 use crate::base::finding::Finding;
 
-pub(super) const WANTED_BY_GO: Wanted = Wanted {
+pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     names: &["go.mod", "go.work"],
     manifests: &["go.mod"],
     neighbours: false,
@@ -14,10 +14,10 @@ pub(super) const WANTED_BY_GO: Wanted = Wanted {
 
 /// Without a toolchain gopls knows nothing; without a module it resolves only the standard
 /// library. An import that go.mod requires only has to be downloaded.
-pub(super) fn go(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     if facts.programs.is_empty() {
         let remedy = "install Go and put it on PATH";
-        return Some(Fault::new("go is not on PATH", remedy, []));
+        return Some(ProjectFault::new("go is not on PATH", remedy, []));
     }
     let is_left_out =
         |folder: &str| folder == "testdata" || folder.starts_with('_') || folder.starts_with('.');
@@ -26,12 +26,12 @@ pub(super) fn go(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         let detail = "the go command builds the file into no package";
         let remedy =
             "see its folder's and file's names (testdata, _ or . in front), build tags and GOOS";
-        let explained = indices(found, |one| one.message.starts_with("No packages found"));
-        return Some(Fault::new(detail, remedy, explained));
+        let explained = matching_indices(found, |one| one.message.starts_with("No packages found"));
+        return Some(ProjectFault::new(detail, remedy, explained));
     }
     let has_module = facts.has_any(&["go.mod", "go.work"]);
     let manifest = facts.manifest("go.mod");
-    let foreign = indices(found, |one| {
+    let foreign = matching_indices(found, |one| {
         let import = one.message.strip_prefix("could not import ").unwrap_or_default();
         let import = import.split([' ', '(']).next().unwrap_or_default();
         // Only a module's path begins with a host name.
@@ -42,9 +42,13 @@ pub(super) fn go(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         return None;
     }
     Some(if has_module {
-        Fault::new("modules of go.mod are not downloaded", "go mod download", foreign)
+        ProjectFault::new("modules of go.mod are not downloaded", "go mod download", foreign)
     } else {
-        Fault::new("the file belongs to no Go module", "go mod init NAME && go mod tidy", foreign)
+        ProjectFault::new(
+            "the file belongs to no Go module",
+            "go mod init NAME && go mod tidy",
+            foreign,
+        )
     })
 }
 
@@ -58,7 +62,7 @@ fn is_required(manifest: &str, import: &str) -> bool {
     required.filter(|module| module.contains('.')).any(covers)
 }
 
-pub(super) const WANTED_BY_RUST: Wanted = Wanted {
+pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     names: &["Cargo.toml", "rust-project.json"],
     manifests: &[],
     neighbours: false,
@@ -67,18 +71,22 @@ pub(super) const WANTED_BY_RUST: Wanted = Wanted {
 };
 
 /// Without a package rust-analyzer checks syntax at most, and says nothing.
-pub(super) fn rust(facts: &Facts) -> Option<Fault> {
+pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
     if !facts.has_any(&["Cargo.toml", "rust-project.json"]) {
         let detail = "the file belongs to no Cargo package, so only syntax is checked";
-        return Some(Fault::new(detail, "cargo init", []));
+        return Some(ProjectFault::new(detail, "cargo init", []));
     }
     let has_cargo = facts.has_any(&["rust-project.json"]) || !facts.programs.is_empty();
     (!has_cargo).then(|| {
-        Fault::new("cargo is not on PATH", "install the Rust toolchain (https://rustup.rs)", [])
+        ProjectFault::new(
+            "cargo is not on PATH",
+            "install the Rust toolchain (https://rustup.rs)",
+            [],
+        )
     })
 }
 
-pub(super) const WANTED_BY_CPP: Wanted = Wanted {
+pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
     names: &[
         "compile_commands.json",
         "build/compile_commands.json",
@@ -100,11 +108,11 @@ const UNDECLARED_CODES: [&str; 5] = [
     "ext_implicit_function_decl_c99",
 ];
 
-pub(super) fn cpp(facts: &Facts, found: &[Finding]) -> Option<Fault> {
-    if facts.has_any(WANTED_BY_CPP.names) {
+pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    if facts.has_any(CPP_FACTS.names) {
         return None;
     }
-    let explained = indices(found, |one| {
+    let explained = matching_indices(found, |one| {
         one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
     });
     let remedy = if facts.manifests.contains_key("CMakeLists.txt") {
@@ -113,7 +121,7 @@ pub(super) fn cpp(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
     };
     let detail = "headers cannot be found: there is no compile_commands.json";
-    (!explained.is_empty()).then(|| Fault::new(detail, remedy, explained))
+    (!explained.is_empty()).then(|| ProjectFault::new(detail, remedy, explained))
 }
 
 /// `IProblem.ImportNotFound`.
@@ -122,20 +130,26 @@ const IMPORT_NOT_FOUND: &str = "268435846";
 const UNDEFINED_TYPE: &str = "16777218";
 const JAVA_BUILDS: &[&str] = &["pom.xml", "build.gradle", "build.gradle.kts", ".classpath"];
 
-pub(super) const WANTED_BY_JAVA: Wanted =
-    Wanted { names: JAVA_BUILDS, manifests: &[], neighbours: false, programs: &[], codes: &[] };
+pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
+    names: JAVA_BUILDS,
+    manifests: &[],
+    neighbours: false,
+    programs: &[],
+    codes: &[],
+};
 
-pub(super) fn java(facts: &Facts, found: &[Finding]) -> Option<Fault> {
-    let said = indices(found, |one| one.message.contains("only syntax errors are reported"));
+pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
+    let said =
+        matching_indices(found, |one| one.message.contains("only syntax errors are reported"));
     let has_build = facts.has_any(JAVA_BUILDS);
-    let imports = indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
+    let imports = matching_indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
     if said.is_empty() && imports.is_empty() {
         return None;
     }
     let unknown =
         |name: &str| imports.iter().any(|at| found[*at].message.contains(&format!(".{name} ")));
     // Only the types that come from those imports.
-    let types = indices(found, |one| {
+    let types = matching_indices(found, |one| {
         one.code == UNDEFINED_TYPE && one.message.split_whitespace().next().is_some_and(&unknown)
     });
     let (detail, remedy) = if has_build {
@@ -148,5 +162,5 @@ pub(super) fn java(facts: &Facts, found: &[Finding]) -> Option<Fault> {
             "add a pom.xml or build.gradle",
         )
     };
-    Some(Fault::new(detail, remedy, said.into_iter().chain(imports.clone()).chain(types)))
+    Some(ProjectFault::new(detail, remedy, said.into_iter().chain(imports.clone()).chain(types)))
 }

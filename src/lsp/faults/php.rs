@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{Facts, Fault, Wanted, indices, quoted};
+use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
 use crate::base::finding::Finding;
 
 /// Undefined type.
 const TYPE_CODES: &[&str] = &["P1009"];
 
-pub(super) const WANTED: Wanted = Wanted {
+pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
     names: &["vendor"],
     manifests: &["composer.json"],
     neighbours: false,
@@ -16,7 +16,7 @@ pub(super) const WANTED: Wanted = Wanted {
     codes: TYPE_CODES,
 };
 
-pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+pub(super) fn php_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     let manifest: Value = serde_json::from_str(facts.manifest("composer.json")).unwrap_or_default();
     // `php` and `ext-*` are no packages.
     let requires = |key: &str| {
@@ -33,13 +33,17 @@ pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
         .map(|prefix| prefix.trim_matches('\\'))
         .collect();
     let is_foreign = |one: &Finding| {
-        let name = quoted(&one.message).unwrap_or_default().trim_start_matches('\\');
+        let name = first_quoted(&one.message).unwrap_or_default().trim_start_matches('\\');
         let space = name.split_once('\\').map(|_| name);
         space.is_some_and(|name| !own.iter().any(|prefix| name.starts_with(prefix)))
     };
     let explained =
-        indices(found, |one| TYPE_CODES.contains(&one.code.as_str()) && is_foreign(one));
+        matching_indices(found, |one| TYPE_CODES.contains(&one.code.as_str()) && is_foreign(one));
     (!explained.is_empty()).then(|| {
-        Fault::new("packages of composer.json are not installed", "composer install", explained)
+        ProjectFault::new(
+            "packages of composer.json are not installed",
+            "composer install",
+            explained,
+        )
     })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Facts, Fault, Wanted, indices, quoted};
+use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
 use crate::base::finding::Finding;
 use crate::base::limits::FAULT_IMPORTS_MIN;
 
@@ -25,7 +25,7 @@ const MANIFESTS: &[&str] = &[
     "environment.yml",
 ];
 
-pub(super) const WANTED: Wanted = Wanted {
+pub(super) const PYTHON_FACTS: NeededFacts = NeededFacts {
     names: &[],
     manifests: MANIFESTS,
     neighbours: true,
@@ -57,25 +57,35 @@ const PACKAGES: &[(&str, &str)] = &[
     ("yaml", "pyyaml"),
 ];
 
-pub(super) fn fault(text: &str, facts: &Facts, found: &[Finding]) -> Option<Fault> {
+pub(super) fn python_fault(
+    text: &str,
+    facts: &FaultFacts,
+    found: &[Finding],
+) -> Option<ProjectFault> {
     // A module of the project itself is missing by mistake, whatever is installed.
-    let foreign = indices(found, |one| {
+    let foreign = matching_indices(found, |one| {
         IMPORT_CODES.contains(&one.code.as_str())
-            && module(one).is_some_and(|name| !facts.neighbours.contains(name))
+            && imported_module(one).is_some_and(|name| !facts.neighbours.contains(name))
     });
     if foreign.is_empty() {
         return None;
     }
     if !facts.has_environment && facts.programs.is_empty() {
         let remedy = "install Python 3, then python3 -m venv .venv and the requirements";
-        return Some(Fault::new("imports cannot be resolved without Python", remedy, foreign));
+        return Some(ProjectFault::new(
+            "imports cannot be resolved without Python",
+            remedy,
+            foreign,
+        ));
     }
-    let modules: BTreeSet<&str> = foreign.iter().filter_map(|at| module(&found[*at])).collect();
+    let modules: BTreeSet<&str> =
+        foreign.iter().filter_map(|at| imported_module(&found[*at])).collect();
     let lines: BTreeSet<u32> = foreign.iter().map(|at| found[*at].range.start.line).collect();
     let is_most = lines.len() * 2 > import_count(text) && modules.len() >= FAULT_IMPORTS_MIN;
     let is_declared = |at: &usize| {
-        module(&found[*at])
-            .is_some_and(|name| facts.manifests.values().any(|manifest| is_named(manifest, name)))
+        imported_module(&found[*at]).is_some_and(|name| {
+            facts.manifests.values().any(|manifest| names_package(manifest, name))
+        })
     };
     let explained: BTreeSet<usize> = if is_most && !facts.has_environment {
         foreign
@@ -85,10 +95,10 @@ pub(super) fn fault(text: &str, facts: &Facts, found: &[Finding]) -> Option<Faul
     if explained.is_empty() {
         return None;
     }
-    Some(Fault::new("imports cannot be resolved", &remedy(facts), explained))
+    Some(ProjectFault::new("imports cannot be resolved", &remedy(facts), explained))
 }
 
-fn remedy(facts: &Facts) -> String {
+fn remedy(facts: &FaultFacts) -> String {
     let install = match facts.manifests.keys().next().map(String::as_str) {
         Some("requirements.txt") => ".venv/bin/pip install -r requirements.txt",
         Some("pyproject.toml") => ".venv/bin/pip install -e .",
@@ -103,8 +113,8 @@ fn remedy(facts: &Facts) -> String {
 }
 
 /// The top-level module an unresolved import names; relative ones are the project's own.
-fn module(finding: &Finding) -> Option<&str> {
-    let name = quoted(&finding.message)?;
+fn imported_module(finding: &Finding) -> Option<&str> {
+    let name = first_quoted(&finding.message)?;
     name.split('.').next().filter(|top| !top.is_empty())
 }
 
@@ -118,7 +128,7 @@ fn import_count(text: &str) -> usize {
 
 /// Whether a manifest names the package of a module. Names compare as the package index does it:
 /// without case, `_` and `-` alike.
-fn is_named(manifest: &str, module: &str) -> bool {
+fn names_package(manifest: &str, module: &str) -> bool {
     let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
     let (manifest, module) = (plain(manifest), module.to_ascii_lowercase());
     let package = PACKAGES.iter().find(|(name, _)| *name == module);

@@ -6,14 +6,14 @@ use super::*;
 use crate::base::finding::Severity;
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
-use crate::base::text::{Position, Range};
+use crate::base::text::{Position, TextRange};
 
 /// Findings as `code: message`, one on each line of the file.
 fn findings(of: &[(&str, &str)]) -> Vec<Finding> {
     let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
     let one = |(line, (code, message)): (usize, &(&str, &str))| {
         let at = Position { line: u32::try_from(line).expect("few"), character: 0 };
-        let place = (path.clone(), Range { start: at, end: at }, ContentHash::of(b""));
+        let place = (path.clone(), TextRange { start: at, end: at }, ContentHash::of_bytes(b""));
         Finding::new("s", code, Severity::Error, place, message)
     };
     of.iter().enumerate().map(one).collect()
@@ -31,12 +31,12 @@ fn texts(of: &[(&str, &str)]) -> BTreeMap<String, String> {
 fn check(
     language: &str,
     text: &str,
-    facts: &Facts,
+    facts: &FaultFacts,
     found: &[(&str, &str)],
     remaining: &[&str],
     gap: &str,
 ) {
-    let (left, told) = explain(language, text, facts, findings(found));
+    let (left, told) = explain_findings(language, text, facts, findings(found));
     let left: Vec<&str> = left.iter().map(|one| one.code.as_str()).collect();
     let told = told.map(|told| told.to_string()).unwrap_or_default();
     assert_eq!(left, remaining, "{told}");
@@ -48,8 +48,8 @@ const DJANGO: (&str, &str) =
     ("import-not-found", "Cannot resolve imported module `django.db` info: Searched in 3 paths");
 const TYPE: (&str, &str) = ("reportAssignmentType", "Type \"str\" is not assignable");
 
-fn python_facts() -> Facts {
-    Facts { programs: names(&["python3"]), ..Facts::default() }
+fn python_facts() -> FaultFacts {
+    FaultFacts { programs: names(&["python3"]), ..FaultFacts::default() }
 }
 
 #[test]
@@ -57,12 +57,12 @@ fn python_without_an_environment_is_one_gap_and_real_errors_stay() {
     let text = "import numpy\nfrom django.db import models\nx: int = ''\n";
     let gap = "imports cannot be resolved: create a virtual environment";
     check("python", text, &python_facts(), &[NUMPY, DJANGO, TYPE], &["reportAssignmentType"], gap);
-    let declared = Facts {
+    let declared = FaultFacts {
         manifests: texts(&[("pyproject.toml", "dependencies = [\"NumPy>=2\"]")]),
         ..python_facts()
     };
     check("python", "import numpy\n", &declared, &[NUMPY], &[], gap);
-    let none = Facts::default();
+    let none = FaultFacts::default();
     check(
         "python",
         "import numpy\n",
@@ -82,18 +82,18 @@ fn a_python_import_that_no_environment_would_mend_is_a_finding() {
     let both = &["reportMissingImports", "import-not-found"];
     check("python", &many, &python_facts(), &[NUMPY, DJANGO], both, "");
     // A module of the project that is not there.
-    let own = Facts { neighbours: names(&["numpy", "django"]), ..python_facts() };
+    let own = FaultFacts { neighbours: names(&["numpy", "django"]), ..python_facts() };
     let text = "import numpy\nimport django\n";
     check("python", text, &own, &[NUMPY, DJANGO], both, "");
     // The environment has everything that is declared.
-    let environment = Facts { has_environment: true, ..python_facts() };
+    let environment = FaultFacts { has_environment: true, ..python_facts() };
     check("python", text, &environment, &[NUMPY, DJANGO], both, "");
 }
 
 #[test]
 fn a_declared_python_package_is_known_by_its_modules_name() {
     let said = ("reportMissingImports", "Import \"yaml\" could not be resolved");
-    let facts = Facts {
+    let facts = FaultFacts {
         has_environment: true,
         manifests: texts(&[("requirements.txt", "# ours\nPyYAML==6.0\nrequests-toolbelt\n")]),
         ..python_facts()
@@ -103,11 +103,11 @@ fn a_declared_python_package_is_known_by_its_modules_name() {
     check("python", "import request\n", &facts, &[other], &["reportMissingImports"], "");
 }
 
-fn node_facts(missing: &[&str]) -> Facts {
-    Facts {
+fn node_facts(missing: &[&str]) -> FaultFacts {
+    FaultFacts {
         names: names(&["tsconfig.json", "pnpm-lock.yaml"]),
         missing_packages: names(missing),
-        ..Facts::default()
+        ..FaultFacts::default()
     }
 }
 
@@ -140,14 +140,14 @@ fn a_file_without_a_tsconfig_is_told_once() {
     check(
         "typescript",
         "",
-        &Facts::default(),
+        &FaultFacts::default(),
         &[EXPRESS, RELATIVE, IMPLICIT, WRONG],
         &["2307", "2322"],
         gap,
     );
-    check("typescript", "", &Facts::default(), &[WRONG], &["2322"], "");
+    check("typescript", "", &FaultFacts::default(), &[WRONG], &["2322"], "");
     // One that the tsconfig.json excludes; the mark never leaves.
-    let mark = (INFERRED, "the file belongs to no tsconfig.json");
+    let mark = (INFERRED_PROJECT, "the file belongs to no tsconfig.json");
     check("typescript", "", &node_facts(&[]), &[EXPRESS, mark], &[], gap);
     check("typescript", "", &node_facts(&[]), &[WRONG, mark], &["2322"], "");
 }
@@ -155,11 +155,11 @@ fn a_file_without_a_tsconfig_is_told_once() {
 #[test]
 fn what_no_build_has_is_never_clean() {
     let gap = "the go command builds the file into no package";
-    let of = |path: &str| Facts {
+    let of = |path: &str| FaultFacts {
         programs: names(&["go"]),
         names: names(&["go.mod"]),
         path: path.to_owned(),
-        ..Facts::default()
+        ..FaultFacts::default()
     };
     check("go", "", &of("a/testdata/b.go"), &[], &[], gap);
     check("go", "", &of("_a/b.go"), &[], &[], gap);
@@ -170,8 +170,11 @@ fn what_no_build_has_is_never_clean() {
 
 #[test]
 fn a_broken_tsconfig_is_never_clean() {
-    let facts =
-        Facts { names: names(&["tsconfig.json"]), has_broken_config: true, ..Facts::default() };
+    let facts = FaultFacts {
+        names: names(&["tsconfig.json"]),
+        has_broken_config: true,
+        ..FaultFacts::default()
+    };
     check("typescript", "", &facts, &[], &[], "tsconfig.json cannot be read");
     for good in ["", "{}", "\u{feff}{\"a\": [1, 2,], // x\n \"b,}\": \"//\",}", "/* x */ {}"] {
         assert!(is_readable(good), "{good}");
@@ -183,7 +186,7 @@ fn a_broken_tsconfig_is_never_clean() {
 
 #[test]
 fn a_tsconfig_without_its_base_is_never_clean() {
-    let facts = Facts { missing_base: Some("./base.json".to_owned()), ..node_facts(&[]) };
+    let facts = FaultFacts { missing_base: Some("./base.json".to_owned()), ..node_facts(&[]) };
     let target =
         ("2550", "Property 'at' does not exist. Do you need to change your target library?");
     check(
@@ -200,11 +203,11 @@ fn a_tsconfig_without_its_base_is_never_clean() {
 #[test]
 fn go_without_a_module_or_a_toolchain() {
     let import = ("BrokenImport", "could not import github.com/x/y (cannot find package)");
-    let facts = Facts { programs: names(&["go"]), ..Facts::default() };
+    let facts = FaultFacts { programs: names(&["go"]), ..FaultFacts::default() };
     let found = &[import, ("UnusedVar", "q declared but not used")];
     check("go", "", &facts, found, &["UnusedVar"], "the file belongs to no Go module: go mod init");
-    check("go", "", &Facts::default(), &[], &[], "go is not on PATH");
-    let module = |text| Facts {
+    check("go", "", &FaultFacts::default(), &[], &[], "go is not on PATH");
+    let module = |text| FaultFacts {
         names: names(&["go.mod"]),
         manifests: texts(&[("go.mod", text)]),
         ..facts.clone()
@@ -218,10 +221,10 @@ fn go_without_a_module_or_a_toolchain() {
 
 #[test]
 fn rust_without_a_package_or_cargo_is_never_clean() {
-    check("rust", "", &Facts::default(), &[], &[], "the file belongs to no Cargo package");
-    let package = Facts { names: names(&["Cargo.toml"]), ..Facts::default() };
+    check("rust", "", &FaultFacts::default(), &[], &[], "the file belongs to no Cargo package");
+    let package = FaultFacts { names: names(&["Cargo.toml"]), ..FaultFacts::default() };
     check("rust", "", &package, &[], &[], "cargo is not on PATH");
-    let whole = Facts { programs: names(&["cargo"]), ..package };
+    let whole = FaultFacts { programs: names(&["cargo"]), ..package };
     check("rust", "", &whole, &[WRONG], &["2322"], "");
 }
 
@@ -233,27 +236,28 @@ fn headers_without_compile_commands_are_one_gap() {
         ("init_conversion_failed", "Cannot initialize a variable of type 'int'"),
     ];
     let gap = "headers cannot be found";
-    check("cpp", "", &Facts::default(), found, &["init_conversion_failed"], gap);
-    let described = Facts { names: names(&["compile_commands.json"]), ..Facts::default() };
+    check("cpp", "", &FaultFacts::default(), found, &["init_conversion_failed"], gap);
+    let described =
+        FaultFacts { names: names(&["compile_commands.json"]), ..FaultFacts::default() };
     let all = &["pp_file_not_found", "undeclared_var_use", "init_conversion_failed"];
     check("cpp", "", &described, found, all, "");
     // Nothing to explain: only then are facts not gathered.
-    assert!(wanted("cpp", &findings(&found[1..])).is_none());
+    assert!(needed_facts("cpp", &findings(&found[1..])).is_none());
 }
 
 #[test]
 fn java_outside_a_project() {
     let syntax = ("32", "A.java is a non-project file, only syntax errors are reported");
     let gap = "the file belongs to no Java project, so only syntax is checked: add a pom.xml";
-    check("java", "", &Facts::default(), &[syntax, WRONG], &["2322"], gap);
+    check("java", "", &FaultFacts::default(), &[syntax, WRONG], &["2322"], gap);
     let found = &[
         ("268435846", "The import org.junit.Test cannot be resolved"),
         ("16777218", "Test cannot be resolved to a type"),
         ("16777218", "Tset cannot be resolved to a type"),
     ];
     let gap = "imports cannot be resolved without a build file";
-    check("java", "", &Facts::default(), found, &["16777218"], gap);
-    let project = Facts { names: names(&["pom.xml"]), ..Facts::default() };
+    check("java", "", &FaultFacts::default(), found, &["16777218"], gap);
+    let project = FaultFacts { names: names(&["pom.xml"]), ..FaultFacts::default() };
     check("java", "", &project, found, &["268435846", "16777218", "16777218"], "");
 }
 
@@ -266,16 +270,17 @@ fn php_without_its_packages() {
     ];
     let manifest =
         r#"{"require": {"symfony/console": "^6"}, "autoload": {"psr-4": {"App\\": "src/"}}}"#;
-    let facts = Facts { manifests: texts(&[("composer.json", manifest)]), ..Facts::default() };
+    let facts =
+        FaultFacts { manifests: texts(&[("composer.json", manifest)]), ..FaultFacts::default() };
     let gap = "packages of composer.json are not installed: composer install";
     check("php", "", &facts, found, &["P1009", "P1010"], gap);
-    let installed = Facts { names: names(&["vendor"]), ..facts };
+    let installed = FaultFacts { names: names(&["vendor"]), ..facts };
     check("php", "", &installed, found, &["P1009", "P1009", "P1010"], "");
-    check("php", "", &Facts::default(), found, &["P1009", "P1009", "P1010"], "");
+    check("php", "", &FaultFacts::default(), found, &["P1009", "P1009", "P1010"], "");
 }
 
 #[test]
 fn other_languages_have_no_known_faults() {
-    assert!(wanted("swift", &findings(&[WRONG])).is_none());
-    check("swift", "", &Facts::default(), &[WRONG], &["2322"], "");
+    assert!(needed_facts("swift", &findings(&[WRONG])).is_none());
+    check("swift", "", &FaultFacts::default(), &[WRONG], &["2322"], "");
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Facts, Fault, Wanted, indices, quoted};
+use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
 use crate::base::finding::Finding;
 
-pub(super) const WANTED: Wanted = Wanted {
+pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     names: &[
         "tsconfig.json",
         "jsconfig.json",
@@ -25,8 +25,8 @@ pub(super) const WANTED: Wanted = Wanted {
 };
 
 /// Code of the finding by which `lsp::freshness::tsserver` says that a file belongs to no
-/// tsconfig.json. It never leaves [`super::explain`].
-pub(in crate::lsp) const INFERRED: &str = "inferred-project";
+/// tsconfig.json. It never leaves [`super::explain_findings`].
+pub(in crate::lsp) const INFERRED_PROJECT: &str = "inferred-project";
 
 /// A module was not found, or nothing is known about it; the message quotes it.
 const MODULE_CODES: [&str; 4] = ["2307", "2792", "2875", "7016"];
@@ -61,50 +61,55 @@ const NODE_MODULES: [&str; 17] = [
     "zlib",
 ];
 
-pub(super) fn is_mark(finding: &Finding) -> bool {
-    finding.code == INFERRED
+pub(super) fn is_inferred_project_marker(finding: &Finding) -> bool {
+    finding.code == INFERRED_PROJECT
 }
 
-pub(super) fn fault(facts: &Facts, found: &[Finding]) -> Option<Fault> {
+pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     if facts.has_broken_config {
         let detail = "tsconfig.json cannot be read, so its options do not count";
-        return Some(Fault::new(detail, "mend its JSON", []));
+        return Some(ProjectFault::new(detail, "mend its JSON", []));
     }
     if let Some(base) = &facts.missing_base {
-        let explained = indices(found, |one| {
+        let explained = matching_indices(found, |one| {
             OPTION_CODES.contains(&one.code.as_str()) || is_missing_package(facts, one)
         });
         let detail = format!("tsconfig.json extends {base}, which cannot be found");
         let remedy =
             if base.starts_with('.') { "mend \"extends\"".to_owned() } else { install(facts) };
-        return Some(Fault::new(&detail, &remedy, explained));
+        return Some(ProjectFault::new(&detail, &remedy, explained));
     }
-    let missing = indices(found, |one| is_missing_package(facts, one));
-    let implied = indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
+    let missing = matching_indices(found, |one| is_missing_package(facts, one));
+    let implied = matching_indices(found, |one| IMPLICIT_CODES.contains(&one.code.as_str()));
     if !missing.is_empty() {
         let detail = "packages of package.json are not installed";
-        return Some(Fault::new(detail, &install(facts), missing.into_iter().chain(implied)));
+        return Some(ProjectFault::new(
+            detail,
+            &install(facts),
+            missing.into_iter().chain(implied),
+        ));
     }
-    let is_inferred =
-        found.iter().any(is_mark) || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
-    let guessed = indices(found, |one| {
-        let is_foreign = || quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']));
+    let is_inferred = found.iter().any(is_inferred_project_marker)
+        || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);
+    let guessed = matching_indices(found, |one| {
+        let is_foreign =
+            || first_quoted(&one.message).is_none_or(|name| !name.starts_with(['.', '/']));
         let code = one.code.as_str();
         NODE_CODES.contains(&code) || MODULE_CODES.contains(&code) && is_foreign()
     });
     (is_inferred && !guessed.is_empty()).then(|| {
         let remedy = "add a tsconfig.json or jsconfig.json that covers the file";
-        Fault::new("imports cannot be resolved", remedy, guessed.into_iter().chain(implied))
+        ProjectFault::new("imports cannot be resolved", remedy, guessed.into_iter().chain(implied))
     })
 }
 
 /// Whether the packages that nobody installed would have made this finding go away.
-fn is_missing_package(facts: &Facts, finding: &Finding) -> bool {
+fn is_missing_package(facts: &FaultFacts, finding: &Finding) -> bool {
     let is_missing = |package: &str| facts.missing_packages.contains(package);
     let code = finding.code.as_str();
     if MODULE_CODES.contains(&code) {
-        return quoted(&finding.message).is_some_and(|module| {
-            let package = package(module);
+        return first_quoted(&finding.message).is_some_and(|module| {
+            let package = package_of_module(module);
             let types = format!("@types/{}", package.trim_start_matches('@').replace('/', "__"));
             let is_of_node = module.starts_with("node:") || NODE_MODULES.contains(&package);
             is_missing(package) || is_missing(&types) || is_of_node && is_missing("@types/node")
@@ -116,13 +121,13 @@ fn is_missing_package(facts: &Facts, finding: &Finding) -> bool {
 
 /// `@scope/name` of `@scope/name/part`, `name` of `name/part`.
 #[must_use]
-pub fn package(module: &str) -> &str {
+pub fn package_of_module(module: &str) -> &str {
     let segments = if module.starts_with('@') { 2 } else { 1 };
     let end = module.match_indices('/').nth(segments - 1).map_or(module.len(), |(at, _)| at);
     &module[..end]
 }
 
-fn install(facts: &Facts) -> String {
+fn install(facts: &FaultFacts) -> String {
     let by_lock = [
         ("pnpm-lock.yaml", "pnpm install"),
         ("yarn.lock", "yarn install"),
@@ -145,7 +150,7 @@ pub fn declared(manifest: &str) -> BTreeSet<String> {
 /// What a tsconfig.json extends: a path, a package's file, or several. The file may hold comments
 /// and trailing commas.
 #[must_use]
-pub fn bases(config: &str) -> Vec<String> {
+pub fn extended_configs(config: &str) -> Vec<String> {
     let config = without_comments(config);
     let Some((_, rest)) = config.split_once("\"extends\"") else { return Vec::new() };
     let Some(value) = rest.trim_start().strip_prefix(':').map(str::trim_start) else {

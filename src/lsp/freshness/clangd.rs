@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::push::{Push, Rules, barrier};
-use super::{Heard, Step, Subject};
+use super::push::{ProofRules, PushProtocol, barrier_request};
+use super::{MeasurementContext, ProtocolStep, ServerEvent};
 use crate::base::limits::SETTLE_MS;
 use crate::base::path::{RelPath, from_uri};
 
@@ -20,17 +20,17 @@ const PARSING_INCLUDES: &str = "parsing includes";
 
 /// State of one wait.
 #[derive(Debug, Default)]
-pub struct Clangd {
-    push: Push,
-    work: Work,
+pub struct ClangdProtocol {
+    push: PushProtocol,
+    activity: ClangdActivity,
     /// Whether it was heard to look at the includes.
     has_parsed_includes: bool,
-    confirmation: Confirmation,
+    confirmation: IdleConfirmation,
 }
 
 /// What clangd says it does with the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Work {
+enum ClangdActivity {
     /// It has not said: `clangdFileStatus` is off or the version is older.
     #[default]
     Unknown,
@@ -40,10 +40,10 @@ enum Work {
 
 /// The second barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Confirmation {
+enum IdleConfirmation {
     #[default]
     Missing,
-    Asked,
+    Requested,
     /// Something happened after it was asked, so its answer proves nothing.
     Outdated,
     Passed,
@@ -65,100 +65,106 @@ pub(in crate::lsp) fn is_header(path: &RelPath) -> bool {
     !matches!(extension.as_str(), "c" | "cc" | "cpp" | "cxx" | "c++" | "m" | "mm" | "cu")
 }
 
-impl Clangd {
-    pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
+impl ClangdProtocol {
+    pub(super) fn on_response(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let step = match self.confirmation {
-            Confirmation::Missing | Confirmation::Passed => {
+            IdleConfirmation::Missing | IdleConfirmation::Passed => {
                 let rules = self.rules(subject);
-                self.push.answered_by(subject, rules)
+                self.push.on_response_with(subject, rules)
             }
-            Confirmation::Asked => {
-                self.confirmation = Confirmation::Passed;
+            IdleConfirmation::Requested => {
+                self.confirmation = IdleConfirmation::Passed;
                 self.settle(subject)
             }
-            Confirmation::Outdated => {
-                self.confirmation = Confirmation::Missing;
+            IdleConfirmation::Outdated => {
+                self.confirmation = IdleConfirmation::Missing;
                 self.settle(subject)
             }
         };
         self.confirm(subject, step)
     }
 
-    pub(super) fn published(
+    pub(super) fn on_publish(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         version: Option<i64>,
         diagnostics: &Value,
-    ) -> Step {
+    ) -> ProtocolStep {
         self.outdate();
         let rules = self.rules(subject);
-        let step = self.push.published_by(subject, rules, version, diagnostics);
+        let step = self.push.on_publish_with(subject, rules, version, diagnostics);
         self.confirm(subject, step)
     }
 
-    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
-        let Heard::Notified("textDocument/clangd.fileStatus", params) = heard else {
-            return Step::Wait;
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        heard: ServerEvent<'_>,
+    ) -> ProtocolStep {
+        let ServerEvent::Notification("textDocument/clangd.fileStatus", params) = heard else {
+            return ProtocolStep::Wait;
         };
         let is_ours =
             params["uri"].as_str().and_then(from_uri).is_some_and(|it| it == subject.file);
         if !is_ours {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
         let state = params["state"].as_str().unwrap_or_default();
         self.has_parsed_includes |= state.starts_with(PARSING_INCLUDES);
         if state == "idle" {
-            self.work = Work::Idle;
-            return self.woke(subject);
+            self.activity = ClangdActivity::Idle;
+            return self.on_wake(subject);
         }
-        self.work = Work::Busy;
+        self.activity = ClangdActivity::Busy;
         // The barrier itself is work, and shows as such.
-        if self.confirmation == Confirmation::Passed {
-            self.confirmation = Confirmation::Missing;
+        if self.confirmation == IdleConfirmation::Passed {
+            self.confirmation = IdleConfirmation::Missing;
         }
-        Step::Wait
+        ProtocolStep::Wait
     }
 
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let step = self.settle(subject);
         self.confirm(subject, step)
     }
 
-    fn settle(&mut self, subject: &Subject<'_>) -> Step {
+    fn settle(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let rules = self.rules(subject);
         self.push.settle(subject, rules)
     }
 
     fn outdate(&mut self) {
         self.confirmation = match self.confirmation {
-            Confirmation::Asked | Confirmation::Outdated => Confirmation::Outdated,
-            Confirmation::Missing | Confirmation::Passed => Confirmation::Missing,
+            IdleConfirmation::Requested | IdleConfirmation::Outdated => IdleConfirmation::Outdated,
+            IdleConfirmation::Missing | IdleConfirmation::Passed => IdleConfirmation::Missing,
         };
     }
 
     /// Holds a verdict back until clangd is idle and has passed the second barrier.
-    fn confirm(&mut self, subject: &Subject<'_>, step: Step) -> Step {
-        if !matches!(step, Step::Done(Ok(_))) || self.work == Work::Unknown {
+    fn confirm(&mut self, subject: &MeasurementContext<'_>, step: ProtocolStep) -> ProtocolStep {
+        if !matches!(step, ProtocolStep::Done(Ok(_))) || self.activity == ClangdActivity::Unknown {
             return step;
         }
-        match (self.work, self.confirmation) {
-            (Work::Idle, Confirmation::Passed) => step,
-            (Work::Idle, Confirmation::Missing) => {
-                self.confirmation = Confirmation::Asked;
-                barrier(subject)
+        match (self.activity, self.confirmation) {
+            (ClangdActivity::Idle, IdleConfirmation::Passed) => step,
+            (ClangdActivity::Idle, IdleConfirmation::Missing) => {
+                self.confirmation = IdleConfirmation::Requested;
+                barrier_request(subject)
             }
-            _ => Step::Wait,
+            _ => ProtocolStep::Wait,
         }
     }
 
     /// Time has to do where clangd does not say when it is idle.
-    fn rules(&self, subject: &Subject<'_>) -> Rules {
-        let quiet = match self.work {
-            Work::Unknown => subject.habits.quiet(subject.spec.publishes),
-            Work::Busy | Work::Idle if self.has_parsed_includes => Duration::ZERO,
-            Work::Busy | Work::Idle => Duration::from_millis(SETTLE_MS),
+    fn rules(&self, subject: &MeasurementContext<'_>) -> ProofRules {
+        let quiet = match self.activity {
+            ClangdActivity::Unknown => subject.habits.quiet(subject.spec.publishes),
+            ClangdActivity::Busy | ClangdActivity::Idle if self.has_parsed_includes => {
+                Duration::ZERO
+            }
+            ClangdActivity::Busy | ClangdActivity::Idle => Duration::from_millis(SETTLE_MS),
         };
-        Rules { quiet, needs_version: true, clean_without_version: false }
+        ProofRules { quiet, needs_version: true, clean_without_version: false }
     }
 }
 
@@ -179,21 +185,22 @@ mod tests {
     use Act::{Answer, Publish, State, Wake};
 
     fn check(acts: &[(u64, Act, &str)]) {
-        let (start, mut clangd) = (Instant::now(), Clangd::default());
+        let (start, mut clangd) = (Instant::now(), ClangdProtocol::default());
         let place = json!({"line": 0, "character": 0});
         let item = json!({"range": {"start": place, "end": place}, "message": "wrong"});
         for (at, act, expected) in acts {
             let step = with_subject(start, *at, false, |subject| match act {
-                Answer => clangd.answered(subject),
+                Answer => clangd.on_response(subject),
                 Publish(version, count) => {
-                    clangd.published(subject, Some(*version), &json!(vec![item.clone(); *count]))
+                    clangd.on_publish(subject, Some(*version), &json!(vec![item.clone(); *count]))
                 }
                 State(state) => {
                     let status = json!({"uri": subject.uri, "state": state});
-                    let heard = Heard::Notified("textDocument/clangd.fileStatus", &status);
-                    clangd.heard(subject, heard)
+                    let heard =
+                        ServerEvent::Notification("textDocument/clangd.fileStatus", &status);
+                    clangd.on_server_event(subject, heard)
                 }
-                Wake => clangd.woke(subject),
+                Wake => clangd.on_wake(subject),
             });
             assert_eq!(word(&step), *expected, "at {at}");
         }

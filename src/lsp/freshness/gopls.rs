@@ -10,76 +10,78 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::push::{Push, Rules};
-use super::{Step, Subject};
+use super::push::{ProofRules, PushProtocol};
+use super::{MeasurementContext, ProtocolStep};
 use crate::base::finding::Finding;
 use crate::base::limits::{GOPLS_SECOND_PASS_MS, SETTLE_MS};
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
 
 /// gopls' own default of `diagnosticsDelay`.
-const DELAY_BY_DEFAULT: Duration = Duration::from_secs(1);
+const DEFAULT_DIAGNOSTICS_DELAY: Duration = Duration::from_secs(1);
 /// What gopls says of every import while it cannot load the project.
 const IMPORT_COMPLAINT: &str = "could not import ";
 
 /// State of one wait.
 #[derive(Debug, Default)]
-pub struct Gopls {
-    push: Push,
+pub struct GoplsProtocol {
+    push: PushProtocol,
     /// Whether it published about the file on disk, which it does in place of our text when it was
     /// sent while the project was being loaded.
-    spoke_of_disk: bool,
+    published_disk_text: bool,
     has_resent: bool,
 }
 
-impl Gopls {
-    pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
-        let step = self.push.answered_by(subject, rules(subject));
-        self.judge(subject, step)
+impl GoplsProtocol {
+    pub(super) fn on_response(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        let step = self.push.on_response_with(subject, rules(subject));
+        self.check_step(subject, step)
     }
 
-    pub(super) fn published(
+    pub(super) fn on_publish(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         version: Option<i64>,
         diagnostics: &Value,
-    ) -> Step {
-        self.spoke_of_disk |= version.is_none();
-        let step = self.push.published_by(subject, rules(subject), version, diagnostics);
-        self.judge(subject, step)
+    ) -> ProtocolStep {
+        self.published_disk_text |= version.is_none();
+        let step = self.push.on_publish_with(subject, rules(subject), version, diagnostics);
+        self.check_step(subject, step)
     }
 
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let step = self.push.settle(subject, rules(subject));
-        self.judge(subject, step)
+        self.check_step(subject, step)
     }
 
-    fn judge(&mut self, subject: &Subject<'_>, step: Step) -> Step {
-        let is_ignored = self.spoke_of_disk && self.push.is_waiting_for_a_publish();
+    fn check_step(&mut self, subject: &MeasurementContext<'_>, step: ProtocolStep) -> ProtocolStep {
+        let is_ignored = self.published_disk_text && self.push.is_waiting_for_a_publish();
         if is_ignored && !subject.is_loading && !self.has_resent {
             self.has_resent = true;
-            return self.push.again(Step::Resend);
+            return self.push.again(ProtocolStep::Resend);
         }
         match (subject.fault, step) {
-            (Some(fault), Step::Done(Ok(found))) => Step::Done(without_consequences(fault, found)),
+            (Some(fault), ProtocolStep::Done(Ok(found))) => {
+                ProtocolStep::Done(without_import_complaints(fault, found))
+            }
             (_, step) => step,
         }
     }
 }
 
-fn rules(subject: &Subject<'_>) -> Rules {
-    let delay = delay(subject.spec);
+fn rules(subject: &MeasurementContext<'_>) -> ProofRules {
+    let delay = diagnostics_delay(subject.spec);
     let quiet = match delay.is_zero() {
         true if subject.habits.has_views() => Duration::from_millis(SETTLE_MS),
         true => Duration::ZERO,
         false => delay + Duration::from_millis(GOPLS_SECOND_PASS_MS),
     };
-    Rules { quiet, needs_version: true, clean_without_version: false }
+    ProofRules { quiet, needs_version: true, clean_without_version: false }
 }
 
 /// While gopls cannot load the project, complaints about imports follow from that, and an empty
 /// list follows from nothing.
-fn without_consequences(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
+fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
     if !found.is_empty() {
         return Ok(found);
@@ -90,15 +92,15 @@ fn without_consequences(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Find
 }
 
 /// The setting wins over the option: gopls asks for it after the handshake.
-fn delay(spec: &ServerSpec) -> Duration {
+fn diagnostics_delay(spec: &ServerSpec) -> Duration {
     let option = &spec.initialization_options["diagnosticsDelay"];
     let setting = &spec.settings["gopls"]["diagnosticsDelay"];
     let text = setting.as_str().or_else(|| option.as_str());
-    text.and_then(duration).unwrap_or(DELAY_BY_DEFAULT)
+    text.and_then(parse_go_duration).unwrap_or(DEFAULT_DIAGNOSTICS_DELAY)
 }
 
 /// A Go duration of one number and one unit; others are left to the default.
-fn duration(text: &str) -> Option<Duration> {
+fn parse_go_duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|character: char| !character.is_ascii_digit() && character != '.')?;
     let (number, unit) = text.split_at(unit_at);
     let seconds = match unit {
@@ -116,7 +118,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::habits::Habits;
+    use super::super::habits::PublishHabits;
     use super::super::tests::{spec, with_subject, word};
     use super::*;
 
@@ -130,19 +132,19 @@ mod tests {
     use Act::{Barrier, Publish, Wake};
 
     fn check(extra: &str, fault: Option<&str>, acts: &[(u64, Act)], expected: &[&str]) {
-        let (spec, start, mut gopls) = (spec(extra), Instant::now(), Gopls::default());
+        let (spec, start, mut gopls) = (spec(extra), Instant::now(), GoplsProtocol::default());
         let place = json!({"line": 0, "character": 0});
         let item = |text: &&str| json!({"range": {"start": place, "end": place}, "message": text});
         let words = acts.iter().map(|(at, act)| {
             let step = with_subject(start, *at, false, |subject| {
-                let subject = &Subject { spec: &spec, fault, ..*subject };
+                let subject = &MeasurementContext { spec: &spec, fault, ..*subject };
                 match act {
-                    Barrier => gopls.answered(subject),
+                    Barrier => gopls.on_response(subject),
                     Publish(version, messages) => {
                         let list = messages.iter().map(item).collect();
-                        gopls.published(subject, *version, &Value::Array(list))
+                        gopls.on_publish(subject, *version, &Value::Array(list))
                     }
-                    Wake => gopls.woke(subject),
+                    Wake => gopls.on_wake(subject),
                 }
             });
             word(&step)
@@ -167,20 +169,24 @@ mod tests {
 
     #[test]
     fn several_views_may_publish_one_after_another() {
-        let (spec, start, mut gopls) = (spec(NO_DELAY), Instant::now(), Gopls::default());
-        let mut habits = Habits::default();
+        let (spec, start, mut gopls) = (spec(NO_DELAY), Instant::now(), GoplsProtocol::default());
+        let mut habits = PublishHabits::default();
         habits.offered(&json!({"executeCommandProvider": {"commands": ["gopls.views"]}}));
-        let mut at = |after_ms, act: fn(&mut Gopls, &Subject<'_>) -> Step| {
-            with_subject(start, after_ms, false, |subject| {
-                word(&act(&mut gopls, &Subject { spec: &spec, habits: &habits, ..*subject }))
-            })
-        };
-        assert_eq!(at(0, Gopls::answered), "wake");
-        let nothing = |gopls: &mut Gopls, subject: &Subject<'_>| {
-            gopls.published(subject, Some(3), &json!([]))
+        let mut at =
+            |after_ms, act: fn(&mut GoplsProtocol, &MeasurementContext<'_>) -> ProtocolStep| {
+                with_subject(start, after_ms, false, |subject| {
+                    word(&act(
+                        &mut gopls,
+                        &MeasurementContext { spec: &spec, habits: &habits, ..*subject },
+                    ))
+                })
+            };
+        assert_eq!(at(0, GoplsProtocol::on_response), "wake");
+        let nothing = |gopls: &mut GoplsProtocol, subject: &MeasurementContext<'_>| {
+            gopls.on_publish(subject, Some(3), &json!([]))
         };
         assert_eq!(at(1, nothing), "wake", "another view may still speak");
-        assert_eq!(at(102, Gopls::woke), "clean");
+        assert_eq!(at(102, GoplsProtocol::on_wake), "clean");
     }
 
     #[test]
@@ -203,7 +209,7 @@ mod tests {
 
     #[test]
     fn delays_are_read_as_go_writes_them() {
-        let of = |text| duration(text).map(|duration| duration.as_millis());
+        let of = |text| parse_go_duration(text).map(|duration| duration.as_millis());
         assert_eq!([of("0s"), of("250ms"), of("1.5s")], [Some(0), Some(250), Some(1500)]);
         assert_eq!([of("1m30s"), of("soon"), of("-1s")], [None, None, None]);
     }

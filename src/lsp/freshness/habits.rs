@@ -12,20 +12,20 @@ use crate::base::limits::{
     PUSH_QUIET_MS_MAX, PUSH_QUIET_MS_MIN,
 };
 use crate::base::path::RelPath;
-use crate::lsp::registry::Publishes;
+use crate::lsp::registry::PublishTraits;
 
 /// The habits of one server's process.
 #[derive(Debug, Default)]
-pub struct Habits {
+pub struct PublishHabits {
     sends_versions: bool,
     /// Whether one text may be published once for each of several views of the project.
     has_views: bool,
     gaps_ms: VecDeque<u64>,
     /// Last publish about each text, as long as no newer text was sent.
-    last: HashMap<RelPath, Instant>,
+    last_publish: HashMap<RelPath, Instant>,
 }
 
-impl Habits {
+impl PublishHabits {
     /// What the server offers. gopls knows several views of a folder since it has this command.
     pub(in crate::lsp) fn offered(&mut self, capabilities: &Value) {
         let commands = capabilities["executeCommandProvider"]["commands"].as_array();
@@ -33,17 +33,17 @@ impl Habits {
     }
 
     /// A text was sent: the next publish about it is the first.
-    pub(in crate::lsp) fn sent(&mut self, path: &RelPath) {
-        self.last.remove(path);
+    pub(in crate::lsp) fn on_text_sent(&mut self, path: &RelPath) {
+        self.last_publish.remove(path);
     }
 
     /// A publish came.
-    pub(in crate::lsp) fn published(&mut self, path: &RelPath, has_version: bool, now: Instant) {
+    pub(in crate::lsp) fn on_publish(&mut self, path: &RelPath, has_version: bool, now: Instant) {
         self.sends_versions |= has_version;
-        if self.last.len() > OPEN_DOCUMENTS_MAX {
-            self.last.clear();
+        if self.last_publish.len() > OPEN_DOCUMENTS_MAX {
+            self.last_publish.clear();
         }
-        let Some(before) = self.last.insert(path.clone(), now) else { return };
+        let Some(before) = self.last_publish.insert(path.clone(), now) else { return };
         let gap_ms = u64::try_from((now - before).as_millis()).unwrap_or(u64::MAX);
         if gap_ms <= PUSH_GAP_MS_MAX {
             self.gaps_ms.push_back(gap_ms);
@@ -54,7 +54,7 @@ impl Habits {
     }
 
     /// Whether a publish without a version is none about a text of ours.
-    pub(super) fn sends_versions(&self, known: Publishes) -> bool {
+    pub(super) fn sends_versions(&self, known: PublishTraits) -> bool {
         known.version || self.sends_versions
     }
 
@@ -64,7 +64,7 @@ impl Habits {
     }
 
     /// How long nothing must come after a publish before it is the last one.
-    pub(super) fn quiet(&self, known: Publishes) -> Duration {
+    pub(super) fn quiet(&self, known: PublishTraits) -> Duration {
         let mut gaps: Vec<u64> = self.gaps_ms.iter().copied().collect();
         gaps.sort_unstable();
         let median = (gaps.len() >= PUSH_GAPS_MIN).then(|| gaps[gaps.len() / 2]);
@@ -80,40 +80,40 @@ mod tests {
 
     use super::*;
 
-    fn quiet_after(pauses_ms: &[u64], known: Publishes) -> u128 {
+    fn quiet_after(pauses_ms: &[u64], known: PublishTraits) -> u128 {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
-        let (mut habits, mut now) = (Habits::default(), Instant::now());
+        let (mut habits, mut now) = (PublishHabits::default(), Instant::now());
         for pause_ms in pauses_ms {
-            habits.sent(&path);
-            habits.published(&path, false, now);
+            habits.on_text_sent(&path);
+            habits.on_publish(&path, false, now);
             now += Duration::from_millis(*pause_ms);
-            habits.published(&path, false, now);
+            habits.on_publish(&path, false, now);
         }
         habits.quiet(known).as_millis()
     }
 
     #[test]
     fn the_quiet_time_follows_the_pauses_within_bounds() {
-        let unknown = Publishes::default();
+        let unknown = PublishTraits::default();
         assert_eq!(quiet_after(&[], unknown), 250);
         assert_eq!(quiet_after(&[600, 600], unknown), 250, "too few to be a habit");
         assert_eq!(quiet_after(&[400, 600, 800], unknown), 900);
         assert_eq!(quiet_after(&[2, 3, 4], unknown), 150);
         assert_eq!(quiet_after(&[2_500, 2_500, 2_500], unknown), 1_500);
         assert_eq!(quiet_after(&[9_000, 9_000, 9_000], unknown), 250, "another analysis");
-        let known = Publishes { quiet_ms: Some(500), ..unknown };
+        let known = PublishTraits { quiet_ms: Some(500), ..unknown };
         assert_eq!(quiet_after(&[2, 3, 4], known), 500);
     }
 
     #[test]
     fn a_new_text_begins_a_new_series() {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a")).expect("relative");
-        let (mut habits, start) = (Habits::default(), Instant::now());
+        let (mut habits, start) = (PublishHabits::default(), Instant::now());
         for number in 0..9 {
-            habits.sent(&path);
-            habits.published(&path, true, start + Duration::from_millis(number * 700));
+            habits.on_text_sent(&path);
+            habits.on_publish(&path, true, start + Duration::from_millis(number * 700));
         }
-        assert_eq!(habits.quiet(Publishes::default()).as_millis(), 250);
-        assert!(habits.sends_versions(Publishes::default()));
+        assert_eq!(habits.quiet(PublishTraits::default()).as_millis(), 250);
+        assert!(habits.sends_versions(PublishTraits::default()));
     }
 }

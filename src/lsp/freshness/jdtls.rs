@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::push::barrier;
-use super::{Heard, Step, Subject};
+use super::push::barrier_request;
+use super::{MeasurementContext, ProtocolStep, ServerEvent};
 use crate::base::finding::Finding;
 use crate::base::limits::{JAVA_BUILDS_MAX, JAVA_PUBLISH_MS_MAX, JAVA_RETRY_MS, JAVA_SETTLE_MS};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
-use crate::wire::lsp::findings;
+use crate::wire::lsp::parse_diagnostics;
 
 /// Said of a file outside every source folder: nothing else is looked for in it.
-const OUTSIDE: &str = "only syntax errors are reported";
+const OUTSIDE_SOURCES_MESSAGE: &str = "only syntax errors are reported";
 
 /// Results of `java/buildWorkspace`; the others are 1 (well) and 2 (with errors).
 const BUILD_FAILED: i64 = 0;
@@ -24,17 +24,17 @@ const BUILD_CANCELLED: i64 = 3;
 
 /// State of one question.
 #[derive(Debug, Default)]
-pub struct Jdtls {
-    stage: Stage,
+pub struct JdtlsProtocol {
+    stage: JdtlsStage,
     /// Whether publishing that began after the barrier is under way.
     is_publishing: bool,
     /// What it published last about the file.
-    last: Option<Vec<Finding>>,
+    last_findings: Option<Vec<Finding>>,
     build_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum JdtlsStage {
     /// The server works through what was sent.
     #[default]
     Barrier,
@@ -51,7 +51,7 @@ enum Stage {
 }
 
 /// Tells the server that its progress reports are understood; it sends none otherwise.
-pub fn want_progress(options: &mut Value) {
+pub fn enable_progress_reports(options: &mut Value) {
     if options.is_null() {
         *options = json!({});
     }
@@ -66,121 +66,141 @@ pub fn want_progress(options: &mut Value) {
     }
 }
 
-impl Jdtls {
-    pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
-        self.stage = Stage::Barrier;
-        barrier(subject)
+impl JdtlsProtocol {
+    pub(super) fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.stage = JdtlsStage::Barrier;
+        barrier_request(subject)
     }
 
     /// Barriers prove the same when they are answered by an error.
-    pub(super) fn answered(
+    pub(super) fn on_response(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
-    ) -> Step {
+    ) -> ProtocolStep {
         match self.stage {
-            Stage::Barrier => {
+            JdtlsStage::Barrier => {
                 let until = subject.now + Duration::from_millis(JAVA_PUBLISH_MS_MAX);
-                self.stage = Stage::Publish(until);
-                Step::WakeAt(until)
+                self.stage = JdtlsStage::Publish(until);
+                ProtocolStep::WakeAt(until)
             }
-            Stage::Build => self.built(subject, answer),
-            Stage::Confirm if self.is_publishing => {
-                self.stage = Stage::Settle(subject.now);
-                Step::Wait
+            JdtlsStage::Build => self.on_build_response(subject, answer),
+            JdtlsStage::Confirm if self.is_publishing => {
+                self.stage = JdtlsStage::Settle(subject.now);
+                ProtocolStep::Wait
             }
-            Stage::Confirm => Step::Done(self.verdict()),
-            Stage::Publish(_) | Stage::Rebuild(_) | Stage::Settle(_) => Step::Wait,
+            JdtlsStage::Confirm => ProtocolStep::Done(self.verdict()),
+            JdtlsStage::Publish(_) | JdtlsStage::Rebuild(_) | JdtlsStage::Settle(_) => {
+                ProtocolStep::Wait
+            }
         }
     }
 
-    pub(super) fn published(&mut self, subject: &Subject<'_>, diagnostics: &Value) -> Step {
+    pub(super) fn on_publish(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        diagnostics: &Value,
+    ) -> ProtocolStep {
         if !self.is_publishing {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
-        match findings(subject.about, diagnostics) {
+        match parse_diagnostics(subject.about, diagnostics) {
             Some(found) => {
-                self.last = Some(found);
-                Step::Wait
+                self.last_findings = Some(found);
+                ProtocolStep::Wait
             }
-            None => Step::Done(Err(Gap::new(
+            None => ProtocolStep::Done(Err(Gap::new(
                 Cause::Crashed,
                 "the server's published diagnostics could not be read",
             ))),
         }
     }
 
-    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
-        let Heard::Notified("language/progressReport", params) = heard else { return Step::Wait };
-        if params["task"] != "Publish Diagnostics" || self.stage == Stage::Barrier {
-            return Step::Wait;
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        heard: ServerEvent<'_>,
+    ) -> ProtocolStep {
+        let ServerEvent::Notification("language/progressReport", params) = heard else {
+            return ProtocolStep::Wait;
+        };
+        if params["task"] != "Publish Diagnostics" || self.stage == JdtlsStage::Barrier {
+            return ProtocolStep::Wait;
         }
         // The end of publishing that began before the barrier ends nothing here.
         self.is_publishing = params["complete"] == false;
         self.advance(subject)
     }
 
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.advance(subject)
     }
 
-    fn advance(&mut self, subject: &Subject<'_>) -> Step {
+    fn advance(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self.stage {
-            Stage::Publish(_) if self.last.is_some() && !self.is_publishing => self.build(),
+            JdtlsStage::Publish(_) if self.last_findings.is_some() && !self.is_publishing => {
+                self.build()
+            }
             // Published before the barrier was answered, it seems: the text is sent once more.
-            Stage::Publish(until) if until <= subject.now && !self.is_publishing => {
+            JdtlsStage::Publish(until) if until <= subject.now && !self.is_publishing => {
                 self.send_again()
             }
-            Stage::Rebuild(at) if at <= subject.now => self.build(),
-            Stage::Rebuild(at) => Step::WakeAt(at),
-            Stage::Settle(until) if until <= subject.now && !self.is_publishing => {
-                self.stage = Stage::Confirm;
-                barrier(subject)
+            JdtlsStage::Rebuild(at) if at <= subject.now => self.build(),
+            JdtlsStage::Rebuild(at) => ProtocolStep::WakeAt(at),
+            JdtlsStage::Settle(until) if until <= subject.now && !self.is_publishing => {
+                self.stage = JdtlsStage::Confirm;
+                barrier_request(subject)
             }
-            Stage::Publish(until) | Stage::Settle(until) => wake_at(until, subject),
-            Stage::Barrier | Stage::Build | Stage::Confirm => Step::Wait,
+            JdtlsStage::Publish(until) | JdtlsStage::Settle(until) => wake_at(until, subject),
+            JdtlsStage::Barrier | JdtlsStage::Build | JdtlsStage::Confirm => ProtocolStep::Wait,
         }
     }
 
-    fn send_again(&mut self) -> Step {
+    fn send_again(&mut self) -> ProtocolStep {
         *self = Self::default();
-        Step::Resend
+        ProtocolStep::Resend
     }
 
-    fn build(&mut self) -> Step {
-        self.stage = Stage::Build;
+    fn build(&mut self) -> ProtocolStep {
+        self.stage = JdtlsStage::Build;
         self.build_count += 1;
         // Not a full one.
-        Step::Ask("java/buildWorkspace", Value::Bool(false))
+        ProtocolStep::SendRequest("java/buildWorkspace", Value::Bool(false))
     }
 
-    fn built(&mut self, subject: &Subject<'_>, answer: Result<&Value, &RpcError>) -> Step {
+    fn on_build_response(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        answer: Result<&Value, &RpcError>,
+    ) -> ProtocolStep {
         let code = answer.ok().and_then(Value::as_i64);
         match code {
-            Some(BUILD_FAILED) | None => {
-                Step::Done(Err(Gap::new(Cause::Crashed, "the server could not build the project")))
-            }
+            Some(BUILD_FAILED) | None => ProtocolStep::Done(Err(Gap::new(
+                Cause::Crashed,
+                "the server could not build the project",
+            ))),
             Some(BUILD_CANCELLED) if self.build_count < JAVA_BUILDS_MAX => {
                 let at = subject.now + Duration::from_millis(JAVA_RETRY_MS);
-                self.stage = Stage::Rebuild(at);
-                Step::WakeAt(at)
+                self.stage = JdtlsStage::Rebuild(at);
+                ProtocolStep::WakeAt(at)
             }
-            Some(BUILD_CANCELLED) => {
-                Step::Done(Err(Gap::new(Cause::Loading, "the project's build is always cancelled")))
-            }
+            Some(BUILD_CANCELLED) => ProtocolStep::Done(Err(Gap::new(
+                Cause::Loading,
+                "the project's build is always cancelled",
+            ))),
             Some(_) => {
                 let until = subject.now + Duration::from_millis(JAVA_SETTLE_MS);
-                self.stage = Stage::Settle(until);
-                Step::WakeAt(until)
+                self.stage = JdtlsStage::Settle(until);
+                ProtocolStep::WakeAt(until)
             }
         }
     }
 
     fn verdict(&mut self) -> Result<Vec<Finding>, Gap> {
-        let Some(found) = self.last.take() else {
+        let Some(found) = self.last_findings.take() else {
             return Err(Gap::new(Cause::Silent, "the server published nothing about the file"));
         };
-        if found.iter().any(|finding| finding.message.contains(OUTSIDE)) {
+        if found.iter().any(|finding| finding.message.contains(OUTSIDE_SOURCES_MESSAGE)) {
             return Err(Gap::new(Cause::ProjectFault, "the file is in no source folder")
                 .with_remedy("name its folder in the build file"));
         }
@@ -189,8 +209,8 @@ impl Jdtls {
 }
 
 /// Publishing that is under way ends by a message.
-fn wake_at(until: Instant, subject: &Subject<'_>) -> Step {
-    if until <= subject.now { Step::Wait } else { Step::WakeAt(until) }
+fn wake_at(until: Instant, subject: &MeasurementContext<'_>) -> ProtocolStep {
+    if until <= subject.now { ProtocolStep::Wait } else { ProtocolStep::WakeAt(until) }
 }
 
 #[cfg(test)]
@@ -218,16 +238,19 @@ mod tests {
 
     fn check(acts: &[(u64, Act)], expected: &[&str]) {
         let start = Instant::now();
-        let mut state = Jdtls::default();
+        let mut state = JdtlsProtocol::default();
         with_subject(start, 0, false, |subject| state.begin(subject));
         let step = |(at, act): &(u64, Act)| {
             with_subject(start, *at, false, |subject| match act {
-                Answer(value) => state.answered(subject, Ok(value)),
-                Publish(count) => state.published(subject, &json!(vec![item("wrong"); *count])),
-                Wake => state.woke(subject),
+                Answer(value) => state.on_response(subject, Ok(value)),
+                Publish(count) => state.on_publish(subject, &json!(vec![item("wrong"); *count])),
+                Wake => state.on_wake(subject),
                 Task(is_begin) => {
                     let params = json!({"task": "Publish Diagnostics", "complete": !is_begin});
-                    state.heard(subject, Heard::Notified("language/progressReport", &params))
+                    state.on_server_event(
+                        subject,
+                        ServerEvent::Notification("language/progressReport", &params),
+                    )
                 }
             })
         };
@@ -341,12 +364,16 @@ mod tests {
 
     #[test]
     fn a_file_outside_the_source_folders_is_not_clean() {
-        let mut state = Jdtls { stage: Stage::Confirm, is_publishing: true, ..Jdtls::default() };
+        let mut state = JdtlsProtocol {
+            stage: JdtlsStage::Confirm,
+            is_publishing: true,
+            ..JdtlsProtocol::default()
+        };
         let words = "A.java is not on the classpath of project x, only syntax errors are reported";
         let step = with_subject(Instant::now(), 0, false, |subject| {
-            state.published(subject, &json!([item(words)]));
+            state.on_publish(subject, &json!([item(words)]));
             state.is_publishing = false;
-            state.answered(subject, Ok(&json!([])))
+            state.on_response(subject, Ok(&json!([])))
         });
         assert_eq!(word(&step), "ProjectFault");
     }

@@ -7,18 +7,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{CONTENT_MODIFIED, Heard, METHOD_NOT_FOUND, SERVER_CANCELLED, Step, Subject};
+use super::{
+    CONTENT_MODIFIED, METHOD_NOT_FOUND, MeasurementContext, ProtocolStep, SERVER_CANCELLED,
+    ServerEvent,
+};
 use crate::base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
-use crate::wire::lsp::findings;
+use crate::wire::lsp::parse_diagnostics;
 
 /// LSP's `MessageType.Error`.
 const ERROR: u64 = 1;
 
 /// State of one pull.
 #[derive(Debug, Default)]
-pub struct Pull {
+pub struct PullProtocol {
     retry_count: u32,
     asks_again: bool,
     /// The first line of an error logged since the question.
@@ -26,31 +29,35 @@ pub struct Pull {
 }
 
 /// The request for a document's diagnostics. No `previousResultId` is sent: the answer is whole.
-pub(super) fn ask(subject: &Subject<'_>) -> Step {
-    Step::Ask("textDocument/diagnostic", json!({"textDocument": {"uri": subject.uri}}))
+pub(super) fn diagnostic_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
+    ProtocolStep::SendRequest(
+        "textDocument/diagnostic",
+        json!({"textDocument": {"uri": subject.uri}}),
+    )
 }
 
-impl Pull {
-    pub(super) fn answered(
+impl PullProtocol {
+    pub(super) fn on_response(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
-    ) -> Step {
+    ) -> ProtocolStep {
         match answer {
             Ok(report) => {
-                match (report["kind"].as_str(), findings(subject.about, &report["items"])) {
+                match (report["kind"].as_str(), parse_diagnostics(subject.about, &report["items"]))
+                {
                     (Some("full"), Some(found)) if found.is_empty() && subject.is_loading => {
                         self.asks_again = true;
-                        Step::Wait
+                        ProtocolStep::Wait
                     }
                     (Some("full"), Some(found)) => {
                         let failure = self.failure.take().filter(|_| found.is_empty());
                         let gap = |failure| {
                             Gap::new(Cause::Crashed, format!("the server failed: {failure}"))
                         };
-                        Step::Done(failure.map_or(Ok(found), |failure| Err(gap(failure))))
+                        ProtocolStep::Done(failure.map_or(Ok(found), |failure| Err(gap(failure))))
                     }
-                    _ => Step::Done(Err(Gap::new(
+                    _ => ProtocolStep::Done(Err(Gap::new(
                         Cause::Crashed,
                         "the server's diagnostic report could not be read",
                     ))),
@@ -59,38 +66,42 @@ impl Pull {
             Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
                 self.retry(subject)
             }
-            Err(error) if error.code == METHOD_NOT_FOUND => Step::FallBack,
+            Err(error) if error.code == METHOD_NOT_FOUND => ProtocolStep::FallBack,
             Err(error) => {
                 let detail = format!("the server refused: {}", error.message);
-                Step::Done(Err(Gap::new(Cause::Crashed, detail)))
+                ProtocolStep::Done(Err(Gap::new(Cause::Crashed, detail)))
             }
         }
     }
 
-    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        heard: ServerEvent<'_>,
+    ) -> ProtocolStep {
         if subject.spec.logs_failures
-            && let Heard::Notified("window/logMessage", params) = heard
+            && let ServerEvent::Notification("window/logMessage", params) = heard
             && params["type"].as_u64() == Some(ERROR)
         {
             let words = params["message"].as_str().and_then(|words| words.lines().next());
             self.failure = Some(words.unwrap_or("it does not say why").to_owned());
         }
-        Step::Wait
+        ProtocolStep::Wait
     }
 
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         if self.asks_again && !subject.is_loading {
             self.asks_again = false;
-            return ask(subject);
+            return diagnostic_request(subject);
         }
-        Step::Wait
+        ProtocolStep::Wait
     }
 
-    fn retry(&mut self, subject: &Subject<'_>) -> Step {
+    fn retry(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         let pause_ms = PULL_RETRY_MS_MAX.min(PULL_RETRY_MS_MIN << self.retry_count.min(8));
         self.retry_count += 1;
         self.asks_again = true;
-        Step::WakeAt(subject.now + Duration::from_millis(pause_ms))
+        ProtocolStep::WakeAt(subject.now + Duration::from_millis(pause_ms))
     }
 }
 
@@ -114,7 +125,7 @@ mod tests {
 
     fn check(answer: Result<&Value, &RpcError>, is_loading: bool, expected: &str) {
         let step = with_subject(Instant::now(), 0, is_loading, |subject| {
-            Pull::default().answered(subject, answer)
+            PullProtocol::default().on_response(subject, answer)
         });
         assert_eq!(word(&step), expected);
     }
@@ -138,15 +149,17 @@ mod tests {
     #[test]
     fn a_cancelled_pull_is_asked_again_with_growing_pauses() {
         let start = Instant::now();
-        let mut pull = Pull::default();
+        let mut pull = PullProtocol::default();
         let mut pauses = Vec::new();
         with_subject(start, 0, false, |subject| {
             for _ in 0..8 {
-                let Step::WakeAt(at) = pull.answered(subject, Err(&error(SERVER_CANCELLED))) else {
+                let ProtocolStep::WakeAt(at) =
+                    pull.on_response(subject, Err(&error(SERVER_CANCELLED)))
+                else {
                     panic!("a retry");
                 };
                 pauses.push((at - start).as_millis());
-                assert_eq!(word(&pull.woke(subject)), "ask textDocument/diagnostic");
+                assert_eq!(word(&pull.on_wake(subject)), "ask textDocument/diagnostic");
             }
         });
         assert_eq!(pauses, [50, 100, 200, 400, 800, 1000, 1000, 1000]);
@@ -155,10 +168,10 @@ mod tests {
     #[test]
     fn the_end_of_loading_asks_again() {
         let start = Instant::now();
-        let mut pull = Pull::default();
-        with_subject(start, 0, true, |subject| pull.answered(subject, Ok(&full(0))));
-        assert_eq!(word(&with_subject(start, 5, true, |subject| pull.woke(subject))), "wait");
-        let step = with_subject(start, 9, false, |subject| pull.woke(subject));
+        let mut pull = PullProtocol::default();
+        with_subject(start, 0, true, |subject| pull.on_response(subject, Ok(&full(0))));
+        assert_eq!(word(&with_subject(start, 5, true, |subject| pull.on_wake(subject))), "wait");
+        let step = with_subject(start, 9, false, |subject| pull.on_wake(subject));
         assert_eq!(word(&step), "ask textDocument/diagnostic");
     }
 
@@ -168,10 +181,10 @@ mod tests {
         let log = |kind: u64| json!({"type": kind, "message": "No such thing\n at a.js:1"});
         let after = |spec: &ServerSpec, kind: u64, count: usize| {
             with_subject(Instant::now(), 0, false, |subject| {
-                let (mut pull, log) = (Pull::default(), log(kind));
-                let subject = &Subject { spec, ..*subject };
-                pull.heard(subject, Heard::Notified("window/logMessage", &log));
-                word(&pull.answered(subject, Ok(&full(count))))
+                let (mut pull, log) = (PullProtocol::default(), log(kind));
+                let subject = &MeasurementContext { spec, ..*subject };
+                pull.on_server_event(subject, ServerEvent::Notification("window/logMessage", &log));
+                word(&pull.on_response(subject, Ok(&full(count))))
             })
         };
         assert_eq!(after(&failing, ERROR, 0), "Crashed");

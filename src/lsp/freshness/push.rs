@@ -8,38 +8,38 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Step, Subject};
+use super::{MeasurementContext, ProtocolStep};
 use crate::base::finding::Finding;
 use crate::base::limits::PUSH_SILENT_MS_MAX;
 use crate::base::verdict::{Cause, Gap};
-use crate::wire::lsp::findings;
+use crate::wire::lsp::parse_diagnostics;
 
 /// State of one wait.
 #[derive(Debug, Default)]
-pub struct Push {
+pub struct PushProtocol {
     barrier_passed: bool,
     /// When silence is taken for an answer that proves nothing.
     silent_at: Option<Instant>,
-    last: Option<Publish>,
-    confirmation: Confirmation,
+    last_publish: Option<ReceivedPublish>,
+    confirmation: BarrierConfirmation,
     has_resent: bool,
     has_reopened: bool,
 }
 
 /// How far the second barrier is, behind a publish without a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Confirmation {
+enum BarrierConfirmation {
     #[default]
     Missing,
-    Asked,
+    Requested,
     /// Asked, and another publish came: its answer confirms nothing.
     Outdated,
     Passed,
 }
 
 #[derive(Debug)]
-struct Publish {
-    found: Vec<Finding>,
+struct ReceivedPublish {
+    findings: Vec<Finding>,
     has_our_version: bool,
     while_loading: bool,
     at: Instant,
@@ -47,7 +47,7 @@ struct Publish {
 
 /// What counts as proof of one server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct ProofRules {
     /// How long nothing must come after a publish.
     pub(super) quiet: Duration,
     /// Whether a publish without a version is about nothing of ours.
@@ -56,8 +56,8 @@ pub(super) struct Rules {
     pub(super) clean_without_version: bool,
 }
 
-impl Rules {
-    fn of(subject: &Subject<'_>) -> Self {
+impl ProofRules {
+    fn for_server(subject: &MeasurementContext<'_>) -> Self {
         let known = subject.spec.publishes;
         Self {
             quiet: subject.habits.quiet(known),
@@ -68,60 +68,75 @@ impl Rules {
 }
 
 /// A cheap request whose answer shows that the server has worked through what was sent before.
-pub(super) fn barrier(subject: &Subject<'_>) -> Step {
-    Step::Ask("textDocument/documentSymbol", json!({"textDocument": {"uri": subject.uri}}))
+pub(super) fn barrier_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
+    ProtocolStep::SendRequest(
+        "textDocument/documentSymbol",
+        json!({"textDocument": {"uri": subject.uri}}),
+    )
 }
 
-impl Push {
+impl PushProtocol {
     /// The barrier was answered; an error answer proves the same.
-    pub(super) fn answered(&mut self, subject: &Subject<'_>) -> Step {
-        self.answered_by(subject, Rules::of(subject))
+    pub(super) fn on_response(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.on_response_with(subject, ProofRules::for_server(subject))
     }
 
-    pub(super) fn answered_by(&mut self, subject: &Subject<'_>, rules: Rules) -> Step {
+    pub(super) fn on_response_with(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        rules: ProofRules,
+    ) -> ProtocolStep {
         self.confirmation = match self.confirmation {
-            Confirmation::Asked | Confirmation::Passed => Confirmation::Passed,
-            Confirmation::Missing | Confirmation::Outdated => Confirmation::Missing,
+            BarrierConfirmation::Requested | BarrierConfirmation::Passed => {
+                BarrierConfirmation::Passed
+            }
+            BarrierConfirmation::Missing | BarrierConfirmation::Outdated => {
+                BarrierConfirmation::Missing
+            }
         };
         self.barrier_passed = true;
         self.silent_at = Some(subject.now + Duration::from_millis(PUSH_SILENT_MS_MAX));
         self.settle(subject, rules)
     }
 
-    pub(super) fn published(
+    pub(super) fn on_publish(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         version: Option<i64>,
         diagnostics: &Value,
-    ) -> Step {
-        self.published_by(subject, Rules::of(subject), version, diagnostics)
+    ) -> ProtocolStep {
+        self.on_publish_with(subject, ProofRules::for_server(subject), version, diagnostics)
     }
 
-    pub(super) fn published_by(
+    pub(super) fn on_publish_with(
         &mut self,
-        subject: &Subject<'_>,
-        rules: Rules,
+        subject: &MeasurementContext<'_>,
+        rules: ProofRules,
         version: Option<i64>,
         diagnostics: &Value,
-    ) -> Step {
+    ) -> ProtocolStep {
         let is_other = version.is_some_and(|version| version != i64::from(subject.version));
         // Without a version, what comes before the barrier may be about older bytes.
         let proves_nothing = version.is_none() && (rules.needs_version || !self.barrier_passed);
         if is_other || proves_nothing {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
-        let Some(found) = findings(subject.about, diagnostics) else {
-            return Step::Done(Err(Gap::new(
+        let Some(found) = parse_diagnostics(subject.about, diagnostics) else {
+            return ProtocolStep::Done(Err(Gap::new(
                 Cause::Crashed,
                 "the server's published diagnostics could not be read",
             )));
         };
         self.confirmation = match self.confirmation {
-            Confirmation::Asked | Confirmation::Outdated => Confirmation::Outdated,
-            Confirmation::Missing | Confirmation::Passed => Confirmation::Missing,
+            BarrierConfirmation::Requested | BarrierConfirmation::Outdated => {
+                BarrierConfirmation::Outdated
+            }
+            BarrierConfirmation::Missing | BarrierConfirmation::Passed => {
+                BarrierConfirmation::Missing
+            }
         };
-        self.last = Some(Publish {
-            found,
+        self.last_publish = Some(ReceivedPublish {
+            findings: found,
             has_our_version: version.is_some(),
             while_loading: subject.is_loading,
             at: subject.now,
@@ -129,69 +144,78 @@ impl Push {
         self.settle(subject, rules)
     }
 
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
-        self.settle(subject, Rules::of(subject))
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.settle(subject, ProofRules::for_server(subject))
     }
 
     /// Servers may publish one version twice, the first time partly: the last one counts, once
     /// the quiet time has passed.
-    pub(super) fn settle(&mut self, subject: &Subject<'_>, rules: Rules) -> Step {
-        let Some(last) = &self.last else { return self.silence(subject) };
+    pub(super) fn settle(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        rules: ProofRules,
+    ) -> ProtocolStep {
+        let Some(last) = &self.last_publish else { return self.silence(subject) };
         if !self.barrier_passed {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
         let quiet_at = last.at + rules.quiet;
         if subject.now < quiet_at {
-            return Step::WakeAt(quiet_at);
+            return ProtocolStep::WakeAt(quiet_at);
         }
-        if !last.found.is_empty() {
-            let (found, is_sure) = (last.found.clone(), last.has_our_version);
+        if !last.findings.is_empty() {
+            let (found, is_sure) = (last.findings.clone(), last.has_our_version);
             return self.confirm(subject, is_sure, found);
         }
         if subject.is_loading {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
         // Empty for want of knowledge, perhaps. Once is enough: some servers show every analysis
         // as a progress, so that all they publish comes while one runs.
         if last.while_loading && !self.has_resent {
             self.has_resent = true;
-            return self.again(Step::Resend);
+            return self.again(ProtocolStep::Resend);
         }
         if last.has_our_version || rules.clean_without_version {
             let is_sure = last.has_our_version;
             return self.confirm(subject, is_sure, Vec::new());
         }
-        Step::Done(Err(Gap::new(
+        ProtocolStep::Done(Err(Gap::new(
             Cause::Silent,
             "the server sends no document version, so an empty list proves nothing",
         )))
     }
 
     /// Holds a verdict without a version back until the second barrier.
-    fn confirm(&mut self, subject: &Subject<'_>, is_sure: bool, found: Vec<Finding>) -> Step {
+    fn confirm(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        is_sure: bool,
+        found: Vec<Finding>,
+    ) -> ProtocolStep {
         match self.confirmation {
-            Confirmation::Passed => Step::Done(Ok(found)),
-            _ if is_sure => Step::Done(Ok(found)),
-            Confirmation::Missing => {
-                self.confirmation = Confirmation::Asked;
-                barrier(subject)
+            BarrierConfirmation::Passed => ProtocolStep::Done(Ok(found)),
+            _ if is_sure => ProtocolStep::Done(Ok(found)),
+            BarrierConfirmation::Missing => {
+                self.confirmation = BarrierConfirmation::Requested;
+                barrier_request(subject)
             }
-            Confirmation::Asked | Confirmation::Outdated => Step::Wait,
+            BarrierConfirmation::Requested | BarrierConfirmation::Outdated => ProtocolStep::Wait,
         }
     }
 
     /// Nothing was published yet. A server that is loading gets its time; one that is not is made
     /// to read the document anew, once.
-    fn silence(&mut self, subject: &Subject<'_>) -> Step {
+    fn silence(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self.silent_at {
-            None => Step::Wait,
-            Some(_) if subject.is_loading => Step::Wait,
-            Some(at) if subject.now < at => Step::WakeAt(at),
+            None => ProtocolStep::Wait,
+            Some(_) if subject.is_loading => ProtocolStep::Wait,
+            Some(at) if subject.now < at => ProtocolStep::WakeAt(at),
             Some(_) if !self.has_reopened => {
                 self.has_reopened = true;
-                self.again(Step::Reopen)
+                self.again(ProtocolStep::Reopen)
             }
-            Some(_) => Step::Done(Err(Gap::new(
+            Some(_) => ProtocolStep::Done(Err(Gap::new(
                 Cause::Silent,
                 "the server said nothing about the file, which proves nothing",
             ))),
@@ -200,13 +224,13 @@ impl Push {
 
     /// Whether the barrier was answered and nothing that counts was published.
     pub(super) fn is_waiting_for_a_publish(&self) -> bool {
-        self.barrier_passed && self.last.is_none()
+        self.barrier_passed && self.last_publish.is_none()
     }
 
     /// Forgets what was heard, because the text is sent once more.
-    pub(super) fn again(&mut self, step: Step) -> Step {
-        (self.barrier_passed, self.silent_at, self.last) = (false, None, None);
-        self.confirmation = Confirmation::Missing;
+    pub(super) fn again(&mut self, step: ProtocolStep) -> ProtocolStep {
+        (self.barrier_passed, self.silent_at, self.last_publish) = (false, None, None);
+        self.confirmation = BarrierConfirmation::Missing;
         step
     }
 }
@@ -230,7 +254,7 @@ mod tests {
     fn check_of(extra: &str, is_loading: bool, acts: &[(u64, Act)], expected: &[&str]) {
         let spec = spec(extra);
         let start = Instant::now();
-        let mut push = Push::default();
+        let mut push = PushProtocol::default();
         let place = json!({"line": 0, "character": 0});
         let item = json!({"range": {"start": place, "end": place}, "message": "wrong"});
         let words: Vec<String> = acts
@@ -238,13 +262,13 @@ mod tests {
             .map(|(at, act)| {
                 let is_loading = is_loading && *at < 1_000;
                 let step = with_subject(start, *at, is_loading, |subject| {
-                    let subject = &Subject { spec: &spec, ..*subject };
+                    let subject = &MeasurementContext { spec: &spec, ..*subject };
                     match act {
-                        Barrier => push.answered(subject),
+                        Barrier => push.on_response(subject),
                         Publish(version, count) => {
-                            push.published(subject, *version, &json!(vec![item.clone(); *count]))
+                            push.on_publish(subject, *version, &json!(vec![item.clone(); *count]))
                         }
-                        Wake => push.woke(subject),
+                        Wake => push.on_wake(subject),
                     }
                 });
                 word(&step)

@@ -10,28 +10,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::pull::{self, Pull};
-use super::{Heard, Step, Subject};
+use super::pull::{self, PullProtocol};
+use super::{MeasurementContext, ProtocolStep, ServerEvent};
 use crate::base::finding::{Finding, Severity};
 use crate::base::limits::RUST_RELOAD_MS;
 use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
-use crate::wire::lsp::findings;
+use crate::wire::lsp::parse_diagnostics;
 
 /// The native diagnostic of a file that no crate includes; cargo never looks at such a file.
 const UNLINKED: &str = "unlinked-file";
 
 /// State of one question.
 #[derive(Debug, Default)]
-pub struct RustAnalyzer {
-    pull: Pull,
-    stage: Stage,
+pub struct RustAnalyzerProtocol {
+    pull: PullProtocol,
+    stage: RustAnalyzerStage,
     /// Whether the server got its moment to notice that its trouble is over.
     has_waited: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum RustAnalyzerStage {
     /// The project is loaded; what is asked meanwhile is answered by nothing.
     #[default]
     Loading,
@@ -42,11 +42,11 @@ enum Stage {
     Check,
     /// It ended. The server's own diagnostics are asked for again: what the run published comes
     /// before their answer, and by now the server has read what changed on disk.
-    Last,
+    Confirm,
 }
 
 /// Saves start no check of their own, so that the end of one is the end of the session's.
-pub fn keep_saves_quiet(options: &mut Value, settings: &mut Value) {
+pub fn disable_check_on_save(options: &mut Value, settings: &mut Value) {
     set_quiet(options);
     if settings.is_null() {
         *settings = json!({});
@@ -63,104 +63,113 @@ fn set_quiet(options: &mut Value) {
     }
 }
 
-impl RustAnalyzer {
-    pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
+impl RustAnalyzerProtocol {
+    pub(super) fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         if subject.is_loading {
             return self.start_over();
         }
-        self.stage = Stage::Native;
-        pull::ask(subject)
+        self.stage = RustAnalyzerStage::Native;
+        pull::diagnostic_request(subject)
     }
 
-    pub(super) fn answered(
+    pub(super) fn on_response(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
-    ) -> Step {
+    ) -> ProtocolStep {
         match self.stage {
-            Stage::Native | Stage::Last => match self.pull.answered(subject, answer) {
-                // What it said while it was loading lacks the dependencies.
-                Step::Done(Ok(_)) if subject.is_loading => self.start_over(),
-                Step::Done(Ok(found)) => self.pulled(subject, found),
-                Step::FallBack => {
-                    let gap = Gap::new(Cause::NoTool, "this rust-analyzer is too old for pull");
-                    Step::Done(Err(gap))
+            RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => {
+                match self.pull.on_response(subject, answer) {
+                    // What it said while it was loading lacks the dependencies.
+                    ProtocolStep::Done(Ok(_)) if subject.is_loading => self.start_over(),
+                    ProtocolStep::Done(Ok(found)) => self.on_pulled(subject, found),
+                    ProtocolStep::FallBack => {
+                        let gap = Gap::new(Cause::NoTool, "this rust-analyzer is too old for pull");
+                        ProtocolStep::Done(Err(gap))
+                    }
+                    other => other,
                 }
-                other => other,
-            },
-            Stage::Loading | Stage::Check => Step::Wait,
-        }
-    }
-
-    pub(super) fn heard(&mut self, subject: &Subject<'_>, heard: Heard<'_>) -> Step {
-        match (self.stage, heard) {
-            (Stage::Check, Heard::Began(_) | Heard::Ended(_)) => self.await_run(subject),
-            _ => Step::Wait,
-        }
-    }
-
-    pub(super) fn woke(&mut self, subject: &Subject<'_>) -> Step {
-        match self.stage {
-            Stage::Loading => self.begin(subject),
-            Stage::Native | Stage::Last => self.pull.woke(subject),
-            Stage::Check if subject.flycheck.is_overdue(subject.now) => {
-                let never = || Gap::new(Cause::TimedOut, "cargo check does not begin");
-                Step::Done(Err(subject.flycheck.trouble().unwrap_or_else(never)))
             }
-            Stage::Check => self.await_run(subject),
+            RustAnalyzerStage::Loading | RustAnalyzerStage::Check => ProtocolStep::Wait,
         }
     }
 
-    fn start_over(&mut self) -> Step {
-        self.stage = Stage::Loading;
-        Step::Wait
+    pub(super) fn on_server_event(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        heard: ServerEvent<'_>,
+    ) -> ProtocolStep {
+        match (self.stage, heard) {
+            (
+                RustAnalyzerStage::Check,
+                ServerEvent::ProgressBegan(_) | ServerEvent::ProgressEnded(_),
+            ) => self.await_run(subject),
+            _ => ProtocolStep::Wait,
+        }
     }
 
-    fn pulled(&mut self, subject: &Subject<'_>, found: Vec<Finding>) -> Step {
+    pub(super) fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        match self.stage {
+            RustAnalyzerStage::Loading => self.begin(subject),
+            RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => self.pull.on_wake(subject),
+            RustAnalyzerStage::Check if subject.flycheck.is_overdue(subject.now) => {
+                let never = || Gap::new(Cause::TimedOut, "cargo check does not begin");
+                ProtocolStep::Done(Err(subject.flycheck.project_fault().unwrap_or_else(never)))
+            }
+            RustAnalyzerStage::Check => self.await_run(subject),
+        }
+    }
+
+    fn start_over(&mut self) -> ProtocolStep {
+        self.stage = RustAnalyzerStage::Loading;
+        ProtocolStep::Wait
+    }
+
+    fn on_pulled(&mut self, subject: &MeasurementContext<'_>, found: Vec<Finding>) -> ProtocolStep {
         if found.iter().any(|finding| finding.code == UNLINKED) {
             let gap = Gap::new(Cause::ProjectFault, "no crate includes the file")
                 .with_remedy("declare it with `mod`");
-            return Step::Done(Err(gap));
+            return ProtocolStep::Done(Err(gap));
         }
-        if let Some(gap) = subject.flycheck.lasting_trouble() {
-            return self.trouble(subject, gap);
+        if let Some(gap) = subject.flycheck.lasting_project_fault() {
+            return self.on_project_fault(subject, gap);
         }
-        if self.stage == Stage::Last && !subject.flycheck.is_running() {
-            return Step::Done(verdict(subject, found));
+        if self.stage == RustAnalyzerStage::Confirm && !subject.flycheck.is_running() {
+            return ProtocolStep::Done(verdict(subject, found));
         }
-        self.stage = Stage::Check;
+        self.stage = RustAnalyzerStage::Check;
         self.await_run(subject)
     }
 
     /// What mends the project may have been told a moment ago, and not be read yet.
-    fn trouble(&mut self, subject: &Subject<'_>, gap: Gap) -> Step {
+    fn on_project_fault(&mut self, subject: &MeasurementContext<'_>, gap: Gap) -> ProtocolStep {
         if std::mem::replace(&mut self.has_waited, true) {
-            return Step::Done(Err(gap));
+            return ProtocolStep::Done(Err(gap));
         }
-        self.stage = Stage::Loading;
-        Step::WakeAt(subject.now + Duration::from_millis(RUST_RELOAD_MS))
+        self.stage = RustAnalyzerStage::Loading;
+        ProtocolStep::WakeAt(subject.now + Duration::from_millis(RUST_RELOAD_MS))
     }
 
-    fn await_run(&mut self, subject: &Subject<'_>) -> Step {
+    fn await_run(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         if subject.is_loading || subject.flycheck.is_running() {
-            return Step::Wait;
+            return ProtocolStep::Wait;
         }
         if !subject.flycheck.covers(subject.ticket) {
-            return Step::Check;
+            return ProtocolStep::AwaitFlycheck;
         }
-        self.stage = Stage::Last;
-        pull::ask(subject)
+        self.stage = RustAnalyzerStage::Confirm;
+        pull::diagnostic_request(subject)
     }
 }
 
 /// Both lanes. What both say is said once, in the compiler's words; without an error of its own
 /// the file is clean only when the run reached everything.
-fn verdict(subject: &Subject<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
+fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     let unreadable = || Gap::new(Cause::Crashed, "published diagnostics could not be read");
     let items = subject.flycheck.items(subject.file);
-    let mut found = findings(subject.about, &items).ok_or_else(unreadable)?;
+    let mut found = parse_diagnostics(subject.about, &items).ok_or_else(unreadable)?;
     // In a project with a fault the server's own words are mostly about the fault.
-    let native = match subject.flycheck.trouble() {
+    let native = match subject.flycheck.project_fault() {
         Some(_) => Vec::new(),
         None => native,
     };
@@ -174,7 +183,7 @@ fn verdict(subject: &Subject<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, 
     let native: Vec<Finding> = native.into_iter().filter(|one| !is_twice(one)).collect();
     found.extend(native);
     let root = root_of(subject);
-    match subject.flycheck.doubt(root).filter(|_| !has_error(&found)) {
+    match subject.flycheck.unproven_reason(root).filter(|_| !has_error(&found)) {
         Some(gap) => Err(gap),
         None => Ok(found),
     }
@@ -185,7 +194,7 @@ fn has_error(found: &[Finding]) -> bool {
 }
 
 /// The project's root: the file's absolute path without its relative one.
-fn root_of<'a>(subject: &Subject<'a>) -> &'a Path {
+fn root_of<'a>(subject: &MeasurementContext<'a>) -> &'a Path {
     let depth = subject.about.path.as_str().split('/').count();
     subject.file.ancestors().nth(depth).unwrap_or(subject.file)
 }

@@ -6,24 +6,24 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{METHOD_NOT_FOUND, Step, Subject};
+use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep};
 use crate::base::finding::{Finding, Severity};
-use crate::base::text::Range;
+use crate::base::text::TextRange;
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::faults::INFERRED;
+use crate::lsp::faults::INFERRED_PROJECT;
 use crate::wire::jsonrpc::RpcError;
-use crate::wire::lsp::tsserver_findings;
+use crate::wire::lsp::parse_tsserver_diagnostics;
 
 /// State of one question.
 #[derive(Debug, Default)]
-pub struct Tsserver {
-    stage: Stage,
+pub struct TsserverProtocol {
+    stage: TsserverStage,
     is_inferred: bool,
-    found: Vec<Finding>,
+    findings: Vec<Finding>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum TsserverStage {
     #[default]
     Project,
     /// The files on disk are read anew.
@@ -32,86 +32,94 @@ enum Stage {
     Semantic,
 }
 
-impl Tsserver {
+impl TsserverProtocol {
     /// vtsls watches the disk itself, and its word lags behind what is created and removed.
     pub(super) fn disk_changed(&mut self) {
-        self.stage = Stage::Reload;
+        self.stage = TsserverStage::Reload;
     }
 
-    pub(super) fn begin(&mut self, subject: &Subject<'_>) -> Step {
-        if self.stage == Stage::Reload {
-            return ask("reloadProjects", subject.file);
+    pub(super) fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        if self.stage == TsserverStage::Reload {
+            return tsserver_request("reloadProjects", subject.file);
         }
-        self.stage = Stage::Project;
-        ask("projectInfo", subject.file)
+        self.stage = TsserverStage::Project;
+        tsserver_request("projectInfo", subject.file)
     }
 
-    pub(super) fn answered(
+    pub(super) fn on_response(
         &mut self,
-        subject: &Subject<'_>,
+        subject: &MeasurementContext<'_>,
         answer: Result<&Value, &RpcError>,
-    ) -> Step {
+    ) -> ProtocolStep {
         let body = match answer {
             Ok(result) if result["success"] == json!(true) => &result["body"],
-            Ok(result) => return refused(result["message"].as_str().unwrap_or("no reason given")),
-            Err(error) if error.code == METHOD_NOT_FOUND => return Step::FallBack,
-            Err(error) => return refused(&error.message),
+            Ok(result) => {
+                return refused_step(result["message"].as_str().unwrap_or("no reason given"));
+            }
+            Err(error) if error.code == METHOD_NOT_FOUND => return ProtocolStep::FallBack,
+            Err(error) => return refused_step(&error.message),
         };
         match self.stage {
-            Stage::Reload => {
-                self.stage = Stage::Project;
-                ask("projectInfo", subject.file)
+            TsserverStage::Reload => {
+                self.stage = TsserverStage::Project;
+                tsserver_request("projectInfo", subject.file)
             }
-            Stage::Project => {
+            TsserverStage::Project => {
                 let config = body["configFileName"].as_str().unwrap_or_default();
                 // An inferred project is named `/dev/null/inferredProject1*`.
                 self.is_inferred = config.is_empty() || config.starts_with("/dev/null/");
-                self.stage = Stage::Syntactic;
-                ask("syntacticDiagnosticsSync", subject.file)
+                self.stage = TsserverStage::Syntactic;
+                tsserver_request("syntacticDiagnosticsSync", subject.file)
             }
-            Stage::Syntactic | Stage::Semantic => {
-                let Some(found) = tsserver_findings(subject.about, body) else {
-                    return refused("its answer could not be read");
+            TsserverStage::Syntactic | TsserverStage::Semantic => {
+                let Some(found) = parse_tsserver_diagnostics(subject.about, body) else {
+                    return refused_step("its answer could not be read");
                 };
-                self.found.extend(found);
-                if self.stage == Stage::Syntactic {
-                    self.stage = Stage::Semantic;
-                    return ask("semanticDiagnosticsSync", subject.file);
+                self.findings.extend(found);
+                if self.stage == TsserverStage::Syntactic {
+                    self.stage = TsserverStage::Semantic;
+                    return tsserver_request("semanticDiagnosticsSync", subject.file);
                 }
-                Step::Done(Ok(self.finish(subject)))
+                ProtocolStep::Done(Ok(self.finish(subject)))
             }
         }
     }
 
     /// Without a tsconfig.json tsserver guesses how modules resolve. Which findings that explains is
     /// for `lsp::faults` to say; here the fact is put beside them.
-    fn finish(&mut self, subject: &Subject<'_>) -> Vec<Finding> {
-        let mut found = std::mem::take(&mut self.found);
+    fn finish(&mut self, subject: &MeasurementContext<'_>) -> Vec<Finding> {
+        let mut found = std::mem::take(&mut self.findings);
         if self.is_inferred && !found.is_empty() {
-            let place = (subject.about.path.clone(), Range::default(), subject.about.hash);
+            let place = (subject.about.path.clone(), TextRange::default(), subject.about.hash);
             let text = "the file belongs to no tsconfig.json";
-            found.push(Finding::new(subject.about.sensor, INFERRED, Severity::Info, place, text));
+            found.push(Finding::new(
+                subject.about.sensor,
+                INFERRED_PROJECT,
+                Severity::Info,
+                place,
+                text,
+            ));
         }
         found
     }
 }
 
-fn ask(command: &str, file: &Path) -> Step {
+fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
     let arguments = json!([command, {
         "file": file.to_string_lossy(), "includeLinePosition": false, "needFileNameList": false,
     }]);
     let params = json!({"command": "typescript.tsserverRequest", "arguments": arguments});
-    Step::Ask("workspace/executeCommand", params)
+    ProtocolStep::SendRequest("workspace/executeCommand", params)
 }
 
-fn refused(message: &str) -> Step {
+fn refused_step(message: &str) -> ProtocolStep {
     let gap = if message.contains("No Project") {
         Gap::new(Cause::ProjectFault, "the file belongs to no TypeScript project")
     } else {
         let first = message.lines().next().unwrap_or_default();
         Gap::new(Cause::Crashed, format!("tsserver refused: {first}"))
     };
-    Step::Done(Err(gap))
+    ProtocolStep::Done(Err(gap))
 }
 
 #[cfg(test)]
@@ -122,11 +130,12 @@ mod tests {
     use super::*;
 
     fn check(config: &str, semantic: &Value, expected: &str) {
-        let mut state = Tsserver::default();
+        let mut state = TsserverProtocol::default();
         let answers = [json!({"configFileName": config}), json!([]), semantic.clone()];
         let last = with_subject(Instant::now(), 0, false, |subject| {
             state.begin(subject);
-            answers.map(|body| state.answered(subject, Ok(&json!({"success": true, "body": body}))))
+            answers
+                .map(|body| state.on_response(subject, Ok(&json!({"success": true, "body": body}))))
         });
         assert_eq!(word(&last[2]), expected);
     }
@@ -145,14 +154,14 @@ mod tests {
 
     #[test]
     fn a_server_that_did_not_hear_of_the_disk_reads_it_first() {
-        let mut state = Tsserver::default();
+        let mut state = TsserverProtocol::default();
         state.disk_changed();
         let steps = with_subject(Instant::now(), 0, false, |subject| {
             let first = state.begin(subject);
-            [first, state.answered(subject, Ok(&json!({"success": true})))]
+            [first, state.on_response(subject, Ok(&json!({"success": true})))]
         });
-        let command = |step: &Step| match step {
-            Step::Ask(_, params) => params["arguments"][0].clone(),
+        let command = |step: &ProtocolStep| match step {
+            ProtocolStep::SendRequest(_, params) => params["arguments"][0].clone(),
             _ => Value::Null,
         };
         assert_eq!(steps.each_ref().map(command), ["reloadProjects", "projectInfo"]);
@@ -172,7 +181,7 @@ mod tests {
             data: Value::Null,
         };
         let step = with_subject(Instant::now(), 0, false, |subject| {
-            Tsserver::default().answered(subject, Err(&error))
+            TsserverProtocol::default().on_response(subject, Err(&error))
         });
         assert_eq!(word(&step), "ProjectFault");
     }

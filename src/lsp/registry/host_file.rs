@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Catalogue, CatalogueError, Language, Method, Overlays, Publishes, Ready, ServerSpec, Workspace,
-    parse_json,
+    Catalogue, CatalogueError, DiagnosticsMethod, LanguageSpec, OverlaySupport, PublishTraits,
+    ReadySignal, ServerSpec, WorkspaceRule, parse_json,
 };
 
 /// The file.
@@ -29,7 +29,7 @@ struct HostServer {
     initialization_options: Option<Value>,
     settings: Option<Value>,
     #[serde(default)]
-    transport: Transport,
+    transport: HostTransport,
     /// False for a server that is there for navigation alone.
     #[serde(default = "super::yes")]
     diagnostics: bool,
@@ -37,7 +37,7 @@ struct HostServer {
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Transport {
+enum HostTransport {
     #[default]
     Stdio,
     #[serde(other)]
@@ -58,7 +58,7 @@ impl Catalogue {
     pub fn with_host_servers(mut self, file: HostServers) -> Self {
         for (id, server) in file.0 {
             let program = server.command.rsplit('/').next().unwrap_or_default();
-            let is_usable = server.diagnostics && server.transport == Transport::Stdio;
+            let is_usable = server.diagnostics && server.transport == HostTransport::Stdio;
             if is_usable && program != env!("CARGO_PKG_NAME") {
                 self.prefer(&id, server);
             }
@@ -91,7 +91,7 @@ impl Catalogue {
         }
         // A server of the catalogue keeps its completion protocol and its markers.
         let known = self.servers.get(id).cloned();
-        let spec = known.unwrap_or_else(unknown_server);
+        let spec = known.unwrap_or_else(default_server_spec);
         let to_root = |text: String| {
             text.replace("${CLAUDE_PLUGIN_ROOT}", "${root}")
                 .replace("${CLAUDE_PROJECT_DIR}", "${root}")
@@ -115,34 +115,34 @@ impl Catalogue {
     }
 }
 
-fn new_language(id: &str) -> Language {
-    Language {
+fn new_language(id: &str) -> LanguageSpec {
+    LanguageSpec {
         name: id.to_owned(),
         extensions: BTreeMap::new(),
         files: BTreeMap::new(),
         servers: Vec::new(),
         companions: Vec::new(),
         auxiliary: false,
-        chosen: None,
+        user_servers: None,
     }
 }
 
 /// Pull where the server announces it, else push.
-fn unknown_server() -> ServerSpec {
+fn default_server_spec() -> ServerSpec {
     ServerSpec {
-        publishes: Publishes::default(),
+        publishes: PublishTraits::default(),
         command: String::new(),
         args: Vec::new(),
         env: BTreeMap::new(),
-        diagnostics: Method::Pull,
-        ready: Ready::default(),
+        diagnostics: DiagnosticsMethod::Pull,
+        ready: ReadySignal::default(),
         lists_files: Vec::new(),
         change_after_open: false,
-        overlays: Overlays::None,
+        overlays: OverlaySupport::None,
         initialization_options: Value::Null,
         settings: Value::Null,
         root_markers: Vec::new(),
-        workspace: Workspace::default(),
+        workspace: WorkspaceRule::default(),
         restart_on: Vec::new(),
         data_extensions: Vec::new(),
         logs_failures: false,

@@ -10,7 +10,7 @@ use super::{Catalogue, ServerSpec};
 
 /// Options about languages and servers, from all files of options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides {
+pub struct CatalogueOverrides {
     /// `lsp.servers`, by server id.
     pub servers: BTreeMap<String, ServerOverride>,
     /// `lsp.choose`: server ids by language id.
@@ -37,13 +37,13 @@ pub struct ServerOverride {
 
 impl ServerOverride {
     /// These fields, and those of `over` in their place.
-    pub fn lay_over(&mut self, over: Self) {
+    pub fn override_with(&mut self, over: Self) {
         let Self { command, args, env, settings, initialization_options } = over;
         self.command = command.or(self.command.take());
         self.args = args.or(self.args.take());
         self.env.extend(env);
-        lay_value_over(&mut self.settings, settings);
-        lay_value_over(&mut self.initialization_options, initialization_options);
+        merge_option(&mut self.settings, settings);
+        merge_option(&mut self.initialization_options, initialization_options);
     }
 
     fn apply(&self, spec: &mut ServerSpec) {
@@ -54,25 +54,25 @@ impl ServerOverride {
             spec.args.clone_from(args);
         }
         spec.env.extend(self.env.clone());
-        merge(&mut spec.settings, self.settings.as_ref());
-        merge(&mut spec.initialization_options, self.initialization_options.as_ref());
+        merge_json(&mut spec.settings, self.settings.as_ref());
+        merge_json(&mut spec.initialization_options, self.initialization_options.as_ref());
     }
 }
 
-fn lay_value_over(below: &mut Option<Value>, over: Option<Value>) {
+fn merge_option(below: &mut Option<Value>, over: Option<Value>) {
     match below {
-        Some(below) => merge(below, over.as_ref()),
+        Some(below) => merge_json(below, over.as_ref()),
         None => *below = over,
     }
 }
 
 /// Objects are merged key by key, anything else is replaced.
-fn merge(below: &mut Value, over: Option<&Value>) {
+fn merge_json(below: &mut Value, over: Option<&Value>) {
     match (below, over) {
         (_, None) => {}
         (Value::Object(below), Some(Value::Object(over))) => {
             for (key, value) in over {
-                merge(below.entry(key.clone()).or_insert(Value::Null), Some(value));
+                merge_json(below.entry(key.clone()).or_insert(Value::Null), Some(value));
             }
         }
         (below, Some(over)) => *below = over.clone(),
@@ -83,7 +83,7 @@ impl Catalogue {
     /// This catalogue with a project's own entries in place of those with the same id. An
     /// extension belongs to the project's language alone.
     #[must_use]
-    pub fn overlaid(&self, own: Self) -> Self {
+    pub fn with_project_entries(&self, own: Self) -> Self {
         let mut merged = self.clone();
         let taken: BTreeSet<&String> =
             own.languages.values().flat_map(|language| language.extensions.keys()).collect();
@@ -98,7 +98,7 @@ impl Catalogue {
     /// With the user's options; ids that are not known have been refused before and are passed
     /// over.
     #[must_use]
-    pub fn configured(mut self, options: &Overrides) -> Self {
+    pub fn with_user_options(mut self, options: &CatalogueOverrides) -> Self {
         for (id, over) in &options.servers {
             if let Some(spec) = self.servers.get_mut(id) {
                 over.apply(spec);
@@ -106,7 +106,7 @@ impl Catalogue {
         }
         for (id, servers) in &options.choose {
             if let Some(language) = self.languages.get_mut(id) {
-                language.chosen = Some(servers.clone());
+                language.user_servers = Some(servers.clone());
                 language.auxiliary = false;
             }
         }

@@ -58,7 +58,7 @@ fn every_language_has_a_server_and_every_server_a_way_to_get_it() {
         assert!(install.apt.is_empty() || install.hint.is_some(), "{id}");
         assert!(spec.verified || install.npm.is_empty() || id.starts_with("vscode-"), "{id}");
         assert!(
-            spec.workspace == Workspace::Root || !spec.root_markers.is_empty(),
+            spec.workspace == WorkspaceRule::Root || !spec.root_markers.is_empty(),
             "{id} has nothing to find its folder by"
         );
     }
@@ -96,7 +96,7 @@ fn a_projects_entry_replaces_the_built_in_one_and_owns_its_extensions() {
         "servers": {"pyright": {"command": "mine", "diagnostics": "push"}},
         "languages": {"mako": {"name": "Mako", "extensions": {"html": "mako"}, "servers": []}}
     }"#;
-    let merged = Catalogue::built_in().overlaid(Catalogue::parse(own).expect("valid"));
+    let merged = Catalogue::built_in().with_project_entries(Catalogue::parse(own).expect("valid"));
     assert_eq!(merged.server("pyright").map(|s| s.command.as_str()), Some("mine"));
     assert!(merged.server("typescript-language-server").is_some());
     assert_eq!(merged.language_of(&path("a.html")).map(|(id, ..)| id), Some("mako"));
@@ -108,15 +108,15 @@ fn options_are_merged_field_by_field() {
     let over = |text: &str| -> ServerOverride { serde_json::from_str(text).expect("valid") };
     let mut fields =
         over(r#"{"args": ["-v"], "settings": {"python": {"analysis": {"a": 1, "list": [1]}}}}"#);
-    fields.lay_over(over(
+    fields.override_with(over(
         r#"{"env": {"X": "1"}, "settings": {"python": {"analysis": {"list": [2]}}}}"#,
     ));
-    let options = Overrides {
+    let options = CatalogueOverrides {
         servers: BTreeMap::from([("pyright".to_owned(), fields)]),
         choose: BTreeMap::from([("python".to_owned(), vec!["ty".to_owned(), "ruff".to_owned()])]),
         languages: vec!["yaml".to_owned()],
     };
-    let merged = Catalogue::built_in().clone().configured(&options);
+    let merged = Catalogue::built_in().clone().with_user_options(&options);
     let spec = merged.server("pyright").expect("described");
     assert_eq!(
         (spec.command.as_str(), spec.args.as_slice()),
@@ -126,7 +126,7 @@ fn options_are_merged_field_by_field() {
     let expected =
         json!({"python": {"pythonPath": "${python}", "analysis": {"a": 1, "list": [2]}}});
     assert_eq!(spec.settings, expected);
-    let chosen = merged.language("python").and_then(|it| it.chosen.clone());
+    let chosen = merged.language("python").and_then(|it| it.user_servers.clone());
     assert_eq!(chosen, Some(vec!["ty".to_owned(), "ruff".to_owned()]));
     let is_auxiliary = |id: &str| merged.language(id).is_some_and(|it| it.auxiliary);
     assert!(!is_auxiliary("yaml") && is_auxiliary("toml"));
@@ -155,12 +155,12 @@ fn servers_of_the_hosts_file_come_first_for_their_extensions() {
     // Navigation alone, sockets, and this program itself are no sensors.
     assert_eq!(servers("python"), ["pyright", "basedpyright", "ty"]);
     let gopls = merged.server("gopls").expect("described");
-    assert_eq!((gopls.command.as_str(), gopls.diagnostics), ("my-gopls", Method::Gopls));
+    assert_eq!((gopls.command.as_str(), gopls.diagnostics), ("my-gopls", DiagnosticsMethod::Gopls));
     assert_eq!(gopls.args, ["-r", "${root}/x"]);
     assert_eq!(gopls.initialization_options, json!({"a": 1}));
     assert_eq!(gopls.settings, json!({"gopls": {"diagnosticsDelay": "0s"}}));
     let zls = merged.server("zig").expect("described");
-    assert_eq!((zls.diagnostics, zls.verified), (Method::Pull, false));
+    assert_eq!((zls.diagnostics, zls.verified), (DiagnosticsMethod::Pull, false));
     assert_eq!(zls.extensions.get("ts").map(String::as_str), Some("typescript"));
     assert_eq!(merged.language_of(&path("a.zig")).map(|(.., lsp_id)| lsp_id), Some("zig"));
 }

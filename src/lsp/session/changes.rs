@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::base::text::{Encoding, LineIndex, Position};
+use crate::base::text::{LineIndex, Position, PositionEncoding};
 
 /// Whether programs disagree about where the lines of a text end: LSP ends a line at a lone `\r`,
 /// gopls, clangd and rust-analyzer do not; tsserver ends one at U+2028, Python's `splitlines` also
@@ -27,11 +27,12 @@ fn has_lone_return(text: &str) -> bool {
 /// One ranged content change from `old` to `new`, counted as the server counts. Equal texts give an
 /// insertion of nothing, which still makes a new version. Some servers that announce ranged changes
 /// die of a change without a range.
-pub(super) fn ranged_change(old: &str, new: &str, encoding: Encoding) -> Value {
+pub(super) fn ranged_change(old: &str, new: &str, encoding: PositionEncoding) -> Value {
     let (start, old_end, new_end) = difference(old, new);
     let index = LineIndex::new(old);
     let place = |offset| {
-        let at: Position = index.recount(index.position(offset), Encoding::Utf16, encoding);
+        let at: Position =
+            index.convert_encoding(index.position(offset), PositionEncoding::Utf16, encoding);
         json!({"line": at.line, "character": at.character})
     };
     json!({
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     /// Applies a change as a server would: by walking lines and counting units.
-    fn apply(text: &str, change: &Value, encoding: Encoding) -> String {
+    fn apply(text: &str, change: &Value, encoding: PositionEncoding) -> String {
         let offset = |place: &Value| {
             let number = |key: &str| place[key].as_u64().expect("a number");
             let mut at = 0;
@@ -89,9 +90,9 @@ mod tests {
                 }
                 assert_ne!(character, '\n', "the column lies in its line");
                 let width = match encoding {
-                    Encoding::Utf8 => character.len_utf8(),
-                    Encoding::Utf16 => character.len_utf16(),
-                    Encoding::Utf32 => 1,
+                    PositionEncoding::Utf8 => character.len_utf8(),
+                    PositionEncoding::Utf16 => character.len_utf16(),
+                    PositionEncoding::Utf32 => 1,
                 };
                 left = left.checked_sub(width as u64).expect("columns lie between characters");
                 at += character.len_utf8();
@@ -105,7 +106,7 @@ mod tests {
     }
 
     fn check(old: &str, new: &str) {
-        for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
+        for encoding in [PositionEncoding::Utf8, PositionEncoding::Utf16, PositionEncoding::Utf32] {
             let change = ranged_change(old, new, encoding);
             assert_eq!(apply(old, &change, encoding), new, "{encoding:?} {change}");
         }
@@ -113,11 +114,12 @@ mod tests {
 
     #[test]
     fn a_change_covers_what_differs_and_nothing_else() {
-        let change = ranged_change("one\ntwo\nthree\n", "one\ntoo\nthree\n", Encoding::Utf16);
+        let change =
+            ranged_change("one\ntwo\nthree\n", "one\ntoo\nthree\n", PositionEncoding::Utf16);
         let range =
             json!({"start": {"line": 1, "character": 1}, "end": {"line": 1, "character": 2}});
         assert_eq!(change, json!({"range": range, "text": "o"}));
-        let nothing = ranged_change("x\n", "x\n", Encoding::Utf8);
+        let nothing = ranged_change("x\n", "x\n", PositionEncoding::Utf8);
         let place = json!({"line": 0, "character": 0});
         assert_eq!(nothing, json!({"range": {"start": place, "end": place}, "text": ""}));
     }

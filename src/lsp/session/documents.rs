@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Question;
+use super::DocumentRequest;
 use super::changes::{has_disputed_lines, ranged_change};
 use crate::base::hash::ContentHash;
 use crate::base::limits::OPEN_DOCUMENTS_MAX;
 use crate::base::path::RelPath;
-use crate::base::text::Encoding;
+use crate::base::text::PositionEncoding;
 
 /// What must be sent before a document can be asked about.
 #[derive(Debug)]
-pub(super) enum Sync {
+pub(super) enum SyncStep {
     /// `didOpen` with the whole text, as this version.
     Open(i32),
     /// `didChange` to this version, with this content change.
@@ -30,7 +30,7 @@ pub(super) enum Sync {
 
 /// Which texts are sent once more although the server has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resend {
+pub(super) enum ResendPolicy {
     /// None: the server is asked.
     Never,
     /// One that is open: a server that only publishes says nothing about what it has seen.
@@ -43,7 +43,7 @@ pub(super) enum Resend {
 
 /// What follows the opening of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum OpenPolicy {
     /// Nothing.
     Plain,
     /// A change to the same text: pyright 1.1.414 takes what a file that is opened says for what the
@@ -52,38 +52,38 @@ pub(super) enum Opening {
 }
 
 #[derive(Debug)]
-struct Document {
+struct OpenDocument {
     hash: ContentHash,
     /// The text that the server has; ranges are counted in it.
     text: Arc<str>,
     last_use: u64,
     /// State of the project around it when its text was sent last.
-    surroundings: u64,
+    context_epoch: u64,
 }
 
 /// Open documents and the versions of all that ever were.
 #[derive(Debug, Default)]
-pub(super) struct Documents {
-    open: HashMap<RelPath, Document>,
+pub(super) struct OpenDocuments {
+    open: HashMap<RelPath, OpenDocument>,
     to_close: HashSet<RelPath>,
     /// Versions go on after a close, so that a late publish of an earlier life is never taken for
     /// the current one.
     versions: HashMap<RelPath, i32>,
     use_count: u64,
-    surroundings: u64,
+    context_epoch: u64,
     wants_ranges: bool,
     wants_save: bool,
     saves_with_text: bool,
-    encoding: Encoding,
+    encoding: PositionEncoding,
 }
 
-impl Documents {
+impl OpenDocuments {
     /// Reads the server's `textDocumentSync`, a number or an object, and its `positionEncoding`
     /// (LSP 3.17); a server that names none counts UTF-16.
     pub(super) fn set_capabilities(&mut self, capabilities: &Value) {
         let sync = &capabilities["textDocumentSync"];
         let word = capabilities["positionEncoding"].as_str().unwrap_or_default();
-        self.encoding = Encoding::from_word(word);
+        self.encoding = PositionEncoding::from_lsp_name(word);
         let kind = sync.as_u64().or_else(|| sync["change"].as_u64());
         self.wants_ranges = kind == Some(2);
         self.wants_save =
@@ -92,7 +92,7 @@ impl Documents {
     }
 
     /// How the server counts columns.
-    pub(super) fn encoding(&self) -> Encoding {
+    pub(super) fn encoding(&self) -> PositionEncoding {
         self.encoding
     }
 
@@ -123,27 +123,27 @@ impl Documents {
     }
 
     /// Something changed that open documents may depend on.
-    pub(super) fn surroundings_changed(&mut self) {
-        self.surroundings += 1;
+    pub(super) fn advance_context_epoch(&mut self) {
+        self.context_epoch += 1;
     }
 
     /// Whether the surroundings changed since this document's text was sent, or the text is the
     /// one that the server has.
-    pub(super) fn is_suspect(&self, question: &Question) -> bool {
+    pub(super) fn is_suspect(&self, question: &DocumentRequest) -> bool {
         self.open.get(&question.path).is_some_and(|document| {
-            document.surroundings != self.surroundings || document.hash == question.hash
+            document.context_epoch != self.context_epoch || document.hash == question.hash
         })
     }
 
     /// What must be sent so that the question's text is the server's, and the version that then
     /// stands for it. Of too many documents the one not used for longest is to be closed, but none
     /// of the `busy` ones.
-    pub(super) fn bring_up_to_date(
+    pub(super) fn sync_steps(
         &mut self,
-        question: &Question,
-        (resend, opening): (Resend, Opening),
+        question: &DocumentRequest,
+        (resend, opening): (ResendPolicy, OpenPolicy),
         busy: &HashSet<RelPath>,
-    ) -> (i32, Vec<Sync>) {
+    ) -> (i32, Vec<SyncStep>) {
         // The same bytes, sent once more, are still not the disk's.
         if self.open.get(&question.path).is_none_or(|document| document.hash != question.hash) {
             self.to_close.remove(&question.path);
@@ -151,34 +151,34 @@ impl Documents {
         let mut syncs = Vec::new();
         let mut version = self.versions.get(&question.path).copied().unwrap_or(0);
         match self.open.get(&question.path) {
-            Some(document) if document.hash == question.hash && resend == Resend::Never => {}
+            Some(document) if document.hash == question.hash && resend == ResendPolicy::Never => {}
             Some(document)
-                if resend == Resend::Reopened
+                if resend == ResendPolicy::Reopened
                     || self.wants_ranges && has_disputed_lines(&document.text) =>
             {
                 version += 1;
-                syncs.extend([Sync::Close, Sync::Open(version)]);
+                syncs.extend([SyncStep::Close, SyncStep::Open(version)]);
             }
             Some(document) => {
                 version += 1;
-                syncs.push(Sync::Change(version, self.change(&document.text, &question.text)));
+                syncs.push(SyncStep::Change(version, self.change(&document.text, &question.text)));
                 if self.wants_save && document.hash != question.hash {
-                    syncs.push(Sync::Save);
+                    syncs.push(SyncStep::Save);
                 }
             }
             None => {
                 version += 1;
-                syncs.push(Sync::Open(version));
+                syncs.push(SyncStep::Open(version));
             }
         }
-        let is_followed = resend == Resend::Opened || opening == Opening::Changed;
-        if is_followed && matches!(syncs.last(), Some(Sync::Open(_))) {
+        let is_followed = resend == ResendPolicy::Opened || opening == OpenPolicy::Changed;
+        if is_followed && matches!(syncs.last(), Some(SyncStep::Open(_))) {
             version += 1;
-            syncs.push(Sync::Change(version, self.change(&question.text, &question.text)));
+            syncs.push(SyncStep::Change(version, self.change(&question.text, &question.text)));
         }
         self.versions.insert(question.path.clone(), version);
-        self.keep(question);
-        syncs.extend(self.one_too_many(busy).map(Sync::Evict));
+        self.record_open(question);
+        syncs.extend(self.eviction_candidate(busy).map(SyncStep::Evict));
         (version, syncs)
     }
 
@@ -190,15 +190,15 @@ impl Documents {
         }
     }
 
-    fn keep(&mut self, question: &Question) {
+    fn record_open(&mut self, question: &DocumentRequest) {
         self.use_count += 1;
         let (hash, text) = (question.hash, Arc::clone(&question.text));
-        let (last_use, surroundings) = (self.use_count, self.surroundings);
-        let document = Document { hash, text, last_use, surroundings };
+        let (last_use, surroundings) = (self.use_count, self.context_epoch);
+        let document = OpenDocument { hash, text, last_use, context_epoch: surroundings };
         self.open.insert(question.path.clone(), document);
     }
 
-    fn one_too_many(&self, busy: &HashSet<RelPath>) -> Option<RelPath> {
+    fn eviction_candidate(&self, busy: &HashSet<RelPath>) -> Option<RelPath> {
         if self.open.len() <= OPEN_DOCUMENTS_MAX {
             return None;
         }

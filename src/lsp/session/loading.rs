@@ -5,38 +5,43 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::lsp::registry::Ready;
+use crate::lsp::registry::ReadySignal;
 
 /// The signals of one server.
 #[derive(Debug)]
-pub(super) struct Loading {
+pub(super) struct LoadingState {
     /// The signal that has not come yet.
-    awaits: Option<Ready>,
+    awaited_signal: Option<ReadySignal>,
     /// Running progresses that count as loading.
     tokens: HashSet<String>,
     /// What the server has to complain about the project, and the progress that shows it.
     fault: Option<(String, String)>,
     /// Beginnings of the message that all files of the project are listed; empty once it came.
-    awaits_list: Vec<String>,
+    file_list_messages: Vec<String>,
 }
 
 /// One `$/progress`, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum ProgressKind {
     Began,
     Ended,
     Other,
 }
 
-impl Loading {
-    pub(super) fn new(ready: Ready, lists_files: &[String]) -> Self {
-        let awaits = (ready != Ready::Handshake).then_some(ready);
-        Self { awaits, tokens: HashSet::new(), fault: None, awaits_list: lists_files.to_vec() }
+impl LoadingState {
+    pub(super) fn new(ready: ReadySignal, lists_files: &[String]) -> Self {
+        let awaits = (ready != ReadySignal::Handshake).then_some(ready);
+        Self {
+            awaited_signal: awaits,
+            tokens: HashSet::new(),
+            fault: None,
+            file_list_messages: lists_files.to_vec(),
+        }
     }
 
     /// Whether it knows the files that are not open, too.
     pub(super) fn knows_files(&self) -> bool {
-        self.awaits_list.is_empty()
+        self.file_list_messages.is_empty()
     }
 
     /// The server's complaint about the project as a whole, while it has one.
@@ -45,12 +50,12 @@ impl Loading {
     }
 
     pub(super) fn is_loading(&self) -> bool {
-        self.awaits.is_some() || !self.tokens.is_empty()
+        self.awaited_signal.is_some() || !self.tokens.is_empty()
     }
 
     /// A titled progress is loading, except for those that work on what was saved; pyright wraps
     /// each pull in one without a title.
-    pub(super) fn progress(&mut self, token: &str, value: &Value) -> Progress {
+    pub(super) fn on_progress(&mut self, token: &str, value: &Value) -> ProgressKind {
         let title = value["title"].as_str().unwrap_or_default();
         match value["kind"].as_str() {
             Some("begin") => {
@@ -60,38 +65,40 @@ impl Loading {
                 } else if !title.is_empty() && !is_background(token) {
                     self.tokens.insert(token.to_owned());
                 }
-                Progress::Began
+                ProgressKind::Began
             }
             Some("end") => {
                 self.fault.take_if(|(complaint, _)| complaint == token);
-                if self.tokens.remove(token) && self.awaits == Some(Ready::Progress) {
-                    self.awaits = None;
+                if self.tokens.remove(token) && self.awaited_signal == Some(ReadySignal::Progress) {
+                    self.awaited_signal = None;
                 }
-                Progress::Ended
+                ProgressKind::Ended
             }
-            _ => Progress::Other,
+            _ => ProgressKind::Other,
         }
     }
 
     /// A notification of the server's own kind.
-    pub(super) fn notified(&mut self, method: &str, params: &Value) {
-        match (method, self.awaits) {
+    pub(super) fn on_notification(&mut self, method: &str, params: &Value) {
+        match (method, self.awaited_signal) {
             ("window/logMessage", _) => {
                 let message = params["message"].as_str().unwrap_or_default();
-                if self.awaits_list.iter().any(|beginning| message.starts_with(beginning)) {
-                    self.awaits_list.clear();
+                if self.file_list_messages.iter().any(|beginning| message.starts_with(beginning)) {
+                    self.file_list_messages.clear();
                 }
             }
             // rust-analyzer can be loading again later, after a change of Cargo.toml.
             ("experimental/serverStatus", _) => match params["quiescent"].as_bool() {
-                Some(true) if self.awaits == Some(Ready::ServerStatus) => self.awaits = None,
-                Some(false) => self.awaits = Some(Ready::ServerStatus),
+                Some(true) if self.awaited_signal == Some(ReadySignal::ServerStatus) => {
+                    self.awaited_signal = None;
+                }
+                Some(false) => self.awaited_signal = Some(ReadySignal::ServerStatus),
                 _ => {}
             },
-            ("language/status", Some(Ready::LanguageStatus))
+            ("language/status", Some(ReadySignal::LanguageStatus))
                 if params["type"] == "ServiceReady" =>
             {
-                self.awaits = None;
+                self.awaited_signal = None;
             }
             _ => {}
         }
@@ -116,14 +123,14 @@ mod tests {
 
     #[test]
     fn a_complaint_shown_as_a_progress_is_a_fault_and_no_loading() {
-        let mut loading = Loading::new(Ready::Handshake, &[]);
+        let mut loading = LoadingState::new(ReadySignal::Handshake, &[]);
         let begin =
             json!({"kind": "begin", "title": "Error loading workspace", "message": "no module"});
-        loading.progress("7", &begin);
+        loading.on_progress("7", &begin);
         assert_eq!((loading.is_loading(), loading.fault()), (false, Some("no module")));
-        loading.progress("8", &json!({"kind": "end"}));
+        loading.on_progress("8", &json!({"kind": "end"}));
         assert_eq!(loading.fault(), Some("no module"));
-        loading.progress("7", &json!({"kind": "end"}));
+        loading.on_progress("7", &json!({"kind": "end"}));
         assert_eq!(loading.fault(), None);
     }
 }

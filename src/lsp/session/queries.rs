@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::documents::Resend;
-use super::waiting::{is_older, superseded};
-use super::{Asker, Effect, Question, Session};
+use super::documents::ResendPolicy;
+use super::queue::{is_outdated_by, superseded_gap};
+use super::{DocumentRequest, LspSession, RequestOwner, SessionEffect};
 use crate::base::limits::{DIAGNOSTICS_MS_MAX, QUERY_RETRIES_MAX};
 use crate::base::path::{RelPath, to_uri};
-use crate::base::text::{Encoding, LineIndex, Position};
+use crate::base::text::{LineIndex, Position, PositionEncoding};
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::freshness::{CONTENT_MODIFIED, SERVER_CANCELLED};
 use crate::wire::jsonrpc::RpcError;
 
 /// A request about one document as it is on disk.
 #[derive(Clone, Debug)]
-pub struct Query {
+pub struct ServerQuery {
     /// The document; its ticket comes back with the answer.
-    pub document: Question,
+    pub document: DocumentRequest,
     /// The method: `textDocument/references`.
     pub method: String,
     /// The server capability that must be announced: `referencesProvider`, or a part of one:
@@ -38,11 +38,11 @@ pub struct Query {
 
 /// What the server answered.
 #[derive(Clone, Debug)]
-pub struct Replied {
+pub struct QueryReply {
     /// The result as it came; columns in it count as `encoding` says.
     pub result: Value,
     /// How the server counts columns.
-    pub encoding: Encoding,
+    pub encoding: PositionEncoding,
     /// What it announced for the capability that was asked for.
     pub capability: Value,
     /// The version of the document that was asked about.
@@ -50,35 +50,35 @@ pub struct Replied {
 }
 
 #[derive(Debug)]
-pub(super) struct Pending {
-    query: Query,
+pub(super) struct PendingQuery {
+    query: ServerQuery,
     deadline: Instant,
     /// Version of the document, once it was sent.
     version: i32,
-    request: Option<i64>,
+    request_id: Option<i64>,
     retry_count: u32,
     /// Whether the server was told a newer text of its document: this one is not sent again.
     is_superseded: bool,
     /// Whether its document changed on disk before it was sent.
-    is_behind: bool,
+    is_outdated: bool,
 }
 
-impl Session {
+impl LspSession {
     /// Asks a query. It waits while the server is loading, and supersedes questions about other
     /// bytes of its document: the server knows one text of a file.
-    pub fn query(&mut self, query: Query, now: Instant) {
+    pub fn query(&mut self, query: ServerQuery, now: Instant) {
         self.supersede(&query.document, now);
         let id = self.next_job;
         self.next_job += 1;
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
-        let pending = Pending {
+        let pending = PendingQuery {
             query,
             deadline,
             version: 0,
-            request: None,
+            request_id: None,
             retry_count: 0,
             is_superseded: false,
-            is_behind: false,
+            is_outdated: false,
         };
         self.queries.insert(id, pending);
         self.begin_queries();
@@ -90,7 +90,7 @@ impl Session {
         }
         let knows_files = self.loading.knows_files();
         let fresh = self.queries.iter().filter(|(_, pending)| {
-            pending.request.is_none() && (knows_files || !pending.query.needs_all_files)
+            pending.request_id.is_none() && (knows_files || !pending.query.needs_all_files)
         });
         let fresh: Vec<u64> = fresh.map(|(id, _)| *id).collect();
         for id in fresh {
@@ -100,14 +100,14 @@ impl Session {
 
     fn begin_query(&mut self, id: u64) {
         let Some(pending) = self.queries.get(&id) else { return };
-        let (query, is_behind) = (pending.query.clone(), pending.is_behind);
+        let (query, is_behind) = (pending.query.clone(), pending.is_outdated);
         let announced = self.announced(&query.capability);
         if matches!(announced, Value::Null | Value::Bool(false)) {
             let detail = format!("the server does not offer {}", query.method);
             self.reply(id, Err(Gap::new(Cause::NoTool, detail)));
             return;
         }
-        let (version, _) = self.send_text(&query.document, Resend::Never);
+        let (version, _) = self.send_text(&query.document, ResendPolicy::Never);
         if is_behind {
             self.documents.close_later(query.document.path.clone());
         }
@@ -118,14 +118,18 @@ impl Session {
         }
         if let Some(position) = query.position {
             let index = LineIndex::new(&query.document.text);
-            let place = index.recount(position, Encoding::Utf16, self.documents.encoding());
+            let place = index.convert_encoding(
+                position,
+                PositionEncoding::Utf16,
+                self.documents.encoding(),
+            );
             params["position"] = json!({"line": place.line, "character": place.character});
         }
         let request = self.request(&query.method, params);
-        self.asked.insert(request, Asker::Query(id));
+        self.pending_requests.insert(request, RequestOwner::Query(id));
         if let Some(pending) = self.queries.get_mut(&id) {
             pending.version = version;
-            pending.request = Some(request);
+            pending.request_id = Some(request);
         }
     }
 
@@ -134,13 +138,13 @@ impl Session {
         capability.split('.').fold(&self.capabilities, |announced, part| &announced[part])
     }
 
-    pub(super) fn query_answered(&mut self, id: u64, result: Result<Value, RpcError>) {
+    pub(super) fn on_query_response(&mut self, id: u64, result: Result<Value, RpcError>) {
         let Some(pending) = self.queries.get(&id) else { return };
         let announced = self.announced(&pending.query.capability).clone();
         let Some(pending) = self.queries.get_mut(&id) else { return };
-        pending.request = None;
+        pending.request_id = None;
         let outcome = match result {
-            Ok(result) => Ok(Replied {
+            Ok(result) => Ok(QueryReply {
                 result,
                 encoding: self.documents.encoding(),
                 capability: announced,
@@ -149,7 +153,7 @@ impl Session {
             Err(error) if matches!(error.code, SERVER_CANCELLED | CONTENT_MODIFIED) => {
                 pending.retry_count += 1;
                 if pending.is_superseded {
-                    self.reply(id, Err(superseded()));
+                    self.reply(id, Err(superseded_gap()));
                     return;
                 }
                 if pending.retry_count <= QUERY_RETRIES_MAX {
@@ -183,24 +187,24 @@ impl Session {
 
     /// Ends what has not been sent and is about other bytes of the file: it would make the server's
     /// text the older one again.
-    pub(super) fn supersede_queries(&mut self, newer: &Question) {
+    pub(super) fn supersede_queries(&mut self, newer: &DocumentRequest) {
         let mut unsent = Vec::new();
         for (id, pending) in &mut self.queries {
-            if is_older(&pending.query.document, newer) {
+            if is_outdated_by(&pending.query.document, newer) {
                 pending.is_superseded = true;
-                unsent.extend(pending.request.is_none().then_some(*id));
+                unsent.extend(pending.request_id.is_none().then_some(*id));
             }
         }
         for id in unsent {
-            self.reply(id, Err(superseded()));
+            self.reply(id, Err(superseded_gap()));
         }
     }
 
     /// The file changed on disk: queries about it that have not been sent hold an older text.
-    pub(super) fn mark_queries_behind(&mut self, path: &RelPath) {
-        let unsent = self.queries.values_mut().filter(|pending| pending.request.is_none());
+    pub(super) fn mark_queries_outdated(&mut self, path: &RelPath) {
+        let unsent = self.queries.values_mut().filter(|pending| pending.request_id.is_none());
         for pending in unsent.filter(|pending| pending.query.document.path == *path) {
-            pending.is_behind = true;
+            pending.is_outdated = true;
         }
     }
 
@@ -208,14 +212,14 @@ impl Session {
         self.queries.values().map(|pending| pending.deadline).min()
     }
 
-    fn reply(&mut self, id: u64, outcome: Result<Replied, Gap>) {
+    fn reply(&mut self, id: u64, outcome: Result<QueryReply, Gap>) {
         let Some(pending) = self.queries.remove(&id) else { return };
-        if let Some(request) = pending.request
-            && self.asked.remove(&request).is_some()
+        if let Some(request) = pending.request_id
+            && self.pending_requests.remove(&request).is_some()
         {
             self.notify("$/cancelRequest", json!({"id": request}));
         }
         self.close_if_due(&pending.query.document.path);
-        self.effects.push(Effect::Replied(pending.query.document.ticket, outcome));
+        self.effects.push(SessionEffect::QueryAnswered(pending.query.document.ticket, outcome));
     }
 }

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::FileChange;
+use super::DiskChange;
 use crate::base::path::from_uri;
-use crate::lsp::glob::Glob;
+use crate::lsp::glob::WatchGlob;
 
 #[derive(Debug)]
-struct Registration {
+struct MethodRegistration {
     method: String,
-    watchers: Vec<Watcher>,
+    watchers: Vec<FileWatcher>,
 }
 
 #[derive(Debug)]
-struct Watcher {
-    glob: Glob,
+struct FileWatcher {
+    glob: WatchGlob,
     /// Folder of a `RelativePattern`.
     base: Option<PathBuf>,
     /// Sum of 1 for created, 2 for changed, 4 for deleted.
@@ -28,7 +28,7 @@ struct Watcher {
 /// All registrations that are in force.
 #[derive(Debug, Default)]
 pub(super) struct Registrations {
-    by_id: BTreeMap<String, Registration>,
+    by_id: BTreeMap<String, MethodRegistration>,
 }
 
 impl Registrations {
@@ -38,7 +38,7 @@ impl Registrations {
             let Some(method) = one["method"].as_str() else { continue };
             let watchers = one["registerOptions"]["watchers"].as_array();
             let watchers = watchers.into_iter().flatten().filter_map(watcher).collect();
-            let registration = Registration { method: method.to_owned(), watchers };
+            let registration = MethodRegistration { method: method.to_owned(), watchers };
             self.by_id.insert(id(one), registration);
         }
     }
@@ -61,11 +61,11 @@ impl Registrations {
     /// Whether the server asked to hear of this change. A pattern without a folder of its own is
     /// meant from any of `places`: a server that works in one folder of the project (a Go module, a
     /// crate) depends on files of the others as well, and names only what is below its own.
-    pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: FileChange) -> bool {
+    pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: DiskChange) -> bool {
         let kind = match change {
-            FileChange::Created => 1,
-            FileChange::Changed => 2,
-            FileChange::Deleted => 4,
+            DiskChange::Created => 1,
+            DiskChange::Changed => 2,
+            DiskChange::Deleted => 4,
         };
         let Some(absolute) = file.to_str() else { return false };
         let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
@@ -83,14 +83,14 @@ fn id(registration: &Value) -> String {
     registration["id"].as_str().unwrap_or_default().to_owned()
 }
 
-fn watcher(watcher: &Value) -> Option<Watcher> {
+fn watcher(watcher: &Value) -> Option<FileWatcher> {
     let pattern = &watcher["globPattern"];
     let base = &pattern["baseUri"];
     // A workspace folder stands for its URI.
     let base = base.as_str().or_else(|| base["uri"].as_str());
     let text = pattern.as_str().or_else(|| pattern["pattern"].as_str())?;
     let kinds = watcher["kind"].as_u64().unwrap_or(7);
-    Some(Watcher { glob: Glob::new(text), base: base.and_then(from_uri), kinds })
+    Some(FileWatcher { glob: WatchGlob::new(text), base: base.and_then(from_uri), kinds })
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn watches(watchers: &Value, file: &str, change: FileChange) -> bool {
+    fn watches(watchers: &Value, file: &str, change: DiskChange) -> bool {
         let mut registrations = Registrations::default();
         registrations.register(&json!({"registrations": [{"id": "1",
             "method": "workspace/didChangeWatchedFiles", "registerOptions": {"watchers": watchers}}]}));
@@ -109,17 +109,17 @@ mod tests {
     #[test]
     fn a_server_hears_only_of_the_files_and_kinds_it_asked_for() {
         let go = json!([{"globPattern": "**/*.go"}]);
-        assert!(watches(&go, "/r/x/a.go", FileChange::Deleted));
-        assert!(watches(&go, "/r/y/a.go", FileChange::Changed), "another folder of the project");
-        assert!(!watches(&go, "/r/a.py", FileChange::Changed));
-        assert!(!watches(&go, "/other/a.go", FileChange::Changed));
+        assert!(watches(&go, "/r/x/a.go", DiskChange::Deleted));
+        assert!(watches(&go, "/r/y/a.go", DiskChange::Changed), "another folder of the project");
+        assert!(!watches(&go, "/r/a.py", DiskChange::Changed));
+        assert!(!watches(&go, "/other/a.go", DiskChange::Changed));
         let created = json!([{"globPattern": "**/*.go", "kind": 1}]);
-        assert!(watches(&created, "/r/a.go", FileChange::Created));
-        assert!(!watches(&created, "/r/a.go", FileChange::Changed));
+        assert!(watches(&created, "/r/a.go", DiskChange::Created));
+        assert!(!watches(&created, "/r/a.go", DiskChange::Changed));
         for base in [json!("file:///lib%20x"), json!({"uri": "file:///lib%20x", "name": "lib"})] {
             let elsewhere = json!([{"globPattern": {"baseUri": base, "pattern": "*.py"}}]);
-            assert!(watches(&elsewhere, "/lib x/a.py", FileChange::Changed));
-            assert!(!watches(&elsewhere, "/r/a.py", FileChange::Changed));
+            assert!(watches(&elsewhere, "/lib x/a.py", DiskChange::Changed));
+            assert!(!watches(&elsewhere, "/r/a.py", DiskChange::Changed));
         }
     }
 

@@ -5,74 +5,82 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::documents::Resend;
-use super::{Job, Question, Session};
+use super::documents::ResendPolicy;
+use super::{DocumentRequest, LspSession, MeasureJob};
 use crate::base::limits::REFRESHES_MAX;
-use crate::lsp::freshness::Protocol;
-use crate::lsp::registry::Method;
+use crate::lsp::freshness::CompletionProtocol;
+use crate::lsp::registry::DiagnosticsMethod;
 
 /// The method that offers diagnostics by pull.
 const PULL: &str = "textDocument/diagnostic";
 
-impl Session {
+impl LspSession {
     /// Which texts are sent although the server has them.
-    pub(super) fn resend(&self) -> Resend {
+    pub(super) fn resend(&self) -> ResendPolicy {
         match self.method {
-            Method::Push | Method::Clangd | Method::Jdtls => Resend::Known,
-            Method::Gopls => Resend::Opened,
-            Method::Pull | Method::Tsserver | Method::RustAnalyzer => Resend::Never,
+            DiagnosticsMethod::Push | DiagnosticsMethod::Clangd | DiagnosticsMethod::Jdtls => {
+                ResendPolicy::Known
+            }
+            DiagnosticsMethod::Gopls => ResendPolicy::Opened,
+            DiagnosticsMethod::Pull
+            | DiagnosticsMethod::Tsserver
+            | DiagnosticsMethod::RustAnalyzer => ResendPolicy::Never,
         }
     }
 
     /// Ends the jobs about the same bytes: the text is sent as a newer version, and nothing is
     /// published about the older one any more. Yields their tickets.
-    pub(super) fn take_over(&mut self, question: &Question) -> Vec<u64> {
-        let is_same = |other: &Question| other.path == question.path && other.hash == question.hash;
-        let same = self.jobs.iter().filter(|(_, job)| is_same(&job.question));
+    pub(super) fn take_over(&mut self, question: &DocumentRequest) -> Vec<u64> {
+        let is_same =
+            |other: &DocumentRequest| other.path == question.path && other.hash == question.hash;
+        let same = self.jobs.iter().filter(|(_, job)| is_same(&job.document));
         let same: Vec<u64> = same.map(|(id, _)| *id).collect();
-        same.into_iter().filter_map(|id| self.remove_job(id)).flat_map(Job::into_tickets).collect()
+        same.into_iter()
+            .filter_map(|id| self.remove_job(id))
+            .flat_map(MeasureJob::into_tickets)
+            .collect()
     }
 
     /// Takes a job out; the server need not answer what it was asked.
-    pub(super) fn remove_job(&mut self, id: u64) -> Option<Job> {
+    pub(super) fn remove_job(&mut self, id: u64) -> Option<MeasureJob> {
         let job = self.jobs.remove(&id)?;
-        self.cancel(job.request);
+        self.cancel(job.request_id);
         Some(job)
     }
 
     fn cancel(&mut self, request: Option<i64>) {
         if let Some(request) = request
-            && self.asked.remove(&request).is_some()
+            && self.pending_requests.remove(&request).is_some()
         {
             self.notify("$/cancelRequest", json!({"id": request}));
         }
     }
 
     /// Sends a job's text again as needed and takes the first step again.
-    pub(super) fn restart(&mut self, id: u64, resend: Resend, now: Instant) {
+    pub(super) fn restart(&mut self, id: u64, resend: ResendPolicy, now: Instant) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        job.wake = None;
-        let (request, question) = (job.request.take(), job.question.clone());
+        job.wake_at = None;
+        let (request, question) = (job.request_id.take(), job.document.clone());
         self.cancel(request);
         let (version, _) = self.send_text(&question, resend);
         if let Some(job) = self.jobs.get_mut(&id) {
             job.version = version;
         }
-        self.step(id, now, Protocol::begin);
+        self.advance_job(id, now, CompletionProtocol::begin);
     }
 
     /// clangd rebuilds what includes a saved header; what it published before is outdated.
     pub(super) fn restart_others(&mut self, saved: u64, now: Instant) {
         let others: Vec<u64> = self.jobs.keys().copied().filter(|id| *id != saved).collect();
-        self.restart_anew(&others, now);
+        self.restart_with_new_protocol(&others, now);
     }
 
     /// Restarts jobs with a protocol that has heard nothing.
-    pub(super) fn restart_anew(&mut self, jobs: &[u64], now: Instant) {
+    pub(super) fn restart_with_new_protocol(&mut self, jobs: &[u64], now: Instant) {
         let (method, resend) = (self.method, self.resend());
         for id in jobs {
             if let Some(job) = self.jobs.get_mut(id) {
-                job.protocol = Protocol::new(method);
+                job.protocol = CompletionProtocol::new(method);
             }
             self.restart(*id, resend, now);
         }
@@ -82,12 +90,14 @@ impl Session {
     pub(super) fn refresh(&mut self, now: Instant) {
         let mut outdated = Vec::new();
         for (id, job) in &mut self.jobs {
-            if matches!(job.protocol, Protocol::Pull(_)) && job.refresh_count < REFRESHES_MAX {
+            if matches!(job.protocol, CompletionProtocol::Pull(_))
+                && job.refresh_count < REFRESHES_MAX
+            {
                 job.refresh_count += 1;
                 outdated.push(*id);
             }
         }
-        self.restart_anew(&outdated, now);
+        self.restart_with_new_protocol(&outdated, now);
     }
 
     /// Chooses the protocol by what the server offers now. Offered pull, many servers stop
@@ -96,15 +106,15 @@ impl Session {
         let announced = &self.capabilities["diagnosticProvider"];
         let pulls = announced.is_object() || self.registrations.provides(PULL);
         let method = match self.spec.diagnostics {
-            Method::Push | Method::Pull if pulls => Method::Pull,
-            _ if self.fell_back => Method::Push,
+            DiagnosticsMethod::Push | DiagnosticsMethod::Pull if pulls => DiagnosticsMethod::Pull,
+            _ if self.has_fallen_back => DiagnosticsMethod::Push,
             // Not announced may be not yet announced, and some servers answer all the same.
             own => own,
         };
         if method != self.method {
             self.method = method;
             let jobs: Vec<u64> = self.jobs.keys().copied().collect();
-            self.restart_anew(&jobs, now);
+            self.restart_with_new_protocol(&jobs, now);
         }
     }
 }

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{Effect, Session};
+use super::{LspSession, SessionEffect};
 use crate::base::path::to_uri;
 use crate::lsp::freshness::METHOD_NOT_FOUND;
-use crate::lsp::registry::{Method, ServerSpec};
-use crate::wire::jsonrpc::{Id, Message, RpcError};
+use crate::lsp::registry::{DiagnosticsMethod, ServerSpec};
+use crate::wire::jsonrpc::{RpcError, RpcId, RpcMessage};
 
 /// Parameters of `initialize`. Pull is offered with dynamic registration, because pyright enables
 /// it only then. UTF-8 comes first, because clangd takes the first encoding it knows.
@@ -63,8 +63,8 @@ fn workspace_folder(root: &Path) -> Value {
     json!({"uri": to_uri(root), "name": name})
 }
 
-impl Session {
-    pub(super) fn server_request(&mut self, id: Id, method: &str, params: &Value, now: Instant) {
+impl LspSession {
+    pub(super) fn server_request(&mut self, id: RpcId, method: &str, params: &Value, now: Instant) {
         let result = match method {
             "workspace/configuration" => Ok(self.configuration(params)),
             "workspace/workspaceFolders" => Ok(json!([workspace_folder(&self.workspace)])),
@@ -85,11 +85,11 @@ impl Session {
                 data: Value::Null,
             }),
         };
-        self.effects.push(Effect::Send(Message::Response { id, result }));
+        self.effects.push(SessionEffect::Send(RpcMessage::Response { id, result }));
         match method {
             "client/registerCapability" => {
                 self.registrations.register(params);
-                self.tell_changes(Vec::new());
+                self.send_changes(Vec::new());
                 self.providers_changed(now);
             }
             "client/unregisterCapability" => {
@@ -110,7 +110,7 @@ impl Session {
             let section = item["section"].as_str().unwrap_or_default();
             let parts = section.split('.').filter(|part| !part.is_empty());
             let settings = parts.fold(&self.settings, |settings, part| &settings[part]).clone();
-            if settings.is_null() && self.spec.diagnostics == Method::Jdtls {
+            if settings.is_null() && self.spec.diagnostics == DiagnosticsMethod::Jdtls {
                 json!({})
             } else {
                 settings

@@ -6,61 +6,62 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::documents::{Opening, Resend, Sync};
-use super::{FileChange, Phase, Question, Session};
+use super::documents::{OpenPolicy, ResendPolicy, SyncStep};
+use super::{DiskChange, DocumentRequest, LspSession, SessionPhase};
 use crate::base::limits::UNHEARD_CHANGES_MAX;
 use crate::base::path::{RelPath, to_uri};
 use crate::lsp::freshness::clangd;
-use crate::lsp::registry::Method;
+use crate::lsp::registry::DiagnosticsMethod;
 
-impl Session {
+impl LspSession {
     /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
     /// asked about again; those in `asked` are about to be, and stay open. One that is being
     /// measured is closed afterwards: some servers call a closed file clean. The server hears of
     /// those it asked to hear of; before the handshake is done, as soon as it asks.
-    pub fn files_changed(&mut self, changes: &[(PathBuf, FileChange)], asked: &[RelPath]) {
-        if self.phase == Phase::Stopping || changes.is_empty() {
+    pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], asked: &[RelPath]) {
+        if self.phase == SessionPhase::Stopping || changes.is_empty() {
             return;
         }
-        self.documents.surroundings_changed();
+        self.documents.advance_context_epoch();
         for (path, _) in changes {
             let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
             let Some(path) = path else { continue };
             // Texts that have not been sent become open documents later.
-            self.mark_queries_behind(&path);
-            for waiting in self.waiting.iter_mut().filter(|one| one.question.path == path) {
-                waiting.is_behind = true;
+            self.mark_queries_outdated(&path);
+            for waiting in self.queued_measures.iter_mut().filter(|one| one.document.path == path) {
+                waiting.is_outdated = true;
             }
             // tsserver may go on with the text of a document that is closed because the disk has
             // another one; it reads all files anew when it is told to.
-            self.is_behind_disk |= self.method == Method::Tsserver && self.documents.is_open(&path);
+            self.is_behind_disk |=
+                self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
             if self.is_measured(&path) {
                 self.documents.close_later(path);
             } else {
                 self.close(&path);
             }
         }
-        if self.phase == Phase::Starting {
-            return self.keep_unheard(changes.to_vec());
+        if self.phase == SessionPhase::Starting {
+            return self.queue_changes(changes.to_vec());
         }
         // What an open document says comes with `didChange`, and some servers analyse twice when
         // the disk speaks, too.
         let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
-        let is_new = |(path, change): &&(PathBuf, FileChange)| {
-            *change != FileChange::Changed || !is_asked(path)
+        let is_new = |(path, change): &&(PathBuf, DiskChange)| {
+            *change != DiskChange::Changed || !is_asked(path)
         };
-        let new: Vec<(PathBuf, FileChange)> = changes.iter().filter(is_new).cloned().collect();
-        let is_unheard = |(path, change): &(PathBuf, FileChange)| {
+        let new: Vec<(PathBuf, DiskChange)> = changes.iter().filter(is_new).cloned().collect();
+        let is_unheard = |(path, change): &(PathBuf, DiskChange)| {
             !self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
         self.is_behind_disk |= new.iter().any(is_unheard);
-        self.tell_changes(new);
-        self.look_for_a_project(changes);
+        self.send_changes(new);
+        self.rediscover_project(changes);
     }
 
     /// rust-analyzer that has found no project looks for one again only when its folders change.
-    fn look_for_a_project(&mut self, changes: &[(PathBuf, FileChange)]) {
-        let is_manifest = |(path, _): &(PathBuf, FileChange)| path.ends_with("Cargo.toml");
+    fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        let is_manifest = |(path, _): &(PathBuf, DiskChange)| path.ends_with("Cargo.toml");
         if self.flycheck.has_no_project() && changes.iter().any(is_manifest) {
             let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
             let event = json!({"removed": folder, "added": folder});
@@ -70,48 +71,53 @@ impl Session {
 
     /// Tells the server of changes, older ones first, as far as it asked to hear of them; the rest
     /// is kept until it does.
-    pub(super) fn tell_changes(&mut self, changes: Vec<(PathBuf, FileChange)>) {
-        self.keep_unheard(changes);
-        let is_told = |(path, change): &mut (PathBuf, FileChange)| {
+    pub(super) fn send_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
+        self.queue_changes(changes);
+        let is_told = |(path, change): &mut (PathBuf, DiskChange)| {
             self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
-        let event = |(path, change): (PathBuf, FileChange)| {
+        let event = |(path, change): (PathBuf, DiskChange)| {
             let kind = match change {
-                FileChange::Created => 1,
-                FileChange::Changed => 2,
-                FileChange::Deleted => 3,
+                DiskChange::Created => 1,
+                DiskChange::Changed => 2,
+                DiskChange::Deleted => 3,
             };
             json!({"uri": to_uri(&path), "type": kind})
         };
-        let events: Vec<Value> = self.unheard.extract_if(.., is_told).map(event).collect();
+        let events: Vec<Value> = self.unsent_changes.extract_if(.., is_told).map(event).collect();
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }
     }
 
-    fn keep_unheard(&mut self, changes: Vec<(PathBuf, FileChange)>) {
-        self.unheard.extend(changes);
-        let too_many = self.unheard.len().saturating_sub(UNHEARD_CHANGES_MAX);
-        self.unheard.drain(..too_many);
+    fn queue_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
+        self.unsent_changes.extend(changes);
+        let too_many = self.unsent_changes.len().saturating_sub(UNHEARD_CHANGES_MAX);
+        self.unsent_changes.drain(..too_many);
     }
 
     /// Sends what makes the question's text the document's text. Yields its version, and whether a
     /// header was saved for which clangd rebuilds other files.
-    pub(super) fn send_text(&mut self, question: &Question, resend: Resend) -> (i32, bool) {
+    pub(super) fn send_text(
+        &mut self,
+        question: &DocumentRequest,
+        resend: ResendPolicy,
+    ) -> (i32, bool) {
         let uri = to_uri(&question.path.under(&self.root));
         let busy: HashSet<RelPath> =
-            self.jobs.values().map(|job| job.question.path.clone()).collect();
-        let is_clangd = self.method == Method::Clangd;
+            self.jobs.values().map(|job| job.document.path.clone()).collect();
+        let is_clangd = self.method == DiagnosticsMethod::Clangd;
         let is_forced = is_clangd && self.documents.is_suspect(question);
-        let opening = if self.spec.change_after_open { Opening::Changed } else { Opening::Plain };
-        let (version, syncs) = self.documents.bring_up_to_date(question, (resend, opening), &busy);
+        let opening =
+            if self.spec.change_after_open { OpenPolicy::Changed } else { OpenPolicy::Plain };
+        let (version, syncs) = self.documents.sync_steps(question, (resend, opening), &busy);
         if !syncs.is_empty() {
-            self.habits.sent(&question.path);
+            self.habits.on_text_sent(&question.path);
         }
         let mut is_saved = false;
         for sync in syncs {
             match sync {
-                Sync::Open(version) => {
+                SyncStep::Open(version) => {
                     self.notify(
                         "textDocument/didOpen",
                         json!({"textDocument": {
@@ -120,7 +126,7 @@ impl Session {
                         }}),
                     );
                 }
-                Sync::Change(version, change) => {
+                SyncStep::Change(version, change) => {
                     let mut params = json!({
                         "textDocument": {"uri": uri, "version": version},
                         "contentChanges": [change],
@@ -131,17 +137,17 @@ impl Session {
                     }
                     self.notify("textDocument/didChange", params);
                 }
-                Sync::Save => {
+                SyncStep::Save => {
                     is_saved = true;
                     self.notify_saved(&uri, &question.text);
                 }
-                Sync::Close => self.notify_closed(&question.path),
-                Sync::Evict(path) => self.close(&path),
+                SyncStep::Close => self.notify_closed(&question.path),
+                SyncStep::Evict(path) => self.close(&path),
             }
         }
         let is_header_saved = is_clangd && is_saved && clangd::is_header(&question.path);
         if is_header_saved {
-            self.documents.surroundings_changed();
+            self.documents.advance_context_epoch();
         }
         (version, is_header_saved)
     }
@@ -173,6 +179,6 @@ impl Session {
     }
 
     pub(super) fn is_measured(&self, path: &RelPath) -> bool {
-        self.jobs.values().any(|job| job.question.path == *path)
+        self.jobs.values().any(|job| job.document.path == *path)
     }
 }

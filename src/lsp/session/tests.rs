@@ -11,7 +11,7 @@ use crate::base::text::Position;
 use crate::lsp::registry::Catalogue;
 
 struct Play {
-    session: Session,
+    session: LspSession,
     start: Instant,
     at_ms: u64,
 }
@@ -24,8 +24,8 @@ impl Play {
         let spec = catalogue.server("s").expect("described");
         let settings = json!({"python": {"pythonPath": "/v/python"}});
         let root = PathBuf::from("/r");
-        let place = Place { workspace: root.clone(), root };
-        let session = Session::start("s", spec, settings, place, 1);
+        let place = ServerFolders { workspace: root.clone(), root };
+        let session = LspSession::start("s", spec, settings, place, 1);
         Self { session, start: Instant::now(), at_ms: 0 }
     }
 
@@ -56,18 +56,18 @@ impl Play {
     fn receive(&mut self, message: Value) {
         let content = message.to_string().into_bytes();
         drop(message);
-        let message = Message::parse(&content).expect("a message");
+        let message = RpcMessage::parse(&content).expect("a message");
         let now = self.now();
-        self.session.message(message, now);
+        self.session.on_message(message, now);
     }
 
     fn ask(&mut self, ticket: u64, path: &str, text: &str) {
         let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
-        let hash = ContentHash::of(text.as_bytes());
+        let hash = ContentHash::of_bytes(text.as_bytes());
         let question =
-            Question { ticket, path, language_id: "python".into(), text: text.into(), hash };
+            DocumentRequest { ticket, path, language_id: "python".into(), text: text.into(), hash };
         let now = self.now();
-        self.session.ask(question, now);
+        self.session.measure(question, now);
     }
 
     fn query(&mut self, ticket: u64, method: &str, capability: &str) {
@@ -86,13 +86,13 @@ impl Play {
         all_files: bool,
     ) {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
-        let hash = ContentHash::of(text.as_bytes());
+        let hash = ContentHash::of_bytes(text.as_bytes());
         let language_id = "python".to_owned();
-        let document = Question { ticket, path, language_id, text: text.into(), hash };
+        let document = DocumentRequest { ticket, path, language_id, text: text.into(), hash };
         let position = Some(Position { line: 0, character: 10 });
         let (method, capability) = (method.to_owned(), capability.to_owned());
         let params = json!({});
-        let query = Query {
+        let query = ServerQuery {
             document,
             method,
             capability,
@@ -108,22 +108,29 @@ impl Play {
     /// What came out since the last look, one word each.
     fn sent(&mut self) -> Vec<String> {
         let word = |effect| match effect {
-            Effect::Send(Message::Request { id: Id::Number(id), method, .. }) => {
+            SessionEffect::Send(RpcMessage::Request { id: RpcId::Number(id), method, .. }) => {
                 format!("{method}#{id}")
             }
-            Effect::Send(Message::Notification { method, params }) => {
+            SessionEffect::Send(RpcMessage::Notification { method, params }) => {
                 let version = &params["textDocument"]["version"];
                 if version.is_null() { method } else { format!("{method} v{version}") }
             }
-            Effect::Send(Message::Response { result: Ok(value), .. }) => format!("answer {value}"),
-            Effect::Send(other) => format!("{other:?}"),
-            Effect::Answer(ticket, Ok(found)) => format!("ticket {ticket}: {} found", found.len()),
-            Effect::Answer(ticket, Err(gap)) | Effect::Replied(ticket, Err(gap)) => {
+            SessionEffect::Send(RpcMessage::Response { result: Ok(value), .. }) => {
+                format!("answer {value}")
+            }
+            SessionEffect::Send(other) => format!("{other:?}"),
+            SessionEffect::DiagnosticsReady(ticket, Ok(found)) => {
+                format!("ticket {ticket}: {} found", found.len())
+            }
+            SessionEffect::DiagnosticsReady(ticket, Err(gap))
+            | SessionEffect::QueryAnswered(ticket, Err(gap)) => {
                 format!("ticket {ticket}: {:?}", gap.cause)
             }
-            Effect::Replied(ticket, Ok(replied)) => format!("ticket {ticket}: {}", replied.result),
-            Effect::Ready(_) => "ready".into(),
-            Effect::Give(gap) => format!("give up: {:?}", gap.cause),
+            SessionEffect::QueryAnswered(ticket, Ok(replied)) => {
+                format!("ticket {ticket}: {}", replied.result)
+            }
+            SessionEffect::Ready(_) => "ready".into(),
+            SessionEffect::GiveUp(gap) => format!("give up: {:?}", gap.cause),
         };
         self.session.take_effects().into_iter().map(word).collect()
     }
@@ -135,9 +142,9 @@ fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
         "lists_files": ["Found ", "No source files found"]}}}"#;
     let catalogue = Catalogue::parse(text).expect("valid");
     let root = PathBuf::from("/r");
-    let place = Place { workspace: root.clone(), root };
+    let place = ServerFolders { workspace: root.clone(), root };
     let spec = catalogue.server("s").expect("described");
-    let session = Session::start("s", spec, Value::Null, place, 1);
+    let session = LspSession::start("s", spec, Value::Null, place, 1);
     let mut play = Play { session, start: Instant::now(), at_ms: 0 };
     let offered = json!({"referencesProvider": true, "renameProvider": {"prepareProvider": true}});
     play.receive(json!({"id": 0, "result": {"capabilities": offered}}));
@@ -299,9 +306,9 @@ fn a_file_changed_behind_us_is_closed_and_announced() {
     play.ask(1, "a.py", "x");
     play.receive(json!({"id": 1, "result": report(0, 0)}));
     play.sent();
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
     assert_eq!(play.sent(), ["textDocument/didClose", "workspace/didChangeWatchedFiles"]);
-    play.session.files_changed(&[(PathBuf::from("/r/a.txt"), FileChange::Created)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/a.txt"), DiskChange::Created)], &[]);
     assert_eq!(play.sent(), [""; 0], "not asked for");
     play.ask(2, "a.py", "x");
     assert_eq!(play.sent()[0], "textDocument/didOpen v2");
@@ -312,7 +319,7 @@ fn a_document_is_not_closed_under_its_own_question() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
     play.sent();
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
     for count in 0..crate::base::limits::OPEN_DOCUMENTS_MAX {
         play.ask(count as u64 + 2, &format!("{count}.py"), "x");
         play.receive(json!({"id": count + 2, "result": report(0, 0)}));
@@ -352,13 +359,15 @@ fn a_query_waits_for_loading_syncs_its_document_and_counts_as_the_server_does() 
     play.receive(progress("end"));
     let effects = play.session.take_effects();
     let hover = effects.iter().find_map(|effect| match effect {
-        Effect::Send(Message::Request { method, params, .. }) if method == "textDocument/hover" => {
+        SessionEffect::Send(RpcMessage::Request { method, params, .. })
+            if method == "textDocument/hover" =>
+        {
             Some(params["position"].clone())
         }
         _ => None,
     });
     assert_eq!(hover, Some(json!({"line": 0, "character": 13})));
-    let refused = |effect: &Effect| matches!(effect, Effect::Replied(2, Err(gap)) if gap.cause == Cause::NoTool);
+    let refused = |effect: &SessionEffect| matches!(effect, SessionEffect::QueryAnswered(2, Err(gap)) if gap.cause == Cause::NoTool);
     assert!(effects.iter().any(refused), "what is not announced is not asked: {effects:?}");
     play.receive(json!({"id": 1, "error": {"code": -32801, "message": "modified"}}));
     assert_eq!(play.sent(), ["textDocument/hover#2"]);

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// The number in what a server calls its version; what it said, where there is none.
-pub(super) fn short(said: &str) -> String {
+pub(super) fn short_version(said: &str) -> String {
     let build = serde_json::from_str::<Value>(said).unwrap_or_default();
     // Go's build information; the inner one is that of the module.
     let versions = [&build["Version"], &build["Main"]["Version"]];
@@ -43,7 +43,7 @@ mod tests {
             ("nightly", "nightly"),
             ("", ""),
         ] {
-            assert_eq!(short(said), expected, "{said}");
+            assert_eq!(short_version(said), expected, "{said}");
         }
     }
 }

@@ -6,26 +6,26 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Effect, Tool, finding_schema, list, not_measured_schema, object, paths_schema, read, timeout,
-    timeout_schema,
+    McpTool, ToolEffect, finding_schema, list, not_measured_schema, object, parse_arguments,
+    paths_schema, timeout, timeout_schema,
 };
-use crate::wire::control::{Check, Request};
+use crate::wire::control::{CheckRequest, DaemonRequest};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct DiagnosticsArguments {
     paths: Vec<PathBuf>,
     all: bool,
     timeout_secs: Option<u64>,
 }
 
-pub(super) fn tool() -> Tool {
-    Tool {
+pub(super) fn tool() -> McpTool {
+    McpTool {
         name: "diagnostics",
         title: "Diagnostics",
         description: "What is wrong in files as they are on disk now: language servers and the \
             structural scan. Without paths: the files that differ from HEAD.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         input: object(
             &json!({
                 "paths": paths_schema(),
@@ -62,12 +62,18 @@ pub(super) fn report_schema() -> Value {
     )
 }
 
-fn request(arguments: Value) -> Result<Request, String> {
-    let Arguments { paths, all, timeout_secs } = read(arguments)?;
+fn request(arguments: Value) -> Result<DaemonRequest, String> {
+    let DiagnosticsArguments { paths, all, timeout_secs } = parse_arguments(arguments)?;
     if all && !paths.is_empty() {
         return Err("invalid arguments: either paths or all".to_owned());
     }
     let timeout_secs = timeout(timeout_secs)?;
     let fail_on = "error".to_owned();
-    Ok(Request::Check(Check { paths, all, fail_on, timeout_secs, ..Check::default() }))
+    Ok(DaemonRequest::Check(CheckRequest {
+        paths,
+        all,
+        fail_on,
+        timeout_secs,
+        ..CheckRequest::default()
+    }))
 }

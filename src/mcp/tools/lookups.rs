@@ -6,37 +6,39 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Effect, Tool, answer_schema, list, object, read, timeout, timeout_schema};
-use crate::wire::control::{At, Lookup, Request};
+use super::{
+    McpTool, ToolEffect, answer_schema, list, object, parse_arguments, timeout, timeout_schema,
+};
+use crate::wire::control::{DaemonRequest, LookupRequest, RequestedPosition};
 
-pub(super) fn tools() -> [Tool; 3] {
+pub(super) fn tools() -> [McpTool; 3] {
     [
-        Tool {
+        McpTool {
             name: "references",
             title: "References",
             description: "Everywhere a symbol is spoken of, its declaration included.",
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
-            request: |arguments| lookup(arguments).map(Request::References),
+            request: |arguments| lookup(arguments).map(DaemonRequest::References),
         },
-        Tool {
+        McpTool {
             name: "definition",
             title: "Definition",
             description: "Where a symbol is defined; outside of the project with an absolute path.",
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
-            request: |arguments| lookup(arguments).map(Request::Definition),
+            request: |arguments| lookup(arguments).map(DaemonRequest::Definition),
         },
-        Tool {
+        McpTool {
             name: "hover",
             title: "Hover",
             description: "What a symbol is: its type or signature and its documentation.",
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: answer_schema(json!({"text": {"type": "string"}})),
-            request: |arguments| lookup(arguments).map(Request::Hover),
+            request: |arguments| lookup(arguments).map(DaemonRequest::Hover),
         },
     ]
 }
@@ -74,7 +76,7 @@ fn locations() -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct LookupArguments {
     path: PathBuf,
     line: u32,
     column: Option<u32>,
@@ -82,10 +84,10 @@ struct Arguments {
     timeout_secs: Option<u64>,
 }
 
-fn lookup(arguments: Value) -> Result<Lookup, String> {
-    let Arguments { path, line, column, symbol, timeout_secs } = read(arguments)?;
+fn lookup(arguments: Value) -> Result<LookupRequest, String> {
+    let LookupArguments { path, line, column, symbol, timeout_secs } = parse_arguments(arguments)?;
     let timeout_secs = timeout(timeout_secs)?;
-    Ok(Lookup { at: at(path, line, (column, symbol))?, json: false, timeout_secs })
+    Ok(LookupRequest { at: at(path, line, (column, symbol))?, json: false, timeout_secs })
 }
 
 /// A column or a symbol, and not both.
@@ -93,9 +95,9 @@ pub(super) fn at(
     file: PathBuf,
     line: u32,
     (column, symbol): (Option<u32>, Option<String>),
-) -> Result<At, String> {
+) -> Result<RequestedPosition, String> {
     if column.is_some() == symbol.is_some() {
         return Err("invalid arguments: either column or symbol".to_owned());
     }
-    Ok(At { file, line, column, symbol })
+    Ok(RequestedPosition { file, line, column, symbol })
 }

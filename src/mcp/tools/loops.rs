@@ -4,12 +4,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Effect, Tool, list, object, read};
-use crate::wire::control::{LoopSelect, LoopStart, Request};
+use super::{McpTool, ToolEffect, list, object, parse_arguments};
+use crate::wire::control::{DaemonRequest, LoopSelector, LoopStartRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StartArguments {
+struct LoopStartArguments {
     prompt: String,
     mode: Option<String>,
     max_iterations: Option<u32>,
@@ -23,41 +23,41 @@ struct StartArguments {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct SelectArguments {
+struct LoopSelectArguments {
     id: Option<String>,
     session: Option<String>,
 }
 
-pub(super) fn tools() -> [Tool; 3] {
+pub(super) fn tools() -> [McpTool; 3] {
     [
-        Tool {
+        McpTool {
             name: "loop_start",
             title: "Start a loop",
             description: "Hold this session's Stop until the evidence is clean. One loop per \
                 session; only when the user asks for one.",
-            effect: Effect::Steers,
+            effect: ToolEffect::Controls,
             input: start_schema(),
             output: loop_schema(),
             request: start,
         },
-        Tool {
+        McpTool {
             name: "loop_status",
             title: "Loop status",
             description: "How the loop of this session stands, or how its last one ended.",
-            effect: Effect::Reads,
+            effect: ToolEffect::Reads,
             input: select_schema(),
             output: loop_schema(),
-            request: |arguments| Ok(Request::LoopStatus(select(arguments)?)),
+            request: |arguments| Ok(DaemonRequest::LoopStatus(select(arguments)?)),
         },
-        Tool {
+        McpTool {
             name: "loop_cancel",
             title: "Cancel a loop",
             description: "End the loop of this session at once; touches no file. Only when the \
                 user asks for it.",
-            effect: Effect::Steers,
+            effect: ToolEffect::Controls,
             input: select_schema(),
             output: loop_schema(),
-            request: |arguments| Ok(Request::LoopCancel(select(arguments)?)),
+            request: |arguments| Ok(DaemonRequest::LoopCancel(select(arguments)?)),
         },
     ]
 }
@@ -108,9 +108,9 @@ fn loop_schema() -> Value {
     object(&json!({"loop": looping}), &["loop"])
 }
 
-fn start(arguments: Value) -> Result<Request, String> {
-    let wish: StartArguments = read(arguments)?;
-    Ok(Request::LoopStart(LoopStart {
+fn start(arguments: Value) -> Result<DaemonRequest, String> {
+    let wish: LoopStartArguments = parse_arguments(arguments)?;
+    Ok(DaemonRequest::LoopStart(LoopStartRequest {
         session: wish.session,
         prompt: wish.prompt,
         mode: wish.mode,
@@ -120,11 +120,11 @@ fn start(arguments: Value) -> Result<Request, String> {
         baseline: wish.baseline,
         max_minutes: wish.max_minutes,
         max_tokens: wish.max_tokens,
-        ..LoopStart::default()
+        ..LoopStartRequest::default()
     }))
 }
 
-fn select(arguments: Value) -> Result<LoopSelect, String> {
-    let SelectArguments { id, session } = read(arguments)?;
-    Ok(LoopSelect { id, session, json: false })
+fn select(arguments: Value) -> Result<LoopSelector, String> {
+    let LoopSelectArguments { id, session } = parse_arguments(arguments)?;
+    Ok(LoopSelector { id, session, json: false })
 }

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use super::lookups::{at, place_properties};
 use super::{
-    Effect, Tool, answer_schema, finding_schema, list, not_measured_schema, object, read, timeout,
+    McpTool, ToolEffect, answer_schema, finding_schema, list, not_measured_schema, object,
+    parse_arguments, timeout,
 };
-use crate::wire::control::{Rename, Request};
+use crate::wire::control::{DaemonRequest, RenameRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct RenameArguments {
     path: PathBuf,
     line: u32,
     column: Option<u32>,
@@ -23,19 +24,19 @@ struct Arguments {
     timeout_secs: Option<u64>,
 }
 
-pub(super) fn tool() -> Tool {
+pub(super) fn tool() -> McpTool {
     let mut input = place_properties();
     input["new_name"] = json!({"type": "string", "minLength": 1});
     input["dry_run"] = json!({
         "type": "boolean", "default": true,
         "description": "Show the diff and write nothing (true); false writes",
     });
-    Tool {
+    McpTool {
         name: "rename",
         title: "Rename",
         description: "Gives a symbol another name wherever it is spoken of, in all files or in \
             none. A preview unless dry_run is false; then it tells what it introduced.",
-        effect: Effect::Writes,
+        effect: ToolEffect::Writes,
         input: object(&input, &["path", "line", "new_name"]),
         output: output(),
         request,
@@ -76,10 +77,10 @@ pub(super) fn check_schema() -> Value {
     object(&check, &check_required)
 }
 
-fn request(arguments: Value) -> Result<Request, String> {
-    let Arguments { path, line, column, symbol, new_name, dry_run, timeout_secs } =
-        read(arguments)?;
-    Ok(Request::Rename(Rename {
+fn request(arguments: Value) -> Result<DaemonRequest, String> {
+    let RenameArguments { path, line, column, symbol, new_name, dry_run, timeout_secs } =
+        parse_arguments(arguments)?;
+    Ok(DaemonRequest::Rename(RenameRequest {
         at: at(path, line, (column, symbol))?,
         new_name,
         apply: !dry_run.unwrap_or(true),

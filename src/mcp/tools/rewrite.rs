@@ -6,23 +6,23 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::rename::check_schema;
-use super::search_code::{Languages, answer_schema, pattern_properties};
-use super::{Effect, Tool, list, object, read, timeout};
-use crate::wire::control::{Request, Rewrite};
+use super::search_code::{LanguageNames, answer_schema, pattern_properties};
+use super::{McpTool, ToolEffect, list, object, parse_arguments, timeout};
+use crate::wire::control::{DaemonRequest, RewriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct RewriteArguments {
     pattern: String,
     replacement: String,
-    lang: Languages,
+    lang: LanguageNames,
     #[serde(default)]
     paths: Vec<PathBuf>,
     dry_run: Option<bool>,
     timeout_secs: Option<u64>,
 }
 
-pub(super) fn tool() -> Tool {
+pub(super) fn tool() -> McpTool {
     let mut input = pattern_properties();
     input["replacement"] = json!({
         "type": "string", "description": "What takes its place; it may use the pattern's names",
@@ -31,13 +31,13 @@ pub(super) fn tool() -> Tool {
         "type": "boolean", "default": true,
         "description": "Show the diff and write nothing (true); false writes",
     });
-    Tool {
+    McpTool {
         name: "rewrite",
         title: "Rewrite code",
         description: "Gives code of one shape (an ast-grep pattern) another one, in all files or in \
             none. A preview unless dry_run is false; then it tells what the scan finds new. \
             Refused when a file would not parse any more.",
-        effect: Effect::Writes,
+        effect: ToolEffect::Writes,
         input: object(&input, &["pattern", "replacement", "lang"]),
         output: answer_schema(json!({
             "written": {"type": "boolean"},
@@ -51,9 +51,10 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-fn request(arguments: Value) -> Result<Request, String> {
-    let Arguments { pattern, replacement, lang, paths, dry_run, timeout_secs } = read(arguments)?;
-    Ok(Request::Rewrite(Rewrite {
+fn request(arguments: Value) -> Result<DaemonRequest, String> {
+    let RewriteArguments { pattern, replacement, lang, paths, dry_run, timeout_secs } =
+        parse_arguments(arguments)?;
+    Ok(DaemonRequest::Rewrite(RewriteRequest {
         pattern,
         replacement,
         languages: lang.all(),

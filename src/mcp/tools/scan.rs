@@ -6,24 +6,24 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::diagnostics::report_schema;
-use super::{Effect, Tool, object, paths_schema, read};
-use crate::wire::control::{Request, Scan};
+use super::{McpTool, ToolEffect, object, parse_arguments, paths_schema};
+use crate::wire::control::{DaemonRequest, ScanRequest};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Arguments {
+struct ScanArguments {
     paths: Vec<PathBuf>,
     changed: bool,
 }
 
-pub(super) fn tool() -> Tool {
-    Tool {
+pub(super) fn tool() -> McpTool {
+    McpTool {
         name: "scan",
         title: "Structural scan",
         description: "Weaknesses and mistakes that the rules of the structural scan know, such as \
             injection, weak cryptography, secrets in code and swallowed errors. Without \
             arguments: the whole project.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         input: object(
             &json!({
                 "paths": paths_schema(),
@@ -36,11 +36,11 @@ pub(super) fn tool() -> Tool {
     }
 }
 
-fn request(arguments: Value) -> Result<Request, String> {
-    let Arguments { paths, changed } = read(arguments)?;
+fn request(arguments: Value) -> Result<DaemonRequest, String> {
+    let ScanArguments { paths, changed } = parse_arguments(arguments)?;
     if changed && !paths.is_empty() {
         return Err("invalid arguments: either paths or changed".to_owned());
     }
     let fail_on = "error".to_owned();
-    Ok(Request::Scan(Scan { paths, changed, fail_on, ..Scan::default() }))
+    Ok(DaemonRequest::Scan(ScanRequest { paths, changed, fail_on, ..ScanRequest::default() }))
 }

@@ -6,19 +6,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Effect, Tool, list, not_measured_schema, object, paths_schema, read, timeout, timeout_schema,
+    McpTool, ToolEffect, list, not_measured_schema, object, parse_arguments, paths_schema, timeout,
+    timeout_schema,
 };
 use crate::base::limits::TOOL_FINDINGS_MAX;
-use crate::wire::control::{Request, Search};
+use crate::wire::control::{DaemonRequest, SearchRequest};
 
 /// Most matches that a call may ask for: an agent's context is small.
 const RESULTS_MAX: usize = 1_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct SearchArguments {
     pattern: String,
-    lang: Languages,
+    lang: LanguageNames,
     #[serde(default)]
     paths: Vec<PathBuf>,
     max_results: Option<usize>,
@@ -28,12 +29,12 @@ struct Arguments {
 /// One language or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Languages {
+pub(super) enum LanguageNames {
     One(String),
     Several(Vec<String>),
 }
 
-impl Languages {
+impl LanguageNames {
     pub(super) fn all(self) -> Vec<String> {
         match self {
             Self::One(language) => vec![language],
@@ -42,7 +43,7 @@ impl Languages {
     }
 }
 
-pub(super) fn tool() -> Tool {
+pub(super) fn tool() -> McpTool {
     let hit = json!({
         "path": {"type": "string"},
         "line": {"type": "integer", "minimum": 1},
@@ -54,12 +55,12 @@ pub(super) fn tool() -> Tool {
         "type": "integer", "minimum": 1, "maximum": RESULTS_MAX,
         "description": format!("Matches that are listed ({TOOL_FINDINGS_MAX})"),
     });
-    Tool {
+    McpTool {
         name: "search_code",
         title: "Search code",
         description: "Where code of one shape stands, whatever its spacing: an ast-grep pattern \
             such as f($A, $$$REST), in which $NAME stands for one node and $$$NAME for any number.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         input: object(&input, &["pattern", "lang"]),
         output: answer_schema(json!({
             "matches": list(&object(&hit, &["path", "line", "column", "text"])),
@@ -101,13 +102,14 @@ pub(super) fn answer_schema(values: Value) -> Value {
     object(&properties, &["status"])
 }
 
-fn request(arguments: Value) -> Result<Request, String> {
-    let Arguments { pattern, lang, paths, max_results, timeout_secs } = read(arguments)?;
+fn request(arguments: Value) -> Result<DaemonRequest, String> {
+    let SearchArguments { pattern, lang, paths, max_results, timeout_secs } =
+        parse_arguments(arguments)?;
     let results_max = max_results.unwrap_or(TOOL_FINDINGS_MAX);
     if !(1..=RESULTS_MAX).contains(&results_max) {
         return Err(format!("invalid arguments: max_results: not between 1 and {RESULTS_MAX}"));
     }
-    Ok(Request::Search(Search {
+    Ok(DaemonRequest::Search(SearchRequest {
         pattern,
         languages: lang.all(),
         paths,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::base::limits::QUESTIONS_NAMED_MAX;
 use crate::looping::criteria::CheckCommand;
-use crate::report::shown;
+use crate::report::sanitized_name;
 
 /// The smallest rubric that a judge can work with.
 const RUBRIC: &str = "\
@@ -26,7 +26,12 @@ pub fn no_checks(proposed: &[CheckCommand]) -> String {
     }
     text.push_str(" Its files suggest these:");
     for command in proposed.iter().take(QUESTIONS_NAMED_MAX) {
-        let _ = write!(text, "\n  {} ({})", shown(&command.name), shown(&command.why));
+        let _ = write!(
+            text,
+            "\n  {} ({})",
+            sanitized_name(&command.name),
+            sanitized_name(&command.why)
+        );
     }
     let mut criteria: Vec<&str> =
         proposed.iter().map(|command| command.criterion.as_str()).collect();
@@ -54,7 +59,7 @@ pub fn no_rubric() -> String {
 mod tests {
     use super::*;
     use crate::judge::rubric::Rubric;
-    use crate::looping::criteria::Criterion;
+    use crate::looping::criteria::CheckCriterion;
     use crate::looping::criteria::tests::command;
 
     #[test]
@@ -63,8 +68,8 @@ mod tests {
         assert_eq!((rubric.criteria.len(), rubric.gap), (2, None));
         assert!(no_rubric().ends_with(RUBRIC));
         let proposed = [
-            command("npm test", Criterion::TestPass),
-            command("npm run lint", Criterion::LintClean),
+            command("npm test", CheckCriterion::TestPass),
+            command("npm run lint", CheckCriterion::LintClean),
         ];
         let text = no_checks(&proposed);
         assert!(text.contains("\n  npm test (") && text.contains("\n  npm run lint ("), "{text}");

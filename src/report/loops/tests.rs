@@ -1,13 +1,13 @@
 //! The words of a loop.
 
 use super::*;
-use crate::base::evidence::{Reading, SensorKind, TestTotals};
+use crate::base::evidence::{SensorKind, SensorReading, TestTotals};
 use crate::base::finding::tests::finding;
 use crate::base::limits::{FAILED_LINES_MAX, REASON_BYTES_MAX};
 use crate::base::verdict::{Cause, Gap};
-use crate::looping::options::Options;
-use crate::looping::progress::{Signals, weigh};
-use crate::looping::state::{Basis, Iteration, Mode, Remaining, Sensed};
+use crate::looping::options::LoopOptions;
+use crate::looping::progress::{ProgressSignals, weigh};
+use crate::looping::state::{Iteration, Mode, RemainingWork, SensorSummary, StopBasis};
 use crate::looping::step::tests::state;
 
 #[test]
@@ -16,18 +16,18 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     let evidence = Evidence {
         findings: vec![finding("a.py", 2, "x")],
         readings: vec![
-            Reading { gap: Some(gap), ..Reading::clean("pyright", SensorKind::Lsp, 1) },
-            Reading {
+            SensorReading { gap: Some(gap), ..SensorReading::clean("pyright", SensorKind::Lsp, 1) },
+            SensorReading {
                 dirty: true,
                 output: Some("FAIL test_a\nexpected 1\n(exit status 1)".into()),
-                ..Reading::clean(".claude/autochecks.sh", SensorKind::Check, 0)
+                ..SensorReading::clean(".claude/autochecks.sh", SensorKind::Check, 0)
             },
         ],
         ..Evidence::default()
     };
-    let reasons = Reasons { is_dirty: true, ..Reasons::default() };
+    let reasons = HoldReasons { is_dirty: true, ..HoldReasons::default() };
     let plain = LoopState { iteration: 1, promise: None, ..state() };
-    let text = goes_on(&plain, &plain, &evidence, &reasons, Notes::default());
+    let text = hold_reason(&plain, &plain, &evidence, &reasons, IterationNotes::default());
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 2 of 3 begins.
     Check failed: .claude/autochecks.sh
@@ -41,7 +41,7 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
     fix it
     The loop ends by itself when everything measured is clean.
     ");
-    let text = goes_on(&state(), &state(), &evidence, &reasons, Notes::default());
+    let text = hold_reason(&state(), &state(), &evidence, &reasons, IterationNotes::default());
     let (feedback, rest) = text.split_once("\nTask:\nfix it\n").expect("the task is repeated");
     assert!(feedback.contains("a.py:3:1") && rest.contains("one step from REMAINING_GAP"));
     assert!(text.ends_with("this line alone:\n<promise>DONE</promise>"), "{text}");
@@ -50,7 +50,7 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
 #[test]
 fn each_end_has_its_own_honest_words() {
     let words = |status, note: Option<&str>| {
-        ended(&LoopState { status, iteration: 3, note: note.map(str::to_owned), ..state() })
+        end_notice(&LoopState { status, iteration: 3, note: note.map(str::to_owned), ..state() })
     };
     assert!(words(Status::Completed, None).contains("completed after 3 iterations"));
     let unverified = words(Status::CompletedUnverified, Some("pyright (not installed)"));
@@ -78,39 +78,39 @@ fn an_end_names_the_best_iteration_and_how_to_have_it_back() {
     let checkpoint = Some("refs/x".to_owned());
     let history =
         vec![Iteration { checkpoint, ..iteration(1, 1) }, iteration(2, 3), iteration(3, 4)];
-    let remaining = Remaining { errors: 4, ..Remaining::default() };
+    let remaining = RemainingWork { errors: 4, ..RemainingWork::default() };
     let stalled =
         LoopState { status: Status::Stalled, iteration: 3, history, remaining, ..state() };
-    insta::assert_snapshot!(ended(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best); moai-ralph loop resume goes on");
+    insta::assert_snapshot!(end_notice(&stalled), @"[moai-ralph] loop loop-1 ended because nothing got better for too long after 3 iterations, not completed: 4 errors, 0 warnings left; best was iteration 1: 1 error, 0 warnings, checks none (moai-ralph loop restore loop-1 --to best); moai-ralph loop resume goes on");
 }
 
 #[test]
 fn a_report_has_five_parts_and_hides_no_gap() {
     let sensed = sensed("pyright 1.1", SensorKind::Lsp, "unmeasured", 2);
-    let basis = Basis {
+    let basis = StopBasis {
         last_words: "All 12 tests pass.".into(),
         is_claimed: Some(true),
         sensors: vec![sensed],
         gaps: vec!["pyright (no answer)".into(), "judge (not asked)".into()],
         contradictions: vec!["12 tests were claimed, 10 ran".into()],
         files: 2,
-        ..Basis::default()
+        ..StopBasis::default()
     };
     let unverified = LoopState {
         mode: Mode::Judge,
         status: Status::CompletedUnverified,
         iteration: 2,
-        options: Options { max_tokens: Some(5), ..state().options },
+        options: LoopOptions { max_tokens: Some(5), ..state().options },
         history: vec![
             iteration(1, 3),
             Iteration { guard_codes: vec!["G01".into()], ..iteration(2, 0) },
         ],
-        remaining: Remaining { older: 1, ..Remaining::default() },
+        remaining: RemainingWork { older: 1, ..RemainingWork::default() },
         note: Some("pyright (no answer); judge (not asked)".into()),
         basis,
         ..state()
     };
-    insta::assert_snapshot!(report(&unverified), @r"
+    insta::assert_snapshot!(loop_report(&unverified), @r"
     [moai-ralph] loop loop-1 ended after 2 iterations; nothing wrong was found, but this was not measured: pyright (no answer); judge (not asked)
     Claim:
       - the agent claimed completion with its promise
@@ -136,28 +136,28 @@ fn a_report_has_five_parts_and_hides_no_gap() {
 
 #[test]
 fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
-    let signals = Signals {
+    let signals = ProgressSignals {
         stalled_for: 2,
         worse_than: Some(1),
         is_no_op: true,
         flips: vec![String::new()],
-        ..Signals::default()
+        ..ProgressSignals::default()
     };
-    let reasons = Reasons {
+    let reasons = HoldReasons {
         rejected: vec!["the parser has no test".into()],
         needs_new_strategy: true,
         conflict: Some("mend a.py".into()),
         research_missing: vec!["APPROACH (50 characters at least)".into()],
         contradictions: vec!["all tests pass: 2 failed".into()],
-        waits_for: Some(Gap::new(Cause::TimedOut, "the judge did not answer within 60 s")),
+        waiting_gap: Some(Gap::new(Cause::TimedOut, "the judge did not answer within 60 s")),
         signals,
-        ..Reasons::default()
+        ..HoldReasons::default()
     };
     let evidence = Evidence { findings: vec![finding("a.py", 2, "x")], ..Evidence::default() };
     let remaining = ["a second test".to_owned()];
-    let notes = Notes { remaining: &remaining, too_many_lines: Some(90) };
+    let notes = IterationNotes { remaining: &remaining, too_many_lines: Some(90) };
     let plain = LoopState { promise: None, ..state() };
-    let text = goes_on(&plain, &plain, &evidence, &reasons, notes);
+    let text = hold_reason(&plain, &plain, &evidence, &reasons, notes);
     insta::assert_snapshot!(text, @r"
     [moai-ralph] loop loop-1: not done yet. Iteration 1 of 3 begins.
     Nothing got better for two iterations. Take another approach: question what you assume about the cause. One more like this ends the loop.
@@ -179,11 +179,11 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     fix it
     The loop ends by itself when everything measured is clean.
     ");
-    let back = Signals { oscillates: Some((1, 2)), ..Signals::default() };
-    let back = Reasons { signals: back, ..Reasons::default() };
-    let told = goes_on(&state(), &state(), &evidence, &back, Notes::default());
+    let back = ProgressSignals { oscillates: Some((1, 2)), ..ProgressSignals::default() };
+    let back = HoldReasons { signals: back, ..HoldReasons::default() };
+    let told = hold_reason(&state(), &state(), &evidence, &back, IterationNotes::default());
     assert!(told.contains("where iteration 1 was: what iteration 2 changed was undone"), "{told}");
-    let told = yields(&LoopState { iteration: 9, ..state() }, &evidence, &back);
+    let told = yield_notice(&LoopState { iteration: 9, ..state() }, &evidence, &back);
     assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP") && told.contains("stays running"));
 }
 
@@ -193,8 +193,8 @@ fn an_end_at_the_limit_says_what_stood_in_the_way() {
     let sensor = |verdict: &str| sensed("judge", SensorKind::Judge, verdict, 1);
     let with = |is_claimed, verdict| {
         let sensors = vec![sensor(verdict)];
-        let basis = Basis { is_claimed, sensors, ..Basis::default() };
-        ended(&LoopState { basis, ..over.clone() })
+        let basis = StopBasis { is_claimed, sensors, ..StopBasis::default() };
+        end_notice(&LoopState { basis, ..over.clone() })
     };
     assert!(with(Some(false), "clean").contains("; the promise was not given"));
     assert!(with(Some(true), "dirty").contains("; the judge did not approve"));
@@ -204,56 +204,66 @@ fn an_end_at_the_limit_says_what_stood_in_the_way() {
 
 #[test]
 fn a_branch_is_named_with_the_branch_it_belongs_to() {
-    let options = Options { base_branch: Some("main".into()), ..Options::of(Mode::Autonomous) };
+    let options = LoopOptions {
+        base_branch: Some("main".into()),
+        ..LoopOptions::defaults_for(Mode::Autonomous)
+    };
     let branch = Some("gulf/auto-1".to_owned());
     let of =
         |status| LoopState { status, options: options.clone(), branch: branch.clone(), ..state() };
     let done = of(Status::Completed);
-    assert!(ended(&done).ends_with("; merged into main"), "{}", ended(&done));
-    assert!(report(&done).contains("gulf/auto-1 is merged into main"));
+    assert!(end_notice(&done).ends_with("; merged into main"), "{}", end_notice(&done));
+    assert!(loop_report(&done).contains("gulf/auto-1 is merged into main"));
     let over = of(Status::MaxIterations);
-    assert!(ended(&over).contains("; gulf/auto-1 is not merged"), "{}", ended(&over));
-    assert!(report(&over).contains("gulf/auto-1 is not merged into main"));
-    assert!(status(&of(Status::Running)).contains("branch: gulf/auto-1, for main\n"));
+    assert!(end_notice(&over).contains("; gulf/auto-1 is not merged"), "{}", end_notice(&over));
+    assert!(loop_report(&over).contains("gulf/auto-1 is not merged into main"));
+    assert!(loop_status(&of(Status::Running)).contains("branch: gulf/auto-1, for main\n"));
 }
 
 #[test]
 fn what_the_judge_noticed_is_told_with_success_and_in_the_report() {
     let noticed = vec!["instruction_in_data at app.py:3".to_owned()];
-    let basis = Basis { noticed, ..Basis::default() };
+    let basis = StopBasis { observations: noticed, ..StopBasis::default() };
     let done = LoopState { status: Status::Completed, basis, ..state() };
-    assert!(ended(&done).contains("to be looked at: instruction_in_data at app.py:3"));
-    assert!(report(&done).contains("noticed beside the judgement: instruction_in_data"));
+    assert!(end_notice(&done).contains("to be looked at: instruction_in_data at app.py:3"));
+    assert!(loop_report(&done).contains("noticed beside the judgement: instruction_in_data"));
 }
 
 #[test]
 fn forced_iterations_are_not_said_to_end_by_themselves() {
-    let options = Options { force_max: true, ..Options::of(Mode::Basic) };
+    let options = LoopOptions { force_max: true, ..LoopOptions::defaults_for(Mode::Basic) };
     let forced = LoopState { options, promise: None, ..state() };
-    let reasons = Reasons { is_acknowledged: true, ..Reasons::default() };
-    let text = goes_on(&forced, &forced, &Evidence::default(), &reasons, Notes::default());
+    let reasons = HoldReasons { is_acknowledged: true, ..HoldReasons::default() };
+    let text =
+        hold_reason(&forced, &forced, &Evidence::default(), &reasons, IterationNotes::default());
     assert!(!text.contains("ends by itself") && text.contains("its last iteration, 3"), "{text}");
 }
 
 #[test]
 fn output_that_is_cut_names_the_command_that_shows_it() {
-    let check = Reading {
+    let check = SensorReading {
         dirty: true,
         output: Some("line\n".repeat(9_000)),
-        ..Reading::clean("npm test", SensorKind::Check, 0)
+        ..SensorReading::clean("npm test", SensorKind::Check, 0)
     };
     let failed = Evidence { readings: vec![check], ..Evidence::default() };
-    let text = goes_on(&state(), &state(), &failed, &Reasons::default(), Notes::default());
+    let text = hold_reason(
+        &state(),
+        &state(),
+        &failed,
+        &HoldReasons::default(),
+        IterationNotes::default(),
+    );
     assert!(text.contains("Check failed: npm test\n  | line\n"), "{text}");
-    let reasons = Reasons { rejected: vec!["why ".repeat(40); 9], ..Reasons::default() };
-    let text = goes_on(&state(), &state(), &failed, &reasons, Notes::default());
+    let reasons = HoldReasons { rejected: vec!["why ".repeat(40); 9], ..HoldReasons::default() };
+    let text = hold_reason(&state(), &state(), &failed, &reasons, IterationNotes::default());
     assert!(text.contains("moai-ralph loop checks"), "{text}");
 }
 
-fn sensed(sensor: &str, kind: SensorKind, verdict: &str, files: usize) -> Sensed {
+fn sensed(sensor: &str, kind: SensorKind, verdict: &str, files: usize) -> SensorSummary {
     let kind = kind.as_str().to_owned();
     let (sensor, verdict) = (sensor.to_owned(), verdict.to_owned());
-    Sensed { sensor, kind, verdict, files, tests_passed: None }
+    SensorSummary { sensor, kind, verdict, files, tests_passed: None }
 }
 
 /// A loop that decided a Stop in which these were wrong.
@@ -267,14 +277,14 @@ fn after_a_stop(errors: &[Finding]) -> LoopState {
 fn errors(count: u32) -> Vec<Finding> {
     let mut errors: Vec<Finding> =
         (0..count).map(|line| finding("a.py", line, &format!("code{line}"))).collect();
-    crate::base::finding::fingerprint(&mut errors);
+    crate::base::finding::assign_fingerprints(&mut errors);
     errors
 }
 
 fn said(before: &LoopState, findings: Vec<Finding>) -> String {
     let evidence = Evidence { findings, ..Evidence::default() };
-    let reasons = Reasons { is_dirty: true, ..Reasons::default() };
-    goes_on(before, before, &evidence, &reasons, Notes::default())
+    let reasons = HoldReasons { is_dirty: true, ..HoldReasons::default() };
+    hold_reason(before, before, &evidence, &reasons, IterationNotes::default())
 }
 
 #[test]
@@ -312,13 +322,13 @@ fn a_reason_stays_below_its_bound_whatever_is_wrong() {
             before.prompt = prompt.to_owned();
             before.promise = Some("DONE".to_owned());
             before.mode = mode;
-            before.options = Options::of(mode);
-            let reading = |name: &str, kind| Reading {
+            before.options = LoopOptions::defaults_for(mode);
+            let reading = |name: &str, kind| SensorReading {
                 dirty: true,
                 gap: Some(Gap::new(Cause::Crashed, "가".repeat(300))),
                 output: Some("FAILED tests/test_a.py::test_x - assert 1 == 2\n".repeat(90)),
                 tests: Some(TestTotals { passed: 20, failed: 4 }),
-                ..Reading::clean(name, kind, 1)
+                ..SensorReading::clean(name, kind, 1)
             };
             let evidence = Evidence {
                 findings: errors(500),
@@ -330,17 +340,21 @@ fn a_reason_stays_below_its_bound_whatever_is_wrong() {
                 older: 7,
                 ..Evidence::default()
             };
-            let signals =
-                Signals { oscillates: Some((1, 2)), is_no_op: true, ..Signals::default() };
-            let reasons = Reasons {
+            let signals = ProgressSignals {
+                oscillates: Some((1, 2)),
+                is_no_op: true,
+                ..ProgressSignals::default()
+            };
+            let reasons = HoldReasons {
                 is_dirty: true,
                 rejected: vec!["because ".repeat(50); 30],
                 contradictions: vec!["all tests pass: 4 failed".to_owned(); 9],
                 needs_new_strategy: true,
                 signals,
-                ..Reasons::default()
+                ..HoldReasons::default()
             };
-            let text = goes_on(&before, &before, &evidence, &reasons, Notes::default());
+            let text =
+                hold_reason(&before, &before, &evidence, &reasons, IterationNotes::default());
             let own = text.len() - prompt.len() - "<promise>DONE</promise>".len();
             assert!(own <= REASON_BYTES_MAX, "{own} bytes: {text}");
             // Counts and the tests that failed survive the cut, in this order.
@@ -359,7 +373,7 @@ fn a_reason_stays_below_its_bound_whatever_is_wrong() {
 #[test]
 fn an_end_names_what_it_rests_on_in_one_line() {
     let pytest =
-        Sensed { tests_passed: Some(24), ..sensed("pytest", SensorKind::Check, "clean", 0) };
+        SensorSummary { tests_passed: Some(24), ..sensed("pytest", SensorKind::Check, "clean", 0) };
     let sensors = vec![
         sensed("pyright 1.1.400", SensorKind::Lsp, "clean", 3),
         sensed("ruff", SensorKind::Lsp, "unmeasured", 3),
@@ -368,34 +382,38 @@ fn an_end_names_what_it_rests_on_in_one_line() {
         sensed("guard", SensorKind::Guard, "clean", 3),
         pytest,
     ];
-    let basis = Basis { sensors, not_asked: vec!["build_success".to_owned()], ..Basis::default() };
+    let basis = StopBasis {
+        sensors,
+        unrequested_criteria: vec!["build_success".to_owned()],
+        ..StopBasis::default()
+    };
     let done = LoopState { status: Status::Completed, iteration: 3, basis, ..state() };
-    insta::assert_snapshot!(ended(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not asked: build");
+    insta::assert_snapshot!(end_notice(&done), @"[moai-ralph] loop loop-1 completed after 3 iterations: 24 tests passed (pytest), pyright on 3 files, scan, guard; not asked: build");
     let korean = LoopState { prompt: "고쳐줘".to_owned(), ..done };
-    insta::assert_snapshot!(ended(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개 대상), 스캔, 가드; 요청하지 않은 것: 빌드");
+    insta::assert_snapshot!(end_notice(&korean), @"[moai-ralph] 루프 loop-1 완료(반복 3회): 테스트 24개 통과(pytest), pyright(파일 3개 대상), 스캔, 가드; 요청하지 않은 것: 빌드");
     let status = Status::CompletedUnverified;
     let note = Some("ruff (not installed)".to_owned());
     let missing = LoopState { status, note, prompt: "fix it".to_owned(), ..korean };
-    assert!(ended(&missing).ends_with("guard; not asked: build"), "{}", ended(&missing));
+    assert!(end_notice(&missing).ends_with("guard; not asked: build"), "{}", end_notice(&missing));
 }
 
 #[test]
 fn the_user_hears_at_the_start_what_ends_the_loop_and_what_it_is_held_to() {
     let plain = LoopState { promise: None, ..state() };
-    let plain = LoopState { until: Until::Clean, ..plain };
+    let plain = LoopState { until: UntilCondition::Clean, ..plain };
     let notice = started_notice(&plain, &["npm test".to_owned()]);
     insta::assert_snapshot!(notice, @"[moai-ralph] loop loop-1 started: ends when diagnostics are clean and the checks pass, after 3 iterations at most; checks: npm test");
     let korean = LoopState { prompt: "로그인을 고쳐줘".to_owned(), ..state() };
     insta::assert_snapshot!(started_notice(&korean, &[]), @"[moai-ralph] 루프 loop-1 시작: 측정한 것이 모두 깨끗하고 에이전트가 <promise>DONE</promise>를 쓰면 끝남, 최대 반복 3회; 검사: 없음");
-    let text = started(&korean, &["npm test".to_owned()]);
+    let text = start_instructions(&korean, &["npm test".to_owned()]);
     assert!(text.contains("검사 npm test") && !text.contains("Task"), "{text}");
 }
 
 #[test]
 fn a_loop_that_begins_with_research_is_told_the_work_as_well() {
-    let options = Options::of(Mode::Judge);
+    let options = LoopOptions::defaults_for(Mode::Judge);
     let judged = LoopState { mode: Mode::Judge, options, ..state() };
-    let text = started(&judged, &[]);
+    let text = start_instructions(&judged, &[]);
     let (research, work) = text.split_once("From the next iteration on:").expect("both phases");
     assert!(research.contains("change no source file") && work.contains("commit"), "{text}");
 }

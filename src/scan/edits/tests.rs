@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn edit(bytes: Range<usize>, text: &str) -> Edit {
-    Edit { bytes, text: text.to_owned() }
+fn edit(bytes: Range<usize>, text: &str) -> ByteEdit {
+    ByteEdit { bytes, text: text.to_owned() }
 }
 
 #[test]
@@ -13,7 +13,7 @@ fn of_edits_that_meet_the_earlier_and_the_longer_wins() {
     let check = |edits: &[(Range<usize>, &str)], expected: &str| {
         let edits = edits.iter().map(|(bytes, text)| edit(bytes.clone(), text)).collect();
         let text = "abcdef";
-        assert_eq!(apply(text, &disjoint(text, edits)), expected);
+        assert_eq!(apply_edits(text, &disjoint_edits(text, edits)), expected);
     };
     check(&[(2..4, "X"), (0..2, "Y")], "YXef");
     check(&[(1..3, "X"), (0..2, "Y")], "Ycdef");
@@ -26,22 +26,22 @@ fn of_edits_that_meet_the_earlier_and_the_longer_wins() {
 #[test]
 fn rounds_end_when_nothing_changes_and_are_refused_when_they_never_would() {
     let replace = |from: &'static str, to: &'static str| {
-        move |text: &str| -> Result<Vec<Edit>, Endless> {
+        move |text: &str| -> Result<Vec<ByteEdit>, FixpointError> {
             let found = text.match_indices(from);
             Ok(found.map(|(at, _)| edit(at..at + from.len(), to)).collect())
         }
     };
-    let edited = to_fixpoint("aaaa", &mut replace("aa", "a")).expect("it ends");
+    let edited = edit_to_fixpoint("aaaa", &mut replace("aa", "a")).expect("it ends");
     assert_eq!((edited.text.as_str(), edited.edits), ("a", 3));
-    assert_eq!(to_fixpoint("a", &mut replace("a", "aa")), Err(Endless::Rounds));
-    let mut swap = |text: &str| -> Result<Vec<Edit>, Endless> {
+    assert_eq!(edit_to_fixpoint("a", &mut replace("a", "aa")), Err(FixpointError::Rounds));
+    let mut swap = |text: &str| -> Result<Vec<ByteEdit>, FixpointError> {
         Ok(vec![edit(0..1, if text == "x" { "y" } else { "x" })])
     };
-    assert_eq!(to_fixpoint("x", &mut swap), Err(Endless::Oscillation));
+    assert_eq!(edit_to_fixpoint("x", &mut swap), Err(FixpointError::Oscillation));
 }
 
 /// The places of `f(…)` in a text, with what stands between the brackets as their kept part.
-fn calls(text: &str) -> Vec<Site> {
+fn calls(text: &str) -> Vec<RewriteSite> {
     let mut sites = Vec::new();
     for (at, _) in text.match_indices("f(") {
         let mut depth = 0;
@@ -49,7 +49,7 @@ fn calls(text: &str) -> Vec<Site> {
             depth += i32::from(byte == b'(') - i32::from(byte == b')');
             if depth == 0 {
                 let inside = at + 2..end;
-                sites.push(Site { bytes: at..end + 1, kept: Vec::from([inside]) });
+                sites.push(RewriteSite { bytes: at..end + 1, preserved: Vec::from([inside]) });
                 break;
             }
         }
@@ -58,12 +58,12 @@ fn calls(text: &str) -> Vec<Site> {
 }
 
 /// Makes `f(…)` to `f(…, 1)`, which is again something that is found.
-fn add_argument(text: &str) -> Result<Edited, Endless> {
-    once_each(text, calls(text), &mut |text, places| {
+fn add_argument(text: &str) -> Result<EditedText, FixpointError> {
+    replace_once_each(text, calls(text), &mut |text, places| {
         let found = calls(text).into_iter().filter(|site| places.contains(&site.bytes));
-        let added = |site: Site| {
-            let inside = &text[site.kept[0].clone()];
-            Edit { text: format!("f({inside}, 1)"), bytes: site.bytes }
+        let added = |site: RewriteSite| {
+            let inside = &text[site.preserved[0].clone()];
+            ByteEdit { text: format!("f({inside}, 1)"), bytes: site.bytes }
         };
         Ok(found.map(added).collect())
     })
@@ -78,19 +78,23 @@ fn every_place_is_replaced_once_and_inner_ones_are_taken_over() {
 
 #[test]
 fn what_stands_in_no_kept_part_is_not_replaced_on_its_own() {
-    let all = |bytes: Range<usize>| Site { bytes, kept: Vec::new() };
+    let all = |bytes: Range<usize>| RewriteSite { bytes, preserved: Vec::new() };
     let sites = vec![all(2..4), all(0..6), all(4..8), all(8..9)];
-    assert_eq!(compatible(sites), [0..6, 8..9]);
+    assert_eq!(compatible_ranges(sites), [0..6, 8..9]);
 }
 
 #[test]
 fn a_place_that_an_inner_replacement_destroyed_is_counted_as_lost() {
-    let site = |bytes, kept: Option<Range<usize>>| Site { bytes, kept: kept.into_iter().collect() };
-    let sites = vec![site(0..6, Some(2..5)), site(2..5, None)];
-    let mut only_short = |_: &str, places: &[Range<usize>]| -> Result<Vec<Edit>, Endless> {
-        Ok(places.iter().filter(|it| it.len() == 3).map(|it| edit(it.clone(), "-")).collect())
+    let site = |bytes, kept: Option<Range<usize>>| RewriteSite {
+        bytes,
+        preserved: kept.into_iter().collect(),
     };
-    let edited = once_each("a(bcd)", sites, &mut only_short).expect("it ends");
+    let sites = vec![site(0..6, Some(2..5)), site(2..5, None)];
+    let mut only_short =
+        |_: &str, places: &[Range<usize>]| -> Result<Vec<ByteEdit>, FixpointError> {
+            Ok(places.iter().filter(|it| it.len() == 3).map(|it| edit(it.clone(), "-")).collect())
+        };
+    let edited = replace_once_each("a(bcd)", sites, &mut only_short).expect("it ends");
     assert_eq!((edited.text.as_str(), edited.edits, edited.lost), ("a(-)", 1, 1));
 }
 
@@ -98,7 +102,7 @@ fn a_place_that_an_inner_replacement_destroyed_is_counted_as_lost() {
 fn nesting_is_bounded() {
     let nested = |depth: usize| format!("{}{}", "f(".repeat(depth), ")".repeat(depth));
     assert!(add_argument(&nested(REWRITE_NESTING_MAX)).is_ok());
-    assert_eq!(add_argument(&nested(REWRITE_NESTING_MAX + 1)), Err(Endless::Nesting));
+    assert_eq!(add_argument(&nested(REWRITE_NESTING_MAX + 1)), Err(FixpointError::Nesting));
 }
 
 /// A text of brackets, letters and characters of several bytes, with its calls closed.
@@ -118,17 +122,17 @@ proptest! {
         text in "[a-c한]{0,20}",
         wishes in prop::collection::vec((0usize..24, 0usize..6, "[xy]{0,3}"), 0..8),
     ) {
-        let edits: Vec<Edit> = wishes
+        let edits: Vec<ByteEdit> = wishes
             .into_iter()
-            .map(|(start, length, text)| Edit { bytes: start..start + length, text })
+            .map(|(start, length, text)| ByteEdit { bytes: start..start + length, text })
             .collect();
-        let taken = disjoint(&text, edits);
+        let taken = disjoint_edits(&text, edits);
         prop_assert!(taken.windows(2).all(|pair| pair[0].bytes.end <= pair[1].bytes.start));
         let mut naive = text.clone();
         for edit in taken.iter().rev() {
             naive.replace_range(edit.bytes.clone(), &edit.text);
         }
-        prop_assert_eq!(apply(&text, &taken), naive);
+        prop_assert_eq!(apply_edits(&text, &taken), naive);
     }
 
     #[test]

@@ -13,25 +13,29 @@ use serde_json::{Map, Value};
 
 use super::globs::RuleGlobs;
 use super::grammar::Grammar;
-use super::names::words_of;
-use super::prefilter::{Need, need_of};
+use super::imports::words_of_name;
+use super::prefilter::{TextNeed, need_of_rule};
 use crate::base::path::RelPath;
-use crate::scan::language::Language;
-use crate::scan::rules::{Fault, RuleSpec};
+use crate::scan::language::ScanLanguage;
+use crate::scan::rules::{RuleFault, RuleSpec};
 
 /// One rule in one language. Its matcher is made when it is first needed.
-pub(in crate::scan) struct Rule {
+pub(in crate::scan) struct EngineRule {
     pub(in crate::scan) spec: Arc<RuleSpec>,
-    language: Language,
+    language: ScanLanguage,
     globs: Result<RuleGlobs, String>,
-    utils: Utils,
-    compiled: OnceLock<Result<Compiled, Fault>>,
+    utils: UtilityRules,
+    compiled: OnceLock<Result<CompiledRule, RuleFault>>,
 }
 
-impl Rule {
+impl EngineRule {
     /// A rule that may use these utility rules.
-    pub(in crate::scan) fn new(spec: Arc<RuleSpec>, language: Language, utils: &Utils) -> Self {
-        let globs = RuleGlobs::of(&spec.body);
+    pub(in crate::scan) fn new(
+        spec: Arc<RuleSpec>,
+        language: ScanLanguage,
+        utils: &UtilityRules,
+    ) -> Self {
+        let globs = RuleGlobs::from_rule_body(&spec.body);
         Self { spec, language, globs, utils: utils.clone(), compiled: OnceLock::new() }
     }
 
@@ -41,52 +45,54 @@ impl Rule {
     }
 
     /// The engine's rule, compiled now at the latest.
-    pub(super) fn compiled(&self) -> Result<&Compiled, &Fault> {
+    pub(super) fn compiled(&self) -> Result<&CompiledRule, &RuleFault> {
         let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
         self.compiled.get_or_init(compile).as_ref()
     }
 
     /// What a text must hold for it to match.
-    pub(super) fn need(&self) -> Need {
-        let name =
-            |name: &String| Need::all(words_of(self.language, name).map(Need::elsewhere_text));
-        let names = self.spec.resolves.values().map(|names| Need::any(names.iter().map(name)));
-        let written = need_of(&self.spec.body, Grammar::from(self.language));
-        Need::all(names.chain([written]))
+    pub(super) fn need(&self) -> TextNeed {
+        let name = |name: &String| {
+            TextNeed::all(words_of_name(self.language, name).map(TextNeed::anywhere_text))
+        };
+        let names = self.spec.resolves.values().map(|names| TextNeed::any(names.iter().map(name)));
+        let written = need_of_rule(&self.spec.body, Grammar::from(self.language));
+        TextNeed::all(names.chain([written]))
     }
 
     /// What is wrong with it; found out now at the latest.
-    pub(in crate::scan) fn fault(&self) -> Option<&Fault> {
+    pub(in crate::scan) fn fault(&self) -> Option<&RuleFault> {
         self.compiled().err()
     }
 
     /// What is known to be wrong with it; nothing as long as nobody has needed it.
-    pub(in crate::scan) fn known_fault(&self) -> Option<&Fault> {
+    pub(in crate::scan) fn known_fault(&self) -> Option<&RuleFault> {
         self.compiled.get()?.as_ref().err()
     }
 
-    fn compile(&self) -> Result<Compiled, String> {
+    fn compile(&self) -> Result<CompiledRule, String> {
         if let Err(reason) = &self.globs {
             return Err(reason.clone());
         }
-        let config = SerializableRuleConfig::<Grammar>::deserialize(document(
+        let config = SerializableRuleConfig::<Grammar>::deserialize(engine_document(
             &self.spec.body,
             self.language,
         ))
-        .map_err(|error| chain(&error))?;
-        let rule = RuleConfig::try_from(config, &self.utils.0).map_err(|error| chain(&error))?;
+        .map_err(|error| error_chain(&error))?;
+        let rule =
+            RuleConfig::try_from(config, &self.utils.0).map_err(|error| error_chain(&error))?;
         let captured = rule.matcher.defined_vars();
         let unknown = self.spec.resolves.keys().find(|it| !captured.contains(it.as_str()));
         if let Some(unknown) = unknown {
             return Err(format!("`resolves` names {unknown}, which nothing captures"));
         }
         let kinds = rule.matcher.potential_kinds().unwrap_or_default();
-        Ok(Compiled { kinds: kinds.iter().collect(), rule })
+        Ok(CompiledRule { kinds: kinds.iter().collect(), rule })
     }
 }
 
 /// A rule as the engine has it.
-pub(super) struct Compiled {
+pub(super) struct CompiledRule {
     pub(super) rule: RuleConfig<Grammar>,
     /// The kinds of nodes that it may match.
     pub(super) kinds: Vec<usize>,
@@ -94,42 +100,48 @@ pub(super) struct Compiled {
 
 /// Utility rules that rules of one language share.
 #[derive(Clone, Default)]
-pub(in crate::scan) struct Utils(GlobalRules);
+pub(in crate::scan) struct UtilityRules(GlobalRules);
 
-impl Utils {
+impl UtilityRules {
     /// Compiles utility rules; those that cannot be used are faults, and so are those that need
     /// them.
     pub(in crate::scan) fn compile(
-        language: Language,
+        language: ScanLanguage,
         specs: &[Arc<RuleSpec>],
-    ) -> (Self, Vec<Fault>) {
+    ) -> (Self, Vec<RuleFault>) {
         let (mut candidates, mut faults) = (Vec::new(), Vec::new());
         for spec in specs.iter().filter(|spec| spec.languages.contains(&language)) {
-            match SerializableGlobalRule::<Grammar>::deserialize(document(&spec.body, language)) {
+            match SerializableGlobalRule::<Grammar>::deserialize(engine_document(
+                &spec.body, language,
+            )) {
                 Ok(util) => candidates.push((spec, util)),
-                Err(error) => faults.push(spec.fault(&chain(&error), vec![language])),
+                Err(error) => faults.push(spec.fault(&error_chain(&error), vec![language])),
             }
         }
         let all = candidates.iter().map(|(_, util)| util.clone()).collect();
         let is_defined = |reference: &str, spec: &RuleSpec| {
-            defines(&spec.body, reference) || candidates.iter().any(|(it, _)| it.id == reference)
+            defines_util(&spec.body, reference)
+                || candidates.iter().any(|(it, _)| it.id == reference)
         };
         let is_whole = candidates
             .iter()
-            .all(|(spec, _)| references(&spec.body).iter().all(|it| is_defined(it, spec)));
+            .all(|(spec, _)| referenced_utils(&spec.body).iter().all(|it| is_defined(it, spec)));
         if is_whole && let Ok(globals) = DeserializeEnv::parse_global_utils(all) {
             return (Self(globals), faults);
         }
-        let (globals, broken) = one_by_one(language, candidates);
+        let (globals, broken) = compile_one_by_one(language, candidates);
         faults.extend(broken);
         (Self(globals), faults)
     }
 }
 
-type Candidate<'a> = (&'a Arc<RuleSpec>, SerializableGlobalRule<Grammar>);
+type UtilityCandidate<'a> = (&'a Arc<RuleSpec>, SerializableGlobalRule<Grammar>);
 
 /// Takes utility rules in as long as one more compiles, because the engine takes all or none.
-fn one_by_one(language: Language, mut candidates: Vec<Candidate<'_>>) -> (GlobalRules, Vec<Fault>) {
+fn compile_one_by_one(
+    language: ScanLanguage,
+    mut candidates: Vec<UtilityCandidate<'_>>,
+) -> (GlobalRules, Vec<RuleFault>) {
     let (mut taken, mut globals) = (Vec::<SerializableGlobalRule<Grammar>>::new(), None);
     loop {
         let (mut faults, mut left) = (Vec::new(), Vec::new());
@@ -137,14 +149,16 @@ fn one_by_one(language: Language, mut candidates: Vec<Candidate<'_>>) -> (Global
         for (spec, util) in candidates {
             let is_known = |reference: &str| {
                 reference == util.id
-                    || defines(&spec.body, reference)
+                    || defines_util(&spec.body, reference)
                     || taken.iter().any(|other| other.id == reference)
             };
-            let missing = references(&spec.body).into_iter().find(|it| !is_known(it));
+            let missing = referenced_utils(&spec.body).into_iter().find(|it| !is_known(it));
             let with = || taken.iter().cloned().chain([util.clone()]).collect();
             let attempt = match missing {
                 Some(missing) => Err(format!("utility rule `{missing}` cannot be used")),
-                None => DeserializeEnv::parse_global_utils(with()).map_err(|error| chain(&error)),
+                None => {
+                    DeserializeEnv::parse_global_utils(with()).map_err(|error| error_chain(&error))
+                }
             };
             match attempt {
                 Ok(more) => {
@@ -165,7 +179,7 @@ fn one_by_one(language: Language, mut candidates: Vec<Candidate<'_>>) -> (Global
 }
 
 /// Whether a utility rule brings a rule of this name along: a local one, or an argument.
-fn defines(body: &Map<String, Value>, reference: &str) -> bool {
+fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
     let is_argument = |it: &Value| it.as_str() == Some(reference);
     body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
         || body
@@ -175,7 +189,7 @@ fn defines(body: &Map<String, Value>, reference: &str) -> bool {
 }
 
 /// The names behind every `matches` of a document.
-fn references(body: &Map<String, Value>) -> Vec<&str> {
+fn referenced_utils(body: &Map<String, Value>) -> Vec<&str> {
     let (mut found, mut open): (Vec<&str>, Vec<&Value>) = (Vec::new(), Vec::new());
     let parts = ["rule", "constraints", "utils"].iter().filter_map(|key| body.get(*key));
     open.extend(parts);
@@ -197,14 +211,14 @@ fn references(body: &Map<String, Value>) -> Vec<&str> {
 }
 
 /// The engine's document for one language.
-pub(super) fn document(body: &Map<String, Value>, language: Language) -> Value {
+pub(super) fn engine_document(body: &Map<String, Value>, language: ScanLanguage) -> Value {
     let mut body = body.clone();
     body.insert("language".to_owned(), Value::String(language.as_str().to_owned()));
     Value::Object(body)
 }
 
 /// An error with its causes: the engine's outermost text alone names no key and no pattern.
-pub(super) fn chain(error: &dyn Error) -> String {
+pub(super) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -17,10 +17,10 @@ pub(super) struct RuleGlobs {
 
 impl RuleGlobs {
     /// Reads a rule's globs. What has not the shape of globs is left to the rule's own reader.
-    pub(super) fn of(body: &Map<String, Value>) -> Result<Self, String> {
+    pub(super) fn from_rule_body(body: &Map<String, Value>) -> Result<Self, String> {
         let set = |key: &str| {
             let list = body.get(key).and_then(Value::as_array);
-            list.map(|globs| glob_set(globs.iter().filter_map(glob)))
+            list.map(|globs| glob_set(globs.iter().filter_map(read_glob)))
                 .transpose()
                 .map_err(|error| format!("`{key}`: {error}"))
         };
@@ -41,7 +41,7 @@ pub(in crate::scan) struct NameGlobs(GlobSet);
 
 impl NameGlobs {
     /// Reads globs of names.
-    pub(in crate::scan) fn of(globs: &[String]) -> Result<Self, String> {
+    pub(in crate::scan) fn from_globs(globs: &[String]) -> Result<Self, String> {
         glob_set(globs.iter().map(|glob| (glob.as_str(), false))).map(Self)
     }
 
@@ -52,7 +52,7 @@ impl NameGlobs {
 }
 
 /// The pattern of one glob and whether upper and lower case are the same.
-fn glob(value: &Value) -> Option<(&str, bool)> {
+fn read_glob(value: &Value) -> Option<(&str, bool)> {
     match value {
         Value::String(pattern) => Some((pattern, false)),
         Value::Object(config) => {

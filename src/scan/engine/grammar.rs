@@ -9,7 +9,7 @@ use ast_grep_core::tree_sitter::{LanguageExt, StrDoc, TSLanguage, TSRange};
 use ast_grep_language::SupportLang;
 use serde::{Deserialize, Deserializer};
 
-use crate::scan::language::Language;
+use crate::scan::language::ScanLanguage;
 
 /// Stands for `$` in patterns of R, where `$` takes a part out of a value: a letter that R accepts
 /// in names and nobody writes.
@@ -24,32 +24,32 @@ pub(super) enum Grammar {
     R,
 }
 
-impl From<Language> for Grammar {
-    fn from(language: Language) -> Self {
+impl From<ScanLanguage> for Grammar {
+    fn from(language: ScanLanguage) -> Self {
         Self::Known(match language {
-            Language::Bash => SupportLang::Bash,
-            Language::C => SupportLang::C,
-            Language::Cpp => SupportLang::Cpp,
-            Language::CSharp => SupportLang::CSharp,
-            Language::Css => SupportLang::Css,
-            Language::Dart => SupportLang::Dart,
-            Language::Elixir => SupportLang::Elixir,
-            Language::Go => SupportLang::Go,
-            Language::Html => SupportLang::Html,
-            Language::Java => SupportLang::Java,
-            Language::JavaScript => SupportLang::JavaScript,
-            Language::Json => SupportLang::Json,
-            Language::Kotlin => SupportLang::Kotlin,
-            Language::Php => SupportLang::Php,
-            Language::Python => SupportLang::Python,
-            Language::R => return Self::R,
-            Language::Ruby => SupportLang::Ruby,
-            Language::Rust => SupportLang::Rust,
-            Language::Scala => SupportLang::Scala,
-            Language::Swift => SupportLang::Swift,
-            Language::Tsx => SupportLang::Tsx,
-            Language::TypeScript => SupportLang::TypeScript,
-            Language::Yaml => SupportLang::Yaml,
+            ScanLanguage::Bash => SupportLang::Bash,
+            ScanLanguage::C => SupportLang::C,
+            ScanLanguage::Cpp => SupportLang::Cpp,
+            ScanLanguage::CSharp => SupportLang::CSharp,
+            ScanLanguage::Css => SupportLang::Css,
+            ScanLanguage::Dart => SupportLang::Dart,
+            ScanLanguage::Elixir => SupportLang::Elixir,
+            ScanLanguage::Go => SupportLang::Go,
+            ScanLanguage::Html => SupportLang::Html,
+            ScanLanguage::Java => SupportLang::Java,
+            ScanLanguage::JavaScript => SupportLang::JavaScript,
+            ScanLanguage::Json => SupportLang::Json,
+            ScanLanguage::Kotlin => SupportLang::Kotlin,
+            ScanLanguage::Php => SupportLang::Php,
+            ScanLanguage::Python => SupportLang::Python,
+            ScanLanguage::R => return Self::R,
+            ScanLanguage::Ruby => SupportLang::Ruby,
+            ScanLanguage::Rust => SupportLang::Rust,
+            ScanLanguage::Scala => SupportLang::Scala,
+            ScanLanguage::Swift => SupportLang::Swift,
+            ScanLanguage::Tsx => SupportLang::Tsx,
+            ScanLanguage::TypeScript => SupportLang::TypeScript,
+            ScanLanguage::Yaml => SupportLang::Yaml,
         })
     }
 }
@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for Grammar {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         let unknown = || serde::de::Error::custom(format!("unknown language `{word}`"));
-        Language::named(&word).map(Self::from).ok_or_else(unknown)
+        ScanLanguage::from_name(&word).map(Self::from).ok_or_else(unknown)
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn every_language_has_a_parser() {
-        for language in Language::ALL {
+        for language in ScanLanguage::ALL {
             let grammar = Grammar::from(language);
             assert!(StrDoc::try_new("", grammar).is_ok(), "{language:?}");
         }

@@ -9,27 +9,27 @@ use ast_grep_core::matcher::MatcherExt as _;
 use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Doc, NodeMatch};
 
-use super::Document;
-use super::compile::{Compiled, Rule};
+use super::EngineDocument;
+use super::compile::{CompiledRule, EngineRule};
 use super::grammar::Grammar;
-use super::names::Names;
-use super::prefilter::Anchors;
-use super::suppress::{self, Suppressions};
+use super::imports::ImportedNames;
+use super::prefilter::MatchAnchors;
+use super::suppressions::{self, Suppressions};
 use crate::base::limits::TREE_DEPTH_MAX;
-use crate::scan::language::Language;
+use crate::scan::language::ScanLanguage;
 
 /// A node of the parser.
-pub(super) type RawNode<'t> = <Document as Doc>::Node<'t>;
+pub(super) type RawNode<'t> = <EngineDocument as Doc>::Node<'t>;
 
 /// Rules by the kinds of nodes they may match.
-pub(super) struct Table {
+pub(super) struct KindTable {
     /// Numbers of rules by kind; the last slot is the kind of syntax errors, whose number is far
     /// above all others.
     by_kind: Vec<Vec<usize>>,
 }
 
 /// What a walk brings back.
-pub(super) struct Walk<'t> {
+pub(super) struct TreeWalk<'t> {
     /// Nodes that a rule may match, with the slot of their kind, in the order of the text.
     candidates: Vec<(RawNode<'t>, usize)>,
     comments: Vec<RawNode<'t>>,
@@ -43,39 +43,39 @@ pub(super) struct TooDeep;
 
 /// The rules that may match in one text, by number; those that do not speak about the path or
 /// cannot match are missing.
-pub(super) type Active<'r> = Vec<Option<(&'r Compiled, Option<Anchors>)>>;
+pub(super) type ActiveRules<'r> = Vec<Option<(&'r CompiledRule, Option<MatchAnchors>)>>;
 
 /// The imports of one text, for the rules that ask what a capture stands for.
-pub(super) struct Imports<'r> {
-    rules: &'r [Arc<Rule>],
-    language: Language,
+pub(super) struct ImportResolver<'r> {
+    rules: &'r [Arc<EngineRule>],
+    language: ScanLanguage,
     /// Read when a match depends on them.
-    names: OnceCell<Names>,
+    names: OnceCell<ImportedNames>,
 }
 
-impl<'r> Imports<'r> {
-    pub(super) fn new(rules: &'r [Arc<Rule>], language: Language) -> Self {
+impl<'r> ImportResolver<'r> {
+    pub(super) fn new(rules: &'r [Arc<EngineRule>], language: ScanLanguage) -> Self {
         Self { rules, language, names: OnceCell::new() }
     }
 
     /// Whether the captures of a rule's match stand for what the rule asks for.
-    fn bear_out(
+    fn confirms_match(
         &self,
         number: usize,
-        tree: &AstGrep<Document>,
-        place: &NodeMatch<'_, Document>,
+        tree: &AstGrep<EngineDocument>,
+        place: &NodeMatch<'_, EngineDocument>,
     ) -> bool {
         self.rules[number].spec.resolves.iter().all(|(capture, qualified)| {
-            let names = self.names.get_or_init(|| Names::of(self.language, tree));
+            let names = self.names.get_or_init(|| ImportedNames::from_tree(self.language, tree));
             let captured = place.get_env().get_match(capture);
-            captured.is_some_and(|node| names.may_be(&node.text(), qualified))
+            captured.is_some_and(|node| names.may_stand_for(&node.text(), qualified))
         })
     }
 }
 
-impl Table {
+impl KindTable {
     /// Makes the table of the rules that may match in one text.
-    pub(super) fn new(grammar: Grammar, active: &Active<'_>) -> Self {
+    pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
         let errors = grammar.get_ts_language().node_kind_count();
         let mut by_kind = vec![Vec::new(); errors + 1];
         for (number, rule) in active.iter().enumerate() {
@@ -91,55 +91,55 @@ impl Table {
     /// are asked for. Where no anchor of any rule is, nothing is looked at.
     pub(super) fn walk<'t>(
         &self,
-        tree: &'t AstGrep<Document>,
-        active: &Active<'_>,
+        tree: &'t AstGrep<EngineDocument>,
+        active: &ActiveRules<'_>,
         with_comments: bool,
-    ) -> Result<Walk<'t>, TooDeep> {
-        let mut walk = Walk { candidates: Vec::new(), comments: Vec::new() };
+    ) -> Result<TreeWalk<'t>, TooDeep> {
+        let mut walk = TreeWalk { candidates: Vec::new(), comments: Vec::new() };
         let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
-        let mut anchors = if with_comments { None } else { Anchors::starts(anchors) };
+        let mut anchors = if with_comments { None } else { MatchAnchors::starts(anchors) };
         for_each_node(tree, |node| {
             if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
-                return Below::Skip;
+                return WalkDescent::Skip;
             }
             let slot = usize::from(node.kind_id()).min(self.by_kind.len() - 1);
             if !self.by_kind[slot].is_empty() {
                 walk.candidates.push((node, slot));
             }
-            if with_comments && suppress::is_comment(node.kind()) {
+            if with_comments && suppressions::is_comment(node.kind()) {
                 walk.comments.push(node);
             }
-            Below::Visit
+            WalkDescent::Visit
         })?;
         Ok(walk)
     }
 
     /// Tries the rules on the nodes of a walk, and hands over every match that no comment
     /// suppresses. Returns what the comments did.
-    pub(super) fn try_all<'t, 'r>(
+    pub(super) fn match_rules<'t, 'r>(
         &self,
-        tree: &'t AstGrep<Document>,
-        (active, imports): (&Active<'r>, &Imports<'_>),
-        walk: Walk<'t>,
-        mut found: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, Document>),
+        tree: &'t AstGrep<EngineDocument>,
+        (active, imports): (&ActiveRules<'r>, &ImportResolver<'_>),
+        walk: TreeWalk<'t>,
+        mut found: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
         tried: &mut impl FnMut(&str),
     ) -> Suppressions<'t> {
-        let mut suppressions = Suppressions::among(walk.comments, tree.source());
-        if suppressions.cover_all() {
+        let mut suppressions = Suppressions::from_comments(walk.comments, tree.source());
+        if suppressions.covers_file() {
             return suppressions;
         }
         for (node, slot) in walk.candidates {
             let (bytes, line) = (node.byte_range(), node.start_position().row);
             for number in &self.by_kind[slot] {
-                let Some((Compiled { rule, .. }, anchors)) = &active[*number] else { continue };
+                let Some((CompiledRule { rule, .. }, anchors)) = &active[*number] else { continue };
                 if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
                     continue;
                 }
                 let place = rule.matcher.match_node(tree.adopt(node));
                 tried(&rule.id);
-                let place = place.filter(|place| imports.bear_out(*number, tree, place));
+                let place = place.filter(|place| imports.confirms_match(*number, tree, place));
                 let Some(place) = place else { continue };
-                if !suppressions.cover(&rule.id, line) {
+                if !suppressions.try_suppress(&rule.id, line) {
                     found(rule, &place);
                 }
             }
@@ -150,7 +150,7 @@ impl Table {
 
 /// What becomes of the nodes below one that was visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Below {
+pub(super) enum WalkDescent {
     Visit,
     /// They are not visited, unless they are so many that they may be too deep.
     Skip,
@@ -158,15 +158,15 @@ pub(super) enum Below {
 
 /// Visits the nodes of a tree in the order of the text, those with children before these.
 pub(super) fn for_each_node<'t>(
-    tree: &'t AstGrep<Document>,
-    mut visit: impl FnMut(RawNode<'t>) -> Below,
+    tree: &'t AstGrep<EngineDocument>,
+    mut visit: impl FnMut(RawNode<'t>) -> WalkDescent,
 ) -> Result<(), TooDeep> {
     let mut cursor = tree.root().get_inner_node().walk();
     let mut depth = 0;
     loop {
         let node = cursor.node();
         let is_surely_flat = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
-        let is_skipped = visit(node) == Below::Skip && is_surely_flat();
+        let is_skipped = visit(node) == WalkDescent::Skip && is_surely_flat();
         if !is_skipped && cursor.goto_first_child() {
             depth += 1;
             if depth > TREE_DEPTH_MAX {

@@ -10,32 +10,32 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Node, NodeMatch};
 
 use super::grammar::Grammar;
-use super::matching::{Below, TooDeep, for_each_node};
-use super::{Document, is_unparsed, too_deep, unparsed};
+use super::matching::{TooDeep, WalkDescent, for_each_node};
+use super::{EngineDocument, is_unparsed, too_deep_gap, unparsed_gap};
 use crate::base::limits::{PATTERN_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::text::LineIndex;
 use crate::base::verdict::Gap;
-use crate::scan::language::Language;
+use crate::scan::language::ScanLanguage;
 
 /// A pattern that can match something.
-pub(in crate::scan) struct Pattern {
-    pub(super) language: Language,
+pub(in crate::scan) struct CodePattern {
+    pub(super) language: ScanLanguage,
     pub(super) matcher: EnginePattern,
     /// Its named variables, each with whether it stands for a list.
     variables: Vec<(String, bool)>,
 }
 
 /// One place that a pattern matches.
-pub(in crate::scan) struct Place {
+pub(in crate::scan) struct PatternMatch {
     /// Byte offsets in the text.
     pub(in crate::scan) bytes: Range<usize>,
     /// Sorted by name.
-    pub(in crate::scan) variables: Vec<Variable>,
+    pub(in crate::scan) variables: Vec<PatternVariable>,
 }
 
 /// What a variable stands for at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::scan) struct Variable {
+pub(in crate::scan) struct PatternVariable {
     pub(in crate::scan) name: String,
     /// Whether it stands for any number of nodes.
     pub(in crate::scan) is_list: bool,
@@ -43,9 +43,9 @@ pub(in crate::scan) struct Variable {
     pub(in crate::scan) bytes: Option<Range<usize>>,
 }
 
-impl Pattern {
+impl CodePattern {
     /// The error is a lower-case fragment: what is wrong, where, and what to do.
-    pub(in crate::scan) fn compile(text: &str, language: Language) -> Result<Self, String> {
+    pub(in crate::scan) fn compile(text: &str, language: ScanLanguage) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -54,17 +54,18 @@ impl Pattern {
         }
         let grammar = Grammar::from(language);
         let code = grammar.pre_process_pattern(text);
-        let tree = Document::try_new(&code, grammar).map(AstGrep::doc);
+        let tree = EngineDocument::try_new(&code, grammar).map(AstGrep::doc);
         let tree = tree.map_err(|_| format!("it does not parse as {}", language.as_str()))?;
         // Before the engine makes a pattern of it, which recurses.
-        if for_each_node(&tree, |_| Below::Visit).is_err() {
+        if for_each_node(&tree, |_| WalkDescent::Visit).is_err() {
             return Err(format!("it is nested deeper than {TREE_DEPTH_MAX} levels"));
         }
-        let matcher = match ended(text, &tree) {
+        let matcher = match as_statement(text, &tree) {
             Some(matcher) => matcher,
-            None => EnginePattern::try_new(text, grammar).map_err(|error| wrong(&error))?,
+            None => EnginePattern::try_new(text, grammar)
+                .map_err(|error| describe_pattern_error(&error))?,
         };
-        if let Some(at) = broken(&tree, &matcher) {
+        if let Some(at) = syntax_error_offset(&tree, &matcher) {
             return Err(syntax_error(&code, at, language));
         }
         if matches!(matcher.node, PatternNode::MetaVar { .. }) {
@@ -78,7 +79,7 @@ impl Pattern {
         Ok(Self { language, matcher, variables })
     }
 
-    pub(in crate::scan) fn language(&self) -> Language {
+    pub(in crate::scan) fn language(&self) -> ScanLanguage {
         self.language
     }
 
@@ -101,14 +102,14 @@ impl Pattern {
 
     /// Every place in a text, in the order of their start, outer before inner. The error is why
     /// the text cannot be searched.
-    pub(in crate::scan) fn places(&self, text: &str) -> Result<Vec<Place>, Gap> {
+    pub(in crate::scan) fn find_matches(&self, text: &str) -> Result<Vec<PatternMatch>, Gap> {
         if !self.may_match(text) {
             return Ok(Vec::new());
         }
-        let tree = parse(text, self.language)?;
-        let place = |found: NodeMatch<'_, Document>| Place {
+        let tree = parse_searchable(text, self.language)?;
+        let place = |found: NodeMatch<'_, EngineDocument>| PatternMatch {
             bytes: found.range(),
-            variables: self.captured(found.get_env()),
+            variables: self.captured_variables(found.get_env()),
         };
         Ok(tree.root().find_all(&self.matcher).map(place).collect())
     }
@@ -118,7 +119,10 @@ impl Pattern {
         text.contains(&*self.matcher.fixed_string())
     }
 
-    pub(super) fn captured(&self, env: &MetaVarEnv<'_, Document>) -> Vec<Variable> {
+    pub(super) fn captured_variables(
+        &self,
+        env: &MetaVarEnv<'_, EngineDocument>,
+    ) -> Vec<PatternVariable> {
         let range = |name: &str, is_list: bool| {
             if !is_list {
                 return env.get_match(name).map(Node::range);
@@ -126,7 +130,7 @@ impl Pattern {
             let nodes = env.get_multiple_matches(name);
             Some(nodes.first()?.range().start..nodes.last()?.range().end)
         };
-        let variable = |(name, is_list): &(String, bool)| Variable {
+        let variable = |(name, is_list): &(String, bool)| PatternVariable {
             name: name.clone(),
             is_list: *is_list,
             bytes: range(name, *is_list),
@@ -136,22 +140,25 @@ impl Pattern {
 }
 
 /// A text's tree; the error is why it cannot be matched.
-pub(super) fn parse(text: &str, language: Language) -> Result<AstGrep<Document>, Gap> {
-    let tree = super::parse(language, text)?;
-    for_each_node(&tree, |_| Below::Visit).map_err(|TooDeep| too_deep())?;
-    if is_unparsed(&tree) { Err(unparsed(language)) } else { Ok(tree) }
+pub(super) fn parse_searchable(
+    text: &str,
+    language: ScanLanguage,
+) -> Result<AstGrep<EngineDocument>, Gap> {
+    let tree = super::parse_tree(language, text)?;
+    for_each_node(&tree, |_| WalkDescent::Visit).map_err(|TooDeep| too_deep_gap())?;
+    if is_unparsed(&tree) { Err(unparsed_gap(language)) } else { Ok(tree) }
 }
 
 /// An expression that is no program by itself, read as the statement it would be with its end: C
 /// takes a bare `f($A)` for a type.
-fn ended(text: &str, tree: &AstGrep<Document>) -> Option<EnginePattern> {
+fn as_statement(text: &str, tree: &AstGrep<EngineDocument>) -> Option<EnginePattern> {
     let grammar = *tree.lang();
     if !tree.root().get_inner_node().has_error() || text.trim() != text {
         return None;
     }
     let statement = format!("{text};");
     let code = grammar.pre_process_pattern(&statement);
-    let tree = AstGrep::doc(Document::try_new(&code, grammar).ok()?);
+    let tree = AstGrep::doc(EngineDocument::try_new(&code, grammar).ok()?);
     let root = tree.root();
     if root.get_inner_node().has_error() {
         return None;
@@ -163,13 +170,14 @@ fn ended(text: &str, tree: &AstGrep<Document>) -> Option<EnginePattern> {
 /// Where the parser could do nothing with a part of a pattern, or made something up for it. The
 /// end of a statement may be made up, because a pattern need not write it; and a pattern may be no
 /// program as a whole.
-fn broken(tree: &AstGrep<Document>, matcher: &EnginePattern) -> Option<usize> {
+fn syntax_error_offset(tree: &AstGrep<EngineDocument>, matcher: &EnginePattern) -> Option<usize> {
     let root = tree.root();
     let grammar = tree.lang();
     let code = tree.get_text();
     let whole = code.len() - code.trim_start().len()..code.trim_end().len();
-    let is_end = |node: &Node<'_, Document>| node.kind().trim().is_empty() || node.kind() == ";";
-    let is_broken = |node: &Node<'_, Document>| {
+    let is_end =
+        |node: &Node<'_, EngineDocument>| node.kind().trim().is_empty() || node.kind() == ";";
+    let is_broken = |node: &Node<'_, EngineDocument>| {
         node.is_missing() && !is_end(node)
             || node.is_error()
                 && node.range() != whole
@@ -179,7 +187,7 @@ fn broken(tree: &AstGrep<Document>, matcher: &EnginePattern) -> Option<usize> {
     at.or_else(|| matcher.has_error().then_some(0))
 }
 
-fn syntax_error(code: &str, at: usize, language: Language) -> String {
+fn syntax_error(code: &str, at: usize, language: ScanLanguage) -> String {
     let lines = LineIndex::new(code);
     let start = lines.position(at);
     let (line, column) = (start.line + 1, start.character + 1);
@@ -187,7 +195,7 @@ fn syntax_error(code: &str, at: usize, language: Language) -> String {
     format!("it is no {word} code at {line}:{column}; write a whole expression or statement")
 }
 
-fn wrong(error: &PatternError) -> String {
+fn describe_pattern_error(error: &PatternError) -> String {
     match error {
         PatternError::MultipleNode(_) => {
             "it is more than one expression or statement; write one".to_owned()

@@ -17,12 +17,12 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-pub(super) use self::derive::need_of;
+pub(super) use self::derive::need_of_rule;
 
 /// What a text must hold for something to match. Made so that it holds wherever a match is; it may
 /// hold where none is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Need<W = Word> {
+pub(super) enum TextNeed<W = NeededWord> {
     /// Nothing: it may match anywhere.
     Nothing,
     /// This word.
@@ -35,41 +35,41 @@ pub(super) enum Need<W = Word> {
 
 /// A piece of text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Word {
+pub(super) struct NeededWord {
     bytes: Vec<u8>,
     /// Whether its ASCII letters may be of the other case.
-    any_case: bool,
+    ignores_case: bool,
     /// Whether it must be inside of the node that matches; else it may be anywhere in the text.
-    inside: bool,
+    is_inside: bool,
 }
 
 /// A word by its number in the search.
 #[derive(Clone, Copy, Debug)]
-struct Sought {
+struct WordRef {
     number: usize,
-    inside: bool,
+    is_inside: bool,
 }
 
 /// The search for the words of a list of rules.
 pub(super) struct Prefilter {
     search: Option<AhoCorasick>,
     /// The words by their number.
-    words: Vec<Plain>,
+    words: Vec<WordKey>,
     /// What each rule needs, in the order of the rules.
-    needs: Vec<Need<Sought>>,
+    needs: Vec<TextNeed<WordRef>>,
 }
 
 /// Where the words are in one text: for every word the byte offsets at which it starts, ascending.
-pub(super) struct Hits {
+pub(super) struct WordHits {
     starts: Vec<Vec<usize>>,
 }
 
 impl Prefilter {
     /// The search for what these rules need. Without it no rule is ever left out.
-    pub(super) fn new(needs: Vec<Need>) -> Self {
+    pub(super) fn new(needs: Vec<TextNeed>) -> Self {
         let (mut numbers, mut words) = (HashMap::new(), Vec::new());
         let needs =
-            needs.into_iter().map(|need| numbered(need, &mut numbers, &mut words)).collect();
+            needs.into_iter().map(|need| number_words(need, &mut numbers, &mut words)).collect();
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .build(words.iter().map(|(bytes, _)| bytes));
@@ -81,7 +81,7 @@ impl Prefilter {
     }
 
     /// Finds the words in a text.
-    pub(super) fn read(&self, text: &str) -> Hits {
+    pub(super) fn find_words(&self, text: &str) -> WordHits {
         let mut starts = vec![Vec::new(); self.words.len()];
         if let Some(search) = &self.search {
             for hit in search.find_overlapping_iter(text) {
@@ -91,41 +91,46 @@ impl Prefilter {
                 }
             }
         }
-        Hits { starts }
+        WordHits { starts }
     }
 
     /// Whether a rule may match somewhere in the text.
-    pub(super) fn may_match(&self, rule: usize, hits: &Hits) -> bool {
-        let is_there = |word: Sought| !hits.starts[word.number].is_empty();
+    pub(super) fn may_match(&self, rule: usize, hits: &WordHits) -> bool {
+        let is_there = |word: WordRef| !hits.starts[word.number].is_empty();
         self.search.is_none() || self.needs[rule].holds(&is_there)
     }
 
     /// Where in the text the rule's matches are; `None` when they may be anywhere.
-    pub(super) fn anchors(&self, rule: usize, hits: &Hits) -> Option<Anchors> {
+    pub(super) fn anchors(&self, rule: usize, hits: &WordHits) -> Option<MatchAnchors> {
         self.search.as_ref()?;
-        let mut places = self.places(self.needs.get(rule)?, hits)?;
+        let mut places = self.anchor_ranges(self.needs.get(rule)?, hits)?;
         places.sort_unstable_by_key(|place| place.start);
-        Some(Anchors(places))
+        Some(MatchAnchors(places))
     }
 
     /// Places one of which lies in every match; the fewest that can be told.
-    fn places(&self, need: &Need<Sought>, hits: &Hits) -> Option<Vec<Range<usize>>> {
-        let is_there = |word: Sought| !hits.starts[word.number].is_empty();
+    fn anchor_ranges(
+        &self,
+        need: &TextNeed<WordRef>,
+        hits: &WordHits,
+    ) -> Option<Vec<Range<usize>>> {
+        let is_there = |word: WordRef| !hits.starts[word.number].is_empty();
         match need {
-            Need::Word(Sought { number, inside: true }) => {
+            TextNeed::Word(WordRef { number, is_inside: true }) => {
                 let length = self.words[*number].0.len();
                 let starts = hits.starts[*number].iter();
                 Some(starts.map(|start| *start..start + length).collect())
             }
-            Need::Word(_) | Need::Nothing => None,
-            Need::All(all) => {
-                let each = all.iter().filter_map(|need| self.places(need, hits));
+            TextNeed::Word(_) | TextNeed::Nothing => None,
+            TextNeed::All(all) => {
+                let each = all.iter().filter_map(|need| self.anchor_ranges(need, hits));
                 each.min_by_key(Vec::len)
             }
-            Need::Any(any) => {
+            TextNeed::Any(any) => {
                 // What cannot be in this text is in no match either.
                 let possible = any.iter().filter(|need| need.holds(&is_there));
-                let each: Option<Vec<_>> = possible.map(|need| self.places(need, hits)).collect();
+                let each: Option<Vec<_>> =
+                    possible.map(|need| self.anchor_ranges(need, hits)).collect();
                 Some(each?.concat())
             }
         }
@@ -133,15 +138,15 @@ impl Prefilter {
 }
 
 /// Places in one text, by their start.
-pub(super) struct Anchors(Vec<Range<usize>>);
+pub(super) struct MatchAnchors(Vec<Range<usize>>);
 
 /// Where the places of several rules begin, for one pass over the text.
-pub(super) struct Starts {
+pub(super) struct AnchorStarts {
     starts: Vec<usize>,
     next: usize,
 }
 
-impl Starts {
+impl AnchorStarts {
     /// Whether one of them lies within these bytes, which begin nowhere before the last ones did.
     pub(super) fn is_next_in(&mut self, bytes: &Range<usize>) -> bool {
         let ahead = &self.starts[self.next..];
@@ -150,16 +155,16 @@ impl Starts {
     }
 }
 
-impl Anchors {
+impl MatchAnchors {
     /// The places of all these rules; `None` when one of them may match anywhere.
-    pub(super) fn starts<'a>(each: impl Iterator<Item = Option<&'a Self>>) -> Option<Starts> {
+    pub(super) fn starts<'a>(each: impl Iterator<Item = Option<&'a Self>>) -> Option<AnchorStarts> {
         let mut starts = Vec::new();
         for anchors in each {
             starts.extend(anchors?.0.iter().map(|place| place.start));
         }
         starts.sort_unstable();
         starts.dedup();
-        Some(Starts { starts, next: 0 })
+        Some(AnchorStarts { starts, next: 0 })
     }
 
     /// Whether one of them lies within these bytes.
@@ -170,8 +175,8 @@ impl Anchors {
     }
 }
 
-impl Need<Sought> {
-    fn holds(&self, is_there: &impl Fn(Sought) -> bool) -> bool {
+impl TextNeed<WordRef> {
+    fn holds(&self, is_there: &impl Fn(WordRef) -> bool) -> bool {
         match self {
             Self::Nothing => true,
             Self::Word(word) => is_there(*word),
@@ -182,27 +187,28 @@ impl Need<Sought> {
 }
 
 /// A word's bytes, and whether the case is free.
-type Plain = (Vec<u8>, bool);
+type WordKey = (Vec<u8>, bool);
 
 /// The need by the numbers of its words; new words are put behind the others.
-fn numbered(
-    need: Need,
-    numbers: &mut HashMap<Plain, usize>,
-    words: &mut Vec<Plain>,
-) -> Need<Sought> {
-    let mut each =
-        |needs: Vec<Need>| needs.into_iter().map(|one| numbered(one, numbers, words)).collect();
+fn number_words(
+    need: TextNeed,
+    numbers: &mut HashMap<WordKey, usize>,
+    words: &mut Vec<WordKey>,
+) -> TextNeed<WordRef> {
+    let mut each = |needs: Vec<TextNeed>| {
+        needs.into_iter().map(|one| number_words(one, numbers, words)).collect()
+    };
     match need {
-        Need::Nothing => Need::Nothing,
-        Need::All(all) => Need::All(each(all)),
-        Need::Any(any) => Need::Any(each(any)),
-        Need::Word(Word { bytes, any_case, inside }) => {
+        TextNeed::Nothing => TextNeed::Nothing,
+        TextNeed::All(all) => TextNeed::All(each(all)),
+        TextNeed::Any(any) => TextNeed::Any(each(any)),
+        TextNeed::Word(NeededWord { bytes, ignores_case: any_case, is_inside: inside }) => {
             let word = (bytes, any_case);
             let number = *numbers.entry(word.clone()).or_insert(words.len());
             if number == words.len() {
                 words.push(word);
             }
-            Need::Word(Sought { number, inside })
+            TextNeed::Word(WordRef { number, is_inside: inside })
         }
     }
 }
@@ -217,19 +223,19 @@ const WORD_BYTES: Range<usize> = 2..64;
 /// Single characters that are worth a search: they tell apart where expressions of a kind are.
 const SIGNS: &[u8] = b"(<=>[{";
 
-impl Need {
+impl TextNeed {
     /// That a text is there: nothing when it is so short that it is nearly everywhere.
     fn text(bytes: &[u8], any_case: bool) -> Self {
         let bytes = &bytes[..bytes.len().min(WORD_BYTES.end)];
         if bytes.len() < WORD_BYTES.start && !matches!(bytes, [one] if SIGNS.contains(one)) {
             return Self::Nothing;
         }
-        Self::Word(Word { bytes: bytes.to_vec(), any_case, inside: true })
+        Self::Word(NeededWord { bytes: bytes.to_vec(), ignores_case: any_case, is_inside: true })
     }
 
     /// That a text is somewhere.
-    pub(super) fn elsewhere_text(text: &str) -> Self {
-        Self::text(text.as_bytes(), false).elsewhere()
+    pub(super) fn anywhere_text(text: &str) -> Self {
+        Self::text(text.as_bytes(), false).anywhere()
     }
 
     /// That all of them hold.
@@ -289,12 +295,12 @@ impl Need {
     }
 
     /// The same need of something that is elsewhere in the text.
-    fn elsewhere(self) -> Self {
+    fn anywhere(self) -> Self {
         match self {
             Self::Nothing => Self::Nothing,
-            Self::Word(word) => Self::Word(Word { inside: false, ..word }),
-            Self::All(all) => Self::All(all.into_iter().map(Self::elsewhere).collect()),
-            Self::Any(any) => Self::Any(any.into_iter().map(Self::elsewhere).collect()),
+            Self::Word(word) => Self::Word(NeededWord { is_inside: false, ..word }),
+            Self::All(all) => Self::All(all.into_iter().map(Self::anywhere).collect()),
+            Self::Any(any) => Self::Any(any.into_iter().map(Self::anywhere).collect()),
         }
     }
 }

@@ -8,29 +8,30 @@ use ast_grep_config::CombinedScan;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::prefilter::Need;
+use super::prefilter::TextNeed;
 use super::*;
 use crate::scan::builtin::FILES;
-use crate::scan::rules::{RuleSpec, parse, read_yaml};
+use crate::scan::rules::{RuleSpec, parse_rule_file, read_yaml};
 
 /// The rules of these files that speak about a language.
-fn engine(files: &[(&str, &str)], language: Language) -> Engine {
-    let specs = files.iter().flat_map(|(name, text)| parse(name, text).specs);
+fn engine(files: &[(&str, &str)], language: ScanLanguage) -> RuleEngine {
+    let specs = files.iter().flat_map(|(name, text)| parse_rule_file(name, text).specs);
     let own = specs.filter(|spec| spec.languages.contains(&language));
     // Of names behind imports ast-grep knows nothing.
     let plain = own.map(|spec| RuleSpec { resolves: BTreeMap::new(), ..RuleSpec::clone(&spec) });
-    let rules: Vec<Arc<Rule>> =
-        plain.map(|spec| Arc::new(Rule::new(spec.into(), language, &Utils::default()))).collect();
+    let rules: Vec<Arc<EngineRule>> = plain
+        .map(|spec| Arc::new(EngineRule::new(spec.into(), language, &UtilityRules::default())))
+        .collect();
     assert!(!rules.is_empty() && rules.iter().all(|rule| rule.fault().is_none()));
-    Engine::new(language, rules)
+    RuleEngine::new(language, rules)
 }
 
-fn path(language: Language) -> RelPath {
+fn path(language: ScanLanguage) -> RelPath {
     let name = match language {
-        Language::Go => "a.go",
-        Language::JavaScript => "a.js",
-        Language::Python => "a.py",
-        Language::Rust => "a.rs",
+        ScanLanguage::Go => "a.go",
+        ScanLanguage::JavaScript => "a.js",
+        ScanLanguage::Python => "a.py",
+        ScanLanguage::Rust => "a.rs",
         _ => "a.ts",
     };
     RelPath::below("/r".as_ref(), &std::path::Path::new("/r").join(name)).expect("below the root")
@@ -39,25 +40,25 @@ fn path(language: Language) -> RelPath {
 /// `(rule, start, end)` of the matches, sorted.
 type Places = Vec<(String, usize, usize)>;
 
-fn places(engine: &Engine, path: &RelPath, text: &str) -> Places {
+fn places(engine: &RuleEngine, path: &RelPath, text: &str) -> Places {
     let (matches, _) = engine.matches(path, text, &mut |_| {});
-    let place = |found: Match| (found.id, found.bytes.start, found.bytes.end);
+    let place = |found: RuleMatch| (found.id, found.bytes.start, found.bytes.end);
     let mut places: Places = matches.into_iter().map(place).collect();
     places.sort();
     places
 }
 
-fn places_of_ast_grep(engine: &Engine, path: &RelPath, text: &str) -> Places {
+fn places_of_ast_grep(engine: &RuleEngine, path: &RelPath, text: &str) -> Places {
     let grammar = Grammar::from(engine.language);
     let admitting = engine.rules.iter().filter(|rule| rule.admits(path));
     let rules = admitting.filter_map(|rule| rule.compiled().ok().map(|it| &it.rule)).collect();
     let unused = CombinedScan::unused_config(EngineSeverity::Hint, grammar);
     let mut scan = CombinedScan::new(rules);
     scan.set_unused_suppression_rule(&unused);
-    let tree = AstGrep::doc(Document::try_new(text, grammar).expect("a tree"));
+    let tree = AstGrep::doc(EngineDocument::try_new(text, grammar).expect("a tree"));
     let mut places = Places::new();
     for (rule, found) in scan.scan(&tree, false).matches {
-        let place = |found: &NodeMatch<'_, Document>| {
+        let place = |found: &NodeMatch<'_, EngineDocument>| {
             (rule.id.clone(), found.range().start, found.range().end)
         };
         places.extend(found.iter().map(place));
@@ -68,14 +69,14 @@ fn places_of_ast_grep(engine: &Engine, path: &RelPath, text: &str) -> Places {
 
 /// The rules twice: as they are, and without seeking words first.
 struct Twins {
-    plain: Engine,
-    unfiltered: Engine,
+    plain: RuleEngine,
+    unfiltered: RuleEngine,
 }
 
 impl Twins {
-    fn new(files: &[(&str, &str)], language: Language) -> Self {
+    fn new(files: &[(&str, &str)], language: ScanLanguage) -> Self {
         let unfiltered = engine(files, language);
-        let nothing = Prefilter::new(vec![Need::Nothing; unfiltered.rules.len()]);
+        let nothing = Prefilter::new(vec![TextNeed::Nothing; unfiltered.rules.len()]);
         assert!(unfiltered.prefilter.set(nothing).is_ok());
         Self { plain: engine(files, language), unfiltered }
     }
@@ -92,15 +93,15 @@ impl Twins {
 }
 
 /// The built-in rules that speak about a language.
-fn built_in(language: Language) -> Twins {
-    let files = FILES.iter().filter(|file| file.speaks(language));
+fn built_in(language: ScanLanguage) -> Twins {
+    let files = FILES.iter().filter(|file| file.covers_language(language));
     Twins::new(&files.map(|file| (file.name, file.text)).collect::<Vec<_>>(), language)
 }
 
 /// The snippets of the built-in rules of a language.
-fn snippets(language: Language) -> Vec<String> {
+fn snippets(language: ScanLanguage) -> Vec<String> {
     let mut snippets = Vec::new();
-    for file in FILES.iter().filter(|file| file.speaks(language)) {
+    for file in FILES.iter().filter(|file| file.covers_language(language)) {
         let rule = read_yaml(file.text).expect("a rule");
         for kind in ["valid", "invalid"] {
             let list = rule["tests"][kind].as_array().expect("snippets");
@@ -110,8 +111,13 @@ fn snippets(language: Language) -> Vec<String> {
     snippets
 }
 
-const LANGUAGES: [Language; 5] =
-    [Language::Go, Language::JavaScript, Language::Python, Language::Rust, Language::TypeScript];
+const LANGUAGES: [ScanLanguage; 5] = [
+    ScanLanguage::Go,
+    ScanLanguage::JavaScript,
+    ScanLanguage::Python,
+    ScanLanguage::Rust,
+    ScanLanguage::TypeScript,
+];
 
 #[test]
 fn built_in_rules_match_their_snippets_as_ast_grep_does() {
@@ -126,7 +132,7 @@ fn built_in_rules_match_their_snippets_as_ast_grep_does() {
 fn each_rule_alone_matches_its_snippets_as_ast_grep_does() {
     // Alone most rules say where their matches can be, so that the walk leaves much out.
     for language in LANGUAGES {
-        for file in FILES.iter().filter(|file| file.speaks(language)) {
+        for file in FILES.iter().filter(|file| file.covers_language(language)) {
             let alone = Twins::new(&[(file.name, file.text)], language);
             let rule = read_yaml(file.text).expect("a rule");
             let invalid = rule["tests"]["invalid"].as_array().expect("snippets");
@@ -169,7 +175,8 @@ const RULES: &str = "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' 
     id: bare\nlanguages: [python]\nrule: { any: [{ kind: ERROR }, { kind: except_clause }] }\n---\n\
     id: none\nlanguages: [python]\nrule: { kind: identifier, not: { regex: a }, regex: '^[r-z]' }\n";
 
-static OWN: LazyLock<Twins> = LazyLock::new(|| Twins::new(&[("r.yml", RULES)], Language::Python));
+static OWN: LazyLock<Twins> =
+    LazyLock::new(|| Twins::new(&[("r.yml", RULES)], ScanLanguage::Python));
 
 static BUILT_IN: LazyLock<Vec<(Twins, Vec<String>)>> = LazyLock::new(|| {
     LANGUAGES.iter().map(|language| (built_in(*language), snippets(*language))).collect()
@@ -211,9 +218,9 @@ proptest! {
 fn a_text_without_the_words_of_any_rule_is_not_judged() {
     let engine = engine(
         &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
-        Language::Python,
+        ScanLanguage::Python,
     );
-    let gap = |text: &str| engine.matches(&path(Language::Python), text, &mut |_| {}).1;
+    let gap = |text: &str| engine.matches(&path(ScanLanguage::Python), text, &mut |_| {}).1;
     assert_eq!(gap(")"), None);
     assert!(gap("bad )").is_some());
 }

@@ -9,37 +9,37 @@ use std::ops::Range;
 use ast_grep_core::AstGrep;
 
 use super::matching::{RawNode, TooDeep};
-use super::{Document, is_unparsed, parse, too_deep, unparsed};
+use super::{EngineDocument, is_unparsed, parse_tree, too_deep_gap, unparsed_gap};
 use crate::base::limits::{SOURCE_BYTES_MAX, TREE_DEPTH_MAX};
 use crate::base::verdict::{Cause, Gap};
-use crate::scan::language::Language;
+use crate::scan::language::ScanLanguage;
 
 /// The syntax tree of one text.
-pub struct Tree {
+pub struct SyntaxTree {
     text: String,
-    language: Language,
-    row: Row,
+    language: ScanLanguage,
+    nodes: NodeTable,
 }
 
 /// All nodes of a text, in its order; a node stands before what is below it.
 #[derive(Default)]
-struct Row {
-    entries: Vec<Entry>,
-    kinds: Words,
-    fields: Words,
+struct NodeTable {
+    entries: Vec<NodeEntry>,
+    kinds: NameTable,
+    fields: NameTable,
 }
 
 /// The words of a grammar that occur in a tree.
 #[derive(Default)]
-struct Words {
-    words: Vec<String>,
+struct NameTable {
+    names: Vec<String>,
     /// Where the word of a number of the grammar is.
-    places: BTreeMap<u16, u16>,
+    index_by_id: BTreeMap<u16, u16>,
 }
 
 /// What is kept of one node. Offsets are bytes; a text has at most [`SOURCE_BYTES_MAX`] of them, so
 /// that four bytes hold every number.
-struct Entry {
+struct NodeEntry {
     /// The place of its word.
     kind: u16,
     /// The place of the word that names it among the children of its parent.
@@ -51,44 +51,44 @@ struct Entry {
     /// The place of the node around it; that of the root is its own.
     parent: u32,
     /// The place behind the last node below it.
-    behind: u32,
+    subtree_end: u32,
     is_named: bool,
     is_error: bool,
 }
 
-/// One node of a [`Tree`].
+/// One node of a [`SyntaxTree`].
 #[derive(Clone, Copy)]
-pub struct Node<'t> {
-    tree: &'t Tree,
-    place: usize,
+pub struct SyntaxNode<'t> {
+    tree: &'t SyntaxTree,
+    index: usize,
 }
 
-impl Tree {
+impl SyntaxTree {
     /// Parses a text; a gap when it is larger than [`SOURCE_BYTES_MAX`], nested too deeply to be
     /// walked, or not parsable as a whole. A syntax error beside parsed code is no gap.
-    pub fn parse(language: Language, text: &str) -> Result<Self, Gap> {
+    pub fn parse(language: ScanLanguage, text: &str) -> Result<Self, Gap> {
         if text.len() as u64 > SOURCE_BYTES_MAX {
             let detail = format!("larger than {SOURCE_BYTES_MAX} bytes");
             return Err(Gap::new(Cause::Skipped, detail));
         }
-        let parsed = parse(language, text)?;
-        let row = Row::of(&parsed).map_err(|_| too_deep())?;
+        let parsed = parse_tree(language, text)?;
+        let row = NodeTable::from_parsed(&parsed).map_err(|_| too_deep_gap())?;
         if is_unparsed(&parsed) {
-            return Err(unparsed(language));
+            return Err(unparsed_gap(language));
         }
-        Ok(Self { text: text.to_owned(), language, row })
+        Ok(Self { text: text.to_owned(), language, nodes: row })
     }
 
     /// The language it was parsed as.
     #[must_use]
-    pub fn language(&self) -> Language {
+    pub fn language(&self) -> ScanLanguage {
         self.language
     }
 
     /// The node of the whole text.
     #[must_use]
-    pub fn root(&self) -> Node<'_> {
-        Node { tree: self, place: 0 }
+    pub fn root(&self) -> SyntaxNode<'_> {
+        SyntaxNode { tree: self, index: 0 }
     }
 
     /// The text that was parsed.
@@ -98,8 +98,8 @@ impl Tree {
     }
 }
 
-impl Row {
-    fn of(parsed: &AstGrep<Document>) -> Result<Self, TooDeep> {
+impl NodeTable {
+    fn from_parsed(parsed: &AstGrep<EngineDocument>) -> Result<Self, TooDeep> {
         let mut cursor = parsed.root().get_inner_node().walk();
         let mut row = Self::default();
         row.add(cursor.node(), None, 0);
@@ -114,7 +114,7 @@ impl Row {
                 loop {
                     // What is below the last of them has been read.
                     let Some(done) = around.pop() else { return Ok(row) };
-                    row.entries[done].behind = number(row.entries.len());
+                    row.entries[done].subtree_end = to_u32(row.entries.len());
                     if cursor.goto_next_sibling() {
                         break;
                     }
@@ -132,69 +132,71 @@ impl Row {
 
     fn add(&mut self, node: RawNode<'_>, field: Option<(u16, &str)>, parent: usize) {
         let bytes = node.byte_range();
-        self.entries.push(Entry {
-            kind: self.kinds.place(node.kind_id(), || node.kind()),
-            field: field.map(|(id, word)| self.fields.place(id, || word)),
-            start: number(bytes.start),
-            end: number(bytes.end),
-            line: number(node.start_position().row),
-            end_line: number(node.end_position().row),
-            parent: number(parent),
-            behind: 0,
+        self.entries.push(NodeEntry {
+            kind: self.kinds.intern(node.kind_id(), || node.kind()),
+            field: field.map(|(id, word)| self.fields.intern(id, || word)),
+            start: to_u32(bytes.start),
+            end: to_u32(bytes.end),
+            line: to_u32(node.start_position().row),
+            end_line: to_u32(node.end_position().row),
+            parent: to_u32(parent),
+            subtree_end: 0,
             is_named: node.is_named(),
             is_error: node.is_error(),
         });
     }
 }
 
-impl Words {
-    fn place<'w>(&mut self, id: u16, word: impl FnOnce() -> &'w str) -> u16 {
-        *self.places.entry(id).or_insert_with(|| {
-            self.words.push(word().to_owned());
+impl NameTable {
+    fn intern<'w>(&mut self, id: u16, word: impl FnOnce() -> &'w str) -> u16 {
+        *self.index_by_id.entry(id).or_insert_with(|| {
+            self.names.push(word().to_owned());
             // There are no more words than numbers of them.
-            u16::try_from(self.words.len() - 1).unwrap_or(u16::MAX)
+            u16::try_from(self.names.len() - 1).unwrap_or(u16::MAX)
         })
     }
 
-    fn word(&self, place: u16) -> &str {
-        &self.words[usize::from(place)]
+    fn name(&self, place: u16) -> &str {
+        &self.names[usize::from(place)]
     }
 }
 
-fn number(number: usize) -> u32 {
+fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-impl<'t> Node<'t> {
-    fn at(self, place: usize) -> Self {
-        Self { place, ..self }
+impl<'t> SyntaxNode<'t> {
+    fn node_at(self, place: usize) -> Self {
+        Self { index: place, ..self }
     }
 
-    fn entry(self) -> &'t Entry {
-        &self.tree.row.entries[self.place]
+    fn entry(self) -> &'t NodeEntry {
+        &self.tree.nodes.entries[self.index]
     }
 
     /// The place behind what is below it.
-    fn behind(self) -> usize {
-        self.entry().behind as usize
+    fn subtree_end(self) -> usize {
+        self.entry().subtree_end as usize
     }
 
     fn each_child(self) -> impl Iterator<Item = Self> {
-        let is_below = move |child: &Self| child.place < self.behind();
-        let first = Some(self.at(self.place + 1)).filter(is_below);
-        std::iter::successors(first, move |child| Some(child.at(child.behind())).filter(is_below))
+        let is_below = move |child: &Self| child.index < self.subtree_end();
+        let first = Some(self.node_at(self.index + 1)).filter(is_below);
+        std::iter::successors(first, move |child| {
+            Some(child.node_at(child.subtree_end())).filter(is_below)
+        })
     }
 
     /// Its kind, in the words of the grammar.
     #[must_use]
     pub fn kind(self) -> &'t str {
-        self.tree.row.kinds.word(self.entry().kind)
+        self.tree.nodes.kinds.name(self.entry().kind)
     }
 
     /// The child in a field of the grammar.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
-        let word = |place: u16| self.tree.row.fields.word(place);
+        let word = |place: u16| self.tree.nodes.fields.name(place);
         self.each_child().find(|child| child.entry().field.map(word) == Some(name))
     }
 
@@ -213,20 +215,20 @@ impl<'t> Node<'t> {
     /// The node around it.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
-        (self.place > 0).then(|| self.at(self.entry().parent as usize))
+        (self.index > 0).then(|| self.node_at(self.entry().parent as usize))
     }
 
     /// The named node before it among the children of its parent.
     #[must_use]
-    pub fn previous(self) -> Option<Self> {
-        let before = self.parent()?.each_child().take_while(|child| child.place < self.place);
+    pub fn previous_sibling(self) -> Option<Self> {
+        let before = self.parent()?.each_child().take_while(|child| child.index < self.index);
         before.filter(|child| child.is_named()).last()
     }
 
     /// The named node behind it among the children of its parent.
     #[must_use]
-    pub fn next(self) -> Option<Self> {
-        let mut behind = self.parent()?.each_child().skip_while(|child| child.place <= self.place);
+    pub fn next_sibling(self) -> Option<Self> {
+        let mut behind = self.parent()?.each_child().skip_while(|child| child.index <= self.index);
         behind.find(|child| child.is_named())
     }
 
@@ -238,16 +240,16 @@ impl<'t> Node<'t> {
     /// It and every node below it, in the order of the text.
     #[must_use]
     pub fn descendants(self) -> Vec<Self> {
-        (self.place..self.behind()).map(|place| self.at(place)).collect()
+        (self.index..self.subtree_end()).map(|place| self.node_at(place)).collect()
     }
 
     /// Visits it and what is below it in the order of the text; below a node only when `visit`
     /// says so.
     pub fn walk(self, visit: &mut dyn FnMut(Self) -> bool) {
-        let mut place = self.place;
-        while place < self.behind() {
-            let node = self.at(place);
-            place = if visit(node) { place + 1 } else { node.behind() };
+        let mut place = self.index;
+        while place < self.subtree_end() {
+            let node = self.node_at(place);
+            place = if visit(node) { place + 1 } else { node.subtree_end() };
         }
     }
 
@@ -290,19 +292,19 @@ impl<'t> Node<'t> {
     /// Whether nothing is below it.
     #[must_use]
     pub fn is_leaf(self) -> bool {
-        self.behind() == self.place + 1
+        self.subtree_end() == self.index + 1
     }
 }
 
-impl PartialEq for Node<'_> {
+impl PartialEq for SyntaxNode<'_> {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.tree, other.tree) && self.place == other.place
+        std::ptr::eq(self.tree, other.tree) && self.index == other.index
     }
 }
 
-impl Eq for Node<'_> {}
+impl Eq for SyntaxNode<'_> {}
 
-impl fmt::Debug for Node<'_> {
+impl fmt::Debug for SyntaxNode<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {:?}", self.kind(), self.bytes())
     }
@@ -313,35 +315,35 @@ mod tests {
     use super::*;
 
     /// Texts with fields, comments in odd places, parts that do not parse and no text at all.
-    const TEXTS: [(Language, &str); 9] = [
-        (Language::Python, ""),
+    const TEXTS: [(ScanLanguage, &str); 9] = [
+        (ScanLanguage::Python, ""),
         (
-            Language::Python,
+            ScanLanguage::Python,
             "# a\nimport os, sys\n@x\ndef f(a, *b, c: int = 1) -> int: # b\n    return (a\n      # c\n      + c)\n",
         ),
         (
-            Language::Python,
+            ScanLanguage::Python,
             "def f(:\n  return 1\nx = f(1, 'ü')\nif x: pass\nelif y: z()\nelse: w()\n",
         ),
         (
-            Language::TypeScript,
+            ScanLanguage::TypeScript,
             "import {a} from 'b'; // c\nclass A<T> { @d() m?(x: T = 1): void { it('a', () => { x! as any }) } }",
         ),
-        (Language::Tsx, "const a = () => <b c={1}>{/* d */ e}</b>;"),
+        (ScanLanguage::Tsx, "const a = () => <b c={1}>{/* d */ e}</b>;"),
         (
-            Language::Go,
+            ScanLanguage::Go,
             "package p\nfunc (r *R) f(a, b int) (c string, err error) { if x := g(); x > 1 { return } ; switch { case a: } }",
         ),
         (
-            Language::Rust,
+            ScanLanguage::Rust,
             "/// d\n#[cfg(test)] mod t { use super::*; #[test] fn f<T: A>(x: &T) -> R where T: B { assert_eq!(x?, 1); } }",
         ),
         (
-            Language::Java,
+            ScanLanguage::Java,
             "class A { @Test void f(int... a) throws E { for (int i = 0, j = 1; i < j; i++) { try { g(); } catch (E | F e) { } } } }",
         ),
         (
-            Language::CSharp,
+            ScanLanguage::CSharp,
             "class A { [Fact] public async Task F(int a = 1) => await G(x: a); int P { get; set; } }",
         ),
     ];
@@ -349,13 +351,13 @@ mod tests {
     #[test]
     fn every_node_is_what_the_parser_says() {
         for (language, text) in TEXTS {
-            let parsed = parse(language, text).expect("it parses");
-            let tree = Tree::parse(language, text).expect("it parses");
+            let parsed = parse_tree(language, text).expect("it parses");
+            let tree = SyntaxTree::parse(language, text).expect("it parses");
             compare(parsed.root().get_inner_node(), tree.root());
         }
     }
 
-    fn compare(raw: RawNode<'_>, node: Node<'_>) {
+    fn compare(raw: RawNode<'_>, node: SyntaxNode<'_>) {
         assert_eq!((raw.kind(), raw.byte_range()), (node.kind(), node.bytes()));
         assert_eq!(
             (raw.start_position().row, raw.end_position().row),
@@ -364,10 +366,10 @@ mod tests {
         assert_eq!((raw.is_named(), raw.is_error()), (node.is_named(), node.is_error()));
         assert_eq!(raw.child_count() == 0, node.is_leaf(), "{node:?}");
         let place = |raw: RawNode<'_>| (raw.kind().to_owned(), raw.byte_range());
-        let own = |node: Node<'_>| (node.kind().to_owned(), node.bytes());
+        let own = |node: SyntaxNode<'_>| (node.kind().to_owned(), node.bytes());
         assert_eq!(raw.parent().map(place), node.parent().map(own));
-        assert_eq!(raw.prev_named_sibling().map(place), node.previous().map(own));
-        assert_eq!(raw.next_named_sibling().map(place), node.next().map(own));
+        assert_eq!(raw.prev_named_sibling().map(place), node.previous_sibling().map(own));
+        assert_eq!(raw.next_named_sibling().map(place), node.next_sibling().map(own));
         let language = raw.language();
         let count = u16::try_from(language.field_count()).expect("few fields");
         for name in (1..=count).filter_map(|id| language.field_name_for_id(id)) {
@@ -386,7 +388,7 @@ mod tests {
     #[test]
     fn a_walk_stays_below_its_node_and_leaves_out_what_it_is_told_to() {
         let text = "def f(a):\n    return a\ndef g(b):\n    return b\n";
-        let tree = Tree::parse(Language::Python, text).expect("it parses");
+        let tree = SyntaxTree::parse(ScanLanguage::Python, text).expect("it parses");
         let mut seen = Vec::new();
         tree.root().named_children()[0].walk(&mut |node| {
             seen.push(node.kind());

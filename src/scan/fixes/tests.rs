@@ -16,12 +16,12 @@ fn rule(id: &str, pattern: &str, fix: &str) -> String {
     )
 }
 
-fn fixed(documents: &[&str], text: &str) -> Result<Fixed, NotRewritten> {
+fn fixed(documents: &[&str], text: &str) -> Result<FixOutcome, RewriteError> {
     let path = RelPath::parse("a.py").expect("a path");
-    fix(&rules(documents), &path, text, Trust::Safe)
+    apply_fixes(&rules(documents), &path, text, FixTrust::Safe)
 }
 
-fn text_of(fixed: Result<Fixed, NotRewritten>) -> String {
+fn text_of(fixed: Result<FixOutcome, RewriteError>) -> String {
     fixed.expect("fixable").edited.expect("something changes").text
 }
 
@@ -34,7 +34,7 @@ fn fixes_that_meet_are_made_one_after_the_other() {
     );
     let again = rule("again", "g($A)", "h($A)");
     assert_eq!(text_of(fixed(&[&outer, &again], "f(1)\n")), "h(1)\n");
-    assert_eq!(fixed(&[&outer], "g(1)\n").expect("fixable"), Fixed::default());
+    assert_eq!(fixed(&[&outer], "g(1)\n").expect("fixable"), FixOutcome::default());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn fixes_that_never_end_are_refused() {
 #[test]
 fn a_fix_that_breaks_the_syntax_or_brings_a_new_error_is_refused() {
     let error = fixed(&[&rule("bad", "f($A)", "g($A")], "x = 1\nf(1)\n").expect_err("broken");
-    assert_eq!(error, NotRewritten::Broken { line: 2 });
+    assert_eq!(error, RewriteError::SyntaxError { line: 2 });
     let bad =
         "id: no-evil\nlanguage: python\nseverity: error\nmessage: x\nrule: {pattern: evil($A)}\n";
     let evil = rule("evil", "f($A)", "evil($A)");
@@ -76,9 +76,9 @@ fn a_fix_that_breaks_the_syntax_or_brings_a_new_error_is_refused() {
 fn a_fix_that_is_not_called_safe_is_held_back_until_it_is_wanted() {
     let unsafe_rule = rule("x", "f($A)", "g($A)").replace("metadata: {fix: safe}\n", "");
     let held = fixed(&[&unsafe_rule], "f(1)\nf(2)\n").expect("fixable");
-    assert_eq!(held, Fixed { edited: None, held: 2 });
+    assert_eq!(held, FixOutcome { edited: None, skipped_unsafe: 2 });
     let path = RelPath::parse("a.py").expect("a path");
-    let all = fix(&rules(&[&unsafe_rule]), &path, "f(1)\n", Trust::Any);
+    let all = apply_fixes(&rules(&[&unsafe_rule]), &path, "f(1)\n", FixTrust::Any);
     assert_eq!(text_of(all), "g(1)\n");
 }
 

@@ -24,34 +24,34 @@ fn words(language: &str) -> Vec<String> {
 }
 
 fn found(language: &str, pattern: &str, text: &str) -> Vec<String> {
-    let query = Query::new(pattern, &words(language)).expect("a valid pattern");
+    let query = PatternQuery::new(pattern, &words(language)).expect("a valid pattern");
     let (hits, _) = query.find(&path(language), text, 100).expect("searchable");
     hits.into_iter().map(|hit| hit.text).collect()
 }
 
 fn refused(language: &str, pattern: &str) -> String {
-    let Err(error) = Query::new(pattern, &words(language)) else {
+    let Err(error) = PatternQuery::new(pattern, &words(language)) else {
         panic!("{pattern}: taken");
     };
     error.to_string()
 }
 
 fn rewritten(language: &str, pattern: &str, replacement: &str, text: &str) -> String {
-    let rewrite = Rewrite::new(pattern, replacement, &words(language)).expect("valid");
+    let rewrite = PatternRewrite::new(pattern, replacement, &words(language)).expect("valid");
     let edited = rewrite.rewrite(&path(language), text).expect("it can be rewritten");
     edited.map_or_else(|| text.to_owned(), |edited| edited.text)
 }
 
 #[test]
 fn a_pattern_finds_its_shape_and_what_its_variables_stand_for() {
-    let query = Query::new("f($A, $$$REST)", &words("python")).expect("a valid pattern");
+    let query = PatternQuery::new("f($A, $$$REST)", &words("python")).expect("a valid pattern");
     let text = "x = '한'; f(1,)\ny = f('🦀', b, c)  # end\n";
     let (hits, _) = query.find(&path("python"), text, 100).expect("searchable");
     let mut shown = String::new();
     for hit in &hits {
         let start = hit.range.start;
         let _ = writeln!(shown, "{}:{} {} | {}", start.line, start.character, hit.text, hit.line);
-        for Captured { name, is_list, place } in &hit.variables {
+        for CapturedText { name, is_list, place } in &hit.variables {
             let _ = writeln!(shown, "  {name} {is_list} {:?}", place.as_ref().map(|it| &it.1));
         }
     }
@@ -106,14 +106,14 @@ fn a_pattern_that_matches_nothing_or_everything_is_refused_with_what_to_do() {
     check("python", &long, "longer than");
     let deep = format!("{}1{}", "(".repeat(20_000), ")".repeat(20_000));
     check("python", &deep, "nested deeper than");
-    assert!(matches!(Query::new("f()", &[]), Err(QueryError::NoLanguage)));
+    assert!(matches!(PatternQuery::new("f()", &[]), Err(PatternQueryError::NoLanguage)));
 }
 
 const PATTERN_BYTES: usize = crate::base::limits::PATTERN_BYTES_MAX;
 
 #[test]
 fn a_text_that_cannot_be_searched_has_a_reason() {
-    let query = Query::new("f($A)", &words("python")).expect("a valid pattern");
+    let query = PatternQuery::new("f($A)", &words("python")).expect("a valid pattern");
     let deep = format!("{}f(1){}", "(".repeat(100_000), ")".repeat(100_000));
     let gap = query.find(&path("python"), &deep, 1).expect_err("too deep");
     assert!(gap.detail.contains("nested deeper"), "{gap}");
@@ -126,7 +126,7 @@ fn a_text_that_cannot_be_searched_has_a_reason() {
 
 #[test]
 fn long_texts_are_cut_and_marked_and_places_beyond_the_bound_are_counted() {
-    let query = Query::new("f($A)", &words("python")).expect("a valid pattern");
+    let query = PatternQuery::new("f($A)", &words("python")).expect("a valid pattern");
     let text = format!("f('{}'); f(1)\n", "한".repeat(MATCH_CHARS_MAX));
     let (hits, total) = query.find(&path("python"), &text, 1).expect("searchable");
     assert_eq!((hits.len(), total), (1, 2));
@@ -139,10 +139,10 @@ fn long_texts_are_cut_and_marked_and_places_beyond_the_bound_are_counted() {
 #[test]
 fn one_pattern_for_several_languages_looks_at_the_files_of_each() {
     let languages = ["ts".to_owned(), "tsx".to_owned(), "ts".to_owned()];
-    let query = Query::new("f($A)", &languages).expect("valid in both");
+    let query = PatternQuery::new("f($A)", &languages).expect("valid in both");
     for (name, is_meant) in [("a.ts", true), ("b.tsx", true), ("c.js", false)] {
         let path = RelPath::parse(name).expect("a path");
-        assert_eq!(query.speaks_about(&path), is_meant, "{name}");
+        assert_eq!(query.covers_path(&path), is_meant, "{name}");
         let (_, total) = query.find(&path, "f(1);", 100).expect("searchable");
         assert_eq!(total, usize::from(is_meant), "{name}");
     }
@@ -174,7 +174,7 @@ fn lines_that_a_replacement_adds_are_indented_and_end_as_in_the_text() {
 #[test]
 fn a_replacement_that_uses_what_is_not_captured_is_refused() {
     let check = |pattern: &str, replacement: &str, part: &str| {
-        let Err(error) = Rewrite::new(pattern, replacement, &words("python")) else {
+        let Err(error) = PatternRewrite::new(pattern, replacement, &words("python")) else {
             panic!("{replacement}: taken");
         };
         assert!(error.to_string().contains(part), "{error}");
@@ -188,11 +188,11 @@ fn a_replacement_that_uses_what_is_not_captured_is_refused() {
 #[test]
 fn a_rewrite_that_breaks_the_syntax_is_refused_and_one_beside_an_older_error_is_not() {
     let rewrite = |replacement: &str, text: &str| {
-        let rewrite = Rewrite::new("f($A)", replacement, &words("python")).expect("valid");
+        let rewrite = PatternRewrite::new("f($A)", replacement, &words("python")).expect("valid");
         rewrite.rewrite(&path("python"), text)
     };
-    assert_eq!(rewrite("g($A", "x = 1\nf(1)\n"), Err(NotRewritten::Broken { line: 2 }));
+    assert_eq!(rewrite("g($A", "x = 1\nf(1)\n"), Err(RewriteError::SyntaxError { line: 2 }));
     let edited = rewrite("g($A)", "f(1)\n\nx = )\n").expect("no new error").expect("a change");
     assert_eq!(edited.text, "g(1)\n\nx = )\n");
-    assert!(matches!(rewrite("g($A", "f(1)\n\nx = )\n"), Err(NotRewritten::Broken { .. })));
+    assert!(matches!(rewrite("g($A", "f(1)\n\nx = )\n"), Err(RewriteError::SyntaxError { .. })));
 }

@@ -9,13 +9,13 @@ fn owned(files: &[(&str, &str)]) -> Vec<(String, String)> {
 
 /// A set of these rules and utility rules.
 fn with_utils(files: &[(&str, &str)], utils: &[(&str, &str)]) -> RuleSet {
-    RuleSet::new(Sources { rules: owned(files), utils: owned(utils), ..Sources::default() })
+    RuleSet::new(RuleSources { rules: owned(files), utils: owned(utils), ..RuleSources::default() })
 }
 
 /// A set of these rules and an `sgconfig.yml`.
 fn with_config(files: &[(&str, &str)], config: &str) -> RuleSet {
     let config = Some(("sgconfig.yml".to_owned(), config.to_owned()));
-    RuleSet::new(Sources { rules: owned(files), config, ..Sources::default() })
+    RuleSet::new(RuleSources { rules: owned(files), config, ..RuleSources::default() })
 }
 
 #[track_caller]
@@ -212,12 +212,12 @@ fn a_project_says_where_other_languages_are() {
 fn options_leave_rules_out_replace_them_and_weigh_them() {
     let eval = "id: py-eval\nlanguage: python\nseverity: info\nrule: { pattern: bad($X) }\n";
     let set = |rules: &[(&str, &str)], disabled: &[&str], severities: &[(&str, &str)]| {
-        RuleSet::new(Sources {
+        RuleSet::new(RuleSources {
             built_in: true,
             rules: owned(rules),
             disabled: disabled.iter().map(|id| (*id).to_owned()).collect(),
             severities: owned(severities).into_iter().collect(),
-            ..Sources::default()
+            ..RuleSources::default()
         })
     };
     let text = "eval(x)\nbad(1)\n";
@@ -244,12 +244,12 @@ fn options_leave_rules_out_replace_them_and_weigh_them() {
 
 #[test]
 fn the_rules_of_a_set_are_listed_as_the_options_have_them() {
-    let set = RuleSet::new(Sources {
+    let set = RuleSet::new(RuleSources {
         built_in: true,
         rules: owned(&[("r.yml", FULL)]),
         disabled: ["py-exec".to_owned()].into(),
         severities: [("py-eval".to_owned(), "hint".to_owned())].into(),
-        ..Sources::default()
+        ..RuleSources::default()
     });
     let rules = set.rules();
     let find = |id: &str| rules.iter().find(|rule| rule.id == id);
@@ -266,17 +266,17 @@ fn the_rules_of_a_set_are_listed_as_the_options_have_them() {
 
 #[test]
 fn sets_differ_in_identity_where_they_differ_in_anything() {
-    let one = || Sources { rules: owned(&[("r.yml", CALL)]), ..Sources::default() };
-    let id = |sources: Sources| RuleSet::new(sources).identity();
+    let one = || RuleSources { rules: owned(&[("r.yml", CALL)]), ..RuleSources::default() };
+    let id = |sources: RuleSources| RuleSet::new(sources).identity();
     assert_eq!(id(one()), id(one()));
     let others = [
-        Sources { built_in: true, ..one() },
-        Sources { utils: owned(&[("r.yml", CALL)]), ..Sources::default() },
-        Sources { rules: owned(&[("s.yml", CALL)]), ..Sources::default() },
-        Sources { unreadable: owned(&[("x", "y")]), ..one() },
-        Sources { config: Some(("sgconfig.yml".to_owned(), String::new())), ..one() },
-        Sources { disabled: ["call".to_owned()].into(), ..one() },
-        Sources { severities: [("call".to_owned(), "off".to_owned())].into(), ..one() },
+        RuleSources { built_in: true, ..one() },
+        RuleSources { utils: owned(&[("r.yml", CALL)]), ..RuleSources::default() },
+        RuleSources { rules: owned(&[("s.yml", CALL)]), ..RuleSources::default() },
+        RuleSources { unreadable: owned(&[("x", "y")]), ..one() },
+        RuleSources { config: Some(("sgconfig.yml".to_owned(), String::new())), ..one() },
+        RuleSources { disabled: ["call".to_owned()].into(), ..one() },
+        RuleSources { severities: [("call".to_owned(), "off".to_owned())].into(), ..one() },
     ];
     let mut ids: Vec<ContentHash> = others.into_iter().map(id).collect();
     ids.push(id(one()));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::scan::builtin::FILES;
-use crate::scan::rules::{parse, read_yaml};
+use crate::scan::rules::{parse_rule_file, read_yaml};
 
 fn texts(rule: &Value, kind: &str) -> Vec<String> {
     let list = rule["tests"][kind].as_array().cloned().unwrap_or_default();
@@ -157,9 +157,11 @@ fn no_built_in_rule_is_broken_and_no_id_is_taken_twice() {
 #[test]
 fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
     for (index, file) in FILES.iter().enumerate() {
-        let [spec] = builtin::parsed(index).specs.as_slice() else { panic!("{}", file.name) };
-        let spoken: Vec<Language> =
-            Language::ALL.into_iter().filter(|language| file.speaks(*language)).collect();
+        let [spec] = builtin::parsed_file(index).specs.as_slice() else { panic!("{}", file.name) };
+        let spoken: Vec<ScanLanguage> = ScanLanguage::ALL
+            .into_iter()
+            .filter(|language| file.covers_language(*language))
+            .collect();
         let mut languages = spec.languages.clone();
         languages.sort_unstable();
         assert!(!file.languages.is_empty(), "{}: `languages` is not on one line", file.name);
@@ -167,7 +169,7 @@ fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
         assert_eq!(file.has_globs, spec.has_globs(), "{}", file.name);
         assert_eq!(file.id(), spec.id, "{}", file.name);
         // The snippets, which are cut off, stand last.
-        let whole = parse(file.name, file.text);
+        let whole = parse_rule_file(file.name, file.text);
         assert_eq!(whole.specs[0].body, spec.body, "{}", file.name);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::Actor;
+use super::ServerActor;
 use crate::base::verdict::Gap;
 use crate::servers::ServerState;
 
 /// How a server is.
 #[derive(Debug)]
-pub(in crate::servers) struct Description {
+pub(in crate::servers) struct ActorDescription {
     pub(in crate::servers) state: ServerState,
     pub(in crate::servers) uptime: Option<Duration>,
     pub(in crate::servers) answered: u64,
@@ -17,24 +17,24 @@ pub(in crate::servers) struct Description {
     pub(in crate::servers) languages: Vec<String>,
 }
 
-impl Actor {
-    pub(super) fn describe(&self) -> Description {
+impl ServerActor {
+    pub(super) fn describe(&self) -> ActorDescription {
         let state = match &self.running {
-            None if self.room.is_some() => ServerState::Starting,
+            None if self.pending_slot.is_some() => ServerState::Starting,
             None => ServerState::Down,
             Some(running) if running.start_deadline.is_some() => ServerState::Starting,
             Some(running) if !running.session.is_ready() => ServerState::Loading,
             Some(running) if running.session.is_busy() => ServerState::Busy,
             Some(_) => ServerState::Ready,
         };
-        let catalogue = &self.around.catalogue;
+        let catalogue = &self.context.catalogue;
         let is_served = |language: &&str| {
             let servers = catalogue.language(language).map(|language| &language.servers);
             servers.is_some_and(|servers| servers.contains(&self.choice.id))
         };
-        Description {
+        ActorDescription {
             state,
-            uptime: self.running.as_ref().map(|running| running.started.elapsed()),
+            uptime: self.running.as_ref().map(|running| running.started_at.elapsed()),
             answered: self.answered,
             restarts: self.starts.saturating_sub(1),
             last_gap: self.breaker.last_gap().cloned(),

@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{Actor, Reply, Running};
+use super::{PendingReply, RunningServer, ServerActor};
 use crate::base::limits::SERVER_START_MS_MAX;
 use crate::base::verdict::{Cause, Gap};
-use crate::lsp::session::Effect;
+use crate::lsp::session::SessionEffect;
 
-impl Actor {
+impl ServerActor {
     /// Does what the session wants; a gap means that the process must go.
     pub(super) fn perform(&mut self) -> Option<Gap> {
         let mut running = self.running.take()?;
@@ -25,40 +25,42 @@ impl Actor {
 
     pub(super) fn deliver(
         &mut self,
-        effects: Vec<Effect>,
-        mut running: Option<&mut Running>,
+        effects: Vec<SessionEffect>,
+        mut running: Option<&mut RunningServer>,
     ) -> Option<Gap> {
         let mut give_up = None;
         for effect in effects {
             match effect {
-                Effect::Send(message) => {
+                SessionEffect::Send(message) => {
                     let process = running.as_ref().map(|running| &running.process);
                     if process.is_some_and(|process| process.send(message).is_err()) {
                         give_up = Some(Gap::new(Cause::Crashed, "it does not read its input"));
                     }
                 }
-                Effect::Answer(ticket, outcome) => {
-                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                SessionEffect::DiagnosticsReady(ticket, outcome) => {
+                    let is_proof =
+                        outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_transient());
                     let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
-                    if let Some(Reply::Verdict(reply)) = reply {
+                    if let Some(PendingReply::Diagnostics(reply)) = reply {
                         // The asker may have gone on; the verdict is then simply not needed.
                         let _ = reply.send((self.version.clone(), outcome));
                     }
                 }
-                Effect::Replied(ticket, outcome) => {
-                    let is_proof = outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_passing());
+                SessionEffect::QueryAnswered(ticket, outcome) => {
+                    let is_proof =
+                        outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_transient());
                     let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
-                    if let Some(Reply::Result(reply)) = reply {
+                    if let Some(PendingReply::QueryReply(reply)) = reply {
                         let _ = reply.send(outcome);
                     }
                 }
-                Effect::Ready(version) => {
+                SessionEffect::Ready(version) => {
                     self.version = version;
                     if let Some(running) = &mut running {
                         running.start_deadline = None;
                     }
                 }
-                Effect::Give(gap) => give_up = Some(gap),
+                SessionEffect::GiveUp(gap) => give_up = Some(gap),
             }
         }
         give_up
@@ -70,17 +72,18 @@ impl Actor {
         &mut self,
         ticket: u64,
         is_proof: bool,
-        running: Option<&mut Running>,
-    ) -> Option<Reply> {
+        running: Option<&mut RunningServer>,
+    ) -> Option<PendingReply> {
         let (asked, reply) = self.replies.remove(&ticket)?;
-        self.trial = self.trial.filter(|trial| *trial != ticket);
+        self.trial_ticket = self.trial_ticket.filter(|trial| *trial != ticket);
         if is_proof {
             self.answered += 1;
-            self.breaker.answered();
+            self.breaker.record_answer();
         }
         if let Some(running) = running.filter(|running| is_proof && !running.has_answered) {
             running.has_answered = true;
-            let cost = running.load + asked.max(running.started + running.load).elapsed();
+            let cost =
+                running.load_time + asked.max(running.started_at + running.load_time).elapsed();
             let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
             self.gauge.restart_ms.store(cost_ms.max(1), Ordering::Relaxed);
         }

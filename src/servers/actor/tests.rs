@@ -4,31 +4,32 @@ use super::*;
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::lsp::registry::Catalogue;
-use crate::servers::actor::orders::Answer;
+use crate::servers::actor::requests::ServerAnswer;
 
 /// An actor whose channel holds one question.
-fn asked() -> (Actor, mpsc::Sender<Order>, Arc<Gauge>, oneshot::Receiver<Answer>) {
+fn asked()
+-> (ServerActor, mpsc::Sender<ActorRequest>, Arc<ActorGauge>, oneshot::Receiver<ServerAnswer>) {
     let root = std::path::PathBuf::from("/p");
     let catalogue = Arc::new(Catalogue::built_in().clone());
-    let choice = Choice {
+    let choice = ResolvedServer {
         id: "pyright".to_owned(),
         spec: catalogue.server("pyright").expect("described").clone(),
         program: "/p/none".into(),
         workspace: root.clone(),
         language_id: "python".to_owned(),
         settings: serde_json::Value::Null,
-        packages: Vec::new(),
+        restart_times: Vec::new(),
         version: None,
     };
-    let around = Surroundings::new(root, Arc::default(), catalogue);
+    let around = ServerContext::new(root, Arc::default(), catalogue);
     let (orders, received) = mpsc::channel(1);
-    let gauge = Arc::new(Gauge::default());
+    let gauge = Arc::new(ActorGauge::default());
     let (notes, _) = mpsc::unbounded_channel();
-    let actor = Actor::new(1, around, choice, (received, Arc::clone(&gauge)), notes);
+    let actor = ServerActor::new(1, around, choice, (received, Arc::clone(&gauge)), notes);
     let (reply, answer) = oneshot::channel();
     let path = RelPath::parse("a.py").expect("relative");
-    let subject = Subject { path, text: "".into(), hash: ContentHash::of(b"") };
-    let order = Order::Measure { subject, language_id: "python".to_owned(), reply };
+    let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
+    let order = ActorRequest::Measure { subject, language_id: "python".to_owned(), reply };
     assert!(orders.try_send(order).is_ok());
     (actor, orders, gauge, answer)
 }

@@ -11,7 +11,7 @@ use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
 use crate::processes;
 
 /// Variables with which a user sends packages elsewhere than into the folder that is asked for.
-const DETOURS: [&str; 8] = [
+const REDIRECTING_VARIABLES: [&str; 8] = [
     "PYTHONHOME",
     "PYTHONPATH",
     "PIP_TARGET",
@@ -23,13 +23,13 @@ const DETOURS: [&str; 8] = [
 ];
 
 /// A program that installs.
-pub(super) struct Tool<'a> {
+pub(super) struct InstallTool<'a> {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
     pub(super) env: &'a BTreeMap<String, String>,
 }
 
-impl Tool<'_> {
+impl InstallTool<'_> {
     /// Runs it in `folder`; it asks nothing, because its input is empty.
     pub(super) fn run(&self, arguments: &[String], folder: &Path) -> Result<(), InstallError> {
         let command = || format!("{} {}", self.name, arguments.join(" "));
@@ -41,7 +41,9 @@ impl Tool<'_> {
             .args(arguments)
             .current_dir(folder)
             .env_clear()
-            .envs(self.env.iter().filter(|(name, _)| !DETOURS.contains(&name.as_str())))
+            .envs(
+                self.env.iter().filter(|(name, _)| !REDIRECTING_VARIABLES.contains(&name.as_str())),
+            )
             .env("DEBIAN_FRONTEND", "noninteractive")
             .stdin(Stdio::null())
             .stdout(words.try_clone().map_err(io)?)
@@ -50,7 +52,7 @@ impl Tool<'_> {
             .map_err(io)?;
         match wait(&mut child, Duration::from_millis(INSTALL_MS_MAX)).map_err(io)? {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(failed(last_words(&mut words, status))),
+            Some(status) => Err(failed(output_tail(&mut words, status))),
             None => Err(failed(format!("no end within {} s", INSTALL_MS_MAX / 1000))),
         }
     }
@@ -68,14 +70,14 @@ fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus
     }
     // Looked at before it ends: then they have other parents.
     let id = i32::try_from(child.id()).unwrap_or_default();
-    let below = processes::below(&processes::all(), id);
+    let below = processes::living_descendants(&processes::list_processes(), id);
     child.kill()?;
     below.iter().for_each(processes::kill);
     child.wait()?;
     Ok(None)
 }
 
-fn last_words(words: &mut std::fs::File, status: ExitStatus) -> String {
+fn output_tail(words: &mut std::fs::File, status: ExitStatus) -> String {
     let mut bytes = Vec::new();
     let read = words.rewind().and_then(|()| words.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);

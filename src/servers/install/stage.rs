@@ -7,22 +7,22 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::run::Tool;
-use super::{InstallError, Installer};
+use super::run::InstallTool;
+use super::{InstallError, ServerInstaller};
 use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
-use crate::lsp::registry::{Install, ServerSpec};
-use crate::servers::resolve::in_folder;
+use crate::lsp::registry::{InstallSources, ServerSpec};
+use crate::servers::resolve::program_in_folder;
 
 /// Holds the folders that the links lead to.
 const STORE: &str = ".store";
 
-impl Installer<'_> {
+impl ServerInstaller<'_> {
     /// Fetches the packages and makes `target` a link to them.
-    pub(super) fn stage(
+    pub(super) fn install_packages(
         &self,
         target: &Path,
         spec: &ServerSpec,
-        source: &Install,
+        source: &InstallSources,
     ) -> Result<(), InstallError> {
         let npm = if source.npm.is_empty() {
             None
@@ -36,15 +36,15 @@ impl Installer<'_> {
         };
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let store = target.with_file_name(STORE);
-        fs::create_dir_all(&store).map_err(at(&store))?;
-        let _turn = turn(&store.join(format!(".lock-{name}")))?;
-        if in_folder(target, &spec.command).is_some() {
+        fs::create_dir_all(&store).map_err(folder_error(&store))?;
+        let _turn = lock_install(&store.join(format!(".lock-{name}")))?;
+        if program_in_folder(target, &spec.command).is_some() {
             return Ok(());
         }
         let prefix = format!("{name}-");
-        clear(&store, &prefix)?;
+        remove_leftovers(&store, &prefix)?;
         let staging = tempfile::Builder::new().prefix(&prefix).tempdir_in(&store);
-        let staging = staging.map_err(at(&store))?;
+        let staging = staging.map_err(folder_error(&store))?;
         if let Some(npm) = npm {
             fetch_npm(&npm, &source.npm, staging.path())?;
         }
@@ -56,14 +56,14 @@ impl Installer<'_> {
             what,
         };
         for (link, goal) in &source.links {
-            let goal = the_one(staging.path(), goal)
+            let goal = expand_unique(staging.path(), goal)
                 .ok_or_else(|| incomplete(format!("{goal} is not there exactly once")))?;
             let link = staging.path().join(link);
             let parent = link.parent().unwrap_or(staging.path());
-            fs::create_dir_all(parent).map_err(at(parent))?;
-            symlink(goal, &link).map_err(at(&link))?;
+            fs::create_dir_all(parent).map_err(folder_error(parent))?;
+            symlink(goal, &link).map_err(folder_error(&link))?;
         }
-        if in_folder(staging.path(), &spec.command).is_none() {
+        if program_in_folder(staging.path(), &spec.command).is_none() {
             return Err(incomplete(format!("there is no program {}", spec.command)));
         }
         publish(&staging.keep(), target)
@@ -71,9 +71,9 @@ impl Installer<'_> {
 }
 
 /// Waits until no other process installs the same; released when dropped, or with the process.
-fn turn(path: &Path) -> Result<File, InstallError> {
+fn lock_install(path: &Path) -> Result<File, InstallError> {
     let options = File::options().create(true).truncate(false).write(true).open(path);
-    let lock = options.map_err(at(path))?;
+    let lock = options.map_err(folder_error(path))?;
     let deadline = Instant::now() + Duration::from_millis(INSTALL_MS_MAX);
     loop {
         match lock.try_lock() {
@@ -81,33 +81,41 @@ fn turn(path: &Path) -> Result<File, InstallError> {
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(INSTALL_POLL_MS));
             }
-            Err(error) => return Err(at(path)(error.into())),
+            Err(error) => return Err(folder_error(path)(error.into())),
         }
     }
 }
 
 /// Removes what interrupted installations have left.
-fn clear(store: &Path, prefix: &str) -> Result<(), InstallError> {
-    for entry in fs::read_dir(store).map_err(at(store))?.flatten() {
+fn remove_leftovers(store: &Path, prefix: &str) -> Result<(), InstallError> {
+    for entry in fs::read_dir(store).map_err(folder_error(store))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {
-            fs::remove_dir_all(entry.path()).map_err(at(&entry.path()))?;
+            fs::remove_dir_all(entry.path()).map_err(folder_error(&entry.path()))?;
         }
     }
     Ok(())
 }
 
-fn fetch_npm(npm: &Tool<'_>, packages: &[String], folder: &Path) -> Result<(), InstallError> {
+fn fetch_npm(
+    npm: &InstallTool<'_>,
+    packages: &[String],
+    folder: &Path,
+) -> Result<(), InstallError> {
     let manifest = folder.join("package.json");
-    fs::write(&manifest, "{\"private\":true}\n").map_err(at(&manifest))?;
+    fs::write(&manifest, "{\"private\":true}\n").map_err(folder_error(&manifest))?;
     let fixed = ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"];
     let arguments = fixed.map(str::to_owned).into_iter().chain(packages.iter().cloned());
     npm.run(&arguments.collect::<Vec<_>>(), folder)
 }
 
 /// Only built packages are taken: building one would run its code.
-fn fetch_pip(python: &Tool<'_>, packages: &[String], folder: &Path) -> Result<(), InstallError> {
+fn fetch_pip(
+    python: &InstallTool<'_>,
+    packages: &[String],
+    folder: &Path,
+) -> Result<(), InstallError> {
     python.run(&["-m", "venv", "venv"].map(str::to_owned), folder)?;
-    let own = Tool { name: "pip", program: folder.join("venv/bin/python"), env: python.env };
+    let own = InstallTool { name: "pip", program: folder.join("venv/bin/python"), env: python.env };
     let fixed = [
         "-m",
         "pip",
@@ -122,7 +130,7 @@ fn fetch_pip(python: &Tool<'_>, packages: &[String], folder: &Path) -> Result<()
 }
 
 /// The entry that a path with `*` in its names stands for; `None` unless there is exactly one.
-fn the_one(folder: &Path, pattern: &str) -> Option<PathBuf> {
+fn expand_unique(folder: &Path, pattern: &str) -> Option<PathBuf> {
     let mut found = folder.to_path_buf();
     for part in pattern.split('/') {
         let Some((head, tail)) = part.split_once('*') else {
@@ -143,15 +151,15 @@ fn the_one(folder: &Path, pattern: &str) -> Option<PathBuf> {
 fn publish(folder: &Path, target: &Path) -> Result<(), InstallError> {
     let name = folder.file_name().unwrap_or_default();
     let link = target.with_file_name(format!(".{}", name.to_string_lossy()));
-    symlink(Path::new(STORE).join(name), &link).map_err(at(&link))?;
+    symlink(Path::new(STORE).join(name), &link).map_err(folder_error(&link))?;
     // A half-made folder of an earlier time may be in the way; a link is replaced as it is.
     if target.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-        fs::remove_dir_all(target).map_err(at(target))?;
+        fs::remove_dir_all(target).map_err(folder_error(target))?;
     }
-    fs::rename(&link, target).map_err(at(target))
+    fs::rename(&link, target).map_err(folder_error(target))
 }
 
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> InstallError {
+fn folder_error(path: &Path) -> impl FnOnce(std::io::Error) -> InstallError {
     let path = path.to_owned();
     move |error| InstallError::Folder { path, error }
 }

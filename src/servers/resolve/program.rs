@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::project::read;
+use super::project::read_regular_file;
 use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
-use crate::servers::{Surroundings, install};
+use crate::servers::{ServerContext, install};
 
 /// What stands in the way of starting a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum MissingProgram {
     /// The server itself.
     Server,
     /// A program that it needs.
-    Needed(String),
+    Requirement(String),
 }
 
-impl Missing {
+impl MissingProgram {
     /// In words, with the act that mends it; `word` is what `server install` is told.
     pub(super) fn gap(&self, spec: &ServerSpec, word: &str) -> Gap {
         let gap = match self {
             Self::Server => Gap::new(Cause::NotInstalled, "not installed"),
-            Self::Needed(program) => {
+            Self::Requirement(program) => {
                 Gap::new(Cause::NotInstalled, format!("{program}, which it needs, is not on PATH"))
             }
         };
@@ -36,18 +36,19 @@ impl Missing {
 
 /// The project's own program where `when` demands it, then what the user installed through
 /// `server install`, then the caller's PATH.
-pub(super) fn find(
+pub(super) fn find_program(
     id: &str,
     spec: &ServerSpec,
     project_bin: Option<&Path>,
-    around: &Surroundings,
+    around: &ServerContext,
     data: &Path,
-) -> Result<PathBuf, Missing> {
-    let needed = spec.needs.iter().find(|program| on_path(program, &around.env).is_none());
-    let program = server_program(id, spec, project_bin, around, data).ok_or(Missing::Server)?;
+) -> Result<PathBuf, MissingProgram> {
+    let needed = spec.needs.iter().find(|program| program_on_path(program, &around.env).is_none());
+    let program =
+        server_program(id, spec, project_bin, around, data).ok_or(MissingProgram::Server)?;
     match needed {
         None => Ok(program),
-        Some(program) => Err(Missing::Needed(program.clone())),
+        Some(program) => Err(MissingProgram::Requirement(program.clone())),
     }
 }
 
@@ -55,10 +56,10 @@ fn server_program(
     id: &str,
     spec: &ServerSpec,
     project_bin: Option<&Path>,
-    around: &Surroundings,
+    around: &ServerContext,
     data: &Path,
 ) -> Option<PathBuf> {
-    let folder = install::folder(data, id, spec);
+    let folder = install::install_folder(data, id, spec);
     if spec.command.contains('/') {
         let command = match spec.command.strip_prefix("${server}/") {
             Some(inside) => folder?.join(inside),
@@ -67,9 +68,10 @@ fn server_program(
         return is_program(&command).then_some(command);
     }
     let own = project_bin.map(|bin| bin.join(&spec.command)).filter(|program| is_program(program));
-    let found = own.or_else(|| in_folder(&folder?, &spec.command));
+    let found = own.or_else(|| program_in_folder(&folder?, &spec.command));
     // Beside a server that needs the project's own version, one on PATH would be any version.
-    let elsewhere = || if spec.when.is_some() { None } else { on_path(&spec.command, &around.env) };
+    let elsewhere =
+        || if spec.when.is_some() { None } else { program_on_path(&spec.command, &around.env) };
     let program = found.or_else(elsewhere)?;
     let components = spec.install.as_ref().map_or(&[][..], |install| &install.rustup);
     let is_there = components.is_empty()
@@ -78,7 +80,7 @@ fn server_program(
 }
 
 /// A program among what `server install` has put into a folder.
-pub(in crate::servers) fn in_folder(folder: &Path, command: &str) -> Option<PathBuf> {
+pub(in crate::servers) fn program_in_folder(folder: &Path, command: &str) -> Option<PathBuf> {
     if let Some(inside) = command.strip_prefix("${server}/") {
         return Some(folder.join(inside)).filter(|program| is_program(program));
     }
@@ -89,7 +91,7 @@ pub(in crate::servers) fn in_folder(folder: &Path, command: &str) -> Option<Path
 
 /// A program on the PATH of this environment.
 #[must_use]
-pub fn on_path(name: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
+pub fn program_on_path(name: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let folders = std::env::split_paths(env.get("PATH")?);
     folders.map(|folder| folder.join(name)).find(|program| is_program(program))
 }
@@ -132,24 +134,24 @@ fn toolchain(root: &Path, env: &BTreeMap<String, String>, home: &Path) -> Option
     if let Some(channel) = env.get("RUSTUP_TOOLCHAIN") {
         return Some(channel.clone());
     }
-    let settings = String::from_utf8(read(&home.join("settings.toml"))?).ok()?;
+    let settings = String::from_utf8(read_regular_file(&home.join("settings.toml"))?).ok()?;
     let (head, overrides) = settings.split_once("[overrides]").unwrap_or((&settings, ""));
     if overrides.contains('=') {
         return None;
     }
     for folder in root.ancestors() {
         for name in ["rust-toolchain", "rust-toolchain.toml"] {
-            let Some(bytes) = read(&folder.join(name)) else { continue };
+            let Some(bytes) = read_regular_file(&folder.join(name)) else { continue };
             let text = String::from_utf8(bytes).ok()?;
             // The old form is one line with the channel.
-            return value_of(&text, "channel")
+            return toml_value(&text, "channel")
                 .or_else(|| (!text.contains('=')).then(|| text.trim().to_owned()));
         }
     }
-    value_of(head, "default_toolchain")
+    toml_value(head, "default_toolchain")
 }
 
-fn value_of(text: &str, key: &str) -> Option<String> {
+fn toml_value(text: &str, key: &str) -> Option<String> {
     let value = text.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
         (name.trim() == key).then_some(value)

@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
-use crate::lsp::registry::{ServerSpec, When, Workspace};
+use crate::lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
 
 /// The folder a server works in for a file: of the first marker that any folder between the file
 /// and the root has, the folder nearest to the file or to the root; the root when none has one.
-pub(super) fn workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
+pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
     let file = path.under(root);
     let folders: Vec<&Path> =
         file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)).collect();
     let found = spec.root_markers.iter().find_map(|marker| {
         let mut holding = folders.iter().filter(|folder| folder.join(marker).is_file());
         match spec.workspace {
-            Workspace::Root => None,
-            Workspace::Nearest => holding.next(),
-            Workspace::Topmost => holding.next_back(),
+            WorkspaceRule::Root => None,
+            WorkspaceRule::Nearest => holding.next(),
+            WorkspaceRule::Topmost => holding.next_back(),
         }
     });
     found.map_or_else(|| root.to_path_buf(), |folder| folder.to_path_buf())
@@ -29,7 +29,11 @@ pub(super) fn workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathB
 /// Whether the project uses the package in that major version: by what is installed nearest to
 /// the file, else by what `package.json` asks for. Yields the project's own `node_modules/.bin`
 /// folder, which need not exist.
-pub(super) fn uses(when: &When, root: &Path, path: &RelPath) -> Option<PathBuf> {
+pub(super) fn project_bin_if_used(
+    when: &ProjectCondition,
+    root: &Path,
+    path: &RelPath,
+) -> Option<PathBuf> {
     let file = path.under(root);
     for folder in file.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
         let modules = folder.join("node_modules");
@@ -61,11 +65,11 @@ fn major(version: &Value) -> Option<u64> {
 }
 
 fn read_json(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&read(path)?).ok()
+    serde_json::from_slice(&read_regular_file(path)?).ok()
 }
 
 /// A project may hold anything under this name, so devices and pipes are not opened.
-pub(super) fn read(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn read_regular_file(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let meta = path.metadata().ok()?;
     let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::lsp::registry::{Catalogue, Overrides};
+use crate::lsp::registry::{Catalogue, CatalogueOverrides};
 
 /// A project in a temporary folder, with executables below any `bin` or `.bin`.
 struct Project {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    options: Overrides,
+    options: CatalogueOverrides,
 }
 
 impl Project {
@@ -25,7 +25,7 @@ impl Project {
                 std::fs::set_permissions(&file, mode).expect("mode");
             }
         }
-        Self { _folder: folder, root, options: Overrides::default() }
+        Self { _folder: folder, root, options: CatalogueOverrides::default() }
     }
 
     fn choosing(mut self, language: &str, ids: &[&str]) -> Self {
@@ -35,16 +35,16 @@ impl Project {
     }
 
     /// PATH and the home are folders of the project.
-    fn chosen(&self, path: &str) -> Vec<Chosen> {
+    fn chosen(&self, path: &str) -> Vec<ServerSelection> {
         let text = |folder: &str| self.root.join(folder).display().to_string();
         let env = BTreeMap::from([
             ("PATH".to_owned(), text("path/bin")),
             ("HOME".to_owned(), text("home")),
         ]);
-        let catalogue = Catalogue::built_in().clone().configured(&self.options).into();
-        let around = Surroundings::new(self.root.clone(), env.into(), catalogue);
+        let catalogue = Catalogue::built_in().clone().with_user_options(&self.options).into();
+        let around = ServerContext::new(self.root.clone(), env.into(), catalogue);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
-        choose(&around, &self.root.join("data"), &path)
+        select_servers(&around, &self.root.join("data"), &path)
     }
 
     fn relative(&self, path: &Path) -> String {
@@ -53,15 +53,15 @@ impl Project {
 
     /// `id program`, or `id: gap`, of every server.
     fn words(&self, path: &str) -> Vec<String> {
-        let word = |chosen: Chosen| match chosen {
+        let word = |chosen: ServerSelection| match chosen {
             Ok(choice) => format!("{} {}", choice.id, self.relative(&choice.program)),
             Err((sensor, gap)) => format!("{sensor}: {gap}"),
         };
         self.chosen(path).into_iter().map(word).collect()
     }
 
-    fn only(&self, path: &str) -> Choice {
-        let [chosen] = <[Chosen; 1]>::try_from(self.chosen(path)).expect("one server");
+    fn only(&self, path: &str) -> ResolvedServer {
+        let [chosen] = <[ServerSelection; 1]>::try_from(self.chosen(path)).expect("one server");
         chosen.expect("it is there")
     }
 }
@@ -215,19 +215,19 @@ fn rustups_link_counts_only_where_the_component_is_installed() {
 #[test]
 fn what_a_server_reads_once_starts_it_anew_when_it_changes() {
     let project = Project::new(&[(PYRIGHT, ""), ("pyproject.toml", ""), ("path/bin/clangd", "")]);
-    let before = project.only("a.py").packages;
+    let before = project.only("a.py").restart_times;
     let later = SystemTime::now() + std::time::Duration::from_secs(5);
     let set = |name: &str| {
         let file = std::fs::File::options().append(true).create(true).open(project.root.join(name));
         file.and_then(|file| file.set_modified(later)).expect("writable");
     };
     set("compile_commands.json");
-    assert_eq!(project.only("a.py").packages, before);
+    assert_eq!(project.only("a.py").restart_times, before);
     set("pyproject.toml");
-    assert_ne!(project.only("a.py").packages, before);
-    let before = project.only("a.c").packages;
+    assert_ne!(project.only("a.py").restart_times, before);
+    let before = project.only("a.c").restart_times;
     std::fs::remove_file(project.root.join("compile_commands.json")).expect("it is ours");
-    assert_ne!(project.only("a.c").packages, before);
+    assert_ne!(project.only("a.c").restart_times, before);
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! Loops in a real database.
 
 use super::*;
-use crate::looping::control::cancel;
-use crate::looping::facts::{Facts, JudgeOutcome};
-use crate::looping::options::{BaselineMode, Options};
-use crate::looping::state::{Answer, Iteration, ManualOverride, Mode, PauseReason, Status};
+use crate::looping::control::cancel_loop;
+use crate::looping::facts::{JudgeOutcome, StopFacts};
+use crate::looping::options::{BaselineMode, LoopOptions};
+use crate::looping::state::{Iteration, ManualOverride, Mode, PauseReason, Status, StopAnswer};
 use crate::looping::step::tests::{measured_once, state};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::start(folder.path().join("home"));
-    (folder, store, ProjectKey::of(Path::new("/p")))
+    (folder, store, ProjectKey::from_folder(Path::new("/p")))
 }
 
 const ROOT: &str = "/p";
@@ -28,9 +28,9 @@ async fn a_loop_comes_back_as_it_was() {
         ..everything_set()
     };
     store.insert_loop(&key, root, begun.clone()).await.expect("stored");
-    let found = store.find_loop(&key, root, Which::ActiveOf("s".into())).await;
+    let found = store.find_loop(&key, root, LoopQuery::ActiveOf("s".into())).await;
     assert_eq!(found.as_ref(), Ok(&Some(begun.clone())));
-    let elsewhere = store.find_loop(&key, Path::new("/q"), Which::Latest).await;
+    let elsewhere = store.find_loop(&key, Path::new("/q"), LoopQuery::Latest).await;
     assert_eq!(elsewhere, Ok(None));
     let second = store.insert_loop(&key, root, other("loop-2", Some("s"))).await;
     assert!(matches!(second, Err(StoreError::Conflict(_))), "{second:?}");
@@ -41,12 +41,12 @@ async fn a_cancelled_loop_never_comes_back() {
     let (_folder, store, key) = store();
     let begun = state();
     store.insert_loop(&key, Path::new(ROOT), begun.clone()).await.expect("stored");
-    let cancelled = cancel(&begun, 5);
-    assert_eq!(store.advance_loop(&key, &begun, cancelled).await, Ok(Saved::Yes));
+    let cancelled = cancel_loop(&begun, 5);
+    assert_eq!(store.advance_loop(&key, &begun, cancelled).await, Ok(SaveOutcome::Saved));
     // A Stop that was measured meanwhile.
     let late = LoopState { iteration: 1, ..begun.clone() };
-    assert_eq!(store.advance_loop(&key, &begun, late).await, Ok(Saved::Overtaken));
-    let now = store.find_loop(&key, Path::new(ROOT), Which::Id("loop-1".into())).await;
+    assert_eq!(store.advance_loop(&key, &begun, late).await, Ok(SaveOutcome::Overtaken));
+    let now = store.find_loop(&key, Path::new(ROOT), LoopQuery::Id("loop-1".into())).await;
     assert_eq!(now.map(|now| now.map(|now| now.status)), Ok(Some(Status::Cancelled)));
 }
 
@@ -56,8 +56,8 @@ async fn two_stops_of_one_iteration_count_once() {
     let begun = state();
     store.insert_loop(&key, Path::new(ROOT), begun.clone()).await.expect("stored");
     let next = LoopState { iteration: 1, ..begun.clone() };
-    assert_eq!(store.advance_loop(&key, &begun, next.clone()).await, Ok(Saved::Yes));
-    assert_eq!(store.advance_loop(&key, &begun, next).await, Ok(Saved::Overtaken));
+    assert_eq!(store.advance_loop(&key, &begun, next.clone()).await, Ok(SaveOutcome::Saved));
+    assert_eq!(store.advance_loop(&key, &begun, next).await, Ok(SaveOutcome::Overtaken));
 }
 
 #[tokio::test]
@@ -70,30 +70,30 @@ async fn sessions_of_one_root_have_loops_of_their_own() {
     let id = async |which| {
         store.find_loop(&key, root, which).await.expect("readable").map(|found| found.id)
     };
-    assert_eq!(id(Which::ActiveOf("t".into())).await.as_deref(), Some("loop-2"));
-    assert_eq!(id(Which::ActiveUnclaimed).await.as_deref(), Some("loop-3"));
-    assert_eq!(id(Which::ActiveOf(String::new())).await, None);
-    assert_eq!(id(Which::For("t".into())).await.as_deref(), Some("loop-2"));
-    assert_eq!(id(Which::For("other".into())).await.as_deref(), Some("loop-3"));
-    assert_eq!(id(Which::LatestOf("s".into())).await.as_deref(), Some("loop-1"));
+    assert_eq!(id(LoopQuery::ActiveOf("t".into())).await.as_deref(), Some("loop-2"));
+    assert_eq!(id(LoopQuery::ActiveUnclaimed).await.as_deref(), Some("loop-3"));
+    assert_eq!(id(LoopQuery::ActiveOf(String::new())).await, None);
+    assert_eq!(id(LoopQuery::ForStop("t".into())).await.as_deref(), Some("loop-2"));
+    assert_eq!(id(LoopQuery::ForStop("other".into())).await.as_deref(), Some("loop-3"));
+    assert_eq!(id(LoopQuery::LatestOf("s".into())).await.as_deref(), Some("loop-1"));
     // One that is over comes last.
     let running = other("loop-2", Some("t"));
     let over = LoopState { status: Status::Cancelled, ..running.clone() };
-    assert_eq!(store.advance_loop(&key, &running, over).await, Ok(Saved::Yes));
-    assert_eq!(id(Which::For("t".into())).await.as_deref(), Some("loop-3"));
+    assert_eq!(store.advance_loop(&key, &running, over).await, Ok(SaveOutcome::Saved));
+    assert_eq!(id(LoopQuery::ForStop("t".into())).await.as_deref(), Some("loop-3"));
 }
 
 /// Every field differs from what an empty state holds.
 fn everything_set() -> LoopState {
     let judge = JudgeOutcome::Rejected { reasons: vec!["no".into()] };
-    let facts = Facts {
+    let facts = StopFacts {
         judge: Some(judge),
         tree: Some("t1".into()),
         checkpoint: Some("refs/x".into()),
         tokens: Some(u64::MAX),
         contradictions: vec!["it said 3".into()],
         now_ms: 9,
-        ..Facts::default()
+        ..StopFacts::default()
     };
     let measured = measured_once(&facts);
     let mut history = measured.history.clone();
@@ -109,7 +109,7 @@ fn everything_set() -> LoopState {
         mode: Mode::Autonomous,
         status: Status::Paused,
         pause_reason: Some(PauseReason::Milestone),
-        options: Options {
+        options: LoopOptions {
             milestone_every: Some(2),
             max_minutes: Some(3),
             max_tokens: Some(u64::MAX),
@@ -119,7 +119,7 @@ fn everything_set() -> LoopState {
             workers: 4,
             baseline: BaselineMode::None,
             paths: vec!["src".into()],
-            ..Options::of(Mode::Autonomous)
+            ..LoopOptions::defaults_for(Mode::Autonomous)
         },
         checks: vec!["npm test".into()],
         counted_from: 1,
@@ -131,7 +131,7 @@ fn everything_set() -> LoopState {
             finding: Some("guard(G01) in a.py".into()),
             is_confirmed: true,
         }],
-        answer: Some(Answer {
+        answer: Some(StopAnswer {
             call: "c".into(),
             content: "h".into(),
             at_ms: 7,
@@ -152,8 +152,11 @@ fn a_loop_that_an_older_version_stored_is_read() {
         "history":[{"number":1,"at_ms":7,"errors":2,"warnings":1,"checks":"dirty",
         "verdict":"continue"}],"note":"pyright (not installed)","created_ms":5,"updated_ms":7}"#;
     let read = decode(old).expect("readable");
-    assert_eq!((read.mode, read.options.clone()), (Mode::Basic, Options::of(Mode::Basic)));
-    assert_eq!((read.iteration, read.counts.unmeasured_blocks, read.clock_ms), (1, 1, 5));
+    assert_eq!(
+        (read.mode, read.options.clone()),
+        (Mode::Basic, LoopOptions::defaults_for(Mode::Basic))
+    );
+    assert_eq!((read.iteration, read.counters.unmeasured_blocks, read.clock_ms), (1, 1, 5));
     // The only pause that version knew.
     assert_eq!(read.pause_reason, Some(PauseReason::LspRequired));
     assert_eq!((read.remaining.errors, read.history[0].errors), (2, 2));
@@ -179,10 +182,10 @@ async fn a_loop_that_cannot_be_read_is_named_and_set_aside() {
         Ok(())
     };
     store.write(&key, spoil).await.expect("spoiled");
-    let of_session = || store.find_loop(&key, root, Which::ActiveOf("s".into()));
+    let of_session = || store.find_loop(&key, root, LoopQuery::ActiveOf("s".into()));
     let met = of_session().await;
     assert!(matches!(&met, Err(StoreError::Unreadable { id, .. }) if id == "loop-1"), "{met:?}");
-    assert_eq!(store.recovered(&key).await, Ok(None), "the database itself is sound");
+    assert_eq!(store.take_recovery_notice(&key).await, Ok(None), "the database itself is sound");
     store.set_loop_aside(&key, "loop-1".into()).await.expect("set aside");
     assert_eq!(of_session().await, Ok(None));
     assert_eq!(store.list_loops(&key).await, Ok(Vec::new()));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Arguments of `loop start`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LoopStart {
+pub struct LoopStartRequest {
     /// The session that owns the loop; without one the next session of the root claims it.
     pub session: Option<String>,
     /// The task, byte for byte.
@@ -47,7 +47,7 @@ pub struct LoopStart {
 
 /// Which loop is meant; none given: the active or latest one of the root.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopSelect {
+pub struct LoopSelector {
     /// By id.
     pub id: Option<String>,
     /// By session.
@@ -58,18 +58,18 @@ pub struct LoopSelect {
 
 /// Arguments of `loop adopt`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopAdopt {
+pub struct LoopAdoptRequest {
     /// Which loop, and the session that takes it.
-    pub select: LoopSelect,
+    pub select: LoopSelector,
     /// Whether an agent's shell asks for it.
     pub is_agent: bool,
 }
 
 /// Arguments of `loop resume`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopResume {
+pub struct LoopResumeRequest {
     /// Which loop.
-    pub select: LoopSelect,
+    pub select: LoopSelector,
     /// A new bound of iterations.
     pub max_iterations: Option<u32>,
     /// A new bound of minutes.
@@ -80,16 +80,16 @@ pub struct LoopResume {
 
 /// Arguments of `loop history`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopHistory {
+pub struct LoopHistoryRequest {
     /// Which loop.
-    pub select: LoopSelect,
+    pub select: LoopSelector,
     /// All loops of the project instead of the iterations of one.
     pub all: bool,
 }
 
 /// Arguments of `loop restore`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct LoopRestore {
+pub struct LoopRestoreRequest {
     /// The loop's id.
     pub id: String,
     /// The number of an iteration, another name of a checkpoint, or `best`.

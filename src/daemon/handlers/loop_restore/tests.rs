@@ -4,24 +4,24 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
-use crate::daemon::place::Place;
+use crate::daemon::test_project::TestProject;
 
 const ID: &str = "loop-1";
 
-async fn keep(place: &Place, name: &str) -> String {
+async fn keep(place: &TestProject, name: &str) -> String {
     let project = place.project(&place.root());
-    let look = checkpoints::look(&place.engine, &project).await.unwrap();
+    let look = checkpoints::snapshot_tree(&place.engine, &project).await.unwrap();
     let named = (ID.to_owned(), name.to_owned());
-    checkpoints::keep(&place.engine, &project, look, named, None).await.unwrap()
+    checkpoints::keep_checkpoint(&place.engine, &project, look, named, None).await.unwrap()
 }
 
-async fn restore(place: &Place, to: &str, apply: bool) -> Reply {
+async fn restore(place: &TestProject, to: &str, apply: bool) -> CommandReply {
     let (id, to) = (ID.to_owned(), to.to_owned());
     let caller = place.caller(&place.root());
-    handle(&place.engine, &caller, LoopRestore { id, to, apply, json: true }).await
+    handle(&place.engine, &caller, LoopRestoreRequest { id, to, apply, json: true }).await
 }
 
-fn actions(reply: &Reply) -> Vec<(String, String)> {
+fn actions(reply: &CommandReply) -> Vec<(String, String)> {
     assert_eq!(reply.code, 0, "{reply:?}");
     let document: serde_json::Value = serde_json::from_str(&reply.stdout).unwrap();
     let word = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -36,7 +36,7 @@ fn is(action: &str, path: &str) -> (String, String) {
 #[tokio::test]
 async fn a_checkpoint_comes_back_and_can_be_taken_back() {
     let place =
-        Place::repository(&[("a.py", "1\n"), ("gone.py", "1\n"), (".gitignore", "*.log\n")]);
+        TestProject::repository(&[("a.py", "1\n"), ("gone.py", "1\n"), (".gitignore", "*.log\n")]);
     let reference = keep(&place, "1").await;
     assert_eq!(reference, "refs/moai-ralph/loop-1/1");
     place.write("a.py", "2\n");
@@ -84,7 +84,7 @@ async fn a_checkpoint_comes_back_and_can_be_taken_back() {
 
 #[tokio::test]
 async fn without_git_copies_are_kept() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.write("a.py", "1\n");
     assert_eq!(keep(&place, "1").await, "1");
     place.write("a.py", "2\n");
@@ -97,7 +97,7 @@ async fn without_git_copies_are_kept() {
 
 #[tokio::test]
 async fn programs_and_links_come_back_as_such() {
-    let place = Place::repository(&[("run", "x\n"), ("a", "x\n")]);
+    let place = TestProject::repository(&[("run", "x\n"), ("a", "x\n")]);
     let root = place.root();
     let mode = |name: &str| fs::metadata(root.join(name)).unwrap().permissions().mode() & 0o111;
     fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -120,7 +120,7 @@ async fn programs_and_links_come_back_as_such() {
 
 #[tokio::test]
 async fn a_file_that_is_ignored_by_now_is_saved_before_it_is_replaced() {
-    let place = Place::repository(&[("a.py", "1\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n")]);
     place.write("data.log", "then\n");
     keep(&place, "1").await;
     place.write(".gitignore", "*.log\n");
@@ -133,7 +133,7 @@ async fn a_file_that_is_ignored_by_now_is_saved_before_it_is_replaced() {
 
 #[tokio::test]
 async fn what_cannot_be_restored_is_refused_with_what_could() {
-    let place = Place::repository(&[("a.py", "1\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n")]);
     let refused = restore(&place, "1", true).await;
     assert!(refused.code == 1 && refused.stderr.contains("has no checkpoints"), "{refused:?}");
     keep(&place, "1").await;
@@ -141,20 +141,20 @@ async fn what_cannot_be_restored_is_refused_with_what_could() {
     assert!(refused.stderr.ends_with("has no checkpoint 7; there are: 1\n"), "{refused:?}");
     let linked = place.top().join("linked");
     place.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
-    let wish = LoopRestore { id: ID.into(), to: "1".into(), apply: true, json: true };
+    let wish = LoopRestoreRequest { id: ID.into(), to: "1".into(), apply: true, json: true };
     let refused = handle(&place.engine, &place.caller(&linked), wish).await;
     assert!(refused.stderr.contains(" worked in "), "{refused:?}");
 }
 
 /// Previews a checkpoint, brings it back, and returns what both say would change.
-async fn as_shown(place: &Place, to: &str) -> Vec<(String, String)> {
+async fn as_shown(place: &TestProject, to: &str) -> Vec<(String, String)> {
     let shown = actions(&restore(place, to, false).await);
     assert_eq!(actions(&restore(place, to, true).await), shown, "the preview was true");
     shown
 }
 
 /// Paths that were left, with the reason.
-fn left(reply: &Reply) -> Vec<(String, String)> {
+fn left(reply: &CommandReply) -> Vec<(String, String)> {
     let document: serde_json::Value = serde_json::from_str(&reply.stdout).unwrap();
     let word = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     let left = document["left"].as_array().unwrap();
@@ -173,11 +173,11 @@ fn next_second() {
 #[tokio::test]
 async fn what_was_ignored_at_the_time_is_not_the_loops() {
     let files = [("a.py", "1\n"), (".gitignore", "a.cfg\ndata/\n!data/x\n")];
-    let without_git = Place::new();
+    let without_git = TestProject::new();
     for (name, text) in files {
         without_git.write(name, text);
     }
-    for place in [Place::repository(&files), without_git] {
+    for place in [TestProject::repository(&files), without_git] {
         place.write("a.cfg", "secret\n");
         place.write("data/db.txt", "rows\n");
         keep(&place, "0").await;
@@ -196,7 +196,7 @@ async fn what_was_ignored_at_the_time_is_not_the_loops() {
 
 #[tokio::test]
 async fn what_is_older_than_the_checkpoint_stays_unless_it_was_moved() {
-    let place = Place::repository(&[("a.py", "1\n"), ("old/b.py", "b\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n"), ("old/b.py", "b\n")]);
     let exclude = place.root().join(".git/info/exclude");
     fs::write(&exclude, "local.cfg\n").unwrap();
     place.write("local.cfg", "mine\n");
@@ -214,7 +214,7 @@ async fn what_is_older_than_the_checkpoint_stays_unless_it_was_moved() {
 
 #[tokio::test]
 async fn a_folder_that_became_a_link_comes_back_and_goes_again() {
-    let place = Place::repository(&[("conf/f", "1\n")]);
+    let place = TestProject::repository(&[("conf/f", "1\n")]);
     let at = |name: &str| place.root().join(name);
     keep(&place, "0").await;
     fs::rename(at("conf"), at("shared")).unwrap();
@@ -231,7 +231,7 @@ async fn a_folder_that_became_a_link_comes_back_and_goes_again() {
 
 #[tokio::test]
 async fn other_repositories_and_empty_folders_stay_as_they_are() {
-    let place = Place::repository(&[("a.py", "1\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n")]);
     keep(&place, "0").await;
     let lib = place.root().join("vendor/lib");
     place.write("vendor/lib/c.py", "1\n");
@@ -253,7 +253,8 @@ async fn other_repositories_and_empty_folders_stay_as_they_are() {
 
 #[tokio::test]
 async fn a_file_in_place_of_a_folder_makes_way_and_the_other_way_round() {
-    let place = Place::repository(&[("thing", "file\n"), ("d/x", "1\n"), ("d/deep/y", "1\n")]);
+    let place =
+        TestProject::repository(&[("thing", "file\n"), ("d/x", "1\n"), ("d/deep/y", "1\n")]);
     let root = place.root();
     keep(&place, "0").await;
     fs::remove_file(root.join("thing")).unwrap();
@@ -277,7 +278,7 @@ async fn a_file_in_place_of_a_folder_makes_way_and_the_other_way_round() {
 
 #[tokio::test]
 async fn what_stands_in_the_way_and_is_not_the_loops_is_named_and_the_rest_comes_back() {
-    let place = Place::repository(&[("a.py", "1\n"), ("thing", "file\n"), ("d/x", "1\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n"), ("thing", "file\n"), ("d/x", "1\n")]);
     keep(&place, "0").await;
     fs::remove_file(place.root().join("thing")).unwrap();
     place.write("thing/made", "1\n");
@@ -296,7 +297,7 @@ async fn what_stands_in_the_way_and_is_not_the_loops_is_named_and_the_rest_comes
 
 #[tokio::test]
 async fn without_git_hidden_files_and_those_ignored_by_now_come_back() {
-    let place = Place::new();
+    let place = TestProject::new();
     for name in [".hidden/conf", "a.py", "local.cfg", "b.py"] {
         place.write(name, "then\n");
     }
@@ -326,7 +327,7 @@ async fn without_git_hidden_files_and_those_ignored_by_now_come_back() {
 
 #[tokio::test]
 async fn a_damaged_list_of_another_loop_disables_nothing_and_ones_own_is_named() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.write("a.py", "1\n");
     keep(&place, "1").await;
     place.write("a.py", "2\n");
@@ -345,7 +346,7 @@ async fn a_damaged_list_of_another_loop_disables_nothing_and_ones_own_is_named()
 
 #[tokio::test]
 async fn a_restore_that_fails_puts_back_what_made_way_and_leaves_no_checkpoint() {
-    let place = Place::repository(&[("a.py", "1\n"), ("conf/f", "1\n"), ("d/x", "1\n")]);
+    let place = TestProject::repository(&[("a.py", "1\n"), ("conf/f", "1\n"), ("d/x", "1\n")]);
     let root = place.root();
     keep(&place, "0").await;
     fs::remove_dir_all(root.join("d")).unwrap();
@@ -356,16 +357,18 @@ async fn a_restore_that_fails_puts_back_what_made_way_and_leaves_no_checkpoint()
     place.write("a.py", "2\n");
     keep(&place, "1").await;
     let project = place.project(&root);
-    let keeper = Keeper::find(root.clone(), checkpoints::folder(&place.engine, &project)).unwrap();
+    let keeper =
+        CheckpointStore::find(root.clone(), checkpoints::folder(&place.engine, &project)).unwrap();
     let all = keeper.list().unwrap();
     let checkpoint = all.iter().find(|it| it.name == "0").unwrap().clone();
-    let plan = plan(&keeper, &all, &checkpoint).unwrap();
-    let changes = [plan.first(&keeper).unwrap(), plan.rest(&keeper).unwrap()];
-    let way = plan.way.clone();
-    let mut restored = Restored { checkpoint, way, texts: Vec::new(), saved: None };
-    let prepared = Restore { keeper: keeper.clone(), all: all.clone(), plan };
+    let plan = plan_restore(&keeper, &all, &checkpoint).unwrap();
+    let changes =
+        [plan.clearing_changes(&keeper).unwrap(), plan.remaining_changes(&keeper).unwrap()];
+    let way = plan.actions.clone();
+    let mut restored = RestoreReport { checkpoint, steps: way, texts: Vec::new(), saved: None };
+    let prepared = PreparedRestore { keeper: keeper.clone(), all: all.clone(), plan };
     place.write("a.py", "meanwhile\n");
-    let refused = write(&place.engine, &project, (prepared, changes), &mut restored).await;
+    let refused = write_restore(&place.engine, &project, (prepared, changes), &mut restored).await;
     assert_eq!(refused, Err("a.py: changed meanwhile; nothing was written".to_owned()));
     assert_eq!(place.read("d").as_deref(), Some("now\n"));
     assert_ne!(fs::metadata(root.join("d")).unwrap().permissions().mode() & 0o111, 0);

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::HookCall;
-use crate::base::evidence::Skipped;
+use crate::base::evidence::SkippedFile;
 use crate::base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
 use crate::base::path::RelPath;
-use crate::daemon::attribution::Comparison;
+use crate::daemon::attribution::BaseComparison;
 use crate::daemon::dependents::{DependentFiles, RelatedPrograms};
-use crate::daemon::engine::{Engine, blocking};
+use crate::daemon::engine::{Engine, run_blocking};
 use crate::daemon::gather::UntouchedDependents;
 use crate::daemon::hidden_files::HiddenFiles;
 use crate::daemon::moved_files::{MoveSearch, vanished_texts};
@@ -20,15 +20,15 @@ use crate::{files, git};
 
 /// What a Stop is about.
 #[derive(Default)]
-pub(super) struct Scope {
+pub(super) struct StopScope {
     pub(super) files: Vec<RelPath>,
-    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped: Vec<SkippedFile>,
     /// Those that are measured only because an edit concerns them.
     pub(super) dependents: UntouchedDependents,
     /// What their findings are compared with.
-    pub(super) comparison: Option<Comparison>,
+    pub(super) comparison: Option<BaseComparison>,
     /// Programs that the changes may break although they mention nothing of them.
-    pub(super) others: BTreeSet<RelPath>,
+    pub(super) related_programs: BTreeSet<RelPath>,
     /// All files that changed or are gone.
     changed: Vec<RelPath>,
     /// Those among them that configure servers.
@@ -52,11 +52,11 @@ pub(super) async fn files_of_stop(
     commit: Option<&str>,
     base: StopBase,
     paths: &[String],
-) -> Scope {
+) -> StopScope {
     let project = call.project.clone();
     let session = &call.input.session_id;
     let StopBase { state, is_compared } = base;
-    let hiding = Hiding {
+    let hiding = HiddenFileSearch {
         engine: Arc::clone(call.engine),
         project: project.clone(),
         session: session.clone(),
@@ -67,8 +67,8 @@ pub(super) async fn files_of_stop(
     }
     let commit = commit.map(str::to_owned);
     let (written, is_written_cut) = call.engine.ledger().written(session, &project.root);
-    let affected = call.engine.ledger().affected(session, &project.root);
-    let found = blocking(move || {
+    let affected = call.engine.ledger().affected_files(session, &project.root);
+    let found = run_blocking(move || {
         let mut found = changed_files(&project, commit.as_deref());
         let is_there = |path: &RelPath| path.under(&project.root).symlink_metadata().is_ok();
         found.files.extend(written.into_iter().filter(is_there));
@@ -81,7 +81,7 @@ pub(super) async fn files_of_stop(
         let base = state.filter(|_| is_compared);
         let concerned = base.as_ref().map(|base| {
             let gone: Vec<RelPath> =
-                gone.iter().filter(|path| project.is_wanted(path)).cloned().collect();
+                gone.iter().filter(|path| project.has_sensor(path)).cloned().collect();
             DependentFiles::find(&project, base, &found.files, &gone)
         });
         let concerned = concerned.unwrap_or_default();
@@ -96,11 +96,16 @@ pub(super) async fn files_of_stop(
             all.filter(|path| !own.contains(path) && is_there(path)).cloned().collect();
         found.files.extend(files.iter().cloned());
         let measured: BTreeSet<&RelPath> = found.files.iter().collect();
-        found.others = related.others.into_iter().filter(|path| !measured.contains(path)).collect();
+        found.related_programs =
+            related.others.into_iter().filter(|path| !measured.contains(path)).collect();
         found.dependents = UntouchedDependents { files, affected };
         let configuration = std::mem::take(&mut found.configuration);
-        found.comparison =
-            base.map(|base| Comparison { base, gone, configuration, includes_changed: true });
+        found.comparison = base.map(|base| BaseComparison {
+            base,
+            deleted: gone,
+            configuration,
+            includes_changed: true,
+        });
         found.bound();
         if is_written_cut {
             found.skip(format!("more than {SESSION_FILES_MAX} files were written"));
@@ -111,21 +116,22 @@ pub(super) async fn files_of_stop(
         if related.is_cut {
             let reason =
                 format!("their configuration changed, and they are more than {RELATED_FILES_MAX}");
-            found.skipped.push(Skipped { path: "other programs".to_owned(), reason });
+            found.skipped.push(SkippedFile { path: "other programs".to_owned(), reason });
         }
         found
     });
-    found.await.unwrap_or_else(Scope::lost)
+    found.await.unwrap_or_else(StopScope::after_internal_error)
 }
 
 /// A loop that is narrowed to paths is about all files there, changed or not, and about no other.
-async fn narrowed(hiding: Hiding, paths: Vec<String>) -> Scope {
-    let found = blocking(move || {
+async fn narrowed(hiding: HiddenFileSearch, paths: Vec<String>) -> StopScope {
+    let found = run_blocking(move || {
         let project = &hiding.project;
-        let is_wanted = |path: &RelPath| project.is_wanted(path);
+        let is_wanted = |path: &RelPath| project.has_sensor(path);
         let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
-        let walk = files::walk(&project.root, &starts, &is_wanted);
-        let mut scope = Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() };
+        let walk = files::walk_files(&project.root, &starts, &is_wanted);
+        let mut scope =
+            StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() };
         hiding.reveal(&mut scope, &|path| {
             starts.iter().any(|start| path.under(&project.root).starts_with(start))
         });
@@ -134,29 +140,31 @@ async fn narrowed(hiding: Hiding, paths: Vec<String>) -> Scope {
         scope.bound();
         scope
     });
-    found.await.unwrap_or_else(Scope::lost)
+    found.await.unwrap_or_else(StopScope::after_internal_error)
 }
 
 /// Finds files that were put where git or the sensors do not see them.
-struct Hiding {
+struct HiddenFileSearch {
     engine: Arc<Engine>,
     project: Project,
     session: String,
     base: Option<Arc<WorkBase>>,
 }
 
-impl Hiding {
+impl HiddenFileSearch {
     /// Adds the hidden files that `is_meant` says a Stop is about, and names those that cannot be
     /// measured. Returns the files of the base that are gone.
-    fn reveal(&self, scope: &mut Scope, is_meant: &dyn Fn(&RelPath) -> bool) -> Vec<RelPath> {
+    fn reveal(&self, scope: &mut StopScope, is_meant: &dyn Fn(&RelPath) -> bool) -> Vec<RelPath> {
         let (project, base) = (&self.project, self.base.as_deref());
-        let gone = base.map(WorkBase::gone).unwrap_or_default();
+        let gone = base.map(WorkBase::deleted_files).unwrap_or_default();
         if let Some(base) = base {
             let hidden = HiddenFiles::find(project, base, &gone);
             // Hooks do not look at what git ignores.
             for path in &hidden.files {
-                if let Ok(snapshot) = files::read(&project.root, &path.under(&project.root)) {
-                    self.engine.ledger().saw_text(&self.session, &project.root, &snapshot);
+                if let Ok(snapshot) =
+                    files::read_snapshot(&project.root, &path.under(&project.root))
+                {
+                    self.engine.ledger().record_text(&self.session, &project.root, &snapshot);
                 }
             }
             scope.files.extend(hidden.files.into_iter().filter(is_meant));
@@ -166,15 +174,15 @@ impl Hiding {
         let mut vanished = vanished_texts(project, base, &gone, seen);
         vanished.retain(|_, path| is_meant(path));
         let measured = scope.files.iter().cloned().collect();
-        let (root, copies) = (&*project.root, &*self.engine.places.state);
+        let (root, copies) = (&*project.root, &*self.engine.dirs.state);
         let search = MoveSearch { root, base, measured: &measured, copies };
         scope.skipped.extend(search.unmeasured(&vanished));
         gone
     }
 }
 
-fn changed_files(project: &Project, base: Option<&str>) -> Scope {
-    match git::changed_since(&project.root, base) {
+fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
+    match git::files_changed_since(&project.root, base) {
         Ok(Some(changed)) => {
             let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
             let configuration =
@@ -183,30 +191,30 @@ fn changed_files(project: &Project, base: Option<&str>) -> Scope {
             let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
             let reason = || NOTEBOOK_UNMEASURED.to_owned();
             let unmeasured =
-                notebooks.map(|path| Skipped { path: path.to_string(), reason: reason() });
-            let mut skipped: Vec<Skipped> = unmeasured.collect();
+                notebooks.map(|path| SkippedFile { path: path.to_string(), reason: reason() });
+            let mut skipped: Vec<SkippedFile> = unmeasured.collect();
             skipped.extend(changed.skipped);
-            let files = changed.files.into_iter().filter(|path| project.is_wanted(path)).collect();
-            Scope { files, skipped, changed: all, configuration, ..Scope::default() }
+            let files = changed.files.into_iter().filter(|path| project.has_sensor(path)).collect();
+            StopScope { files, skipped, changed: all, configuration, ..StopScope::default() }
         }
         // Without git nobody knows what changed.
         Ok(None) => all_files(project),
         Err(error) => {
             let reason = format!("changed files cannot be listed: {error}");
-            let skipped = vec![Skipped { path: ".git".to_owned(), reason }];
-            Scope { skipped, ..Scope::default() }
+            let skipped = vec![SkippedFile { path: ".git".to_owned(), reason }];
+            StopScope { skipped, ..StopScope::default() }
         }
     }
 }
 
-fn all_files(project: &Project) -> Scope {
-    let is_wanted = |path: &RelPath| project.is_wanted(path);
-    let walk = files::walk(&project.root, std::slice::from_ref(&project.root), &is_wanted);
-    Scope { files: walk.files, skipped: walk.skipped, ..Scope::default() }
+fn all_files(project: &Project) -> StopScope {
+    let is_wanted = |path: &RelPath| project.has_sensor(path);
+    let walk = files::walk_files(&project.root, std::slice::from_ref(&project.root), &is_wanted);
+    StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() }
 }
 
-impl Scope {
-    fn lost() -> Self {
+impl StopScope {
+    fn after_internal_error() -> Self {
         let mut lost = Self::default();
         lost.skip("internal error; the daemon's log says more".to_owned());
         lost
@@ -217,10 +225,10 @@ impl Scope {
         let reason = format!("more than {STOP_FILES_MAX} files");
         let beyond = self.files.split_off(self.files.len().min(STOP_FILES_MAX));
         let beyond = beyond.into_iter().map(|path| (path.to_string(), reason.clone()));
-        self.skipped.extend(beyond.map(|(path, reason)| Skipped { path, reason }));
+        self.skipped.extend(beyond.map(|(path, reason)| SkippedFile { path, reason }));
     }
 
     fn skip(&mut self, reason: String) {
-        self.skipped.push(Skipped { path: ".".to_owned(), reason });
+        self.skipped.push(SkippedFile { path: ".".to_owned(), reason });
     }
 }

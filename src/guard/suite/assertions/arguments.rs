@@ -2,17 +2,17 @@
 //! calls are assertions.
 
 use super::conditions::of_condition;
-use super::{Assertion, Check, valued, with_tolerance};
+use super::{Assertion, AssertionKind, valued, with_tolerance};
 use crate::guard::facts::tokens;
-use crate::guard::suite::calls::Call;
-use crate::guard::suite::expression::{Tokens, is_literal, is_name, is_truth, number};
-use crate::guard::suite::words::{Word, meaning};
+use crate::guard::suite::calls::CallNode;
+use crate::guard::suite::expression::{TokenSlice, is_literal, is_name, is_truth, number};
+use crate::guard::suite::words::{MatcherWord, meaning};
 
 /// An assertion with its values as arguments.
 pub(super) fn direct(
-    call: &Call<'_>,
-    (word, is_contrary): (Word, bool),
-    arguments: &[Tokens<'_, '_>],
+    call: &CallNode<'_>,
+    (word, is_contrary): (MatcherWord, bool),
+    arguments: &[TokenSlice<'_, '_>],
     expects_first: bool,
 ) -> Vec<Assertion> {
     let first = arguments.first().copied().unwrap_or_default();
@@ -25,12 +25,14 @@ pub(super) fn direct(
         return vec![valued(call.node, word, is_contrary, &tokens(mock), &expected)];
     }
     match word {
-        Word::True if is_literal(first) && !first.iter().any(|it| is_truth(it).is_some()) => {
-            vec![valued(call.node, Word::Truthy, is_contrary, first, &[])]
+        MatcherWord::True
+            if is_literal(first) && !first.iter().any(|it| is_truth(it).is_some()) =>
+        {
+            vec![valued(call.node, MatcherWord::Truthy, is_contrary, first, &[])]
         }
-        Word::True => of_condition(call.node, first, is_contrary),
-        Word::False => of_condition(call.node, first, !is_contrary),
-        Word::Equal | Word::Close => {
+        MatcherWord::True => of_condition(call.node, first, is_contrary),
+        MatcherWord::False => of_condition(call.node, first, !is_contrary),
+        MatcherWord::Equal | MatcherWord::Close => {
             let is_swapped = match (is_literal(first), is_literal(second)) {
                 (true, false) => true,
                 (false, true) => false,
@@ -45,14 +47,14 @@ pub(super) fn direct(
             let assertion = valued(call.node, word, is_contrary, subject, expected);
             vec![with_tolerance(assertion, call, word, arguments)]
         }
-        Word::Partial => {
+        MatcherWord::Partial => {
             // `assertIn(part, whole)`, `Assert.Contains(part, whole)`, and all others.
             let part_first = matches!(call.name, "assertIn" | "assertNotIn")
                 || (expects_first && call.name == "Contains" && !is_literal(second));
             let (subject, expected) = if part_first { (second, first) } else { (first, second) };
             vec![valued(call.node, word, is_contrary, subject, expected)]
         }
-        Word::Raises => {
+        MatcherWord::Raises => {
             let class = call.generics.map(|it| vec![it]);
             let is_class_first = class.is_none();
             let class = class.as_deref().unwrap_or(first).to_vec();
@@ -67,7 +69,7 @@ pub(super) fn direct(
             }
             vec![raising(call, &class, what, is_contrary)]
         }
-        Word::Shape if call.generics.is_some() => {
+        MatcherWord::Shape if call.generics.is_some() => {
             let kind: Vec<&str> = call.generics.into_iter().collect();
             vec![valued(call.node, word, is_contrary, first, &kind)]
         }
@@ -76,7 +78,7 @@ pub(super) fn direct(
 }
 
 /// The expression that a lambda gives.
-fn body_of<'a, 't>(lambda: Tokens<'a, 't>) -> Tokens<'a, 't> {
+fn body_of<'a, 't>(lambda: TokenSlice<'a, 't>) -> TokenSlice<'a, 't> {
     match lambda {
         ["(", ")", "->" | "=>", body @ ..] | ["async", "(", ")", "=>", body @ ..] => body,
         other => other,
@@ -85,12 +87,12 @@ fn body_of<'a, 't>(lambda: Tokens<'a, 't>) -> Tokens<'a, 't> {
 
 /// An exception: its class, and the message where one is asked for.
 fn raising(
-    call: &Call<'_>,
-    class: Tokens<'_, '_>,
-    what: Tokens<'_, '_>,
+    call: &CallNode<'_>,
+    class: TokenSlice<'_, '_>,
+    what: TokenSlice<'_, '_>,
     is_contrary: bool,
 ) -> Assertion {
-    let check = if is_contrary { Check::Truthy } else { Check::Raises };
+    let check = if is_contrary { AssertionKind::Truthy } else { AssertionKind::Raises };
     let class: Vec<&str> =
         class.iter().copied().filter(|it| !matches!(*it, "class" | ".")).collect();
     let arguments = call.arguments();
@@ -108,8 +110,8 @@ fn raising(
 
 /// `assertThat(x, is(5))`, `Assert.That(x, Is.EqualTo(5))`, `assertThat(condition)`.
 pub(super) fn of_matcher(
-    call: &Call<'_>,
-    arguments: &[Tokens<'_, '_>],
+    call: &CallNode<'_>,
+    arguments: &[TokenSlice<'_, '_>],
     mut is_contrary: bool,
 ) -> Vec<Assertion> {
     let (subject, matcher) = match arguments {
@@ -135,7 +137,7 @@ pub(super) fn of_matcher(
                     })
                     .take(1)
                     .collect();
-                return vec![Assertion::new(call.node, Check::Raises, subject, &class)];
+                return vec![Assertion::new(call.node, AssertionKind::Raises, subject, &class)];
             }
             _ => {
                 found = found.or_else(|| {
@@ -146,7 +148,7 @@ pub(super) fn of_matcher(
             }
         }
     }
-    let (word, at) = found.unwrap_or((Word::Equal, 0));
+    let (word, at) = found.unwrap_or((MatcherWord::Equal, 0));
     let list = matcher[at..].iter().position(|it| *it == "(").map(|it| at + it + 1);
     let expected = list.and_then(|start| matcher.get(start..matcher.len() - 1)).unwrap_or_default();
     let assertion = valued(call.node, word, is_contrary, subject, expected);

@@ -3,15 +3,15 @@
 
 use super::arguments::{direct, of_matcher};
 use super::conditions::of_condition;
-use super::{Assertion, Check, valued};
+use super::{Assertion, AssertionKind, valued};
 use crate::guard::facts::tokens;
-use crate::guard::suite::calls::{Call, callee};
-use crate::guard::suite::expression::{Tokens, bare, is_literal, is_size, is_truth, number};
-use crate::guard::suite::words::{Word, meaning, meaning_in_chain};
-use crate::scan::syntax::{Language, Node};
+use crate::guard::suite::calls::{CallNode, callee};
+use crate::guard::suite::expression::{TokenSlice, bare, is_literal, is_size, is_truth, number};
+use crate::guard::suite::words::{MatcherWord, meaning, meaning_in_chain};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 /// A property that asserts: `expect(x).to.be.true`.
-pub(super) fn of_property(node: Node<'_>) -> Vec<Assertion> {
+pub(super) fn of_property(node: SyntaxNode<'_>) -> Vec<Assertion> {
     let is_whole = node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
     if !is_whole {
         return Vec::new();
@@ -20,16 +20,16 @@ pub(super) fn of_property(node: Node<'_>) -> Vec<Assertion> {
     // What jest and vitest ask for is called: `expect(x).toBe;` asserts nothing.
     let is_called =
         name.text().strip_prefix("to").is_some_and(|it| it.starts_with(char::is_uppercase));
-    let is_property = |word: Word| {
+    let is_property = |word: MatcherWord| {
         matches!(
             word,
-            Word::True
-                | Word::False
-                | Word::Truthy
-                | Word::Falsy
-                | Word::Nothing
-                | Word::Called
-                | Word::Once
+            MatcherWord::True
+                | MatcherWord::False
+                | MatcherWord::Truthy
+                | MatcherWord::Falsy
+                | MatcherWord::Nothing
+                | MatcherWord::Called
+                | MatcherWord::Once
         )
     };
     if is_called || !meaning(name.text()).is_some_and(|(word, _)| is_property(word)) {
@@ -39,15 +39,15 @@ pub(super) fn of_property(node: Node<'_>) -> Vec<Assertion> {
 }
 
 pub(super) fn of_call(
-    call: &Call<'_>,
-    language: Language,
+    call: &CallNode<'_>,
+    language: ScanLanguage,
     is_helper: &dyn Fn(&str) -> bool,
 ) -> Vec<Assertion> {
     let path = call.path();
     let root = path.first().copied().unwrap_or_default();
     if matches!(call.name, "expect" | "Should" | "should") {
         // Rust's `expect` takes a value out of a result.
-        return if language == Language::Rust { Vec::new() } else { of_chain_start(call) };
+        return if language == ScanLanguage::Rust { Vec::new() } else { of_chain_start(call) };
     }
     if let ("Expect" | "Eventually", "To" | "NotTo" | "ToNot" | "Should" | "ShouldNot") =
         (root, call.name)
@@ -84,20 +84,21 @@ pub(super) fn of_call(
         );
     let is_pytest = matches!(path.as_slice(), ["pytest", "raises" | "warns"] | ["raises"]);
     let is_tap =
-        language != Language::Go && path.len() == 2 && root == "t" && !is_runner(call.name);
-    let is_suite = language == Language::Go
+        language != ScanLanguage::Go && path.len() == 2 && root == "t" && !is_runner(call.name);
+    let is_suite = language == ScanLanguage::Go
         && matches!(path.as_slice(), ["s" | "suite" | "ts", name] if name.starts_with(char::is_uppercase));
     if !(is_assert || is_library || is_pytest || is_tap || is_suite) {
         return custom(call, is_helper);
     }
     let is_test = |it: &&[&str]| matches!(it, ["t" | "b" | "tb"] | [_, ".", "T", "(", ")"]);
-    if language == Language::Go && arguments.first().is_some_and(is_test) {
+    if language == ScanLanguage::Go && arguments.first().is_some_and(is_test) {
         arguments.remove(0);
     }
     if matches!(call.name, "assertThat" | "That" | "assert_that") {
         return of_matcher(call, &arguments, false);
     }
-    let is_script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+    let is_script =
+        matches!(language, ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx);
     let name = match call.name {
         _ if path.as_slice() == ["assert"] => "assertTrue",
         "ok" | "isOk" if is_script => "assertTrue",
@@ -105,24 +106,25 @@ pub(super) fn of_call(
         name => name,
     };
     let Some((word, is_contrary)) = meaning(name) else { return custom(call, is_helper) };
-    let expects_first = matches!(language, Language::Java | Language::CSharp | Language::Go);
+    let expects_first =
+        matches!(language, ScanLanguage::Java | ScanLanguage::CSharp | ScanLanguage::Go);
     direct(call, (word, is_contrary), &arguments, expects_first)
 }
 
 /// `expect(x)` asserts nothing yet; `request.get("/").expect(200)` and `cy.get("a").should("exist")`
 /// do.
-fn of_chain_start(call: &Call<'_>) -> Vec<Assertion> {
+fn of_chain_start(call: &CallNode<'_>) -> Vec<Assertion> {
     let Some(receiver) = call.receiver.filter(|_| !call.arguments().is_empty()) else {
         return Vec::new();
     };
     let expected = call.arguments().join(&",");
-    let check = if call.name == "expect" { Check::Equal } else { Check::Custom };
+    let check = if call.name == "expect" { AssertionKind::Equal } else { AssertionKind::Custom };
     vec![Assertion::new(call.node, check, &tokens(receiver), &expected)]
 }
 
 /// `Expect(x).To(Equal(3))`
-fn of_gomega(call: &Call<'_>) -> Vec<Assertion> {
-    let Some(start) = call.receiver.and_then(Call::read) else { return Vec::new() };
+fn of_gomega(call: &CallNode<'_>) -> Vec<Assertion> {
+    let Some(start) = call.receiver.and_then(CallNode::read) else { return Vec::new() };
     let (values, matchers) = (start.arguments(), call.arguments());
     let (Some(subject), Some(matcher)) = (values.first(), matchers.first()) else {
         return Vec::new();
@@ -132,8 +134,8 @@ fn of_gomega(call: &Call<'_>) -> Vec<Assertion> {
 }
 
 /// `x.ShouldBe(3)`
-fn of_shouldly(call: &Call<'_>, language: Language) -> Option<Vec<Assertion>> {
-    let receiver = call.receiver.filter(|_| language == Language::CSharp)?;
+fn of_shouldly(call: &CallNode<'_>, language: ScanLanguage) -> Option<Vec<Assertion>> {
+    let receiver = call.receiver.filter(|_| language == ScanLanguage::CSharp)?;
     let rest = call.name.strip_prefix("Should").filter(|rest| !rest.is_empty())?;
     let (word, is_contrary) = meaning(rest)?;
     let first = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
@@ -155,7 +157,7 @@ fn is_fluent(root: &str, path: &[&str]) -> bool {
 }
 
 /// A function that asserts by its name, or because it is one of the project's own.
-fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
+fn custom(call: &CallNode<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     let lower = call.name.to_lowercase();
     // What only compilers check is no assertion that a run misses.
     let is_of_types = lower.starts_with("expect") && lower.contains("type")
@@ -173,25 +175,25 @@ fn custom(call: &Call<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     // What only prepares something asserts on its way; nobody misses that.
     let weight = usize::from(is_any(&words) || is_any(&helpers));
     let subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
-    let check = if lower == "verify" { Check::Called } else { Check::Custom };
+    let check = if lower == "verify" { AssertionKind::Called } else { AssertionKind::Custom };
     vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
 }
 
 /// What a chain before its last link says.
 #[derive(Default)]
-struct Chain<'t> {
+struct CallChain<'t> {
     subject: Vec<&'t str>,
     is_contrary: bool,
     /// Whether another link of it asserts something.
     has_other: bool,
 }
 
-impl<'t> Chain<'t> {
+impl<'t> CallChain<'t> {
     /// Reads the links from the last to the value.
-    fn read(node: Node<'t>) -> Self {
+    fn read(node: SyntaxNode<'t>) -> Self {
         let (mut chain, mut at) = (Self::default(), callee_of(node));
         while let Some(link) = at {
-            if let Some(call) = Call::read(link) {
+            if let Some(call) = CallNode::read(link) {
                 if matches!(call.name, "expect" | "assertThat" | "That" | "assert_that") {
                     let first = call.arguments().first().map(|it| it.to_vec());
                     chain.subject = first.unwrap_or_default();
@@ -222,12 +224,12 @@ impl<'t> Chain<'t> {
 
 /// The last link of a chain that began with the value.
 fn chained(
-    node: Node<'_>,
+    node: SyntaxNode<'_>,
     name: &str,
-    arguments: &[Tokens<'_, '_>],
+    arguments: &[TokenSlice<'_, '_>],
     generics: Option<&str>,
 ) -> Vec<Assertion> {
-    let Chain { subject, is_contrary, has_other } = Chain::read(node);
+    let CallChain { subject, is_contrary, has_other } = CallChain::read(node);
     if subject.is_empty() {
         return Vec::new();
     }
@@ -235,7 +237,7 @@ fn chained(
         // A matcher of nobody knows which library, unless one that is known stands before it.
         let is_last = node.parent().is_some_and(|parent| ENDS.contains(&parent.kind()));
         let expected = arguments.join(&",");
-        let own = Assertion::new(node, Check::Custom, bare(&subject), &expected);
+        let own = Assertion::new(node, AssertionKind::Custom, bare(&subject), &expected);
         return if is_last && !has_other { vec![own] } else { Vec::new() };
     };
     let is_contrary = is_contrary ^ is_turned;
@@ -245,10 +247,10 @@ fn chained(
         None => arguments.first().map(|it| it.to_vec()).unwrap_or_default(),
     };
     let assertion = match word {
-        Word::True | Word::False => {
-            return of_condition(node, &subject, is_contrary ^ (word == Word::False));
+        MatcherWord::True | MatcherWord::False => {
+            return of_condition(node, &subject, is_contrary ^ (word == MatcherWord::False));
         }
-        Word::Equal
+        MatcherWord::Equal
             if expected.len() == 1 && is_truth(expected[0]).is_some() && !is_literal(&subject) =>
         {
             let is_false = is_truth(expected[0]) == Some(false);
@@ -256,7 +258,7 @@ fn chained(
         }
         _ => valued(node, word, is_contrary, bare(&subject), &expected),
     };
-    let is_never_negative = word == Word::Partial
+    let is_never_negative = word == MatcherWord::Partial
         && is_size(&subject)
         && expected == ["0"]
         && name.to_lowercase().contains("orequal");
@@ -265,7 +267,7 @@ fn chained(
         let worth = assertion.worth.max(arguments.len());
         return vec![Assertion { worth, ..assertion }];
     }
-    if word != Word::Close {
+    if word != MatcherWord::Close {
         return vec![assertion];
     }
     let digits = arguments.get(1).and_then(|it| it.iter().rev().find_map(|it| number(&[it])));
@@ -289,8 +291,8 @@ fn takes_all(name: &str) -> bool {
 }
 
 /// What the last name of a chain is taken of.
-fn callee_of(node: Node<'_>) -> Option<Node<'_>> {
-    match Call::read(node) {
+fn callee_of(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+    match CallNode::read(node) {
         Some(call) => call.receiver,
         None => callee(node)?.0,
     }

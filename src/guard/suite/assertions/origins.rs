@@ -3,33 +3,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Assertion, Check};
+use super::{Assertion, AssertionKind};
 use crate::base::limits::GUARD_VARIABLE_STEPS_MAX;
 use crate::guard::facts::tokens;
 use crate::guard::suite::expression::{bare, is_name};
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 /// A variable that is given a value.
-struct Given<'t> {
+struct VariableValue<'t> {
     at: usize,
     /// Empty where it is one of several that are given values at once.
     value: Vec<&'t str>,
 }
 
 /// Variables by name, each with what it was given, in the order of the text.
-type Variables<'t> = BTreeMap<&'t str, Vec<Given<'t>>>;
+type VariableValues<'t> = BTreeMap<&'t str, Vec<VariableValue<'t>>>;
 
 /// Tells assertions where their values come from.
-pub(in crate::guard::suite) fn settle(assertions: &mut [Assertion], body: Node<'_>) {
+pub(in crate::guard::suite) fn settle(assertions: &mut [Assertion], body: SyntaxNode<'_>) {
     if assertions.is_empty() {
         return;
     }
-    let mut variables = Variables::new();
+    let mut variables = VariableValues::new();
     body.walk(&mut |node| {
         if let Some((names, value)) = assignment(node) {
             let value = if names.len() == 1 { value } else { Vec::new() };
             for name in names {
-                let given = Given { at: node.bytes().start, value: value.clone() };
+                let given = VariableValue { at: node.bytes().start, value: value.clone() };
                 variables.entry(name).or_default().push(given);
             }
         }
@@ -47,15 +47,16 @@ pub(in crate::guard::suite) fn settle(assertions: &mut [Assertion], body: Node<'
         // `Assert.Null(Record.Exception(() => f(1)))`: nothing was thrown, whatever the result is.
         let is_record = matches!(assertion.origin.as_slice(), [record, _, name, ..]
             if record == "Record" && name.starts_with("Exception"));
-        if is_record && assertion.check == Check::Equal && assertion.expected == ["nothing"] {
-            assertion.check = Check::Truthy;
+        if is_record && assertion.check == AssertionKind::Equal && assertion.expected == ["nothing"]
+        {
+            assertion.check = AssertionKind::Truthy;
             assertion.subject = assertion.origin.clone();
         }
     }
 }
 
 /// An expression with the value of the variable that it begins with.
-fn origin(tokens: &[String], variables: &Variables<'_>, start: usize) -> Vec<String> {
+fn origin(tokens: &[String], variables: &VariableValues<'_>, start: usize) -> Vec<String> {
     let (mut found, mut limit) = (tokens.to_vec(), start);
     for _ in 0..GUARD_VARIABLE_STEPS_MAX {
         let given = found.first().and_then(|first| variables.get(first.as_str()));
@@ -69,7 +70,7 @@ fn origin(tokens: &[String], variables: &Variables<'_>, start: usize) -> Vec<Str
 }
 
 /// The names that a node gives values to, and the value.
-fn assignment(node: Node<'_>) -> Option<(Vec<&str>, Vec<&str>)> {
+fn assignment(node: SyntaxNode<'_>) -> Option<(Vec<&str>, Vec<&str>)> {
     let (target, value) = match node.kind() {
         "assignment"
         | "assignment_expression"

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::compiled::{Holds, holds, parts as parts_of};
-use super::{Found, Mark, MarkKind, Rows, parts, qualified, rows, tight};
-use crate::guard::facts::{Side, attributes, normal};
+use super::compiled::{ConditionValue, holds, parts as parts_of};
+use super::{TestMarker, TestMarkerKind, TestNode, TestRows, parts, qualified, rows, tight};
+use crate::guard::facts::{SourceSide, attributes, normal};
 use crate::guard::suite::assertions::{Assertion, expected_error, unknown};
-use crate::scan::syntax::{Language, Node};
+use crate::scan::syntax::{ScanLanguage, SyntaxNode};
 
 /// The features that are on, where they are known.
-type Features<'f> = Option<&'f BTreeSet<String>>;
+type EnabledFeatures<'f> = Option<&'f BTreeSet<String>>;
 
-pub(super) fn tests<'t>(side: &Side<'t>, features: Features<'_>) -> Vec<Found<'t>> {
+pub(super) fn tests<'t>(side: &SourceSide<'t>, features: EnabledFeatures<'_>) -> Vec<TestNode<'t>> {
     let functions = side
         .functions
         .iter()
@@ -24,9 +24,9 @@ pub(super) fn tests<'t>(side: &Side<'t>, features: Features<'_>) -> Vec<Found<'t
 
 /// Tests of Rust inside a macro such as `proptest!`, which is not parsed, and those that a macro of
 /// the text makes where it is called: they are there, and what they assert is not known.
-fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+fn in_macros<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     let mut found = Vec::new();
-    if side.language != Language::Rust {
+    if side.language != ScanLanguage::Rust {
         return found;
     }
     side.root.walk(&mut |node| {
@@ -36,9 +36,9 @@ fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
             let tests = node.descendants().into_iter().flat_map(tests_in_tree);
             found.extend(tests.map(|(name, body)| {
                 let name = qualified(&[around.as_slice(), &[name.to_owned()]].concat());
-                let rows = Rows { is_open: true, ..Rows::default() };
+                let rows = TestRows { is_open: true, ..TestRows::default() };
                 let (assertions, marks, inner) = (vec![unknown(body)], Vec::new(), Vec::new());
-                Found { name, node: body, body: Some(body), marks, rows, assertions, inner }
+                TestNode { name, node: body, body: Some(body), marks, rows, assertions, inner }
             }));
         }
         !is_macro
@@ -47,7 +47,7 @@ fn in_macros<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
 }
 
 /// `#[test] fn name(…) {…}` among the tokens of a macro: the names and the bodies.
-fn tests_in_tree(tree: Node<'_>) -> Vec<(&str, Node<'_>)> {
+fn tests_in_tree(tree: SyntaxNode<'_>) -> Vec<(&str, SyntaxNode<'_>)> {
     let parts = tree.children();
     let starts = (0..parts.len()).filter(|at| parts[*at].text() == "fn");
     let test = |at: usize| {
@@ -66,7 +66,7 @@ fn tests_in_tree(tree: Node<'_>) -> Vec<(&str, Node<'_>)> {
 }
 
 /// Whether a macro that is defined is called in the same text.
-fn is_called(node: Node<'_>, side: &Side<'_>) -> bool {
+fn is_called(node: SyntaxNode<'_>, side: &SourceSide<'_>) -> bool {
     let Some(name) = node.field("name").filter(|_| node.kind() == "macro_definition") else {
         return true;
     };
@@ -77,7 +77,7 @@ fn is_called(node: Node<'_>, side: &Side<'_>) -> bool {
 }
 
 /// The modules around a node, the outermost first.
-fn modules(node: Node<'_>) -> Vec<String> {
+fn modules(node: SyntaxNode<'_>) -> Vec<String> {
     let around = node.ancestors().filter(|it| it.kind() == "mod_item");
     let mut names: Vec<String> =
         around.filter_map(|it| Some(it.field("name")?.text().to_owned())).collect();
@@ -86,24 +86,24 @@ fn modules(node: Node<'_>) -> Vec<String> {
 }
 
 /// An attribute by its last name, with its arguments as text without white space.
-struct Attribute<'t> {
-    node: Node<'t>,
+struct TestAttribute<'t> {
+    node: SyntaxNode<'t>,
     name: String,
     arguments: String,
 }
 
 fn test<'t>(
-    node: Node<'t>,
-    body: Node<'t>,
-    (side, features): (&Side<'t>, Features<'_>),
-) -> Option<Found<'t>> {
+    node: SyntaxNode<'t>,
+    body: SyntaxNode<'t>,
+    (side, features): (&SourceSide<'t>, EnabledFeatures<'_>),
+) -> Option<TestNode<'t>> {
     let own = marked(node, side.language);
     let is_named = || is_by_name(node, side.language);
     if !own.iter().any(|it| makes_test(it, side.language)) && !is_named() {
         return None;
     }
     let mut names = vec![node.field("name")?.text().to_owned()];
-    let mut marks: Vec<Mark> =
+    let mut marks: Vec<TestMarker> =
         own.iter().filter_map(|it| mark(it, side.language, features)).collect();
     for around in node.ancestors() {
         marks.extend(never_compiled(around, side));
@@ -121,13 +121,13 @@ fn test<'t>(
     let rows = rows_of(node, &own, side);
     let assertions = own.iter().filter_map(expectation).collect();
     let (name, body, inner) = (qualified(&names), Some(body), Vec::new());
-    Some(Found { name, node, body, marks, rows, assertions, inner })
+    Some(TestNode { name, node, body, marks, rows, assertions, inner })
 }
 
-fn marked(node: Node<'_>, language: Language) -> Vec<Attribute<'_>> {
-    let nodes: Vec<Node<'_>> = match language {
-        Language::Rust => attributes(node),
-        Language::Java => {
+fn marked(node: SyntaxNode<'_>, language: ScanLanguage) -> Vec<TestAttribute<'_>> {
+    let nodes: Vec<SyntaxNode<'_>> = match language {
+        ScanLanguage::Rust => attributes(node),
+        ScanLanguage::Java => {
             let modifiers = node.named_children().into_iter().filter(|it| it.kind() == "modifiers");
             modifiers.flat_map(parts).filter(|it| it.kind().ends_with("annotation")).collect()
         }
@@ -140,7 +140,7 @@ fn marked(node: Node<'_>, language: Language) -> Vec<Attribute<'_>> {
     nodes.into_iter().map(attribute).collect()
 }
 
-fn attribute(node: Node<'_>) -> Attribute<'_> {
+fn attribute(node: SyntaxNode<'_>) -> TestAttribute<'_> {
     let text = tight(node);
     let plain = text.trim_start_matches(['#', '@', '[']);
     let plain =
@@ -148,16 +148,16 @@ fn attribute(node: Node<'_>) -> Attribute<'_> {
     let end = plain.find(['(', '=']).unwrap_or(plain.len());
     let (path, arguments) = plain.split_at(end);
     let name = path.rsplit([':', '.']).next().unwrap_or(path).to_owned();
-    Attribute { node, name, arguments: arguments.to_owned() }
+    TestAttribute { node, name, arguments: arguments.to_owned() }
 }
 
-fn makes_test(attribute: &Attribute<'_>, language: Language) -> bool {
+fn makes_test(attribute: &TestAttribute<'_>, language: ScanLanguage) -> bool {
     let name = attribute.name.as_str();
     match language {
-        Language::Rust => {
+        ScanLanguage::Rust => {
             matches!(name, "test" | "rstest" | "test_case" | "quickcheck" | "wasm_bindgen_test")
         }
-        Language::Java => matches!(
+        ScanLanguage::Java => matches!(
             name,
             "Test"
                 | "ParameterizedTest"
@@ -182,9 +182,9 @@ fn makes_test(attribute: &Attribute<'_>, language: Language) -> bool {
 }
 
 /// A method that `JUnit` 3 runs.
-fn is_by_name(node: Node<'_>, language: Language) -> bool {
+fn is_by_name(node: SyntaxNode<'_>, language: ScanLanguage) -> bool {
     let class = node.ancestors().find(|it| it.kind() == "class_declaration");
-    language == Language::Java
+    language == ScanLanguage::Java
         && node.field("name").is_some_and(|it| it.text().starts_with("test"))
         && class
             .and_then(|it| it.field("superclass"))
@@ -192,7 +192,7 @@ fn is_by_name(node: Node<'_>, language: Language) -> bool {
 }
 
 /// `#if NEVER` of C# around a test: a symbol that the text does not define and that no platform is.
-fn never_compiled(node: Node<'_>, side: &Side<'_>) -> Option<Mark> {
+fn never_compiled(node: SyntaxNode<'_>, side: &SourceSide<'_>) -> Option<TestMarker> {
     let condition = node.field("condition").filter(|_| node.kind() == "preproc_if")?;
     let symbol = condition.text();
     let platforms = [
@@ -204,40 +204,48 @@ fn never_compiled(node: Node<'_>, side: &Side<'_>) -> Option<Mark> {
     let is_defined = || side.root.text().contains(&format!("#define {symbol}"));
     let is_never = is_symbol && !is_platform && symbol != "true" && !is_defined();
     let head = node.bytes().start..condition.bytes().end;
-    is_never.then(|| Mark { kind: MarkKind::Skip, text: format!("#if {symbol}"), bytes: head })
+    is_never.then(|| TestMarker {
+        kind: TestMarkerKind::Skip,
+        text: format!("#if {symbol}"),
+        bytes: head,
+    })
 }
 
-fn mark(attribute: &Attribute<'_>, language: Language, features: Features<'_>) -> Option<Mark> {
+fn mark(
+    attribute: &TestAttribute<'_>,
+    language: ScanLanguage,
+    features: EnabledFeatures<'_>,
+) -> Option<TestMarker> {
     let (name, arguments) = (attribute.name.as_str(), attribute.arguments.as_str());
     let kind = match language {
-        Language::Rust => rust_kind(name, arguments, features)?,
-        Language::Java => java_kind(name, arguments)?,
+        ScanLanguage::Rust => rust_kind(name, arguments, features)?,
+        ScanLanguage::Java => java_kind(name, arguments)?,
         _ => {
             let is_option = arguments.contains("Skip=") || arguments.contains("Ignore=");
-            (matches!(name, "Ignore" | "Explicit") || is_option).then_some(MarkKind::Skip)?
+            (matches!(name, "Ignore" | "Explicit") || is_option).then_some(TestMarkerKind::Skip)?
         }
     };
     let node = attribute.node;
-    Some(Mark { kind, text: normal(node), bytes: node.bytes() })
+    Some(TestMarker { kind, text: normal(node), bytes: node.bytes() })
 }
 
-fn rust_kind(name: &str, arguments: &str, features: Features<'_>) -> Option<MarkKind> {
+fn rust_kind(name: &str, arguments: &str, features: EnabledFeatures<'_>) -> Option<TestMarkerKind> {
     let inner = arguments.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or_default();
     match name {
-        "ignore" => Some(MarkKind::Skip),
+        "ignore" => Some(TestMarkerKind::Skip),
         "cfg" => match holds(inner, features) {
-            Holds::Never => Some(MarkKind::Skip),
-            Holds::No => Some(MarkKind::Conditional),
-            Holds::Depends => Some(MarkKind::Machine),
-            Holds::Yes => None,
+            ConditionValue::Never => Some(TestMarkerKind::Skip),
+            ConditionValue::No => Some(TestMarkerKind::Conditional),
+            ConditionValue::Depends => Some(TestMarkerKind::Machine),
+            ConditionValue::Yes => None,
         },
         "cfg_attr" => {
             let (condition, given) = inner.split_at_checked(parts_of(inner).first()?.len())?;
             let ignores = parts_of(given).iter().any(|it| it.starts_with("ignore"));
             match holds(condition, features) {
-                Holds::Yes => Some(MarkKind::Skip),
-                Holds::Depends => Some(MarkKind::Machine),
-                Holds::Never | Holds::No => None,
+                ConditionValue::Yes => Some(TestMarkerKind::Skip),
+                ConditionValue::Depends => Some(TestMarkerKind::Machine),
+                ConditionValue::Never | ConditionValue::No => None,
             }
             .filter(|_| ignores)
         }
@@ -245,22 +253,22 @@ fn rust_kind(name: &str, arguments: &str, features: Features<'_>) -> Option<Mark
     }
 }
 
-fn java_kind(name: &str, arguments: &str) -> Option<MarkKind> {
+fn java_kind(name: &str, arguments: &str) -> Option<TestMarkerKind> {
     let is_conditional =
         ["EnabledIf", "EnabledOn", "EnabledFor", "Disabled"].iter().any(|it| name.starts_with(it));
     if matches!(name, "Disabled" | "Ignore")
         || (name == "Test" && arguments.contains("enabled=false"))
     {
-        Some(MarkKind::Skip)
+        Some(TestMarkerKind::Skip)
     } else if ["OnOs", "Jre", "NativeImage"].iter().any(|it| name.contains(it)) && is_conditional {
-        Some(MarkKind::Machine)
+        Some(TestMarkerKind::Machine)
     } else {
-        is_conditional.then_some(MarkKind::Conditional)
+        is_conditional.then_some(TestMarkerKind::Conditional)
     }
 }
 
 /// What a test asserts by an attribute: that it throws.
-fn expectation(attribute: &Attribute<'_>) -> Option<Assertion> {
+fn expectation(attribute: &TestAttribute<'_>) -> Option<Assertion> {
     let arguments = attribute.arguments.trim_matches(['(', ')', '=']);
     let value = |name: &str| {
         let rest = &arguments[arguments.find(name)? + name.len()..];
@@ -285,8 +293,12 @@ fn expectation(attribute: &Attribute<'_>) -> Option<Assertion> {
 }
 
 /// Cases in attributes.
-fn rows_of<'t>(node: Node<'t>, attributes: &[Attribute<'t>], side: &Side<'t>) -> Rows {
-    let mut rows = Rows::default();
+fn rows_of<'t>(
+    node: SyntaxNode<'t>,
+    attributes: &[TestAttribute<'t>],
+    side: &SourceSide<'t>,
+) -> TestRows {
+    let mut rows = TestRows::default();
     for attribute in attributes {
         match attribute.name.as_str() {
             "case" | "test_case" | "InlineData" | "DataRow" | "TestCase"
@@ -312,17 +324,17 @@ fn rows_of<'t>(node: Node<'t>, attributes: &[Attribute<'t>], side: &Side<'t>) ->
             _ => {}
         }
     }
-    if side.language == Language::Rust {
+    if side.language == ScanLanguage::Rust {
         rows.with(values(node));
     }
     rows
 }
 
 /// `#[values(1, 2)]` of parameters.
-fn values(node: Node<'_>) -> Rows {
-    let mut rows = Rows::default();
+fn values(node: SyntaxNode<'_>) -> TestRows {
+    let mut rows = TestRows::default();
     let list = node.field("parameters");
-    for attribute in list.map(Node::named_children).unwrap_or_default() {
+    for attribute in list.map(SyntaxNode::named_children).unwrap_or_default() {
         if attribute.kind() == "attribute_item" && tight(attribute).starts_with("#[values(") {
             let tree = attribute.descendants().into_iter().find(|it| it.kind() == "token_tree");
             rows.with(tree.map(rows::of_tokens).unwrap_or_default());

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::path::RelPath;
-use crate::guard::settings::{self, Format};
+use crate::guard::settings::{self, SettingsFormat};
 
 /// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Holds {
+pub(super) enum ConditionValue {
     /// For nobody.
     Never,
     /// Only for who asks for it, or for another tool.
@@ -23,11 +23,11 @@ pub(super) enum Holds {
 
 /// The features of the packages of one side, by the folder of their manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::guard::suite) struct Manifests {
+pub(in crate::guard::suite) struct PackageFeatures {
     on: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Manifests {
+impl PackageFeatures {
     /// Reads those texts that are manifests of a package.
     pub(in crate::guard::suite) fn new<'a>(
         texts: impl Iterator<Item = (&'a RelPath, &'a str)>,
@@ -35,7 +35,7 @@ impl Manifests {
         let manifests = texts.filter_map(|(path, text)| {
             let folder = path.as_str().strip_suffix("Cargo.toml")?;
             let folder = folder.strip_suffix('/').unwrap_or(folder);
-            let manifest = settings::read(Format::Toml, text).ok()?;
+            let manifest = settings::parse_settings(SettingsFormat::Toml, text).ok()?;
             manifest.get("package")?;
             Some((folder.to_owned(), features(&manifest)))
         });
@@ -61,7 +61,7 @@ fn features(manifest: &Value) -> BTreeSet<String> {
     let mut on = BTreeSet::new();
     let mut next = vec!["default".to_owned()];
     while let Some(name) = next.pop() {
-        let list = settings::at(manifest, &["features", &name]).map(settings::as_list);
+        let list = settings::value_at(manifest, &["features", &name]).map(settings::as_list);
         // A dependency that is switched on is a feature by its own name.
         let known = list.filter(|_| on.insert(name));
         next.extend(known.into_iter().flatten().map(|it| it.trim_start_matches("dep:").to_owned()));
@@ -70,35 +70,37 @@ fn features(manifest: &Value) -> BTreeSet<String> {
 }
 
 /// Whether a predicate of `cfg`, without white space, holds.
-pub(super) fn holds(predicate: &str, features: Option<&BTreeSet<String>>) -> Holds {
+pub(super) fn holds(predicate: &str, features: Option<&BTreeSet<String>>) -> ConditionValue {
     if let Some((name, rest)) = predicate.split_once('(')
         && matches!(name, "any" | "all" | "not")
     {
         let inner = parts(rest.strip_suffix(')').unwrap_or(rest));
         let mut each = inner.into_iter().map(|part| holds(part, features));
         return match (name, each.next()) {
-            ("any", None) => Holds::Never,
-            ("any", Some(first)) => each.fold(first, Holds::max),
-            ("all", Some(first)) => each.fold(first, Holds::min),
-            ("all", None) | (_, Some(Holds::Never | Holds::No)) => Holds::Yes,
-            (_, Some(Holds::Yes)) => Holds::No,
-            _ => Holds::Depends,
+            ("any", None) => ConditionValue::Never,
+            ("any", Some(first)) => each.fold(first, ConditionValue::max),
+            ("all", Some(first)) => each.fold(first, ConditionValue::min),
+            ("all", None) | (_, Some(ConditionValue::Never | ConditionValue::No)) => {
+                ConditionValue::Yes
+            }
+            (_, Some(ConditionValue::Yes)) => ConditionValue::No,
+            _ => ConditionValue::Depends,
         };
     }
     let (key, value) = predicate.split_once('=').unwrap_or((predicate, ""));
     match (key, value.trim_matches('"')) {
         ("test" | "debug_assertions" | "overflow_checks" | "true", _) | ("panic", "unwind") => {
-            Holds::Yes
+            ConditionValue::Yes
         }
         ("feature", name) => match features {
-            Some(on) if on.contains(name) => Holds::Yes,
-            Some(_) => Holds::No,
-            None => Holds::Depends,
+            Some(on) if on.contains(name) => ConditionValue::Yes,
+            Some(_) => ConditionValue::No,
+            None => ConditionValue::Depends,
         },
-        ("false" | "FALSE", _) => Holds::Never,
-        ("unix" | "windows", _) => Holds::Depends,
-        (key, _) if key.starts_with("target_") || key.contains('(') => Holds::Depends,
-        _ => Holds::No,
+        ("false" | "FALSE", _) => ConditionValue::Never,
+        ("unix" | "windows", _) => ConditionValue::Depends,
+        (key, _) if key.starts_with("target_") || key.contains('(') => ConditionValue::Depends,
+        _ => ConditionValue::No,
     }
 }
 
@@ -130,21 +132,21 @@ mod tests {
         let path = RelPath::parse("a/src/lib.rs").expect("a path");
         let manifest = RelPath::parse("a/Cargo.toml").expect("a path");
         let text = "[package]\nname = \"a\"\n[features]\ndefault = [\"std\"]\nstd = [\"alloc\", \"dep:b\"]\nalloc = []\nslow = []\n";
-        let manifests = Manifests::new([(&manifest, text)].into_iter());
-        let check = |predicate: &str, expected: Holds| {
+        let manifests = PackageFeatures::new([(&manifest, text)].into_iter());
+        let check = |predicate: &str, expected: ConditionValue| {
             assert_eq!(holds(predicate, manifests.features(&path)), expected, "{predicate}");
         };
-        check("test", Holds::Yes);
-        check("all(test,feature=\"alloc\")", Holds::Yes);
-        check("any(feature=\"slow\",feature=\"std\")", Holds::Yes);
-        check("feature=\"slow\"", Holds::No);
-        check("not(feature=\"std\")", Holds::No);
-        check("not(miri)", Holds::Yes);
-        check("miri", Holds::No);
-        check("any(unix,windows)", Holds::Depends);
-        check("all(test,not(target_os=\"wasi\"))", Holds::Depends);
-        check("all(test,any())", Holds::Never);
+        check("test", ConditionValue::Yes);
+        check("all(test,feature=\"alloc\")", ConditionValue::Yes);
+        check("any(feature=\"slow\",feature=\"std\")", ConditionValue::Yes);
+        check("feature=\"slow\"", ConditionValue::No);
+        check("not(feature=\"std\")", ConditionValue::No);
+        check("not(miri)", ConditionValue::Yes);
+        check("miri", ConditionValue::No);
+        check("any(unix,windows)", ConditionValue::Depends);
+        check("all(test,not(target_os=\"wasi\"))", ConditionValue::Depends);
+        check("all(test,any())", ConditionValue::Never);
         let other = RelPath::parse("b/src/lib.rs").expect("a path");
-        assert_eq!(holds("feature=\"std\"", manifests.features(&other)), Holds::Depends);
+        assert_eq!(holds("feature=\"std\"", manifests.features(&other)), ConditionValue::Depends);
     }
 }

@@ -1,11 +1,11 @@
 //! Conditions under which tests do not run: whether they are about the machine, or would let anybody
 //! leave a test out. It must not know how a language says that a test is left out.
 
-use super::{MarkKind, rows};
+use super::{TestMarkerKind, rows};
 use crate::guard::facts::tokens;
-use crate::guard::suite::expression::{Tokens, bare, is_name, split, unquoted};
+use crate::guard::suite::expression::{TokenSlice, bare, is_name, split, unquoted};
 use crate::guard::suite::goal::words;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 /// Parts of names that speak of the machine, the system, the interpreter or what is installed.
 const MACHINE: &[&str] = &[
@@ -103,7 +103,7 @@ const PLAIN_CALLS: &[&str] = &[
 const DEFINITIONS_MAX: usize = 3;
 
 /// What a condition that is no part of a test's body does to it.
-pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
+pub(super) fn kind<'t>(condition: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestMarkerKind {
     let own = tokens(condition);
     match own.as_slice() {
         // Older runners take the condition as a text.
@@ -117,33 +117,37 @@ pub(super) fn kind<'t>(condition: Node<'t>, root: Node<'t>) -> MarkKind {
 
 /// What a condition inside the body of a test does to it: one that the test's own values decide may
 /// be about anything.
-pub(super) fn kind_inside<'t>(condition: Node<'t>, body: Node<'t>, root: Node<'t>) -> MarkKind {
+pub(super) fn kind_inside<'t>(
+    condition: SyntaxNode<'t>,
+    body: SyntaxNode<'t>,
+    root: SyntaxNode<'t>,
+) -> TestMarkerKind {
     let own = tokens(condition);
     let parameters = body.parent().and_then(|it| it.field("parameters")).map(tokens);
     let is_given = |name: &str| parameters.as_ref().is_some_and(|all| all.contains(&name));
     let is_own = |name: &str| is_given(name) || rows::named(name, body).is_some();
-    let of_part = |part: Tokens<'_, 't>| {
+    let of_part = |part: TokenSlice<'_, 't>| {
         if part.iter().any(|name| is_name(name) && is_own(name)) {
-            return MarkKind::Conditional;
+            return TestMarkerKind::Conditional;
         }
         match of_tokens(part.to_vec(), root) {
-            MarkKind::Skip => MarkKind::Conditional,
+            TestMarkerKind::Skip => TestMarkerKind::Conditional,
             kind => kind,
         }
     };
     // What must hold as well leaves out no test that would run elsewhere.
     let has_choice = own.iter().any(|token| matches!(*token, "or" | "||"));
     let parts = split(bare(&own), |token| !has_choice && matches!(token, "and" | "&&"));
-    parts.into_iter().map(of_part).min().unwrap_or(MarkKind::Conditional)
+    parts.into_iter().map(of_part).min().unwrap_or(TestMarkerKind::Conditional)
 }
 
 /// A token, or the value that the text gives the name.
-fn looked_up<'t>(token: &'t str, root: Node<'t>) -> Vec<&'t str> {
+fn looked_up<'t>(token: &'t str, root: SyntaxNode<'t>) -> Vec<&'t str> {
     let value = Some(token).filter(|it| is_name(it)).and_then(|name| rows::named(name, root));
     value.map_or_else(|| vec![token], tokens)
 }
 
-fn of_tokens<'t>(mut all: Vec<&'t str>, root: Node<'t>) -> MarkKind {
+fn of_tokens<'t>(mut all: Vec<&'t str>, root: SyntaxNode<'t>) -> TestMarkerKind {
     // Names speak, whatever they stand for.
     let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
     for _ in 0..DEFINITIONS_MAX {
@@ -153,17 +157,17 @@ fn of_tokens<'t>(mut all: Vec<&'t str>, root: Node<'t>) -> MarkKind {
     let plain: Vec<&str> =
         all.iter().filter(|it| !it.contains(['"', '\'', '`'])).copied().collect();
     if !plain.iter().any(|token| is_name(token)) {
-        return MarkKind::Skip;
+        return TestMarkerKind::Skip;
     }
     let whole = format!("{} {}", spoken.join(" "), plain.join(" "));
     let parts: Vec<String> = words(&whole).collect();
     let whole = whole.to_lowercase();
     let has = |list: &[&str]| parts.iter().any(|part| list.contains(&part.as_str()));
     if has(SWITCHES) {
-        return MarkKind::Conditional;
+        return TestMarkerKind::Conditional;
     }
     let is_machine = MACHINE.iter().any(|part| whole.contains(part)) || has(MACHINE_WORDS);
     let called = plain.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
     let asks = called.map(|two| two[0]).any(|name| !PLAIN_CALLS.contains(&name));
-    if is_machine || !asks { MarkKind::Machine } else { MarkKind::Conditional }
+    if is_machine || !asks { TestMarkerKind::Machine } else { TestMarkerKind::Conditional }
 }

@@ -1,10 +1,10 @@
 //! Tests as `go test` collects them. It must not know what they assert.
 
-use super::{Found, Mark, MarkKind, Rows, parts};
-use crate::guard::facts::Side;
-use crate::scan::syntax::Node;
+use super::{TestMarker, TestMarkerKind, TestNode, TestRows, parts};
+use crate::guard::facts::SourceSide;
+use crate::scan::syntax::SyntaxNode;
 
-pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     if !side.path.as_str().ends_with("_test.go") {
         return Vec::new();
     }
@@ -12,18 +12,19 @@ pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
     let functions =
         parts(side.root).into_iter().filter(|node| node.kind() == "function_declaration");
     let methods = parts(side.root).into_iter().filter(|node| node.kind() == "method_declaration");
-    let mut found: Vec<Found<'t>> = Vec::new();
+    let mut found: Vec<TestNode<'t>> = Vec::new();
     for node in functions.chain(methods) {
-        let Some(name) = node.field("name").map(Node::text).filter(|name| is_test(name)) else {
+        let Some(name) = node.field("name").map(SyntaxNode::text).filter(|name| is_test(name))
+        else {
             continue;
         };
         let receiver = node.field("receiver").map(|it| it.text().trim_matches(['(', ')', '*']));
         let kind = receiver.and_then(|it| it.rsplit([' ', '*']).next());
         let name = kind.map_or_else(|| name.to_owned(), |kind| format!("{kind} > {name}"));
         let (body, marks) = (node.field("body"), marks.clone());
-        let (rows, assertions) = (Rows::default(), Vec::new());
+        let (rows, assertions) = (TestRows::default(), Vec::new());
         let inner = Vec::new();
-        found.push(Found { name, node, body, marks, rows, assertions, inner });
+        found.push(TestNode { name, node, body, marks, rows, assertions, inner });
     }
     found
 }
@@ -77,16 +78,16 @@ const TAGS: &[&str] = &[
 ];
 
 /// `//go:build ignore`
-fn constraints(side: &Side<'_>) -> Vec<Mark> {
+fn constraints(side: &SourceSide<'_>) -> Vec<TestMarker> {
     let lines = side.comments.iter().filter_map(|comment| {
         let text = comment.text();
         let line = text.strip_prefix("//go:build").or_else(|| text.strip_prefix("// +build"))?;
         let kind = match line.trim() {
-            "ignore" => MarkKind::Skip,
-            line if is_about_machine(line) => MarkKind::Machine,
-            _ => MarkKind::Conditional,
+            "ignore" => TestMarkerKind::Skip,
+            line if is_about_machine(line) => TestMarkerKind::Machine,
+            _ => TestMarkerKind::Conditional,
         };
-        Some(Mark { kind, text: text.to_owned(), bytes: comment.bytes() })
+        Some(TestMarker { kind, text: text.to_owned(), bytes: comment.bytes() })
     });
     lines.collect()
 }

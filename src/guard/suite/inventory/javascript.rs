@@ -1,36 +1,41 @@
 //! Tests as jest, vitest, mocha, jasmine, playwright and node:test know them. It must not know what
 //! they assert.
 
-use super::{Found, Mark, MarkKind, Rows, conditions, qualified, rows};
-use crate::guard::facts::{Side, normal};
-use crate::guard::suite::calls::Call;
+use super::{TestMarker, TestMarkerKind, TestNode, TestRows, conditions, qualified, rows};
+use crate::guard::facts::{SourceSide, normal};
+use crate::guard::suite::calls::CallNode;
 use crate::guard::suite::expression::unquoted;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
-pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     if !side.is_test {
         return Vec::new();
     }
     let mut found = Vec::new();
-    collect(side.root, &Around::default(), side.root, &mut found);
+    collect(side.root, &GroupContext::default(), side.root, &mut found);
     found
 }
 
 /// What the groups around a test say about it.
 #[derive(Clone, Default)]
-struct Around<'t> {
+struct GroupContext<'t> {
     names: Vec<String>,
-    marks: Vec<Mark>,
-    rows: Rows,
+    marks: Vec<TestMarker>,
+    rows: TestRows,
     /// The body of the test that they are steps of.
-    test: Option<Node<'t>>,
+    test: Option<SyntaxNode<'t>>,
 }
 
 const GROUPS: [&str; 6] = ["describe", "suite", "context", "fdescribe", "xdescribe", "ddescribe"];
 const TESTS: [&str; 9] =
     ["it", "test", "specify", "fit", "xit", "xtest", "xspecify", "iit", "bench"];
 
-fn collect<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>, found: &mut Vec<Found<'t>>) {
+fn collect<'t>(
+    node: SyntaxNode<'t>,
+    around: &GroupContext<'t>,
+    root: SyntaxNode<'t>,
+    found: &mut Vec<TestNode<'t>>,
+) {
     let Some(block) = block(node, around, root) else {
         for child in node.named_children() {
             collect(child, around, root, found);
@@ -46,10 +51,10 @@ fn collect<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>, found: &mut 
     }
     let mut inner = Vec::new();
     if let Some(body) = body {
-        collect(body, &Around { test: Some(body), ..block.own.clone() }, root, &mut inner);
+        collect(body, &GroupContext { test: Some(body), ..block.own.clone() }, root, &mut inner);
     }
     let nodes = inner.iter().map(|test| test.node).collect();
-    found.push(Found {
+    found.push(TestNode {
         name: qualified(&block.own.names),
         node,
         body,
@@ -61,26 +66,30 @@ fn collect<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>, found: &mut 
     found.extend(inner);
 }
 
-struct Block<'t> {
+struct TestBlock<'t> {
     is_group: bool,
-    own: Around<'t>,
-    body: Option<Node<'t>>,
+    own: GroupContext<'t>,
+    body: Option<SyntaxNode<'t>>,
 }
 
 /// A group or a test: `it("…", () => {…})`, `describe.only("…", …)`, `test.each([…])("…", …)`; a
 /// step of a test as well: `t.test("…", t => {…})`.
-fn block<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>) -> Option<Block<'t>> {
-    let call = Call::read(node).filter(|_| node.kind() == "call_expression")?;
+fn block<'t>(
+    node: SyntaxNode<'t>,
+    around: &GroupContext<'t>,
+    root: SyntaxNode<'t>,
+) -> Option<TestBlock<'t>> {
+    let call = CallNode::read(node).filter(|_| node.kind() == "call_expression")?;
     let function = node.field("function")?;
     let mut own = around.clone();
     let mut path = call.path();
     if function.kind() == "call_expression" {
         // The list of `each` is an own call; what is called is its result.
-        let each = Call::read(function)?;
+        let each = CallNode::read(function)?;
         if each.name == "each" || each.name == "for" {
             let list = each.argument_nodes().first().copied();
             own.rows.with(list.map_or_else(
-                || Rows { is_open: true, ..Rows::default() },
+                || TestRows { is_open: true, ..TestRows::default() },
                 |list| rows::of_list(list, root),
             ));
         }
@@ -123,48 +132,53 @@ fn block<'t>(node: Node<'t>, around: &Around<'t>, root: Node<'t>) -> Option<Bloc
     );
     if body.is_none() && arguments.len() == 1 && own.marks.is_empty() {
         let text = normal(node);
-        own.marks.push(Mark { kind: MarkKind::Skip, text, bytes: node.bytes() });
+        own.marks.push(TestMarker { kind: TestMarkerKind::Skip, text, bytes: node.bytes() });
     }
-    Some(Block { is_group, own, body })
+    Some(TestBlock { is_group, own, body })
 }
 
-fn mark<'t>(path: &[&str], node: Node<'t>, (function, root): (Node<'t>, Node<'t>)) -> Option<Mark> {
+fn mark<'t>(
+    path: &[&str],
+    node: SyntaxNode<'t>,
+    (function, root): (SyntaxNode<'t>, SyntaxNode<'t>),
+) -> Option<TestMarker> {
     let bytes = function.bytes();
-    let of = |kind| Some(Mark { kind, text: path.join("."), bytes: bytes.clone() });
+    let of = |kind| Some(TestMarker { kind, text: path.join("."), bytes: bytes.clone() });
     let first = path.first().copied().unwrap_or_default();
     if matches!(first, "fit" | "fdescribe" | "ddescribe" | "iit") {
-        return of(MarkKind::Only);
+        return of(TestMarkerKind::Only);
     }
     if first.starts_with('x') {
-        return of(MarkKind::Skip);
+        return of(TestMarkerKind::Skip);
     }
     let is_planned = path.contains(&"todo") && node.parent().is_some();
     if path.contains(&"only") {
-        of(MarkKind::Only)
+        of(TestMarkerKind::Only)
     } else if path.iter().any(|name| matches!(*name, "skip" | "failing" | "fails" | "fixme"))
         || is_planned
     {
-        of(MarkKind::Skip)
+        of(TestMarkerKind::Skip)
     } else if path.iter().any(|name| matches!(*name, "skipIf" | "runIf")) {
-        let arguments = Call::read(function).map(|call| call.argument_nodes()).unwrap_or_default();
+        let arguments =
+            CallNode::read(function).map(|call| call.argument_nodes()).unwrap_or_default();
         let condition = arguments.first().copied();
-        of(condition.map_or(MarkKind::Conditional, |it| conditions::kind(it, root)))
+        of(condition.map_or(TestMarkerKind::Conditional, |it| conditions::kind(it, root)))
     } else {
         None
     }
 }
 
 /// `{ skip: true }`, `{ todo: "later" }`, `{ only: true }`
-fn option<'t>(options: Node<'t>, root: Node<'t>) -> Option<Mark> {
+fn option<'t>(options: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarker> {
     options.named_children().into_iter().find_map(|pair| {
         let (key, value) = (pair.field("key")?, pair.field("value")?);
         let kind = match key.text() {
             _ if value.text() == "false" => return None,
-            "skip" | "todo" if matches!(value.kind(), "true" | "string") => MarkKind::Skip,
+            "skip" | "todo" if matches!(value.kind(), "true" | "string") => TestMarkerKind::Skip,
             "skip" | "todo" => conditions::kind(value, root),
-            "only" => MarkKind::Only,
+            "only" => TestMarkerKind::Only,
             _ => return None,
         };
-        Some(Mark { kind, text: normal(pair), bytes: pair.bytes() })
+        Some(TestMarker { kind, text: normal(pair), bytes: pair.bytes() })
     })
 }

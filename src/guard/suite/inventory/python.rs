@@ -1,20 +1,22 @@
 //! Tests as pytest and unittest collect them. It must not know what they assert.
 
-use super::{Found, Mark, MarkKind, Rows, conditions, parts, qualified, rows, tight};
+use super::{
+    TestMarker, TestMarkerKind, TestNode, TestRows, conditions, parts, qualified, rows, tight,
+};
 use crate::base::path::RelPath;
-use crate::guard::facts::{Side, is_string, normal, tokens};
-use crate::guard::suite::calls::Call;
-use crate::scan::syntax::Node;
+use crate::guard::facts::{SourceSide, is_string, normal, tokens};
+use crate::guard::suite::calls::CallNode;
+use crate::scan::syntax::SyntaxNode;
 
-pub(super) fn tests<'t>(side: &Side<'t>) -> Vec<Found<'t>> {
+pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     if !is_collected(side.path) {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let around = Around {
+    let around = ClassContext {
         names: Vec::new(),
         marks: module_marks(side.root, side.root),
-        rows: Rows::default(),
+        rows: TestRows::default(),
         is_case: false,
     };
     collect(side.root, &around, side.root, &mut found);
@@ -30,18 +32,23 @@ fn is_collected(path: &RelPath) -> bool {
 
 /// What the classes around a test say about it.
 #[derive(Clone, Default)]
-struct Around {
+struct ClassContext {
     names: Vec<String>,
-    marks: Vec<Mark>,
-    rows: Rows,
+    marks: Vec<TestMarker>,
+    rows: TestRows,
     is_case: bool,
 }
 
-fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec<Found<'t>>) {
+fn collect<'t>(
+    scope: SyntaxNode<'t>,
+    around: &ClassContext,
+    root: SyntaxNode<'t>,
+    found: &mut Vec<TestNode<'t>>,
+) {
     for node in parts(scope) {
         let (definition, decorators) = match node.kind() {
             "decorated_definition" => {
-                let decorators: Vec<Node<'t>> =
+                let decorators: Vec<SyntaxNode<'t>> =
                     parts(node).into_iter().filter(|it| it.kind() == "decorator").collect();
                 (node.field("definition"), decorators)
             }
@@ -54,7 +61,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
             _ => (Some(node), Vec::new()),
         };
         let Some(definition) = definition else { continue };
-        let Some(name) = definition.field("name").map(Node::text) else { continue };
+        let Some(name) = definition.field("name").map(SyntaxNode::text) else { continue };
         let mut own = around.clone();
         own.names.push(name.to_owned());
         for decorator in &decorators {
@@ -63,7 +70,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
         }
         match definition.kind() {
             "class_definition" => {
-                let bases = definition.field("superclasses").map_or("", Node::text);
+                let bases = definition.field("superclasses").map_or("", SyntaxNode::text);
                 let is_case = bases.contains("Test") || bases.contains("Case");
                 if is_case
                     || name.starts_with("Test")
@@ -80,7 +87,7 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
             "function_definition"
                 if name.starts_with("test") && (around.is_case || around.names.is_empty()) =>
             {
-                found.push(Found {
+                found.push(TestNode {
                     name: qualified(&own.names),
                     node,
                     body: definition.field("body"),
@@ -96,44 +103,45 @@ fn collect<'t>(scope: Node<'t>, around: &Around, root: Node<'t>, found: &mut Vec
 }
 
 /// `@pytest.mark.skip`, `@unittest.skipIf(…)`, `@unittest.expectedFailure`.
-fn mark<'t>(decorator: Node<'t>, root: Node<'t>) -> Option<Mark> {
+fn mark<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarker> {
     let kind = mark_of(parts(decorator).first().copied()?, root)?;
-    Some(Mark { kind, text: normal(decorator), bytes: decorator.bytes() })
+    Some(TestMarker { kind, text: normal(decorator), bytes: decorator.bytes() })
 }
 
 /// What a mark does, called or not.
-fn mark_of<'t>(mark: Node<'t>, root: Node<'t>) -> Option<MarkKind> {
-    let call = Call::read(mark);
+fn mark_of<'t>(mark: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarkerKind> {
+    let call = CallNode::read(mark);
     let name = call.as_ref().map_or_else(|| mark.text(), |call| call.name);
     let arguments = call.map(|call| call.argument_nodes()).unwrap_or_default();
     let named = |key: &str| {
-        let is_named = |it: &&Node<'t>| it.field("name").is_some_and(|name| name.text() == key);
+        let is_named =
+            |it: &&SyntaxNode<'t>| it.field("name").is_some_and(|name| name.text() == key);
         arguments.iter().find(is_named).and_then(|it| it.field("value"))
     };
     let first = arguments.first().copied().filter(|it| it.kind() != "keyword_argument");
     let condition = named("condition").or(first);
     match name.rsplit('.').next().unwrap_or_default() {
-        "skip" | "expectedFailure" => Some(MarkKind::Skip),
+        "skip" | "expectedFailure" => Some(TestMarkerKind::Skip),
         "xfail" => match condition.filter(|it| !is_string(*it)) {
             Some(condition) => Some(conditions::kind(condition, root)),
-            None if named("raises").is_some() => Some(MarkKind::Conditional),
-            None => Some(MarkKind::Skip),
+            None if named("raises").is_some() => Some(TestMarkerKind::Conditional),
+            None => Some(TestMarkerKind::Skip),
         },
         "skipif" | "skipIf" | "skipUnless" => {
-            Some(condition.map_or(MarkKind::Skip, |it| conditions::kind(it, root)))
+            Some(condition.map_or(TestMarkerKind::Skip, |it| conditions::kind(it, root)))
         }
         _ => None,
     }
 }
 
 /// `pytestmark = pytest.mark.skip`, `__test__ = False`, `pytest.skip(…, allow_module_level=True)`.
-fn module_marks<'t>(scope: Node<'t>, root: Node<'t>) -> Vec<Mark> {
+fn module_marks<'t>(scope: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Vec<TestMarker> {
     let mut marks = Vec::new();
     for statement in parts(scope).into_iter().filter(|it| it.kind() == "expression_statement") {
         let Some(inner) = parts(statement).first().copied() else { continue };
         let text = tight(inner);
         let kind = match inner.kind() {
-            "assignment" if text == "__test__=False" => Some(MarkKind::Skip),
+            "assignment" if text == "__test__=False" => Some(TestMarkerKind::Skip),
             "assignment" if text.starts_with("pytestmark=") => {
                 inner.field("right").and_then(|it| {
                     let is_list = matches!(it.kind(), "list" | "tuple");
@@ -141,47 +149,52 @@ fn module_marks<'t>(scope: Node<'t>, root: Node<'t>) -> Vec<Mark> {
                     all.into_iter().filter_map(|it| mark_of(it, root)).max()
                 })
             }
-            "call" if text.starts_with("pytest.skip(") => Some(MarkKind::Skip),
+            "call" if text.starts_with("pytest.skip(") => Some(TestMarkerKind::Skip),
             _ => None,
         };
-        marks.extend(kind.map(|kind| Mark { kind, text: normal(inner), bytes: inner.bytes() }));
+        marks.extend(kind.map(|kind| TestMarker {
+            kind,
+            text: normal(inner),
+            bytes: inner.bytes(),
+        }));
     }
     marks
 }
 
 /// `@pytest.mark.parametrize("a, b", [(1, 2), (3, 4)])`
-fn parametrized<'t>(decorator: Node<'t>, root: Node<'t>) -> Rows {
-    let call = parts(decorator).first().copied().and_then(Call::read);
+fn parametrized<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestRows {
+    let call = parts(decorator).first().copied().and_then(CallNode::read);
     let Some(call) =
         call.filter(|call| matches!(call.name, "parametrize" | "expand" | "data" | "parameters"))
     else {
-        return Rows::default();
+        return TestRows::default();
     };
     let arguments = call.argument_nodes();
     let place = usize::from(call.name == "parametrize");
     match arguments.get(place) {
         Some(_) if matches!(call.name, "data" | "parameters") => {
             let texts = arguments.iter().map(|it| normal(*it)).collect();
-            Rows { texts, is_open: false }
+            TestRows { texts, is_open: false }
         }
         Some(list) => {
             let list =
                 if list.kind() == "keyword_argument" { list.field("value") } else { Some(*list) };
             list.map(|list| rows::of_list(list, root)).unwrap_or_default()
         }
-        None => Rows { is_open: true, ..Rows::default() },
+        None => TestRows { is_open: true, ..TestRows::default() },
     }
 }
 
 /// Whether a `with` of Python takes a failing assertion for nothing, or for what is expected.
-pub(super) fn suppresses(node: Node<'_>) -> bool {
+pub(super) fn suppresses(node: SyntaxNode<'_>) -> bool {
     let body = node.field("body");
     let items = node.named_children().into_iter().filter(|child| Some(*child) != body);
     let head: Vec<&str> = items.flat_map(tokens).collect();
     let catches = |name: &&str| matches!(*name, "AssertionError" | "Exception" | "BaseException");
     let is_any = head.iter().any(catches);
-    let asserts =
-        |body: Node<'_>| body.named_children().iter().any(|it| it.kind() == "assert_statement");
+    let asserts = |body: SyntaxNode<'_>| {
+        body.named_children().iter().any(|it| it.kind() == "assert_statement")
+    };
     let expects = ["raises", "assertRaises"].iter().any(|it| head.contains(it));
     let is_expected = expects && head.contains(&"AssertionError") && body.is_some_and(asserts);
     is_any && (head.contains(&"suppress") || is_expected)

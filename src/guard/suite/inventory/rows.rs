@@ -3,29 +3,29 @@
 
 use std::collections::BTreeSet;
 
-use super::{Rows, parts};
+use super::{TestRows, parts};
 use crate::guard::facts::normal;
 use crate::guard::facts::tokens;
-use crate::guard::suite::calls::Call;
+use crate::guard::suite::calls::CallNode;
 use crate::guard::suite::expression::split;
-use crate::scan::syntax::Node;
+use crate::scan::syntax::SyntaxNode;
 
 /// The values of a list; open when it is not written in the code.
-pub(super) fn of_list<'t>(list: Node<'t>, root: Node<'t>) -> Rows {
+pub(super) fn of_list<'t>(list: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestRows {
     written(list).or_else(|| written(definition(list, root)?)).unwrap_or_else(open)
 }
 
-fn open() -> Rows {
-    Rows { texts: BTreeSet::new(), is_open: true }
+fn open() -> TestRows {
+    TestRows { texts: BTreeSet::new(), is_open: true }
 }
 
 /// The values of a list that is written where it is used.
-fn written(list: Node<'_>) -> Option<Rows> {
-    let of = |nodes: Vec<Node<'_>>| -> Rows {
+fn written(list: SyntaxNode<'_>) -> Option<TestRows> {
+    let of = |nodes: Vec<SyntaxNode<'_>>| -> TestRows {
         let is_open = nodes.iter().any(|node| {
             matches!(node.kind(), "list_splat" | "spread_element" | "dictionary_splat")
         });
-        Rows { texts: nodes.into_iter().map(normal).collect(), is_open }
+        TestRows { texts: nodes.into_iter().map(normal).collect(), is_open }
     };
     match list.kind() {
         "list"
@@ -48,12 +48,12 @@ fn written(list: Node<'_>) -> Option<Rows> {
         | "as_expression"
         | "satisfies_expression" => list.named_children().into_iter().rev().find_map(written),
         "macro_invocation" => {
-            let call = Call::read(list).filter(|call| call.name == "vec")?;
+            let call = CallNode::read(list).filter(|call| call.name == "vec")?;
             let texts = call.arguments().into_iter().map(|it| it.join(" ")).collect();
-            Some(Rows { texts, is_open: false })
+            Some(TestRows { texts, is_open: false })
         }
         "call_expression" | "call" | "method_invocation" | "invocation_expression" => {
-            let call = Call::read(list)?;
+            let call = CallNode::read(list)?;
             let takes_receiver = [
                 "iter",
                 "into_iter",
@@ -79,12 +79,12 @@ fn written(list: Node<'_>) -> Option<Rows> {
 }
 
 /// The value that a name was given in this text.
-fn definition<'t>(name: Node<'t>, root: Node<'t>) -> Option<Node<'t>> {
+fn definition<'t>(name: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
     matches!(name.kind(), "identifier").then(|| named(name.text(), root)).flatten()
 }
 
 /// The first value that is given to a name below a node.
-pub(super) fn named<'t>(name: &str, root: Node<'t>) -> Option<Node<'t>> {
+pub(super) fn named<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
     let mut found = None;
     root.walk(&mut |node| {
         let target = ["left", "name", "pattern"].iter().find_map(|field| node.field(field));
@@ -109,8 +109,12 @@ pub(super) fn named<'t>(name: &str, root: Node<'t>) -> Option<Node<'t>> {
 }
 
 /// How often a node runs, by the loops between it and the body it is in.
-pub(super) fn around<'t>(node: Node<'t>, body: Node<'t>, root: Node<'t>) -> Rows {
-    let mut rows = Rows::default();
+pub(super) fn around<'t>(
+    node: SyntaxNode<'t>,
+    body: SyntaxNode<'t>,
+    root: SyntaxNode<'t>,
+) -> TestRows {
+    let mut rows = TestRows::default();
     for around in node.ancestors().take_while(|around| *around != body) {
         let list = match around.kind() {
             "for_statement" | "for_in_statement" | "foreach_statement" => iterated(around),
@@ -128,21 +132,21 @@ pub(super) fn around<'t>(node: Node<'t>, body: Node<'t>, root: Node<'t>) -> Rows
 }
 
 /// What a loop goes through; nothing when it only counts.
-fn iterated(node: Node<'_>) -> Option<Node<'_>> {
+fn iterated(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let range = || node.named_children().into_iter().find(|it| it.kind() == "range_clause");
     node.field("right").or_else(|| range()?.field("right"))
 }
 
 /// The list of `list.forEach(…)`.
-fn for_each(node: Node<'_>) -> Option<Node<'_>> {
-    let call = Call::read(node).filter(|call| matches!(call.name, "forEach" | "for_each"))?;
+fn for_each(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+    let call = CallNode::read(node).filter(|call| matches!(call.name, "forEach" | "for_each"))?;
     call.receiver
 }
 
 /// The rows of a text that holds them as tokens: those of a macro or attribute.
-pub(super) fn of_tokens(node: Node<'_>) -> Rows {
+pub(super) fn of_tokens(node: SyntaxNode<'_>) -> TestRows {
     let all = tokens(node);
     let inner = all.get(1..all.len().saturating_sub(1)).unwrap_or_default();
     let texts = split(inner, |token| token == ",").into_iter().map(|it| it.join(" ")).collect();
-    Rows { texts, is_open: false }
+    TestRows { texts, is_open: false }
 }

@@ -3,15 +3,15 @@
 
 use super::borrowed;
 use super::strength::says_no_error;
-use crate::guard::suite::Suite;
-use crate::guard::suite::assertions::{Assertion, Check};
+use crate::guard::suite::SuiteChange;
+use crate::guard::suite::assertions::{Assertion, AssertionKind};
 use crate::guard::suite::expression::{
-    Tokens, is_literal, is_name, is_nothing, is_size, is_truth, number, part_count,
+    TokenSlice, is_literal, is_name, is_nothing, is_size, is_truth, number, part_count,
 };
-use crate::guard::suite::inventory::Test;
+use crate::guard::suite::inventory::TestCase;
 
 /// What a test asserts now.
-pub(super) struct Present<'a> {
+pub(super) struct CurrentAssertions<'a> {
     /// Each with the path of what it is about.
     assertions: Vec<(&'a Assertion, Vec<&'a str>)>,
     known: Vec<&'a str>,
@@ -22,10 +22,14 @@ pub(super) struct Present<'a> {
     warns_less: bool,
 }
 
-impl<'a> Present<'a> {
-    pub(super) fn new(before: &'a Test<'_>, after: &'a Test<'_>, suite: &Suite<'_>) -> Self {
+impl<'a> CurrentAssertions<'a> {
+    pub(super) fn new(
+        before: &'a TestCase<'_>,
+        after: &'a TestCase<'_>,
+        suite: &SuiteChange<'_>,
+    ) -> Self {
         let awaits =
-            |test: &Test<'_>| test.tokens.iter().filter(|token| **token == "await").count();
+            |test: &TestCase<'_>| test.tokens.iter().filter(|token| **token == "await").count();
         let real = after.assertions.iter().filter(|it| !it.is_vacuous);
         Self {
             assertions: real.map(|it| (it, path(&it.origin))).collect(),
@@ -41,7 +45,7 @@ impl<'a> Present<'a> {
     pub(super) fn implies(&self, gone: &Assertion) -> Option<bool> {
         let says_warning = || gone.expected.iter().any(|token| token.ends_with("Warning"));
         if (self.awaits_more && says_no_error(gone))
-            || (self.warns_less && gone.check == Check::Raises && says_warning())
+            || (self.warns_less && gone.check == AssertionKind::Raises && says_warning())
         {
             return Some(false);
         }
@@ -65,7 +69,7 @@ impl<'a> Present<'a> {
     /// Whether something must be there because the test uses it.
     fn uses(&self, gone: &Assertion) -> bool {
         let [name] = gone.subject.as_slice() else { return false };
-        let is_presence = gone.check == Check::Truthy && is_of_nothing(gone);
+        let is_presence = gone.check == AssertionKind::Truthy && is_of_nothing(gone);
         is_presence && self.tokens.windows(2).any(|two| two[0] == name.as_str() && two[1] == ".")
     }
 }
@@ -99,15 +103,21 @@ fn holds((whole, all): (&Assertion, &[&str]), (part, own): (&Assertion, &[&str])
     }
     let (values, value) = (borrowed(&whole.expected), borrowed(&part.expected));
     match (whole.check, part.check) {
-        (Check::Snapshot, Check::Equal | Check::Close | Check::Partial) => own.starts_with(all),
-        (Check::Equal | Check::Close, Check::Equal | Check::Close) => {
+        (
+            AssertionKind::Snapshot,
+            AssertionKind::Equal | AssertionKind::Close | AssertionKind::Partial,
+        ) => own.starts_with(all),
+        (
+            AssertionKind::Equal | AssertionKind::Close,
+            AssertionKind::Equal | AssertionKind::Close,
+        ) => {
             let is_inside = !value.is_empty()
                 && values.len() >= value.len()
                 && values.windows(value.len()).any(|it| it == value);
             let is_same = own == all && values == value;
             is_same || (is_inside && part.origin != whole.origin && own.starts_with(all))
         }
-        (Check::Equal, Check::Partial) => {
+        (AssertionKind::Equal, AssertionKind::Partial) => {
             // `"c" not in r` has its subject behind.
             let is_same = own == all || path(&part.expected) == path(&whole.subject);
             is_same && is_literal(&values) && part_count(&values) > 1
@@ -122,7 +132,7 @@ fn implies_presence(
     (gone, all): (&Assertion, &[&str]),
 ) -> bool {
     let is_of_nothing = is_of_nothing(gone);
-    if gone.check != Check::Truthy || !(gone.expected.is_empty() || is_of_nothing) {
+    if gone.check != AssertionKind::Truthy || !(gone.expected.is_empty() || is_of_nothing) {
         return false;
     }
     let named =
@@ -135,7 +145,7 @@ fn implies_presence(
     if own.is_empty() || !is_plain || is_answer || !target.starts_with(own) {
         return false;
     }
-    let asks_nothing = other.check == Check::Falsy
+    let asks_nothing = other.check == AssertionKind::Falsy
         || other.expected.iter().any(|it| it == "nothing" || is_nothing(it));
     let reads = target.get(own.len()).is_some_and(|next| matches!(*next, "." | "["));
     let is_strong = other.check.strength().is_some_and(|strength| strength >= 3);
@@ -145,8 +155,8 @@ fn implies_presence(
 /// Whether a size or type is known because the whole is compared.
 fn implies_size((other, all): (&Assertion, &[&str]), gone: &Assertion) -> bool {
     let subject = borrowed(&gone.origin);
-    let is_shape = gone.check == Check::Shape;
-    if other.check != Check::Equal || !(is_shape || is_size(&subject)) {
+    let is_shape = gone.check == AssertionKind::Shape;
+    if other.check != AssertionKind::Equal || !(is_shape || is_size(&subject)) {
         return false;
     }
     let values = borrowed(&other.expected);
@@ -162,7 +172,7 @@ fn implies_size((other, all): (&Assertion, &[&str]), gone: &Assertion) -> bool {
     is_whole && (is_of_same || (size == parts && matches!(values.as_slice(), ["[", ..])))
 }
 
-fn path_of<'t>(tokens: Tokens<'_, 't>) -> Vec<&'t str> {
+fn path_of<'t>(tokens: TokenSlice<'_, 't>) -> Vec<&'t str> {
     tokens.iter().copied().filter(|it| !matches!(*it, "?" | "await")).collect()
 }
 
@@ -188,7 +198,7 @@ fn implies_call(other: &Assertion, gone: &Assertion) -> bool {
     let has_values = old.contains("calledwith") || old.contains("oncewith");
     let is_known = if has_values {
         (is_once || lists_calls) && values.windows(value.len().max(1)).any(|it| it == value)
-    } else if gone.check == Check::Called {
+    } else if gone.check == AssertionKind::Called {
         true
     } else {
         // How often: `toHaveBeenCalledTimes(1)`, `call_count == 1`.

@@ -2,15 +2,15 @@
 //! know what is asserted about the others.
 
 use crate::base::finding::Severity;
-use crate::guard::Hit;
+use crate::guard::Detection;
 use crate::guard::facts::{is_comment, normal, tokens};
 use crate::guard::suite::expression::is_value;
 use crate::guard::suite::hit;
-use crate::guard::suite::inventory::Test;
-use crate::scan::syntax::Node;
+use crate::guard::suite::inventory::TestCase;
+use crate::scan::syntax::SyntaxNode;
 
-pub(super) fn inspect(before: &Test<'_>, after: &Test<'_>) -> Vec<Hit> {
-    let is_table = |test: &Test<'_>| {
+pub(super) fn inspect(before: &TestCase<'_>, after: &TestCase<'_>) -> Vec<Detection> {
+    let is_table = |test: &TestCase<'_>| {
         test.assertions.iter().any(|assertion| assertion.is_repeated && !assertion.is_open)
     };
     if !is_table(before) || !is_table(after) {
@@ -25,13 +25,17 @@ pub(super) fn inspect(before: &Test<'_>, after: &Test<'_>) -> Vec<Hit> {
             normal(condition)
         );
         let bytes = condition.bytes();
-        Hit { bytes, anchor: normal(condition), ..hit("G03", Severity::Error, after, &message) }
+        Detection {
+            bytes,
+            anchor: normal(condition),
+            ..hit("G03", Severity::Error, after, &message)
+        }
     })
     .collect()
 }
 
 /// The conditions at the head of a loop that leave out a row by one of its values.
-fn conditions(test: Node<'_>) -> Vec<Node<'_>> {
+fn conditions(test: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     let mut found = Vec::new();
     test.walk(&mut |node| {
         if let Some(body) = node.field("body").filter(|_| is_loop(node)) {
@@ -44,7 +48,7 @@ fn conditions(test: Node<'_>) -> Vec<Node<'_>> {
     found
 }
 
-fn is_loop(node: Node<'_>) -> bool {
+fn is_loop(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
         "for_statement"
@@ -56,13 +60,13 @@ fn is_loop(node: Node<'_>) -> bool {
 }
 
 /// The tokens of a loop's head: its variables, and what it goes through.
-fn variables<'t>(node: Node<'t>, body: Node<'t>) -> Vec<&'t str> {
+fn variables<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> Vec<&'t str> {
     let children = node.named_children().into_iter();
     children.take_while(|child| *child != body).flat_map(tokens).collect()
 }
 
-fn statements(body: Node<'_>) -> Vec<Node<'_>> {
-    let children: Vec<Node<'_>> =
+fn statements(body: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    let children: Vec<SyntaxNode<'_>> =
         body.named_children().into_iter().filter(|it| !is_comment(*it)).collect();
     match children.as_slice() {
         // Go has a list of statements in its block.
@@ -72,7 +76,7 @@ fn statements(body: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// `if x == 2: continue`, when `x` is a variable of the loop.
-fn condition<'t>(statement: Node<'t>, variables: &[&str]) -> Option<Node<'t>> {
+fn condition<'t>(statement: SyntaxNode<'t>, variables: &[&str]) -> Option<SyntaxNode<'t>> {
     let inner = match statement.kind() {
         "expression_statement" => *statement.named_children().first()?,
         _ => statement,

@@ -2,11 +2,11 @@
 //! belong together.
 
 use crate::base::finding::Severity;
-use crate::guard::Hit;
-use crate::guard::suite::assertions::{Assertion, Check};
+use crate::guard::Detection;
+use crate::guard::suite::assertions::{Assertion, AssertionKind};
 use crate::guard::suite::expression::{is_nothing, is_size};
 use crate::guard::suite::hit;
-use crate::guard::suite::inventory::Test;
+use crate::guard::suite::inventory::TestCase;
 use crate::guard::suite::words::{is_base_error, is_wildcard};
 
 use super::borrowed;
@@ -15,7 +15,7 @@ use super::borrowed;
 const ROUNDING: f64 = 1e-6;
 
 /// Whether what an assertion compared is still compared in its test, and the result asserted.
-pub(super) fn still_compares(one: &Assertion, two: &Assertion, after: &Test<'_>) -> bool {
+pub(super) fn still_compares(one: &Assertion, two: &Assertion, after: &TestCase<'_>) -> bool {
     let mut whole = borrowed(&one.subject);
     whole.push("==");
     whole.extend(borrowed(&one.expected));
@@ -23,7 +23,7 @@ pub(super) fn still_compares(one: &Assertion, two: &Assertion, after: &Test<'_>)
     // `a == 1 or a == 2` accepts another value as well.
     let is_one_of_two = two.text.contains(&whole.join(" "))
         && two.text.split(' ').any(|token| matches!(token, "or" | "||"));
-    one.check == Check::Equal && !is_one_of_two && is_there()
+    one.check == AssertionKind::Equal && !is_one_of_two && is_there()
 }
 
 pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
@@ -32,23 +32,27 @@ pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
     }
     let is_slight = two.check.strength().is_some_and(|strength| strength <= 2);
     match (one.check, two.check) {
-        (Check::Custom | Check::State, _) => {
+        (AssertionKind::Custom | AssertionKind::State, _) => {
             is_slight && !one.expected.is_empty() && one.subject == two.subject
         }
-        (Check::Equal, Check::Equal) => compares_with_itself(one, two) || forgets_values(one, two),
-        (Check::Partial, Check::Truthy) => !differs_in_part(one, two),
-        (Check::Equal, Check::Shape) => !is_same_size(one, two) && !is_same_type(one, two),
-        (Check::Raises, Check::Raises) => is_broader(one, two),
-        (Check::Close, Check::Close) => {
+        (AssertionKind::Equal, AssertionKind::Equal) => {
+            compares_with_itself(one, two) || forgets_values(one, two)
+        }
+        (AssertionKind::Partial, AssertionKind::Truthy) => !differs_in_part(one, two),
+        (AssertionKind::Equal, AssertionKind::Shape) => {
+            !is_same_size(one, two) && !is_same_type(one, two)
+        }
+        (AssertionKind::Raises, AssertionKind::Raises) => is_broader(one, two),
+        (AssertionKind::Close, AssertionKind::Close) => {
             let (old, new) = (one.tolerance.unwrap_or(ROUNDING), two.tolerance.unwrap_or(ROUNDING));
             new > old.max(ROUNDING) * 1.000_001
         }
-        (Check::Equal, Check::Close) => {
+        (AssertionKind::Equal, AssertionKind::Close) => {
             let is_fraction = [one, two].iter().any(|it| it.expected.concat().contains('.'));
             !(is_fraction && two.tolerance.is_none_or(|it| it <= 0.005))
         }
-        (Check::Equal, Check::Truthy) => !is_contrary(one, two),
-        (Check::Equal, Check::Falsy) => !is_hollow(&one.expected),
+        (AssertionKind::Equal, AssertionKind::Truthy) => !is_contrary(one, two),
+        (AssertionKind::Equal, AssertionKind::Falsy) => !is_hollow(&one.expected),
         (old, new) => old.strength().zip(new.strength()).is_some_and(|(old, new)| new < old),
     }
 }
@@ -59,7 +63,7 @@ pub(super) fn says_no_error(one: &Assertion) -> bool {
     let is_error = last.starts_with("err") || last.ends_with("err") || last.ends_with("error");
     let is_none =
         matches!(one.expected.as_slice(), [value] if value == "nothing" || is_nothing(value));
-    one.check == Check::Equal && is_error && is_none
+    one.check == AssertionKind::Equal && is_error && is_none
 }
 
 /// Whether what was compared with something else is now compared with what it is itself.
@@ -109,14 +113,18 @@ fn is_same_size(one: &Assertion, two: &Assertion) -> bool {
 /// Whether an exception's message counts that did not.
 pub(super) fn gains_message(one: &Assertion, two: &Assertion) -> bool {
     let has = |it: &Assertion| it.expected.iter().any(|token| token == "matching");
-    one.check == Check::Raises && two.check == Check::Raises && has(two) && !has(one)
+    one.check == AssertionKind::Raises
+        && two.check == AssertionKind::Raises
+        && has(two)
+        && !has(one)
 }
 
 /// G04, too: a test whose assertions stand there, and that passes when one of them fails.
-pub(super) fn inverted(before: &Test<'_>, after: &Test<'_>) -> Option<Hit> {
+pub(super) fn inverted(before: &TestCase<'_>, after: &TestCase<'_>) -> Option<Detection> {
     let is_mark = |it: &&Assertion| it.text.starts_with("# [ should_panic");
     let mark = after.assertions.iter().find(is_mark)?;
-    let real = before.assertions.iter().filter(|it| !it.is_vacuous && it.check != Check::Custom);
+    let real =
+        before.assertions.iter().filter(|it| !it.is_vacuous && it.check != AssertionKind::Custom);
     let stands = |it: &Assertion| after.assertions.iter().any(|other| other.text == it.text);
     let was_there = before.assertions.iter().any(|it| is_mark(&it));
     let is_inverted = !was_there && real.clone().count() > 0 && real.clone().all(stands);
@@ -124,7 +132,7 @@ pub(super) fn inverted(before: &Test<'_>, after: &Test<'_>) -> Option<Hit> {
         "test `{}` passes when one of its assertions fails (`{}`); take it back",
         after.name, mark.text
     );
-    is_inverted.then(|| Hit {
+    is_inverted.then(|| Detection {
         bytes: mark.bytes.clone(),
         anchor: format!("{} {}", after.name, mark.text),
         ..hit("G04", Severity::Error, after, &message)

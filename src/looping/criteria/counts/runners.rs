@@ -8,7 +8,7 @@ use super::TestCounts;
 
 /// Whose totals a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Runner {
+pub(super) enum TestRunner {
     Pytest,
     Unittest,
     Cargo,
@@ -26,33 +26,36 @@ pub(super) enum Runner {
     Ctest,
 }
 
-type Reader = fn(&str) -> Option<TestCounts>;
+type TotalParser = fn(&str) -> Option<TestCounts>;
 /// Milliseconds.
-type Timer = fn(&str) -> Option<u64>;
+type DurationParser = fn(&str) -> Option<u64>;
 
 /// The first that knows a line wins.
-pub(super) const READERS: [(Runner, Reader); 15] = [
-    (Runner::Cargo, cargo),
-    (Runner::Nextest, nextest),
-    (Runner::GoTests, go_tests),
-    (Runner::GoPackages, go_packages),
-    (Runner::Jest, jest),
-    (Runner::Vitest, vitest),
-    (Runner::Surefire, surefire),
-    (Runner::Dotnet, dotnet),
-    (Runner::Pytest, pytest),
-    (Runner::Unittest, unittest),
-    (Runner::Mocha, mocha),
-    (Runner::NodeTest, node_test),
-    (Runner::PhpUnit, phpunit),
-    (Runner::Examples, examples),
-    (Runner::Ctest, ctest),
+pub(super) const READERS: [(TestRunner, TotalParser); 15] = [
+    (TestRunner::Cargo, cargo),
+    (TestRunner::Nextest, nextest),
+    (TestRunner::GoTests, go_tests),
+    (TestRunner::GoPackages, go_packages),
+    (TestRunner::Jest, jest),
+    (TestRunner::Vitest, vitest),
+    (TestRunner::Surefire, surefire),
+    (TestRunner::Dotnet, dotnet),
+    (TestRunner::Pytest, pytest),
+    (TestRunner::Unittest, unittest),
+    (TestRunner::Mocha, mocha),
+    (TestRunner::NodeTest, node_test),
+    (TestRunner::PhpUnit, phpunit),
+    (TestRunner::Examples, examples),
+    (TestRunner::Ctest, ctest),
 ];
 
 /// How a runner says in a line of its own how long its tests took. Anybody prints such lines, so
 /// they count only behind a total of that runner.
-pub(super) const TIMES: [(Runner, Timer); 3] =
-    [(Runner::Jest, jest_time), (Runner::Vitest, vitest_time), (Runner::NodeTest, node_time)];
+pub(super) const TIMES: [(TestRunner, DurationParser); 3] = [
+    (TestRunner::Jest, jest_time),
+    (TestRunner::Vitest, vitest_time),
+    (TestRunner::NodeTest, node_time),
+];
 
 /// `Time:        1.2 s, estimated 2 s`.
 fn jest_time(line: &str) -> Option<u64> {

@@ -10,7 +10,7 @@ fn check(output: &str, expected: (u64, u64, u64, Option<u64>)) {
 }
 
 fn total(output: &str) -> Option<TestCounts> {
-    let mut counter = Counter::default();
+    let mut counter = TestCounter::default();
     output.lines().for_each(|line| counter.line(line));
     counter.total()
 }
@@ -129,7 +129,7 @@ fn counts(passed: u64, skipped: u64, duration_ms: u64) -> TestCounts {
 #[test]
 fn fewer_tests_more_skipped_and_a_collapse_are_told_with_numbers() {
     let said = |before, now| -> Vec<String> {
-        compare(&before, &now).iter().map(ToString::to_string).collect()
+        run_anomalies(&before, &now).iter().map(ToString::to_string).collect()
     };
     assert!(said(counts(30, 1, 9_000), counts(31, 1, 8_000)).is_empty());
     assert_eq!(
@@ -151,15 +151,17 @@ fn fewer_tests_more_skipped_and_a_collapse_are_told_with_numbers() {
     // A quick suite says nothing by being quicker, and exactly a tenth is no collapse.
     assert!(said(counts(30, 0, TEST_COLLAPSE_MS_MIN - 1), counts(30, 0, 1)).is_empty());
     assert!(said(counts(30, 0, 9_000), counts(30, 0, 900)).is_empty());
-    let kinds: Vec<bool> =
-        compare(&counts(3, 0, 9_000), &counts(2, 0, 1)).iter().map(Oddity::is_blocking).collect();
+    let kinds: Vec<bool> = run_anomalies(&counts(3, 0, 9_000), &counts(2, 0, 1))
+        .iter()
+        .map(RunAnomaly::is_blocking)
+        .collect();
     assert_eq!(kinds, [true]);
 }
 
 #[test]
 fn the_base_never_falls() {
     let many = counts(30, 0, 900);
-    assert_eq!(next_base(Some(&many), &counts(12, 0, 5)), many);
-    assert_eq!(next_base(Some(&many), &counts(31, 0, 5)), counts(31, 0, 5));
-    assert_eq!(next_base(None, &many), many);
+    assert_eq!(next_baseline_counts(Some(&many), &counts(12, 0, 5)), many);
+    assert_eq!(next_baseline_counts(Some(&many), &counts(31, 0, 5)), counts(31, 0, 5));
+    assert_eq!(next_baseline_counts(None, &many), many);
 }

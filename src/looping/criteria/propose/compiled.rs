@@ -1,10 +1,10 @@
 //! Go, Rust, C and C++, Java and Kotlin, C#, Swift and Scala: one build tool does it all. Wrappers
 //! of the project come before what is on PATH.
 
-use super::{Criterion, Proposals};
-use Criterion::{BuildSuccess, LintClean, TestPass, TypeCheck};
+use super::{CheckCriterion, CheckProposals};
+use CheckCriterion::{BuildSuccess, LintClean, TestPass, TypeCheck};
 
-pub(super) fn propose(found: &mut Proposals<'_>) {
+pub(super) fn propose(found: &mut CheckProposals<'_>) {
     go(found);
     cargo(found);
     cmake(found);
@@ -13,7 +13,7 @@ pub(super) fn propose(found: &mut Proposals<'_>) {
     one_tool(found);
 }
 
-fn go(found: &mut Proposals<'_>) {
+fn go(found: &mut CheckProposals<'_>) {
     if !found.has("go.mod") {
         return;
     }
@@ -28,7 +28,7 @@ fn go(found: &mut Proposals<'_>) {
     }
 }
 
-fn cargo(found: &mut Proposals<'_>) {
+fn cargo(found: &mut CheckProposals<'_>) {
     if !found.has("Cargo.toml") {
         return;
     }
@@ -45,7 +45,7 @@ fn cargo(found: &mut Proposals<'_>) {
 }
 
 /// Only where somebody has configured a build folder: to make one is to write in the project.
-fn cmake(found: &mut Proposals<'_>) {
+fn cmake(found: &mut CheckProposals<'_>) {
     if found.has("CMakeLists.txt") && found.has("build/CMakeCache.txt") {
         let source = "CMakeLists.txt";
         found.add(BuildSuccess, "cmake --build build", source, "and a build folder are there");
@@ -54,7 +54,7 @@ fn cmake(found: &mut Proposals<'_>) {
     }
 }
 
-fn maven(found: &mut Proposals<'_>) {
+fn maven(found: &mut CheckProposals<'_>) {
     if !found.has("pom.xml") {
         return;
     }
@@ -72,7 +72,7 @@ fn maven(found: &mut Proposals<'_>) {
     }
 }
 
-fn gradle(found: &mut Proposals<'_>) {
+fn gradle(found: &mut CheckProposals<'_>) {
     let Some(source) = found.first(&["build.gradle.kts", "build.gradle"]) else { return };
     let program = if found.has("gradlew") { "./gradlew" } else { "gradle" };
     let tasks = [(TestPass, "test"), (BuildSuccess, "assemble"), (TypeCheck, "testClasses")];
@@ -82,7 +82,7 @@ fn gradle(found: &mut Proposals<'_>) {
     }
 }
 
-fn one_tool(found: &mut Proposals<'_>) {
+fn one_tool(found: &mut CheckProposals<'_>) {
     if let Some(source) = found.ending(&[".sln", ".slnx", ".csproj", ".fsproj"]).map(str::to_owned)
     {
         found.add(TestPass, "dotnet test", &source, "is there");

@@ -1,17 +1,17 @@
 //! Targets of a Makefile, for criteria that no other file answers.
 
-use super::{Criterion, Proposals};
+use super::{CheckCriterion, CheckProposals};
 
-const TARGETS: [(Criterion, &[&str]); 4] = [
-    (Criterion::TestPass, &["test", "tests", "check"]),
-    (Criterion::BuildSuccess, &["build", "all"]),
-    (Criterion::LintClean, &["lint"]),
-    (Criterion::TypeCheck, &["typecheck", "type-check", "types"]),
+const TARGETS: [(CheckCriterion, &[&str]); 4] = [
+    (CheckCriterion::TestPass, &["test", "tests", "check"]),
+    (CheckCriterion::BuildSuccess, &["build", "all"]),
+    (CheckCriterion::LintClean, &["lint"]),
+    (CheckCriterion::TypeCheck, &["typecheck", "type-check", "types"]),
 ];
 
-pub(super) fn propose(found: &mut Proposals<'_>) {
+pub(super) fn propose(found: &mut CheckProposals<'_>) {
     for (criterion, names) in TARGETS {
-        if found.answers(criterion) {
+        if found.has_criterion(criterion) {
             continue;
         }
         let text = found.text("Makefile");

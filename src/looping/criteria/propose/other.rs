@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Criterion, Proposals};
-use Criterion::{BuildSuccess, LintClean, TestPass, TypeCheck};
+use super::{CheckCriterion, CheckProposals};
+use CheckCriterion::{BuildSuccess, LintClean, TestPass, TypeCheck};
 
-pub(super) fn propose(found: &mut Proposals<'_>) {
+pub(super) fn propose(found: &mut CheckProposals<'_>) {
     php(found);
     ruby(found);
     elixir(found);
     dart(found);
 }
 
-fn php(found: &mut Proposals<'_>) {
+fn php(found: &mut CheckProposals<'_>) {
     let manifest: Value = serde_json::from_str(found.text("composer.json")).unwrap_or_default();
     let scripts = manifest.get("scripts");
     if scripts.and_then(|scripts| scripts.get("test")).is_some() {
@@ -29,7 +29,7 @@ fn php(found: &mut Proposals<'_>) {
     }
 }
 
-fn ruby(found: &mut Proposals<'_>) {
+fn ruby(found: &mut CheckProposals<'_>) {
     if !found.has("Gemfile") {
         return;
     }
@@ -46,7 +46,7 @@ fn ruby(found: &mut Proposals<'_>) {
     }
 }
 
-fn elixir(found: &mut Proposals<'_>) {
+fn elixir(found: &mut CheckProposals<'_>) {
     if !found.has("mix.exs") {
         return;
     }
@@ -60,7 +60,7 @@ fn elixir(found: &mut Proposals<'_>) {
     }
 }
 
-fn dart(found: &mut Proposals<'_>) {
+fn dart(found: &mut CheckProposals<'_>) {
     if !found.has("pubspec.yaml") {
         return;
     }

@@ -1,9 +1,9 @@
 //! Python: pytest or unittest, ruff or flake8, mypy or pyright. There is no build to propose: what
 //! an interpreter runs is proven by its tests.
 
-use super::{Criterion, Proposals};
+use super::{CheckCriterion, CheckProposals};
 
-pub(super) fn propose(found: &mut Proposals<'_>) {
+pub(super) fn propose(found: &mut CheckProposals<'_>) {
     let manifests = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini"];
     let Some(manifest) = found.first(&manifests).or_else(|| found.first(&["pytest.ini"])) else {
         return;
@@ -13,7 +13,7 @@ pub(super) fn propose(found: &mut Proposals<'_>) {
     types(found);
 }
 
-fn tests(found: &mut Proposals<'_>, manifest: &'static str) {
+fn tests(found: &mut CheckProposals<'_>, manifest: &'static str) {
     let sections = [
         ("pyproject.toml", "[tool.pytest"),
         ("setup.cfg", "[tool:pytest]"),
@@ -29,21 +29,26 @@ fn tests(found: &mut Proposals<'_>, manifest: &'static str) {
         .or(named);
     if let Some(source) = source {
         let argv = tool(found, "pytest");
-        found.add_argv(Criterion::TestPass, argv, source, "speaks of pytest");
+        found.add_argv(CheckCriterion::TestPass, argv, source, "speaks of pytest");
     } else if found.has("tests") || found.has("test") || found.starting("test_").is_some() {
         let argv = python(found, &["-m", "unittest", "discover"]);
-        found.add_argv(Criterion::TestPass, argv, manifest, "and tests without a runner are there");
+        found.add_argv(
+            CheckCriterion::TestPass,
+            argv,
+            manifest,
+            "and tests without a runner are there",
+        );
     }
 }
 
-fn lint(found: &mut Proposals<'_>) {
+fn lint(found: &mut CheckProposals<'_>) {
     let ruff = found
         .first(&["ruff.toml", ".ruff.toml"])
         .or_else(|| found.has_section("pyproject.toml", "[tool.ruff").then_some("pyproject.toml"));
     if let Some(source) = ruff {
         let mut argv = tool(found, "ruff");
         argv.extend(["check", "."].map(str::to_owned));
-        return found.add_argv(Criterion::LintClean, argv, source, "configures ruff");
+        return found.add_argv(CheckCriterion::LintClean, argv, source, "configures ruff");
     }
     let sections = ["setup.cfg", "tox.ini"];
     let flake = found
@@ -51,11 +56,11 @@ fn lint(found: &mut Proposals<'_>) {
         .or_else(|| sections.into_iter().find(|file| found.has_section(file, "[flake8]")));
     if let Some(source) = flake {
         let argv = tool(found, "flake8");
-        found.add_argv(Criterion::LintClean, argv, source, "configures flake8");
+        found.add_argv(CheckCriterion::LintClean, argv, source, "configures flake8");
     }
 }
 
-fn types(found: &mut Proposals<'_>) {
+fn types(found: &mut CheckProposals<'_>) {
     let mypy = found
         .first(&["mypy.ini", ".mypy.ini"])
         .or_else(|| found.has_section("pyproject.toml", "[tool.mypy]").then_some("pyproject.toml"))
@@ -63,19 +68,19 @@ fn types(found: &mut Proposals<'_>) {
     if let Some(source) = mypy {
         let mut argv = tool(found, "mypy");
         argv.push(".".to_owned());
-        found.add_argv(Criterion::TypeCheck, argv, source, "configures mypy");
+        found.add_argv(CheckCriterion::TypeCheck, argv, source, "configures mypy");
     }
     let pyright = found.first(&["pyrightconfig.json"]).or_else(|| {
         found.has_section("pyproject.toml", "[tool.pyright]").then_some("pyproject.toml")
     });
     if let Some(source) = pyright {
         let argv = tool(found, "pyright");
-        found.add_argv(Criterion::TypeCheck, argv, source, "configures pyright");
+        found.add_argv(CheckCriterion::TypeCheck, argv, source, "configures pyright");
     }
 }
 
 /// A tool where the project keeps it: in its environment, behind its package manager, else on PATH.
-fn tool(found: &Proposals<'_>, name: &str) -> Vec<String> {
+fn tool(found: &CheckProposals<'_>, name: &str) -> Vec<String> {
     let kept = [".venv/bin", "venv/bin"].iter().map(|folder| format!("{folder}/{name}"));
     if let Some(program) = kept.into_iter().find(|program| found.has(program)) {
         return vec![program];
@@ -89,7 +94,7 @@ fn tool(found: &Proposals<'_>, name: &str) -> Vec<String> {
     argv
 }
 
-fn python(found: &Proposals<'_>, rest: &[&str]) -> Vec<String> {
+fn python(found: &CheckProposals<'_>, rest: &[&str]) -> Vec<String> {
     let mut argv = runner(found);
     let kept = found.first(&[".venv/bin/python", "venv/bin/python"]);
     match kept {
@@ -102,7 +107,7 @@ fn python(found: &Proposals<'_>, rest: &[&str]) -> Vec<String> {
 }
 
 /// What stands before a program when a package manager keeps the environment.
-fn runner(found: &Proposals<'_>) -> Vec<String> {
+fn runner(found: &CheckProposals<'_>) -> Vec<String> {
     let managers: [(&str, &[&str]); 4] = [
         // Without it, uv would install and lock before it runs anything.
         ("uv.lock", &["uv", "run", "--no-sync"]),

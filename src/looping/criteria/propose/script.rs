@@ -4,17 +4,17 @@
 
 use serde_json::Value;
 
-use super::{Criterion, Proposals};
+use super::{CheckCriterion, CheckProposals};
 
 /// Names of scripts, the best first.
-const SCRIPTS: [(Criterion, &[&str]); 4] = [
-    (Criterion::TestPass, &["test"]),
-    (Criterion::BuildSuccess, &["build"]),
-    (Criterion::LintClean, &["lint", "lint:check"]),
-    (Criterion::TypeCheck, &["typecheck", "type-check", "check-types", "types"]),
+const SCRIPTS: [(CheckCriterion, &[&str]); 4] = [
+    (CheckCriterion::TestPass, &["test"]),
+    (CheckCriterion::BuildSuccess, &["build"]),
+    (CheckCriterion::LintClean, &["lint", "lint:check"]),
+    (CheckCriterion::TypeCheck, &["typecheck", "type-check", "check-types", "types"]),
 ];
 
-pub(super) fn propose(found: &mut Proposals<'_>) {
+pub(super) fn propose(found: &mut CheckProposals<'_>) {
     if !found.has("package.json") {
         return;
     }
@@ -27,11 +27,12 @@ pub(super) fn propose(found: &mut Proposals<'_>) {
             found.add(criterion, &line, "package.json", &format!("has a script {name}"));
         }
     }
-    if !found.answers(Criterion::TypeCheck) && is_checkable(found.text("tsconfig.json")) {
+    if !found.has_criterion(CheckCriterion::TypeCheck) && is_checkable(found.text("tsconfig.json"))
+    {
         let line = tool(found, "tsc --noEmit");
-        found.add(Criterion::TypeCheck, &line, "tsconfig.json", "is there");
+        found.add(CheckCriterion::TypeCheck, &line, "tsconfig.json", "is there");
     }
-    if !found.answers(Criterion::LintClean) {
+    if !found.has_criterion(CheckCriterion::LintClean) {
         lint(found);
     }
 }
@@ -41,7 +42,7 @@ fn is_of_use(script: &str) -> bool {
     !script.trim().is_empty() && !script.contains("no test specified")
 }
 
-fn manager(found: &Proposals<'_>) -> &'static str {
+fn manager(found: &CheckProposals<'_>) -> &'static str {
     let locks = [
         ("pnpm-lock.yaml", "pnpm"),
         ("yarn.lock", "yarn"),
@@ -51,7 +52,7 @@ fn manager(found: &Proposals<'_>) -> &'static str {
     locks.iter().find(|(lock, _)| found.has(lock)).map_or("npm", |(_, manager)| *manager)
 }
 
-fn run_line(found: &Proposals<'_>, name: &str, script: &str) -> String {
+fn run_line(found: &CheckProposals<'_>, name: &str, script: &str) -> String {
     let manager = manager(found);
     let line = match (manager, name) {
         ("npm" | "pnpm" | "yarn", "test") => format!("{manager} test"),
@@ -76,19 +77,19 @@ fn is_checkable(text: &str) -> bool {
     !(plain.contains("\"references\":[") && plain.contains("\"files\":[]"))
 }
 
-fn lint(found: &mut Proposals<'_>) {
+fn lint(found: &mut CheckProposals<'_>) {
     let eslint = found.starting("eslint.config.").or_else(|| found.starting(".eslintrc"));
     if let Some(source) = eslint.map(str::to_owned) {
         let line = tool(found, "eslint .");
-        found.add(Criterion::LintClean, &line, &source, "configures eslint");
+        found.add(CheckCriterion::LintClean, &line, &source, "configures eslint");
     } else if let Some(source) = found.first(&["biome.json", "biome.jsonc"]) {
         let line = tool(found, "biome lint .");
-        found.add(Criterion::LintClean, &line, source, "configures Biome");
+        found.add(CheckCriterion::LintClean, &line, source, "configures Biome");
     }
 }
 
 /// An installed tool; with Plug'n'Play there is no folder of programs.
-fn tool(found: &Proposals<'_>, line: &str) -> String {
+fn tool(found: &CheckProposals<'_>, line: &str) -> String {
     if found.has(".pnp.cjs") {
         format!("yarn run {line}")
     } else {

@@ -3,10 +3,10 @@
 use super::*;
 
 /// `name` alone, or `name: text`.
-fn folder(path: &str, files: &[(&str, &str)]) -> Folder {
+fn folder(path: &str, files: &[(&str, &str)]) -> ProposalFolder {
     let names = files.iter().map(|(name, _)| (*name).to_owned()).collect();
     let texts = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    Folder { path: path.to_owned(), names, texts }
+    ProposalFolder { path: path.to_owned(), names, texts }
 }
 
 /// Lines of `criterion: command`.
@@ -14,9 +14,9 @@ fn check(files: &[(&str, &str)], expected: &[&str]) {
     check_all(&[folder("", files)], expected);
 }
 
-fn check_all(folders: &[Folder], expected: &[&str]) {
+fn check_all(folders: &[ProposalFolder], expected: &[&str]) {
     let line = |one: CheckCommand| format!("{}: {}", one.criterion.as_str(), one.name);
-    let mut found: Vec<String> = propose(folders).into_iter().map(line).collect();
+    let mut found: Vec<String> = propose_checks(folders).into_iter().map(line).collect();
     found.sort();
     assert_eq!(found, expected, "{folders:?}");
 }
@@ -210,7 +210,7 @@ fn folders_below_count_when_the_root_suggests_nothing() {
         ],
     );
     check_all(&[folder("", &[("pytest.ini", "")]), api], &["test_pass: python3 -m pytest"]);
-    let command = propose(&[folder("web", &[("pytest.ini", "")])]).remove(0);
+    let command = propose_checks(&[folder("web", &[("pytest.ini", "")])]).remove(0);
     assert_eq!((command.folder.as_str(), command.source.as_str()), ("web", "web/pytest.ini"));
     assert_eq!(command.why, "web/pytest.ini speaks of pytest");
 }

@@ -29,25 +29,25 @@ const HINT: u64 = 4;
 /// The state of the runs and what they published.
 #[derive(Debug, Default)]
 pub struct Flycheck {
-    phase: Phase,
+    phase: FlycheckPhase,
     /// Tokens of runs under way, whoever asked for them.
     tokens: HashSet<String>,
     /// The newest ticket that the last whole run speaks of.
-    covered: Option<u64>,
+    covered_ticket: Option<u64>,
     /// Whether the last run said nothing and is to be run once more.
     was_silent: bool,
     /// What is published now, per file that has anything.
     published: BTreeMap<PathBuf, Vec<Value>>,
     /// What the server says is wrong with the project or with `cargo`.
-    trouble: Option<String>,
+    reported_fault: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+enum FlycheckPhase {
     #[default]
     Idle,
     /// A run was asked for, with the newest ticket there was.
-    Asked {
+    Requested {
         ticket: u64,
         at: Instant,
     },
@@ -66,10 +66,10 @@ impl Flycheck {
 
     /// Somebody waits for a run; `newest` is the newest ticket whose text is on disk. True when a
     /// run must be asked for now: a later one than is under way is asked for when that one ends.
-    pub fn want(&mut self, newest: u64, now: Instant) -> bool {
-        let must_start = self.phase == Phase::Idle || self.is_overdue(now);
+    pub fn request_run(&mut self, newest: u64, now: Instant) -> bool {
+        let must_start = self.phase == FlycheckPhase::Idle || self.is_overdue(now);
         if must_start {
-            self.phase = Phase::Asked { ticket: newest, at: now };
+            self.phase = FlycheckPhase::Requested { ticket: newest, at: now };
         }
         must_start
     }
@@ -77,7 +77,7 @@ impl Flycheck {
     /// Whether a whole run began after this question was asked.
     #[must_use]
     pub fn covers(&self, ticket: u64) -> bool {
-        self.covered.is_some_and(|covered| covered >= ticket)
+        self.covered_ticket.is_some_and(|covered| covered >= ticket)
     }
 
     /// Whether a run is changing what is published.
@@ -88,47 +88,49 @@ impl Flycheck {
 
     /// When a run that was asked for must have begun.
     #[must_use]
-    pub fn begins_until(&self) -> Option<Instant> {
+    pub fn begin_deadline(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Asked { at, .. } => Some(at + Duration::from_millis(FLYCHECK_BEGIN_MS_MAX)),
-            Phase::Idle | Phase::Running { .. } => None,
+            FlycheckPhase::Requested { at, .. } => {
+                Some(at + Duration::from_millis(FLYCHECK_BEGIN_MS_MAX))
+            }
+            FlycheckPhase::Idle | FlycheckPhase::Running { .. } => None,
         }
     }
 
     /// Whether a run that was asked for has not begun in time.
     #[must_use]
     pub fn is_overdue(&self, now: Instant) -> bool {
-        self.begins_until().is_some_and(|until| until <= now)
+        self.begin_deadline().is_some_and(|until| until <= now)
     }
 
     /// A progress of the server.
-    pub fn progress(&mut self, token: &str, kind: Option<&str>) {
+    pub fn on_progress(&mut self, token: &str, kind: Option<&str>) {
         if !token.contains("flycheck") {
             return;
         }
         match (kind, self.phase) {
             (Some("begin"), phase) => {
                 self.tokens.insert(token.to_owned());
-                if let Phase::Asked { ticket, .. } = phase {
-                    self.phase = Phase::Running { ticket, saw_crate: false };
+                if let FlycheckPhase::Requested { ticket, .. } = phase {
+                    self.phase = FlycheckPhase::Running { ticket, saw_crate: false };
                 }
             }
             (Some("end"), phase) => {
                 self.tokens.remove(token);
-                if let Phase::Running { ticket, saw_crate } = phase
+                if let FlycheckPhase::Running { ticket, saw_crate } = phase
                     && self.tokens.is_empty()
                 {
-                    self.phase = Phase::Idle;
+                    self.phase = FlycheckPhase::Idle;
                     // A run is silent when every crate was compiled before without an error, or
                     // when the project is loaded anew and ends it. The second one in a row is whole.
                     self.was_silent = !saw_crate && !self.was_silent;
                     if !self.was_silent {
-                        self.covered = Some(ticket);
+                        self.covered_ticket = Some(ticket);
                     }
                 }
             }
-            (_, Phase::Running { ticket, .. }) => {
-                self.phase = Phase::Running { ticket, saw_crate: true };
+            (_, FlycheckPhase::Running { ticket, .. }) => {
+                self.phase = FlycheckPhase::Running { ticket, saw_crate: true };
             }
             _ => {}
         }
@@ -136,25 +138,25 @@ impl Flycheck {
 
     /// A notification of the server's own kind. A project that is loaded anew ends its runs, and
     /// their ends then prove nothing.
-    pub fn notified(&mut self, method: &str, params: &Value) {
+    pub fn on_notification(&mut self, method: &str, params: &Value) {
         if method != "experimental/serverStatus" {
             return;
         }
         if params["quiescent"] == json!(false) {
-            self.phase = Phase::Idle;
+            self.phase = FlycheckPhase::Idle;
             self.tokens.clear();
         }
         let is_well = matches!(params["health"].as_str(), None | Some("ok"));
-        self.trouble = params["message"].as_str().filter(|_| !is_well).map(str::to_owned);
+        self.reported_fault = params["message"].as_str().filter(|_| !is_well).map(str::to_owned);
     }
 
     /// Published diagnostics of any file, also one outside the workspace.
-    pub fn published(&mut self, params: &Value) {
+    pub fn on_publish(&mut self, params: &Value) {
         let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
         // Hints are parts of another item: where a value was moved, what would mend it.
         let is_whole = |item: &&Value| item["severity"].as_u64() != Some(HINT);
         let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
-        if let Phase::Running { saw_crate, .. } = &mut self.phase
+        if let FlycheckPhase::Running { saw_crate, .. } = &mut self.phase
             && items.iter().any(|item| is_whole(&item))
         {
             *saw_crate = true;
@@ -177,8 +179,8 @@ impl Flycheck {
     /// Why a file without items of its own is not proven clean by the last run: it failed, or the
     /// compiler gave up at errors elsewhere. `root` is cut off where it can be.
     #[must_use]
-    pub fn doubt(&self, root: &Path) -> Option<Gap> {
-        if let Some(gap) = self.trouble() {
+    pub fn unproven_reason(&self, root: &Path) -> Option<Gap> {
+        if let Some(gap) = self.project_fault() {
             return Some(gap);
         }
         let has_error = |items: &&Vec<Value>| {
@@ -199,8 +201,8 @@ impl Flycheck {
 
     /// What the server says is wrong with the project, as a gap.
     #[must_use]
-    pub fn trouble(&self) -> Option<Gap> {
-        let trouble = self.trouble.as_deref()?;
+    pub fn project_fault(&self) -> Option<Gap> {
+        let trouble = self.reported_fault.as_deref()?;
         // cargo's own words stand below rust-analyzer's.
         let mut lines = trouble.lines().map(str::trim).filter(|line| !line.is_empty());
         let said = lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
@@ -210,13 +212,15 @@ impl Flycheck {
     /// Whether the server has found no project at all.
     #[must_use]
     pub fn has_no_project(&self) -> bool {
-        self.trouble.as_deref().is_some_and(|trouble| trouble.starts_with("Failed to discover"))
+        self.reported_fault
+            .as_deref()
+            .is_some_and(|trouble| trouble.starts_with("Failed to discover"))
     }
 
     /// The trouble, unless it is that of an earlier run, which a new one may clear.
     #[must_use]
-    pub fn lasting_trouble(&self) -> Option<Gap> {
+    pub fn lasting_project_fault(&self) -> Option<Gap> {
         let is_of_run = |trouble: &str| trouble.starts_with("cargo check failed");
-        self.trouble().filter(|_| !self.trouble.as_deref().is_some_and(is_of_run))
+        self.project_fault().filter(|_| !self.reported_fault.as_deref().is_some_and(is_of_run))
     }
 }

@@ -9,11 +9,11 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{FLYCHECK_BEGIN_MS_MAX, RUST_RELOAD_MS};
 use crate::base::path::RelPath;
 use crate::lsp::registry::Catalogue;
-use crate::lsp::session::{Effect, FileChange, Place, Question, Session};
-use crate::wire::jsonrpc::{Id, Message};
+use crate::lsp::session::{DiskChange, DocumentRequest, LspSession, ServerFolders, SessionEffect};
+use crate::wire::jsonrpc::{RpcId, RpcMessage};
 
 struct Play {
-    session: Session,
+    session: LspSession,
     now: Instant,
     answers: Vec<String>,
 }
@@ -26,8 +26,8 @@ impl Play {
         let catalogue = Catalogue::parse(text).expect("valid");
         let spec = catalogue.server("rust-analyzer").expect("described");
         let root = PathBuf::from("/r");
-        let place = Place { workspace: root.clone(), root };
-        let session = Session::start("rust-analyzer", spec, Value::Null, place, 1);
+        let place = ServerFolders { workspace: root.clone(), root };
+        let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
         let mut play = Self { session, now: Instant::now(), answers: Vec::new() };
         play.sent();
         play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
@@ -44,7 +44,7 @@ impl Play {
     fn receive(&mut self, message: Value) {
         let content = message.to_string().into_bytes();
         drop(message);
-        self.session.message(Message::parse(&content).expect("a message"), self.now);
+        self.session.on_message(RpcMessage::parse(&content).expect("a message"), self.now);
     }
 
     fn status(&mut self, health: &str, quiescent: bool, message: Option<&str>) {
@@ -77,10 +77,10 @@ impl Play {
         let root = PathBuf::from("/r");
         let path = RelPath::below(&root, &root.join(path)).expect("relative");
         let text = format!("// {ticket}\n\n\n");
-        let hash = ContentHash::of(text.as_bytes());
+        let hash = ContentHash::of_bytes(text.as_bytes());
         let language_id = "rust".to_owned();
-        let question = Question { ticket, path, language_id, text: text.into(), hash };
-        self.session.ask(question, self.now);
+        let question = DocumentRequest { ticket, path, language_id, text: text.into(), hash };
+        self.session.measure(question, self.now);
     }
 
     fn wait(&mut self, ms: u64) {
@@ -93,16 +93,20 @@ impl Play {
         let mut sent = Vec::new();
         for effect in self.session.take_effects() {
             match effect {
-                Effect::Send(Message::Request { id: Id::Number(id), method, .. }) => {
+                SessionEffect::Send(RpcMessage::Request {
+                    id: RpcId::Number(id), method, ..
+                }) => {
                     sent.push((method, id));
                 }
-                Effect::Send(Message::Notification { method, .. }) => sent.push((method, -1)),
-                Effect::Answer(ticket, Ok(found)) => {
+                SessionEffect::Send(RpcMessage::Notification { method, .. }) => {
+                    sent.push((method, -1));
+                }
+                SessionEffect::DiagnosticsReady(ticket, Ok(found)) => {
                     let found: Vec<&str> =
                         found.iter().map(|finding| finding.message.as_str()).collect();
                     self.answers.push(format!("{ticket}: {found:?}"));
                 }
-                Effect::Answer(ticket, Err(gap)) => {
+                SessionEffect::DiagnosticsReady(ticket, Err(gap)) => {
                     self.answers.push(format!("{ticket}: {:?} {gap}", gap.cause));
                 }
                 _ => {}
@@ -304,7 +308,7 @@ fn a_project_that_does_not_load_is_one_gap_after_a_moment() {
 fn a_project_that_comes_later_is_looked_for() {
     let mut play = Play::loading();
     play.status("warning", true, Some("Failed to discover workspace.\nConsider …"));
-    let change = |name: &str| [(PathBuf::from(name), FileChange::Created)];
+    let change = |name: &str| [(PathBuf::from(name), DiskChange::Created)];
     play.session.files_changed(&change("/r/src/a.rs"), &[]);
     assert_eq!(play.sent(), []);
     play.session.files_changed(&change("/r/Cargo.toml"), &[]);

@@ -20,7 +20,9 @@ impl Play {
     /// Parameters of the messages of one method since the last look.
     fn params_of(&mut self, wanted: &str) -> Vec<Value> {
         let params = |effect| match effect {
-            Effect::Send(Message::Notification { method, params }) if method == wanted => {
+            SessionEffect::Send(RpcMessage::Notification { method, params })
+                if method == wanted =>
+            {
                 Some(params)
             }
             _ => None,
@@ -55,11 +57,11 @@ fn findings_come_back_in_our_counting() {
     let items = json!([{"range": range, "message": "wrong"}]);
     play.receive(json!({"id": 1, "result": {"kind": "full", "items": items}}));
     let found = play.session.take_effects().into_iter().find_map(|effect| match effect {
-        Effect::Answer(1, Ok(found)) => Some(found[0].range),
+        SessionEffect::DiagnosticsReady(1, Ok(found)) => Some(found[0].range),
         _ => None,
     });
     let at = |character| Position { line: 0, character };
-    assert_eq!(found, Some(Range { start: at(4), end: at(5) }));
+    assert_eq!(found, Some(TextRange { start: at(4), end: at(5) }));
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
     play.wait_until(500);
     play.ask(4, "a.cpp", "y");
     assert!(!forced(&mut play), "a change alone makes it speak");
-    play.session.files_changed(&[(PathBuf::from("/r/b.h"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/b.h"), DiskChange::Changed)], &[]);
     play.wait_until(1_000);
     play.ask(5, "a.cpp", "z");
     assert!(forced(&mut play), "a header changed on disk");
@@ -245,8 +247,8 @@ fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
 fn changes_from_before_a_server_asked_to_hear_of_them_are_told_then_and_once() {
     let mut play = Play::ready("pull");
     let change = |file: &str, change| [(PathBuf::from(file), change)];
-    play.session.files_changed(&change("/r/lib.py", FileChange::Changed), &[]);
-    play.session.files_changed(&change("/r/notes.txt", FileChange::Changed), &[]);
+    play.session.files_changed(&change("/r/lib.py", DiskChange::Changed), &[]);
+    play.session.files_changed(&change("/r/notes.txt", DiskChange::Changed), &[]);
     assert_eq!(play.sent(), [""; 0]);
     let watch = |id: u64| {
         json!({"id": id, "method": "client/registerCapability", "params": {"registrations": [
@@ -258,7 +260,7 @@ fn changes_from_before_a_server_asked_to_hear_of_them_are_told_then_and_once() {
     assert_eq!(told, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 2}]})]);
     play.receive(watch(2));
     assert_eq!(play.sent(), ["answer null"]);
-    play.session.files_changed(&change("/r/lib.py", FileChange::Deleted), &[]);
+    play.session.files_changed(&change("/r/lib.py", DiskChange::Deleted), &[]);
     assert_eq!(play.params_of("workspace/didChangeWatchedFiles").len(), 1, "though two asked");
 }
 
@@ -300,7 +302,7 @@ fn a_query_about_an_older_text_does_not_become_the_text_that_is_measured() {
 fn a_document_behind_the_disk_is_closed_though_its_measurement_begins_again() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
     play.receive(json!({"id": 90, "method": "workspace/diagnostic/refresh"}));
     play.sent();
     play.receive(json!({"id": 2, "result": report(0, 0)}));
@@ -309,7 +311,7 @@ fn a_document_behind_the_disk_is_closed_though_its_measurement_begins_again() {
 
 #[test]
 fn a_text_that_waited_while_its_file_changed_does_not_stay_open() {
-    let changed = [(PathBuf::from("/r/a.py"), FileChange::Changed)];
+    let changed = [(PathBuf::from("/r/a.py"), DiskChange::Changed)];
     let mut play = Play::new("pull");
     play.ask(1, "a.py", "x");
     play.session.files_changed(&changed, &[]);
@@ -330,7 +332,7 @@ fn a_text_that_waited_while_its_file_changed_does_not_stay_open() {
 #[test]
 fn what_changed_during_the_handshake_is_told_when_the_server_asks() {
     let mut play = Play::new("pull");
-    play.session.files_changed(&[(PathBuf::from("/r/lib.py"), FileChange::Created)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/lib.py"), DiskChange::Created)], &[]);
     play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
     play.receive(
         json!({"id": 1, "method": "client/registerCapability", "params": {"registrations":
@@ -346,7 +348,7 @@ fn tsserver_reloads_once_for_a_change_that_it_does_not_hear_of() {
     let mut play = Play::ready("tsserver");
     let first_command = |play: &mut Play| {
         play.session.take_effects().into_iter().find_map(|effect| match effect {
-            Effect::Send(Message::Request { params, .. }) => {
+            SessionEffect::Send(RpcMessage::Request { params, .. }) => {
                 params["arguments"][0].as_str().map(str::to_owned)
             }
             _ => None,
@@ -357,10 +359,10 @@ fn tsserver_reloads_once_for_a_change_that_it_does_not_hear_of() {
         [{"id": "1", "method": "workspace/didChangeWatchedFiles",
             "registerOptions": {"watchers": [{"globPattern": "**/*.ts"}]}}]}}),
     );
-    play.session.files_changed(&[(PathBuf::from("/r/x.vue"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/x.vue"), DiskChange::Changed)], &[]);
     play.ask(1, "a.ts", "x");
     assert_eq!(first_command(&mut play).as_deref(), Some("reloadProjects"));
-    play.session.files_changed(&[(PathBuf::from("/r/b.ts"), FileChange::Changed)], &[]);
+    play.session.files_changed(&[(PathBuf::from("/r/b.ts"), DiskChange::Changed)], &[]);
     play.ask(2, "c.ts", "x");
     assert_eq!(first_command(&mut play).as_deref(), Some("projectInfo"));
 }

@@ -20,6 +20,6 @@ const KEYWORDS: &[(&str, &str)] = &[
 ];
 
 /// The keyword that is in every node of a kind.
-pub(super) fn of(kind: &str) -> Option<&'static str> {
+pub(super) fn keyword_of_kind(kind: &str) -> Option<&'static str> {
     KEYWORDS.iter().find(|(it, _)| *it == kind).map(|(_, keyword)| *keyword)
 }

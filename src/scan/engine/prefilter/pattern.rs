@@ -10,19 +10,19 @@ use ast_grep_core::matcher::PatternNode;
 use ast_grep_core::meta_var::MetaVariable;
 use serde_json::Value;
 
-use super::Need;
+use super::TextNeed;
 use crate::scan::engine::grammar::Grammar;
 
 /// What a pattern needs, and the meta-variables that are bound wherever it matches.
 #[derive(Debug, Default)]
-pub(super) struct Leaves {
+pub(super) struct PatternLeaves {
     texts: Vec<String>,
     pub(super) bound: HashSet<String>,
 }
 
-impl Leaves {
+impl PatternLeaves {
     /// Those of a `pattern` key; none of a pattern that compares kinds only, or that is broken.
-    pub(super) fn of(value: &Value, grammar: Grammar) -> Self {
+    pub(super) fn from_pattern(value: &Value, grammar: Grammar) -> Self {
         let key = |key: &str| value.get(key).and_then(Value::as_str);
         let mut leaves = Self::default();
         let pattern = match (value.as_str(), key("context"), key("selector")) {
@@ -56,7 +56,7 @@ impl Leaves {
     }
 
     /// All the texts.
-    pub(super) fn need(&self) -> Need {
-        Need::all(self.texts.iter().map(|text| Need::text(text.as_bytes(), false)))
+    pub(super) fn need(&self) -> TextNeed {
+        TextNeed::all(self.texts.iter().map(|text| TextNeed::text(text.as_bytes(), false)))
     }
 }

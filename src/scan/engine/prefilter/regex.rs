@@ -4,7 +4,7 @@ use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use regex_syntax::parse;
 
-use super::Need;
+use super::TextNeed;
 
 /// Texts of an expression, at most; of more than that none is sought.
 const TEXTS_MAX: usize = 100;
@@ -13,43 +13,44 @@ const TEXTS_MAX: usize = 100;
 const CLASS_MAX: usize = 6;
 
 /// What a `regex` key needs; nothing for an expression that does not parse.
-pub(super) fn need_of(regex: &str) -> Need {
-    parse(regex).map_or(Need::Nothing, |hir| need_of_hir(&hir))
+pub(super) fn need_of_regex(regex: &str) -> TextNeed {
+    parse(regex).map_or(TextNeed::Nothing, |hir| need_of_hir(&hir))
 }
 
-fn need_of_hir(hir: &Hir) -> Need {
+fn need_of_hir(hir: &Hir) -> TextNeed {
     if let Some(all) = texts_of(hir) {
         return need_of_texts(&all);
     }
     match hir.kind() {
         HirKind::Repetition(repetition) if repetition.min > 0 => need_of_hir(&repetition.sub),
         HirKind::Capture(capture) => need_of_hir(&capture.sub),
-        HirKind::Alternation(branches) => Need::any(branches.iter().map(need_of_hir)),
+        HirKind::Alternation(branches) => TextNeed::any(branches.iter().map(need_of_hir)),
         HirKind::Concat(parts) => {
             let begins = Extractor::new().limit_total(TEXTS_MAX).extract(hir);
             let texts = begins.literals().unwrap_or_default().iter();
-            let begins =
-                need_of_texts(&texts.map(|text| Text::of(text.as_bytes())).collect::<Vec<_>>());
-            Need::all([need_of_parts(parts), begins])
+            let begins = need_of_texts(
+                &texts.map(|text| LiteralText::from_bytes(text.as_bytes())).collect::<Vec<_>>(),
+            );
+            TextNeed::all([need_of_parts(parts), begins])
         }
-        _ => Need::Nothing,
+        _ => TextNeed::Nothing,
     }
 }
 
 /// That one of these texts is there; nothing when there is none.
-fn need_of_texts(texts: &[Text]) -> Need {
+fn need_of_texts(texts: &[LiteralText]) -> TextNeed {
     if texts.is_empty() {
-        return Need::Nothing;
+        return TextNeed::Nothing;
     }
-    Need::any(texts.iter().map(|text| Need::text(&text.bytes, text.any_case)))
+    TextNeed::any(texts.iter().map(|text| TextNeed::text(&text.bytes, text.ignores_case)))
 }
 
 /// All parts, where those with few texts next to each other are one.
-fn need_of_parts(parts: &[Hir]) -> Need {
-    let (mut needs, mut run) = (Vec::new(), vec![Text::default()]);
+fn need_of_parts(parts: &[Hir]) -> TextNeed {
+    let (mut needs, mut run) = (Vec::new(), vec![LiteralText::default()]);
     for part in parts {
         let texts = texts_of(part);
-        let joined = texts.as_ref().and_then(|texts| followed(&run, texts));
+        let joined = texts.as_ref().and_then(|texts| concatenations(&run, texts));
         if let Some(joined) = joined {
             run = joined;
             continue;
@@ -57,37 +58,37 @@ fn need_of_parts(parts: &[Hir]) -> Need {
         needs.push(need_of_texts(&run));
         run = texts.unwrap_or_else(|| {
             needs.push(need_of_hir(part));
-            vec![Text::default()]
+            vec![LiteralText::default()]
         });
     }
     needs.push(need_of_texts(&run));
-    Need::all(needs)
+    TextNeed::all(needs)
 }
 
 /// A text that an expression matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Text {
+struct LiteralText {
     bytes: Vec<u8>,
     /// Whether its ASCII letters may be of the other case.
-    any_case: bool,
+    ignores_case: bool,
 }
 
-impl Text {
-    fn of(bytes: &[u8]) -> Self {
-        Self { bytes: bytes.to_vec(), any_case: false }
+impl LiteralText {
+    fn from_bytes(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), ignores_case: false }
     }
 }
 
 /// All texts that an expression matches, when they are few.
-fn texts_of(hir: &Hir) -> Option<Vec<Text>> {
+fn texts_of(hir: &Hir) -> Option<Vec<LiteralText>> {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Some(vec![Text::default()]),
-        HirKind::Literal(literal) => Some(vec![Text::of(&literal.0)]),
+        HirKind::Empty | HirKind::Look(_) => Some(vec![LiteralText::default()]),
+        HirKind::Literal(literal) => Some(vec![LiteralText::from_bytes(&literal.0)]),
         HirKind::Class(class) => texts_of_class(class),
         HirKind::Capture(capture) => texts_of(&capture.sub),
         HirKind::Repetition(repetition) if (repetition.min, repetition.max) == (0, Some(1)) => {
             let mut texts = texts_of(&repetition.sub)?;
-            texts.push(Text::default());
+            texts.push(LiteralText::default());
             Some(texts)
         }
         HirKind::Repetition(_) => None,
@@ -99,26 +100,26 @@ fn texts_of(hir: &Hir) -> Option<Vec<Text>> {
             (texts.len() <= TEXTS_MAX).then_some(texts)
         }
         HirKind::Concat(parts) => {
-            let begin = vec![Text::default()];
-            parts.iter().try_fold(begin, |texts, part| followed(&texts, &texts_of(part)?))
+            let begin = vec![LiteralText::default()];
+            parts.iter().try_fold(begin, |texts, part| concatenations(&texts, &texts_of(part)?))
         }
     }
 }
 
 /// Each text followed by each of the others.
-fn followed(texts: &[Text], others: &[Text]) -> Option<Vec<Text>> {
+fn concatenations(texts: &[LiteralText], others: &[LiteralText]) -> Option<Vec<LiteralText>> {
     if texts.len() * others.len() > TEXTS_MAX {
         return None;
     }
-    let join = |text: &Text, other: &Text| Text {
+    let join = |text: &LiteralText, other: &LiteralText| LiteralText {
         bytes: [text.bytes.as_slice(), &other.bytes].concat(),
-        any_case: text.any_case || other.any_case,
+        ignores_case: text.ignores_case || other.ignores_case,
     };
     Some(texts.iter().flat_map(|text| others.iter().map(move |other| join(text, other))).collect())
 }
 
 /// The characters of a small class; an ASCII letter in both cases is one text.
-fn texts_of_class(class: &Class) -> Option<Vec<Text>> {
+fn texts_of_class(class: &Class) -> Option<Vec<LiteralText>> {
     let Class::Unicode(class) = class else { return None };
     let mut characters = Vec::new();
     for range in class.ranges() {
@@ -130,11 +131,11 @@ fn texts_of_class(class: &Class) -> Option<Vec<Text>> {
     let is_upper_of_another =
         |it: &char| it.is_ascii_uppercase() && characters.contains(&it.to_ascii_lowercase());
     let kept = characters.iter().filter(|it| !is_upper_of_another(it));
-    let text = |it: &char| Text {
+    let text = |it: &char| LiteralText {
         bytes: it.to_string().into_bytes(),
-        any_case: it.is_ascii_lowercase() && characters.contains(&it.to_ascii_uppercase()),
+        ignores_case: it.is_ascii_lowercase() && characters.contains(&it.to_ascii_uppercase()),
     };
-    let texts: Vec<Text> = kept.map(text).collect();
+    let texts: Vec<LiteralText> = kept.map(text).collect();
     (texts.len() <= CLASS_MAX).then_some(texts)
 }
 
@@ -146,8 +147,8 @@ mod tests {
     /// What is sought is in the one texts and not in the others.
     #[track_caller]
     fn check(regex: &str, holding: &[&str], lacking: &[&str]) {
-        let prefilter = Prefilter::new(vec![need_of(regex)]);
-        let may_match = |text: &str| prefilter.may_match(0, &prefilter.read(text));
+        let prefilter = Prefilter::new(vec![need_of_regex(regex)]);
+        let may_match = |text: &str| prefilter.may_match(0, &prefilter.find_words(text));
         assert!(holding.iter().all(|text| may_match(text)), "{regex}: {holding:?}");
         assert!(!lacking.iter().any(|text| may_match(text)), "{regex}: {lacking:?}");
     }

@@ -1,0 +1,27 @@
+//! `server list|start|stop|restart|logs`: asks the daemon, which has them.
+
+use std::path::Path;
+
+use crate::cli::args::ServerCommand;
+use crate::cli::client;
+use crate::wire::control::{CommandReply, DaemonRequest, ServersRequest};
+
+pub(super) fn run(command: &ServerCommand, root: Option<&Path>, json: bool) -> CommandReply {
+    let select = |ids: &[String]| ServersRequest { ids: ids.to_vec(), json };
+    let request = match command {
+        ServerCommand::List => DaemonRequest::ServerList { json },
+        ServerCommand::Start { what } => {
+            // Only a daemon keeps it.
+            return client::send_request(
+                root,
+                DaemonRequest::ServerStart { what: what.clone(), json },
+                false,
+            );
+        }
+        ServerCommand::Stop(which) => DaemonRequest::ServerStop(select(&which.ids)),
+        ServerCommand::Restart(which) => DaemonRequest::ServerRestart(select(&which.ids)),
+        ServerCommand::Logs { id } => DaemonRequest::ServerLogs(select(std::slice::from_ref(id))),
+        ServerCommand::Install { .. } => return CommandReply::default(),
+    };
+    client::send_to_running_daemon(root, request)
+}

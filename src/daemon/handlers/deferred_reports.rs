@@ -1,0 +1,122 @@
+//! Answers of language servers that come after their hook has gone: kept for the session's next one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::earlier_findings::EarlierFindings;
+use super::edit_measurement::{delta_from_baseline, has_project_fault};
+use super::hook_call::{edit_text, language};
+use crate::base::delta::Delta;
+use crate::base::finding::Finding;
+use crate::base::hash::ContentHash;
+use crate::base::limits::EARLIER_LATE_MS_MAX;
+use crate::base::verdict::{Cause, Gap};
+use crate::daemon::engine::Engine;
+use crate::daemon::gather::{self, SensorResult};
+use crate::daemon::ledger::{DeferredReport, SessionAgent};
+use crate::daemon::pending_reports::MeasureTopic;
+use crate::daemon::project::Project;
+use crate::files::Snapshot;
+use crate::report::agent::{self, EditFeedback, EditText};
+use crate::servers::resolve::ResolvedServer;
+
+/// What is needed to word a late verdict.
+pub(super) struct DeferredMeasurement {
+    pub(super) engine: Arc<Engine>,
+    pub(super) project: Project,
+    pub(super) choice: Option<ResolvedServer>,
+    pub(super) reader: SessionAgent,
+    pub(super) topic: MeasureTopic,
+    pub(super) number: u64,
+}
+
+impl DeferredMeasurement {
+    /// Waits for the answer and keeps it for the reader, without holding up anybody.
+    pub(super) fn await_result(
+        self,
+        answer: JoinHandle<(Snapshot, SensorResult)>,
+        asked: ContentHash,
+    ) {
+        let job = self.engine.job();
+        let patience =
+            self.engine.ledger().latency(&self.topic.root, &self.topic.sensor).deferred_timeout();
+        tokio::spawn(async move {
+            let _job = job;
+            match timeout(patience, answer).await {
+                Ok(Ok((snapshot, word))) => self.queue_result(&snapshot, word).await,
+                Ok(Err(_)) => self.queue_gap(asked, gather::internal_error_gap()),
+                Err(_) => {
+                    let detail = format!("no answer within {} s", patience.as_secs());
+                    self.queue_gap(asked, Gap::new(Cause::TimedOut, detail));
+                }
+            }
+        });
+    }
+
+    async fn queue_result(self, snapshot: &Snapshot, word: SensorResult) {
+        let gap = word.gap.clone();
+        if let Some(gap) = gap.clone().filter(|_| !has_project_fault(&word)) {
+            return self.queue_gap(snapshot.hash, gap);
+        }
+        let session = &self.reader.session;
+        let told =
+            self.engine.ledger().pending_reports(session).take_baseline(&self.topic, self.number);
+        // A newer edit of the file is measured in its own right.
+        let Some(baseline) = told else { return };
+        let findings = EarlierFindings {
+            engine: Arc::clone(&self.engine),
+            project: self.project.clone(),
+            choice: self.choice.clone(),
+            reader: self.reader.clone(),
+            topic: self.topic.clone(),
+        };
+        let deadline = Instant::now() + Duration::from_millis(EARLIER_LATE_MS_MAX);
+        let baseline = findings.complete(baseline, &word, snapshot, deadline).await;
+        let earlier = if has_project_fault(&word) { &baseline.partial } else { &baseline.complete };
+        let earlier = earlier.clone();
+        let delta =
+            delta_from_baseline(&self.engine, &self.topic.root, baseline, word, &snapshot.text);
+        self.queue_report(snapshot.hash, delta, gap, earlier);
+    }
+
+    /// Without a verdict what the session knew stays what the next answer is compared with.
+    fn queue_gap(self, hash: ContentHash, gap: Gap) {
+        let session = &self.reader.session;
+        if self.engine.ledger().pending_reports(session).is_newest(&self.topic, self.number) {
+            self.queue_report(hash, Delta::default(), Some(gap), None);
+        }
+    }
+
+    fn queue_report(
+        self,
+        hash: ContentHash,
+        delta: Delta,
+        gap: Option<Gap>,
+        baseline: Option<Vec<Finding>>,
+    ) {
+        let MeasureTopic { root, path, sensor, .. } = self.topic;
+        let gaps = gap.map(|gap| (sensor.clone(), gap)).into_iter().collect();
+        let (about, late) = (path.clone(), Some(sensor.clone()));
+        let elsewhere = Vec::new();
+        let feedback = EditFeedback {
+            path: about,
+            delta,
+            gaps,
+            has_new_gaps: true,
+            has_new_counts: false,
+            deferred_sensor: late,
+            other_files: elsewhere,
+        };
+        let session = &self.reader.session;
+        let language = language(&self.engine, session);
+        // The hook has said that an answer follows, so even a clean one does.
+        let text = edit_text(&self.engine, session, &feedback)
+            .unwrap_or_else(|| EditText::agent_only(agent::no_new_findings(&feedback, language)));
+        let because = Vec::new();
+        let late = DeferredReport { root, path, sensor, hash, text, baseline, depends_on: because };
+        self.engine.ledger().queue_report(&self.reader, late);
+    }
+}

@@ -1,0 +1,83 @@
+//! The active loop of a session where its root does not lead to it any more: a repository or a root
+//! was made or hidden meanwhile, or the project's options were switched off. Asked at Stops alone.
+
+use std::path::{Path, PathBuf};
+
+use crate::daemon::engine::Engine;
+use crate::daemon::project::{self, Project};
+use crate::git;
+use crate::looping::state::LoopState;
+use crate::store::ProjectKey;
+use crate::store::loops::LoopQuery;
+use crate::wire::control::CallerContext;
+
+/// A loop and the project it belongs to.
+pub(super) type ProjectLoop = (Project, LoopState);
+
+/// The session's loop in the project itself or [`active_loop_elsewhere`], where the user's own options leave the
+/// program on: what the agent can write does not end a loop.
+pub(super) async fn active_loop_anywhere(
+    engine: &Engine,
+    caller: &CallerContext,
+    project: &Project,
+    session: &str,
+) -> Option<ProjectLoop> {
+    let catalogue = crate::lsp::registry::Catalogue::built_in();
+    let own = project::load_options(&engine.dirs.user_config, None, &caller.env, catalogue).ok()?;
+    if !own.is_enabled || session.is_empty() {
+        return None;
+    }
+    if project.key.database(&engine.dirs.state).exists() {
+        let which = LoopQuery::ActiveOf(session.to_owned());
+        let found = engine.store.find_loop(&project.key, &project.root, which).await;
+        if let Ok(Some(state)) = found {
+            return Some((project.clone(), state));
+        }
+    }
+    active_loop_elsewhere(engine, caller, project, session).await
+}
+
+/// The session's loop under another name of the root, or of a folder above it.
+pub(super) async fn active_loop_elsewhere(
+    engine: &Engine,
+    caller: &CallerContext,
+    project: &Project,
+    session: &str,
+) -> Option<ProjectLoop> {
+    if session.is_empty() {
+        return None;
+    }
+    // A look at a few names; most Stops have no loop, and these wait for no other thread.
+    // Today's root may be above the one that the loop began with.
+    let below = caller.cwd.canonicalize().ok().filter(|folder| folder.starts_with(&project.root));
+    let folder = below.unwrap_or_else(|| project.root.clone());
+    for (root, key) in loop_databases(&folder, &engine.dirs.state) {
+        if (&root, &key) == (&project.root, &project.key) {
+            continue;
+        }
+        let which = LoopQuery::ActiveOf(session.to_owned());
+        if let Ok(Some(state)) = engine.store.find_loop(&key, &root, which).await {
+            tracing::warn!(id = state.id, root = %root.display(), "the loop is of another root");
+            let there = CallerContext { root: Some(root), ..caller.clone() };
+            return Some((Project { key, ..Project::load_or_default(engine, &there) }, state));
+        }
+    }
+    None
+}
+
+/// Roots that may have a loop of a session that stands in this folder, with each database there is.
+fn loop_databases(folder: &Path, state: &Path) -> Vec<(PathBuf, ProjectKey)> {
+    let mut found = Vec::new();
+    for at in folder.ancestors() {
+        let git = at.join(".git");
+        let leads_on = git.is_file() || git.is_symlink() || (at == folder && !git.exists());
+        let shared = if leads_on { git::common_dir(at) } else { None };
+        for folder in [Some(at.to_path_buf()), Some(git), shared].into_iter().flatten() {
+            let home = (at.to_path_buf(), ProjectKey::from_folder(&folder));
+            if home.1.database(state).exists() && !found.contains(&home) {
+                found.push(home);
+            }
+        }
+    }
+    found
+}

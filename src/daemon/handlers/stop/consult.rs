@@ -1,0 +1,219 @@
+//! Who is asked beside the sensors: the judge where only it could object, the merge where only it is
+//! missing, the transcript, the keeper of checkpoints. Each failure is a gap or a notice.
+
+use std::time::Instant;
+
+use super::evidence::{self, StopEvidence, within_deadline};
+use super::{HookCall, StopSchedule};
+use crate::base::evidence::SensorKind;
+use crate::base::verdict::{Cause, Gap, Verdict};
+use crate::config::prices::PriceList;
+use crate::daemon::branch_merge::{self, BranchMergeResult, MeasuredWork};
+use crate::daemon::checkpoints;
+use crate::daemon::engine::now_ms;
+use crate::daemon::judge_run::{self, JudgeRequest};
+use crate::daemon::loop_branch::LoopBranch;
+use crate::daemon::rubrics;
+use crate::daemon::session_usage::{self, SessionUsage};
+use crate::judge::decision::Judgement;
+use crate::judge::judge_report::JudgeReport;
+use crate::looping::claims;
+use crate::looping::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts};
+use crate::looping::research::ResearchGate;
+use crate::looping::state::{LoopState, Mode};
+use crate::looping::step::{EvidenceOutlook, StopInput, outlook, wants_merge};
+use crate::report;
+
+/// What they said.
+pub(super) struct StopContext {
+    pub(super) facts: StopFacts,
+    /// What the judges said; `None` when they were not asked.
+    pub(super) judged: Option<JudgeReport>,
+    /// What the session has used, as far as the host names its transcript.
+    pub(super) session_usage: Option<SessionUsage>,
+    /// What the user must know.
+    pub(super) notices: Vec<String>,
+}
+
+pub(super) async fn consult_others(
+    call: &HookCall<'_>,
+    stop: &StopInput<'_>,
+    state: &LoopState,
+    seen: &StopEvidence,
+    times: StopSchedule,
+) -> StopContext {
+    let deadline = times.deadline;
+    let spent = within_deadline(deadline, used_by_session(call, state)).await.unwrap_or_default();
+    let contradictions = claims::contradictions(stop.last_message, &seen.evidence);
+    let mut facts = StopFacts {
+        research_missing: match &seen.notes.research {
+            ResearchGate::Missing(lines) => lines.clone(),
+            ResearchGate::Passed => Vec::new(),
+        },
+        contradictions: report::spending::contradiction_lines(&contradictions),
+        unrequested_criteria: seen.not_asked.iter().map(|one| one.as_str().to_owned()).collect(),
+        exam_changed: seen.exam_changes.clone(),
+        check_problems: Some(seen.check_problems),
+        work: seen.work.clone(),
+        tree: seen.tree.as_ref().ok().map(|look| look.id.clone()),
+        tokens: spent.as_ref().and_then(|spent| tokens(state, spent)),
+        lsp_required: call.project.config.lsp_required,
+        now_ms: now_ms(),
+        ..StopFacts::default()
+    };
+    let outlook = outlook(state, stop, &seen.evidence, &facts);
+    let mut judged = None;
+    if outlook.is_open_to_judge() {
+        (facts.judge, judged) = consult_judges(call, state, seen, deadline).await;
+        facts.judge_files = judged.as_ref().map(|judged| judged.coverage.shown);
+        facts.observations =
+            judged.as_ref().map(report::judging::suspicion_lines).unwrap_or_default();
+    }
+    facts.merge = merge_if_ready(call, state, seen, (&outlook, facts.judge.as_ref()), times).await;
+    let mut notices = Vec::new();
+    match context(call, spent.as_ref()) {
+        Ok(context) => facts.context = context,
+        Err(gap) => notices.push(report::spending::context_unmeasured(&gap)),
+    }
+    let left_out = seen.tree.as_ref().ok().map(|look| &look.tree.omitted);
+    notices.extend(left_out.and_then(report::restore::excluded_files));
+    match within_deadline(deadline, keep_stop_checkpoint(call, state, seen))
+        .await
+        .and_then(|kept| kept)
+    {
+        Ok(checkpoint) => facts.checkpoint = Some(checkpoint),
+        Err(gap) => {
+            tracing::warn!(%gap, id = state.id, "no checkpoint was kept");
+            notices.push(format!("[moai-ralph] loop {}: {gap}", state.id));
+        }
+    }
+    // Judge and merge take their time.
+    facts.now_ms = now_ms();
+    StopContext { facts, judged, session_usage: spent, notices }
+}
+
+async fn used_by_session(call: &HookCall<'_>, state: &LoopState) -> Option<SessionUsage> {
+    let transcript = call.input.transcript_path.as_ref()?;
+    let session = &call.input.session_id;
+    Some(
+        session_usage::read_session_usage(call.engine, session, transcript, state.created_ms).await,
+    )
+}
+
+/// How full the context is, where the project has a budget of it.
+fn context(call: &HookCall<'_>, spent: Option<&SessionUsage>) -> Result<Option<ContextUse>, Gap> {
+    let (budget_permille, window) =
+        (call.project.config.context_permille, call.project.config.context_window);
+    if budget_permille == 0 {
+        return Ok(None);
+    }
+    let unnamed = || Gap::new(Cause::NoTool, "the host names no transcript");
+    let held = spent.ok_or_else(unnamed)?.context.as_ref().map_err(Clone::clone)?;
+    let window = window.or_else(|| PriceList::built_in().context_tokens(&held.model));
+    let window = window.ok_or_else(|| {
+        let gap = Gap::new(Cause::NoTool, report::spending::no_window(&held.model));
+        gap.with_remedy("set loop.context_window")
+    })?;
+    let line = report::spending::context(held, window, budget_permille);
+    Ok(Some(ContextUse { tokens: held.tokens, window, budget_permille, line }))
+}
+
+/// A transcript that was not read wholly tells at least what is known already.
+fn tokens(state: &LoopState, spent: &SessionUsage) -> Option<u64> {
+    let read = spent.usage.total().uncached();
+    match &spent.gap {
+        None => Some(read),
+        Some(_) => Some(read.max(state.counters.tokens.unwrap_or_default())).filter(|it| *it > 0),
+    }
+}
+
+/// The judges' word. Without anything to judge by nobody is asked; a rubric of checks alone is met
+/// when these passed, which the evidence says.
+async fn consult_judges(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    StopEvidence { evidence, base, .. }: &StopEvidence,
+    deadline: Instant,
+) -> (Option<JudgeOutcome>, Option<JudgeReport>) {
+    if state.mode == Mode::Basic {
+        return (None, None);
+    }
+    let (engine, project) = (call.engine, &call.project);
+    let rubric = match rubrics::frozen_rubric(engine, project, &state.id).await {
+        Ok(rubric) => rubric,
+        Err(gap) => return (Some(JudgeOutcome::Unmeasured(gap)), None),
+    };
+    if rubric.gap.is_none() && rubric.criteria.is_empty() {
+        let is_asked_for = state.mode == Mode::Judge;
+        let outcome = match rubric.is_empty() {
+            true if is_asked_for => {
+                let gap = Gap::new(Cause::Nothing, "RUBRIC.md asked for nothing at the start");
+                Some(JudgeOutcome::Unmeasured(gap))
+            }
+            true => None,
+            false => Some(JudgeOutcome::Approved),
+        };
+        return (outcome, None);
+    }
+    let passed = evidence
+        .readings
+        .iter()
+        .filter(|reading| reading.kind == SensorKind::Check && reading.verdict() == Verdict::Clean);
+    let output = |output: &Option<String>| output.clone().unwrap_or_default();
+    let checks = passed.map(|reading| (reading.sensor.clone(), output(&reading.output))).collect();
+    let (goal, base) = (state.prompt.clone(), base.clone());
+    let loop_id = Some(state.id.clone());
+    let asked = JudgeRequest { rubric, goal, base, loop_id, checks, deadline };
+    let judged = judge_run::run_judges(engine, project, asked).await;
+    let outcome = match &judged.judgement {
+        Judgement::Approved => JudgeOutcome::Approved,
+        Judgement::Rejected => {
+            JudgeOutcome::Rejected { reasons: report::judging::rejection_reasons(&judged) }
+        }
+        Judgement::Unmeasured(gap) => JudgeOutcome::Unmeasured(gap.clone()),
+    };
+    (Some(outcome), Some(judged))
+}
+
+/// Merges the branch of the loop as it was measured, when nothing else is missing.
+async fn merge_if_ready(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    seen: &StopEvidence,
+    (outlook, judge): (&EvidenceOutlook, Option<&JudgeOutcome>),
+    times: StopSchedule,
+) -> Option<MergeOutcome> {
+    let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
+    if !wants_merge(state, outlook, judge) {
+        return None;
+    }
+    let branch = LoopBranch { name, base, created_ms: state.created_ms };
+    let again = || async move {
+        match evidence::remeasure(call, state, times).await {
+            (evidence, measured) if evidence.verdict() == Verdict::Clean => Ok(measured),
+            (evidence, _) => Err(report::loops::initial_problems(&evidence, state.language())),
+        }
+    };
+    let measured = MeasuredWork { head: seen.head.clone(), tree: seen.tree.clone() };
+    let branch = (&branch, times.deadline);
+    let landing =
+        branch_merge::merge_loop_branch(call.engine, &call.project, branch, measured, again);
+    Some(match landing.await {
+        BranchMergeResult::Merged => MergeOutcome::Merged,
+        BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
+        BranchMergeResult::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),
+        BranchMergeResult::Held(why) => MergeOutcome::Held(why),
+        BranchMergeResult::Impossible(why) => MergeOutcome::Impossible(why),
+    })
+}
+
+/// Keeps the tree as it was measured, under the number of this iteration.
+async fn keep_stop_checkpoint(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    seen: &StopEvidence,
+) -> Result<String, Gap> {
+    let look = seen.tree.clone()?;
+    let name = (state.id.clone(), (state.iteration + 1).to_string());
+    checkpoints::keep_checkpoint(call.engine, &call.project, look, name, state.best()).await
+}

@@ -1,0 +1,325 @@
+//! What a Stop is decided on: the project's own commands, the files afresh, what games them, what
+//! examines the loop, the work tree as it is and the loop's notes. It must not know what becomes
+//! of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::scope::{StopBase, StopScope, files_of_stop};
+use super::{HookCall, StopSchedule};
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
+use crate::base::finding::{Finding, Severity, assign_fingerprints};
+use crate::base::limits::STOP_REPLY_SHARE;
+use crate::base::verdict::{Cause, Gap, Verdict};
+use crate::daemon::branch_merge::MeasuredWork;
+use crate::daemon::checkpoints::{self, TreeSnapshot};
+use crate::daemon::engine::run_blocking;
+use crate::daemon::exam::ExamReport;
+use crate::daemon::gather::{MeasureRequest, gather_evidence};
+use crate::daemon::git_program::stop_deadline_gap;
+use crate::daemon::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
+use crate::daemon::loop_branch::loop_base_commit;
+use crate::daemon::work_base::base_of_loop;
+use crate::daemon::{authorship, branch_merge, criteria, exam, loop_files, merge_work_tree};
+use crate::git;
+use crate::guard::SENSOR;
+use crate::looping::criteria::{AUTOCHECKS, CheckCriterion};
+use crate::looping::facts::WorkChange;
+use crate::looping::options::BaselineMode;
+use crate::looping::state::{LoopState, UntilCondition};
+
+/// What the reading is called that says that there is none.
+const NO_SENSOR_READING: &str = "files";
+/// Name of the reading for a base state that cannot be read.
+const NO_BASELINE_READING: &str = "baseline";
+
+/// All that was looked at.
+pub(super) struct StopEvidence {
+    pub(super) evidence: Evidence,
+    /// The commit that the loop's changes count from.
+    pub(super) base: Option<String>,
+    /// The commit of HEAD before anything was measured.
+    pub(super) head: Option<String>,
+    /// The work tree as it was measured.
+    pub(super) tree: Result<TreeSnapshot, Gap>,
+    /// What changed in the exam without the session, one line each.
+    pub(super) exam_changes: Vec<String>,
+    /// What the loop's notes say.
+    pub(super) notes: loop_files::LoopFileNotes,
+    /// Criteria that the project has commands for and that were not asked.
+    pub(super) not_asked: Vec<CheckCriterion>,
+    /// What the failing checks count.
+    pub(super) check_problems: u64,
+    /// Whether the loop changed anything.
+    pub(super) work: WorkChange,
+}
+
+/// Looks at everything. The project's commands come first, because they may write files.
+pub(super) async fn collect_stop_evidence(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    times: StopSchedule,
+) -> StopEvidence {
+    merge_work_tree::remove_stale_work_trees(call.engine, &call.project).await;
+    if state.branch.is_some() {
+        branch_merge::undo_unfinished_move(&call.project).await;
+    }
+    let head = head(call).await;
+    let CheckEvidence { readings: checks, not_asked, problems } =
+        checks(call, state, times.checks_deadline).await;
+    let base = loop_base_commit(&call.project, state).await;
+    let ((mut evidence, exam_changed), tree, notes) = tokio::join!(
+        measure_afresh(call, state, base.as_deref(), times.deadline),
+        tree(call, times.deadline),
+        loop_files::read_loop_notes(&call.project),
+    );
+    add(&mut evidence, checks);
+    let silence = no_sensor_reading(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
+    let work = checkpoints::work_since_start(call.engine, &call.project, &state.id, &tree).await;
+    StopEvidence {
+        evidence,
+        base,
+        head,
+        tree,
+        exam_changes: exam_changed,
+        notes,
+        not_asked,
+        check_problems: problems,
+        work,
+    }
+}
+
+/// The evidence alone and what it is about, once the branch of the loop was moved.
+pub(super) async fn remeasure(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    times: StopSchedule,
+) -> (Evidence, MeasuredWork) {
+    let head = head(call).await;
+    let checks = checks(call, state, times.checks_deadline).await.readings;
+    let base = loop_base_commit(&call.project, state).await;
+    // A changed exam makes its reading dirty.
+    let ((mut evidence, _), tree) = tokio::join!(
+        measure_afresh(call, state, base.as_deref(), times.deadline),
+        tree(call, times.deadline),
+    );
+    add(&mut evidence, checks);
+    let silence = no_sensor_reading(&evidence);
+    add(&mut evidence, (silence, Vec::new()));
+    (evidence, MeasuredWork { head, tree })
+}
+
+/// What `work` comes to, if it is done by the deadline of the Stop.
+pub(super) async fn within_deadline<T>(
+    deadline: Instant,
+    work: impl Future<Output = T>,
+) -> Result<T, Gap> {
+    tokio::time::timeout_at(deadline.into(), work).await.map_err(|_| stop_deadline_gap())
+}
+
+/// The work tree as it is.
+async fn tree(call: &HookCall<'_>, deadline: Instant) -> Result<TreeSnapshot, Gap> {
+    within_deadline(deadline, checkpoints::snapshot_tree(call.engine, &call.project)).await?
+}
+
+/// Evidence of one sensor that was not done in time.
+fn timed_out_evidence(sensor: &str, kind: SensorKind, gap: Gap) -> Evidence {
+    let readings = vec![SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, kind, 0) }];
+    Evidence { readings, ..Evidence::default() }
+}
+
+async fn head(call: &HookCall<'_>) -> Option<String> {
+    let root = call.project.root.clone();
+    run_blocking(move || git::head_commit(&root)).await.flatten()
+}
+
+/// What language servers and scan say about the files of a Stop; `commit` is where its loop's
+/// changes count from, `base` the state that they began with.
+pub(in crate::daemon::handlers) async fn measure_stop_files(
+    call: &HookCall<'_>,
+    commit: Option<&str>,
+    base: StopBase,
+    paths: &[String],
+    budget: Duration,
+) -> Evidence {
+    let project = &call.project;
+    let StopScope { files, skipped, dependents, comparison, related_programs: others, .. } =
+        files_of_stop(call, commit, base, paths).await;
+    let deadline = Instant::now() + budget;
+    let asked = MeasureRequest {
+        files,
+        skipped,
+        dependents,
+        comparison,
+        run_lsp: project.config.lsp_enabled,
+        run_scan: project.config.scan_enabled,
+        threshold: Severity::Error,
+        deadline,
+    };
+    let evidence = gather_evidence(call.engine, project, asked.clone()).await;
+    if others.is_empty() || !asked.run_lsp || evidence.verdict() == Verdict::Dirty {
+        return evidence;
+    }
+    // Names do not show all that a change can break: a type inferred in a file between, a name of two
+    // letters. So the other programs of the project are measured before the loop completes.
+    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..asked };
+    wider.files.extend(others.iter().cloned());
+    wider.dependents.files.extend(others);
+    let wider = gather_evidence(call.engine, project, wider).await;
+    with_others(evidence, wider)
+}
+
+/// Adds what the other programs of the project show: errors that the work introduced there, and how
+/// many files were measured. A gap there is not added: nothing suggests that the work concerns them.
+fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
+    let is_server = |reading: &SensorReading| reading.kind == SensorKind::Lsp;
+    if wider.verdict() == Verdict::Dirty {
+        let servers: BTreeSet<String> =
+            wider.readings.iter().filter(|it| is_server(it)).map(|it| it.sensor.clone()).collect();
+        evidence.readings.retain(|reading| !is_server(reading));
+        evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
+        evidence.files = wider.files;
+        evidence.older = wider.older;
+        add(&mut evidence, (wider.readings, wider.findings));
+        return evidence;
+    }
+    for reading in &mut evidence.readings {
+        let same = wider.readings.iter().find(|other| other.sensor == reading.sensor);
+        if let Some(same) = same.filter(|same| is_server(same) && same.gap.is_none()) {
+            reading.files = same.files;
+            reading.elapsed_ms += same.elapsed_ms;
+        }
+    }
+    evidence
+}
+
+/// Readings and the findings that belong to them.
+type SensorReadings = (Vec<SensorReading>, Vec<Finding>);
+
+/// What the project's commands said.
+struct CheckEvidence {
+    readings: SensorReadings,
+    /// Criteria that the project has commands for and that were not asked.
+    not_asked: Vec<CheckCriterion>,
+    /// What the failing ones count.
+    problems: u64,
+}
+
+async fn checks(call: &HookCall<'_>, state: &LoopState, end: Instant) -> CheckEvidence {
+    let (engine, project) = (call.engine, &call.project);
+    let measured = criteria::run_checks(engine, project, &call.caller, (Some(state), end)).await;
+    let criteria::CheckResults { mut readings, findings, not_asked, problems } = measured;
+    if state.until == UntilCondition::Checks && readings.is_empty() {
+        readings.push(missing_checks());
+    }
+    CheckEvidence { readings: (readings, findings), not_asked, problems }
+}
+
+/// Servers, scan, guard and exam, at the same time; and changes that weaken the exam and were not
+/// made by the session.
+async fn measure_afresh(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    base: Option<&str>,
+    deadline: Instant,
+) -> (Evidence, Vec<String>) {
+    let (engine, project) = (call.engine, &call.project);
+    let wanted = GuardRunOptions {
+        base: base.map(str::to_owned),
+        goal: state.prompt.clone(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: Some(state.id.clone()),
+    };
+    let left = deadline.saturating_duration_since(Instant::now());
+    // Servers name their own gaps, which takes a moment.
+    let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
+    let (compared, unknown) = stop_base(call, state, base).await;
+    let (evidence, guarded, exam) = tokio::join!(
+        within_deadline(
+            deadline,
+            measure_stop_files(call, base, compared, &state.options.paths, budget)
+        ),
+        within_deadline(deadline, run_guard(engine, project, wanted)),
+        within_deadline(deadline, exam::stop_exam_report(engine, project, state)),
+    );
+    let mut evidence =
+        evidence.unwrap_or_else(|gap| timed_out_evidence(NO_SENSOR_READING, SensorKind::Scan, gap));
+    evidence.readings.extend(unknown);
+    let guarded =
+        guarded.and_then(|guarded| guarded.map_err(|error| Gap::new(Cause::ProjectFault, error)));
+    let guarded = guarded.unwrap_or_else(|gap| ProjectGuardReport {
+        evidence: timed_out_evidence(SENSOR, SensorKind::Guard, gap),
+        ..ProjectGuardReport::default()
+    });
+    let exam = exam.unwrap_or_else(ExamReport::unmeasured);
+    let Evidence { skipped, readings, findings, .. } = guarded.evidence;
+    let is_new = |path: &str| evidence.skipped.iter().all(|one| one.path != path);
+    let skipped: Vec<_> = skipped.into_iter().filter(|one| is_new(&one.path)).collect();
+    evidence.skipped.extend(skipped);
+    let not_own = authorship::foreign_findings(engine, project, state, &findings).await;
+    // Without the record every finding counts as the agent's, and the loop does not complete.
+    let not_own = not_own.unwrap_or_else(|error| {
+        tracing::warn!(%error, id = state.id, "who wrote the changed files is not known");
+        Vec::new()
+    });
+    add(&mut evidence, (readings, findings));
+    let ExamReport { readings, findings, foreign_changes: mut foreign } = exam;
+    add(&mut evidence, (readings, findings));
+    foreign.extend(authorship::foreign_finding_lines(&not_own));
+    (evidence, foreign)
+}
+
+/// The state that the work of a loop is compared with; and, where it cannot be read, a reading that
+/// says so.
+async fn stop_base(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    commit: Option<&str>,
+) -> (StopBase, Option<SensorReading>) {
+    let is_compared = state.options.baseline != BaselineMode::None;
+    match base_of_loop(call.engine, &call.project, state, commit).await {
+        Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
+        Err(gap) => {
+            tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
+            let detail = format!("what is older is not known: {}", gap.detail);
+            let gap = Some(Gap::new(Cause::NoBaseline, detail));
+            let reading = SensorReading {
+                gap,
+                ..SensorReading::clean(NO_BASELINE_READING, SensorKind::Scan, 0)
+            };
+            (StopBase { state: None, is_compared }, is_compared.then_some(reading))
+        }
+    }
+}
+
+fn add(evidence: &mut Evidence, (readings, findings): SensorReadings) {
+    evidence.readings.extend(readings);
+    evidence.readings.sort_by(|one, other| {
+        (one.kind, one.sensor.as_str()).cmp(&(other.kind, other.sensor.as_str()))
+    });
+    evidence.findings.extend(findings);
+    assign_fingerprints(&mut evidence.findings);
+}
+
+/// Guard and exam look at what games a measurement. Where there is none, nothing was measured.
+fn no_sensor_reading(evidence: &Evidence) -> Vec<SensorReading> {
+    let is_about_games = |reading: &SensorReading| reading.kind == SensorKind::Guard;
+    if !evidence.skipped.is_empty() || !evidence.readings.iter().all(is_about_games) {
+        return Vec::new();
+    }
+    let gap = Gap::new(Cause::Nothing, "no file here is one that a sensor speaks about");
+    vec![SensorReading {
+        gap: Some(gap),
+        ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0)
+    }]
+}
+
+/// The checks were there when the loop started; without them it cannot end well.
+fn missing_checks() -> SensorReading {
+    let output = format!("{AUTOCHECKS} is gone; the loop ends when it passes: put it back");
+    let clean = SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0);
+    SensorReading { dirty: true, output: Some(output), ..clean }
+}

@@ -1,0 +1,116 @@
+//! Scans many files at once and keeps only what was found: each is read, scanned and dropped again,
+//! so that memory does not grow with the project. It must not know which files, or who asked.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::gather::{SensorResult, failed_scan_result, scan_result, scan_snapshot};
+use super::progress::WorkProgress;
+use super::scan_cache::ScanCacheFile;
+use crate::base::evidence::SkippedFile;
+use crate::base::finding::Severity;
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::text::LineIndex;
+use crate::files::{self, Snapshot};
+use crate::report::excerpt::SourceExcerpts;
+use crate::scan::{RuleSet, ScanOutcome};
+
+/// What is scanned, and how.
+#[derive(Clone, Copy)]
+pub(super) struct ScanTask<'w> {
+    pub(super) root: &'w Path,
+    pub(super) rules: &'w RuleSet,
+    /// Outcomes of earlier scans.
+    pub(super) cache: Option<&'w ScanCacheFile>,
+    /// The lowest severity of findings whose lines of source are kept; `None` keeps none.
+    pub(super) excerpts: Option<Severity>,
+    pub(super) progress: &'w WorkProgress,
+}
+
+/// What the scan of many files leaves.
+#[derive(Default)]
+pub(super) struct ScanResults {
+    /// In the order of the files.
+    pub(super) results: Vec<SensorResult>,
+    /// What could not be read, or is spoken about by no rule.
+    pub(super) skipped: Vec<SkippedFile>,
+    /// Lines of source of the first findings.
+    pub(super) excerpts: SourceExcerpts,
+    /// The files whose outcome was not known from an earlier scan.
+    pub(super) new_files: BTreeSet<RelPath>,
+}
+
+/// Scans files, on all cores.
+pub(super) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
+    task.progress.expect(files.len());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
+    // Every thread takes the next file, so that a few large ones do not leave the others idle; and
+    // in their order, so that the first findings of each are the first of all.
+    let share = || {
+        let mut share = ScanResults::default();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match root.read(file) {
+                Ok(snapshot) => share.add(task, &snapshot),
+                Err(skipped) => share.skipped.push(skipped),
+            }
+            task.progress.step();
+        }
+        share
+    };
+    let mut all = ScanResults::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores.min(files.len())).map(|_| scope.spawn(share)).collect();
+        for thread in threads {
+            all.merge(thread.join().expect("what may panic is caught inside"));
+        }
+    });
+    all.results.sort_by(|a, b| a.path.cmp(&b.path));
+    all.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
+impl ScanResults {
+    /// Scans one text, unless it is known what was found in it.
+    pub(super) fn add(&mut self, task: ScanTask<'_>, snapshot: &Snapshot) {
+        let begun = Instant::now();
+        let known = task.cache.and_then(|it| it.get(task.rules, &snapshot.path, snapshot.hash));
+        if known.is_none() {
+            self.new_files.insert(snapshot.path.clone());
+        }
+        // The parsers are foreign code: what goes wrong in one costs its file and no other.
+        let scanned = known.map(|outcome| Ok(Some(scan_result(snapshot, outcome, begun))));
+        let scan = || catch_unwind(AssertUnwindSafe(|| scan_snapshot(task.rules, snapshot)));
+        let scanned = scanned.unwrap_or_else(scan);
+        let Some(word) = scanned.unwrap_or_else(|_| Some(failed_scan_result(snapshot))) else {
+            let reason = "no rule speaks about this kind of file".to_owned();
+            return self.skipped.push(SkippedFile { path: snapshot.path.to_string(), reason });
+        };
+        if let Some(lowest) = task.excerpts.filter(|_| !word.findings.is_empty()) {
+            let lines = LineIndex::new(&snapshot.text);
+            let shown = word.findings.iter().filter(|finding| finding.severity >= lowest);
+            self.excerpts.add_findings(shown, &lines);
+        }
+        self.results.push(word);
+    }
+
+    /// What was found in the texts that were not known, for the next scan.
+    pub(super) fn new_outcomes(&self) -> impl Iterator<Item = (RelPath, ContentHash, ScanOutcome)> {
+        let new = self.results.iter().filter(|word| self.new_files.contains(&word.path));
+        new.map(|word| {
+            let outcome = ScanOutcome { findings: word.findings.clone(), gap: word.gap.clone() };
+            (word.path.clone(), word.hash, outcome)
+        })
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.results.extend(other.results);
+        self.skipped.extend(other.skipped);
+        self.excerpts.merge(other.excerpts);
+        self.new_files.extend(other.new_files);
+    }
+}

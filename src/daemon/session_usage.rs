@@ -1,0 +1,58 @@
+//! Tokens that a session has used, and those its context holds: its transcripts, read on from where the last look ended. What is
+//! done about them is not decided here.
+
+use std::path::Path;
+
+use super::engine::{Engine, run_blocking};
+use super::ledger::Spending;
+use crate::base::verdict::{Cause, Gap};
+use crate::config::prices::{PriceList, TokenCost};
+use crate::report::spending::{TokenPrice, usage_line};
+use crate::wire::transcript::{ContextSize, TokenUsage};
+
+/// What was used since a moment.
+#[derive(Clone, Debug)]
+pub(super) struct SessionUsage {
+    pub(super) usage: TokenUsage,
+    pub(super) cost: TokenCost,
+    /// Why it may have been more than that.
+    pub(super) gap: Option<Gap>,
+    /// What the context holds now.
+    pub(super) context: Result<ContextSize, Gap>,
+}
+
+/// What a session has used since a moment (milliseconds since the epoch), by its transcript as the
+/// host names it and those of its subagents beside it.
+pub(super) async fn read_session_usage(
+    engine: &Engine,
+    session: &str,
+    transcript: &Path,
+    since_ms: u64,
+) -> SessionUsage {
+    let mut spending = engine.ledger().take_spending(session);
+    let transcript = transcript.to_path_buf();
+    let read = run_blocking(move || {
+        let gap = spending.read(&transcript);
+        (spending, gap)
+    });
+    let (spending, gap) = read.await.unwrap_or_else(|| {
+        let gap = Gap::new(Cause::Crashed, "internal error; the daemon's log says more");
+        (Spending { unread: Some(gap.clone()), ..Spending::default() }, Some(gap))
+    });
+    let usage = spending.tally.usage(since_ms);
+    let context = spending.context();
+    engine.ledger().keep_spending(session, spending);
+    let gap = gap.or_else(|| {
+        let detail = "the session has more replies than are counted";
+        usage.is_truncated.then(|| Gap::new(Cause::Skipped, detail))
+    });
+    SessionUsage { cost: PriceList::built_in().cost(&usage), usage, gap, context }
+}
+
+/// One line about it for people.
+pub(super) fn session_usage_line(spent: &SessionUsage) -> String {
+    let SessionUsage { usage, cost, gap, .. } = spent;
+    let as_of = &PriceList::built_in().as_of;
+    let price = TokenPrice { cents: cost.cents(), unknown_models: &cost.unknown_models, as_of };
+    usage_line(usage, price, gap.as_ref())
+}

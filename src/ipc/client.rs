@@ -1,0 +1,260 @@
+//! A front door's end: one blocking call, and starting the daemon when there is none. Blocking on
+//! purpose: a hook is one round trip and must not pay for a runtime. Every wait ends at one
+//! deadline.
+
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{StateDirs, try_lock};
+use crate::base::limits::{
+    CONTROL_LINE_BYTES_MAX, DAEMON_ALIVE_MS_MAX, DAEMON_DRAIN_WAIT_MS_MAX, DAEMON_RETRY_MS,
+    DAEMON_START_MS_MAX,
+};
+use crate::wire::control::{
+    CallerContext, DaemonCall, DaemonReply, DaemonRequest, PROTOCOL_VERSION,
+};
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// Nobody listens, or whoever did is gone without having taken the call.
+    #[error("no daemon is running")]
+    NoDaemon,
+    /// It cannot be started or reached.
+    #[error("the daemon cannot be used: {0}")]
+    Unusable(String),
+    /// It ended while it worked on the call.
+    #[error("the daemon ended while it worked")]
+    DaemonEnded,
+    /// It has the call and did not answer in time.
+    #[error("the daemon did not answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// It has the call, said nothing for a while, and its answer is not worth waiting for.
+    #[error("the daemon said nothing for {} ms and is not waited for", .0.as_millis())]
+    Abandoned(Duration),
+}
+
+/// How long a front door waits for its answer.
+#[derive(Clone, Copy)]
+pub struct CallTimeout<'a> {
+    /// The longest time, over all daemons that are asked.
+    pub limit: Duration,
+    /// What is asked once after a silence: whether the answer is still worth waiting for.
+    pub silence_check: Option<(Duration, &'a dyn Fn() -> bool)>,
+}
+
+impl CallTimeout<'_> {
+    /// Without a doubt.
+    #[must_use]
+    pub fn new(most: Duration) -> Self {
+        Self { limit: most, silence_check: None }
+    }
+}
+
+fn unusable(error: impl std::fmt::Display) -> CallError {
+    CallError::Unusable(error.to_string())
+}
+
+/// One call to a running daemon.
+pub fn call_daemon(
+    places: &StateDirs,
+    call: &DaemonCall,
+    patience: CallTimeout<'_>,
+) -> Result<DaemonReply, CallError> {
+    let mut line = serde_json::to_vec(call).map_err(unusable)?;
+    line.push(b'\n');
+    let stream = UnixStream::connect(places.socket_path()).map_err(call_error)?;
+    let mut wait = ReplyWait { stream: &stream, timeout: patience, started_at: Instant::now() };
+    wait.set_bound(
+        patience.silence_check.map_or(patience.limit, |(quiet, _)| quiet.min(patience.limit)),
+    )?;
+    let mut rest = line.as_slice();
+    while !rest.is_empty() {
+        match (&stream).write(rest) {
+            Ok(0) => return Err(CallError::NoDaemon),
+            Ok(count) => rest = &rest[count..],
+            Err(error) => wait.continue_after(error)?,
+        }
+    }
+    let mut answer = Vec::new();
+    let mut reader = BufReader::new((&stream).take(CONTROL_LINE_BYTES_MAX));
+    // What was read before an error is kept.
+    while let Err(error) = reader.read_until(b'\n', &mut answer) {
+        wait.continue_after(error)?;
+    }
+    if answer.is_empty() {
+        return Err(CallError::DaemonEnded);
+    }
+    serde_json::from_slice(&answer).map_err(unusable)
+}
+
+/// Waiting for the other end of a call.
+struct ReplyWait<'a> {
+    stream: &'a UnixStream,
+    timeout: CallTimeout<'a>,
+    started_at: Instant,
+}
+
+impl ReplyWait<'_> {
+    fn set_bound(&self, bound: Duration) -> Result<(), CallError> {
+        let bound = Some(bound.max(Duration::from_millis(1)));
+        self.stream.set_write_timeout(bound).map_err(unusable)?;
+        self.stream.set_read_timeout(bound).map_err(unusable)
+    }
+
+    /// Whether to go on after an error: only after the first silence, and only if the answer is
+    /// still worth waiting for.
+    fn continue_after(&mut self, error: std::io::Error) -> Result<(), CallError> {
+        if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
+            return Err(call_error(error));
+        }
+        let Some((_, is_awaited)) = self.timeout.silence_check.take() else {
+            return Err(CallError::TimedOut(self.timeout.limit));
+        };
+        if !is_awaited() {
+            return Err(CallError::Abandoned(self.started_at.elapsed()));
+        }
+        self.set_bound(self.timeout.limit.saturating_sub(self.started_at.elapsed()))
+    }
+}
+
+fn call_error(error: std::io::Error) -> CallError {
+    match error.kind() {
+        // A daemon that ends resets the connections it has not accepted.
+        ErrorKind::NotFound
+        | ErrorKind::ConnectionRefused
+        | ErrorKind::ConnectionReset
+        | ErrorKind::BrokenPipe => CallError::NoDaemon,
+        _ => unusable(error),
+    }
+}
+
+/// The call, after starting a daemon when none listens or the one that does is stale. `program`
+/// is this program's own file.
+pub fn call_or_start_daemon(
+    places: &StateDirs,
+    program: &Path,
+    request: &DaemonCall,
+    patience: CallTimeout<'_>,
+) -> Result<DaemonReply, CallError> {
+    let began = Instant::now();
+    let drain = Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    let mut deadline = began + patience.limit.min(drain);
+    let mut has_ended = false;
+    loop {
+        let most = patience.limit.saturating_sub(began.elapsed());
+        if most.is_zero() {
+            return Err(CallError::TimedOut(patience.limit));
+        }
+        match call_daemon(places, request, CallTimeout { limit: most, ..patience }) {
+            Ok(answer) if !answer.stale => return Ok(answer),
+            Ok(_) | Err(CallError::NoDaemon) => {}
+            // It was killed, or drained before it took the call; work that kills it every time is
+            // not begun a third time. The next one may start however long this one has worked.
+            Err(CallError::DaemonEnded) if !has_ended => {
+                has_ended = true;
+                deadline = Instant::now() + drain;
+            }
+            Err(error) => return Err(error),
+        }
+        if Instant::now() >= deadline {
+            return Err(unusable("an old daemon does not end"));
+        }
+        start_daemon(places, program, deadline)?;
+    }
+}
+
+/// Makes sure that a daemon was started by someone; waits until it listens.
+fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
+    let pause = || std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS));
+    let listens = || UnixStream::connect(places.socket_path()).is_ok();
+    // One starter at a time: fifty hooks at once start one daemon, not fifty processes.
+    let _turn = loop {
+        match try_lock(&places.start_lock()).map_err(unusable)? {
+            Some(turn) => break turn,
+            None if listens() => return Ok(()),
+            None if Instant::now() >= deadline => {
+                return Err(unusable("another process is starting it and does not finish"));
+            }
+            None => pause(),
+        }
+    };
+    // A daemon that drains has left its socket and holds its lock until it is gone.
+    while try_lock(&places.daemon_lock()).map_err(unusable)?.is_none() {
+        pause();
+        if listens() || Instant::now() >= deadline {
+            return Ok(());
+        }
+    }
+    let mut child = spawn_daemon(program, Stdio::piped()).map_err(unusable)?;
+    let Some(stdout) = child.stdout.take() else { return Ok(()) };
+    let (sender, first_line) = std::sync::mpsc::channel();
+    // Read on a thread of its own, because a pipe has no read timeout.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = BufReader::new(stdout).read_line(&mut line);
+        let _ = sender.send(line);
+    });
+    match first_line.recv_timeout(Duration::from_millis(DAEMON_START_MS_MAX)) {
+        Ok(line) if line.starts_with("ready") => Ok(()),
+        Ok(line) if line.is_empty() => Err(unusable("it ended at its start")),
+        Ok(line) => Err(unusable(line.trim())),
+        Err(_) => Err(unusable("it does not start")),
+    }
+}
+
+/// Whether the daemon that listens answers anything at all.
+#[must_use]
+pub fn is_daemon_alive(places: &StateDirs) -> bool {
+    let request = DaemonRequest::DaemonStatus { json: true };
+    let question =
+        DaemonCall { protocol: PROTOCOL_VERSION, caller: CallerContext::default(), request };
+    call_daemon(places, &question, CallTimeout::new(Duration::from_millis(DAEMON_ALIVE_MS_MAX)))
+        .is_ok()
+}
+
+/// Starts a daemon where none listens, and waits for nothing: true when it had to. Two at once are
+/// harmless: the second one sees the lock.
+pub fn start_daemon_detached(places: &StateDirs, program: &Path) -> std::io::Result<bool> {
+    if UnixStream::connect(places.socket_path()).is_ok() {
+        return Ok(false);
+    }
+    spawn_daemon(program, Stdio::null()).map(|_| true)
+}
+
+/// How the daemon's memory is kept by glibc; other C libraries do not look at it. Two arenas in
+/// place of eight per core: what one of the many threads gave back is there for the others, which
+/// makes the whole a fifth smaller. And a syntax tree's memory is not given back to the kernel after
+/// each text, only to be asked for again. Language servers get the environment of their caller.
+pub const MALLOC_TUNABLES: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=1048576");
+
+fn spawn_daemon(program: &Path, stdout: Stdio) -> std::io::Result<std::process::Child> {
+    let (name, value) = MALLOC_TUNABLES;
+    let chosen = std::env::var(name).ok().filter(|it| !it.is_empty());
+    let tunables = chosen.map_or_else(|| value.to_owned(), |it| format!("{value}:{it}"));
+    Command::new(program)
+        .args(["daemon", "run", "--detach"])
+        .env(name, tunables)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// Waits until no daemon holds the lock; false when one still does at the deadline.
+#[must_use]
+pub fn wait_until_stopped(places: &StateDirs) -> bool {
+    let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
+    while Instant::now() < deadline {
+        match try_lock(&places.daemon_lock()) {
+            Ok(None) => std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS)),
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
+    false
+}

@@ -1,0 +1,282 @@
+//! The blast radius of an edit, as far as texts show it: which names it touched, which files
+//! mention them, and whether a finding speaks of them. Works on lines and words of any language,
+//! because what was removed or renamed is known to no language server any more. It must not know
+//! where texts come from or who is asked about them.
+
+mod bodies;
+mod words;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::base::finding::Finding;
+use crate::base::limits::{BLAST_COMMON_FILES_MAX, BLAST_NAMES_MAX};
+use crate::base::path::RelPath;
+use words::{
+    DeclaredName, declared_names, is_distinctive, is_import_keyword, is_symbol_name, names_of_code,
+    word_ranges,
+};
+
+/// What is looked for in other files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TouchedSymbols {
+    /// Names whose meaning an edit may have changed.
+    pub names: BTreeSet<String>,
+    /// Those of the names that an edit only uses, or gives to a parameter: their meaning elsewhere
+    /// stays the same.
+    pub only_used: BTreeSet<String>,
+    /// Modules as importers write them.
+    pub modules: BTreeSet<String>,
+    /// Whether a module appeared, vanished or changed in more names than are looked for, so that
+    /// its importers are concerned whatever they mention.
+    pub concerns_importers: bool,
+}
+
+impl TouchedSymbols {
+    /// What one edited file's change is sought by, in the file itself as well. `None` stands for a
+    /// text that did not exist, or does not any more.
+    #[must_use]
+    pub fn from_edit(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
+        Self::from_edit_except(path, before, after, |_, _| Default::default())
+    }
+
+    /// The same, as far as other files can notice it: most edits of a function's body they cannot.
+    #[must_use]
+    pub fn visible_elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
+        Self::from_edit_except(path, before, after, |old, new| {
+            bodies::invisible_lines(path, old, new)
+        })
+    }
+
+    /// What the rename of a file concerns: its importers.
+    #[must_use]
+    pub fn from_move(from: &RelPath, to: &RelPath) -> Self {
+        let modules = module_names(from).into_iter().chain(module_names(to)).collect();
+        Self { modules, concerns_importers: true, ..Self::default() }
+    }
+
+    fn from_edit_except(
+        path: &RelPath,
+        before: Option<&str>,
+        after: Option<&str>,
+        unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
+    ) -> Self {
+        let texts = (before.unwrap_or_default(), after.unwrap_or_default());
+        let (names, used) = touched_names(texts, unnoticed);
+        let has_all = names.len() < BLAST_NAMES_MAX;
+        let concerns_importers = before.is_none() != after.is_none() || !has_all;
+        Self { names, only_used: used, modules: module_names(path), concerns_importers }
+    }
+
+    /// Both.
+    pub fn extend(&mut self, other: Self) {
+        let is_meant =
+            |of: &Self, name: &String| of.names.contains(name) && !of.only_used.contains(name);
+        let all = self.only_used.union(&other.only_used);
+        let used = all.filter(|name| !is_meant(self, name) && !is_meant(&other, name));
+        self.only_used = used.cloned().collect();
+        self.names.extend(other.names);
+        self.modules.extend(other.modules);
+        self.concerns_importers |= other.concerns_importers;
+    }
+
+    /// Whether nothing was touched that another file could mention.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.concerns_importers
+    }
+
+    /// How a file mentions it; `None` when the edit does not concern the file.
+    #[must_use]
+    pub fn mentioned_in(&self, text: &str) -> Option<FileMentions> {
+        let (mut count, mut imports) = (0, false);
+        for line in text.lines() {
+            let mut may_import = false;
+            for (start, end) in word_ranges(line) {
+                let word = &line[start..end];
+                count += usize::from(self.names.contains(word));
+                may_import |= is_import_keyword(word);
+            }
+            imports |= may_import && self.modules.iter().any(|module| has_word(line, module));
+        }
+        let is_concerned = count > 0 || (imports && self.concerns_importers);
+        is_concerned.then_some(FileMentions { imports, count })
+    }
+
+    /// Whether a finding is about what was touched: its message or its line names it.
+    #[must_use]
+    pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
+        let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
+        let names_it = |text: &str| {
+            let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
+            words.any(|word| self.names.contains(word) && !self.only_used.contains(word))
+                || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
+        };
+        names_it(&finding.message) || names_it(line)
+    }
+}
+
+/// The lines of a text, and which of them changed, as ascending indices.
+type ChangedLines<'t> = (&'t [&'t str], &'t [usize]);
+
+/// Changed lines of both texts that other files cannot notice.
+type InvisibleLines = (BTreeSet<usize>, BTreeSet<usize>);
+
+/// How one file mentions what was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMentions {
+    /// It imports the edited module.
+    pub imports: bool,
+    /// How often it has one of the names.
+    pub count: usize,
+}
+
+/// Orders files by how likely the edit concerns them: importers first, then neighbours of the
+/// edited file, then those with the most mentions. Where a name is so common that hundreds of
+/// files have it, only importers and neighbours are kept.
+#[must_use]
+pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
+    let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
+    let is_near = |path: &RelPath| folders.contains(parent_folder(path));
+    if found.len() > BLAST_COMMON_FILES_MAX {
+        found.retain(|(path, mention)| mention.imports || is_near(path));
+    }
+    found.sort_by(|(a, of_a), (b, of_b)| {
+        let rank = |path: &RelPath, of: &FileMentions| {
+            (Reverse(of.imports), Reverse(is_near(path)), Reverse(of.count))
+        };
+        rank(a, of_a).cmp(&rank(b, of_b)).then_with(|| a.cmp(b))
+    });
+    found.into_iter().map(|(path, _)| path).collect()
+}
+
+fn parent_folder(path: &RelPath) -> &str {
+    path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The names by which importers may know a file's module: its stem, and its folder where the file
+/// stands for it (`__init__.py`, `index.ts`, `mod.rs`) or where packages are folders (Go).
+fn module_names(path: &RelPath) -> BTreeSet<String> {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or_default();
+    let parent = parent_folder(path).rsplit('/').next().unwrap_or_default();
+    let is_folder = matches!(stem, "__init__" | "index" | "mod" | "lib");
+    let is_package = path.extension().as_deref() == Some("go");
+    let named = [(!is_folder).then_some(stem), (is_folder || is_package).then_some(parent)];
+    named.into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The names whose meaning may have changed between two texts: what changed lines declare, the
+/// words that came or went on them, and the definitions around them, because the type of a
+/// function may follow from its body. Bounded; declarations first. Second, those of them that the
+/// text after only uses, or has as parameters.
+fn touched_names(
+    (before, after): (&str, &str),
+    unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
+) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
+    let (unnoticed_gone, unnoticed_came) = unnoticed((&old, &gone), (&new, &came));
+    gone.retain(|at| !unnoticed_gone.contains(at));
+    came.retain(|at| !unnoticed_came.contains(at));
+    let (of_old, of_new) = (touched_declarations(&old, &gone), touched_declarations(&new, &came));
+    let mut meant: BTreeSet<String> = of_old.iter().map(|it| it.name.to_owned()).collect();
+    let defined = of_new.iter().filter(|it| !it.is_parameter);
+    meant.extend(defined.map(|it| it.name.to_owned()));
+    let mut names = BTreeSet::new();
+    let declared = of_old.iter().chain(&of_new).map(|it| it.name);
+    add_names(&mut names, declared.filter(|word| is_symbol_name(word)));
+    let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
+    let differs = |a: &HashMap<&str, usize>, b: &HashMap<&str, usize>| -> BTreeSet<String> {
+        let more = a.iter().filter(|(word, count)| b.get(*word).is_none_or(|other| other < count));
+        more.map(|(word, _)| (*word).to_owned()).collect()
+    };
+    let (removed, added) = (differs(&gone, &came), differs(&came, &gone));
+    for words in [&removed, &added] {
+        add_names(&mut names, words.iter().map(String::as_str).filter(|word| is_distinctive(word)));
+    }
+    meant.extend(removed);
+    let used = names.difference(&meant).cloned().collect();
+    (names, used)
+}
+
+/// What changed lines declare, and the lines that they stand in.
+fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<DeclaredName<'t>> {
+    let around = enclosing_lines(lines, changed);
+    changed.iter().chain(&around).flat_map(|at| declared_names(lines[*at])).collect()
+}
+
+fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
+    for word in words {
+        if names.len() >= BLAST_NAMES_MAX {
+            return;
+        }
+        names.insert(word.to_owned());
+    }
+}
+
+/// The lines that another text has not, as indices; order does not count, so a moved line is
+/// none.
+fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for line in other {
+        *left.entry(line.trim_end()).or_default() += 1;
+    }
+    let mut missing = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        match left.get_mut(line.trim_end()) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ if line.trim_end().is_empty() => {}
+            _ => missing.push(at),
+        }
+    }
+    missing
+}
+
+/// The lines that open what the given lines stand in: those above with less indentation. A line
+/// that begins with a closing or an opening bracket belongs to the one before.
+fn enclosing_lines(lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), Vec::<(usize, usize)>::new());
+    let mut changed = changed.iter().copied().peekable();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        if code.is_empty() {
+            continue;
+        }
+        let indent = line.len() - code.len();
+        let continues = code.starts_with([')', ']', '}', '{']);
+        while open.last().is_some_and(|(of, _)| *of > indent || (*of == indent && !continues)) {
+            open.pop();
+        }
+        if changed.next_if_eq(&at).is_some() {
+            found.extend(open.iter().map(|(_, header)| *header));
+        }
+        if !continues {
+            open.push((indent, at));
+        }
+    }
+    found
+}
+
+fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usize> {
+    let mut counts = HashMap::new();
+    for word in changed.iter().flat_map(|at| names_of_code(lines[*at])) {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+/// Whether a text has another one with no word continuing at either end.
+fn has_word(text: &str, word: &str) -> bool {
+    // Module names may have hyphens.
+    let continues = |byte: &u8| *byte == b'-' || words::is_word_byte(*byte);
+    let is_word = |byte: Option<&u8>| byte.is_some_and(continues);
+    let bytes = text.as_bytes();
+    text.match_indices(word).any(|(at, _)| {
+        !is_word(at.checked_sub(1).and_then(|at| bytes.get(at)))
+            && !is_word(bytes.get(at + word.len()))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! Words of a line of code in no particular language: which of them are names, which are declared
+//! there, which say that something is imported. Rough on purpose: what is found too much costs a
+//! look at one file more.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::base::limits::NAME_CHARS_MIN;
+
+/// Whether a byte belongs to a word; every byte beyond ASCII does.
+pub(super) fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// The words of a text, as byte ranges.
+pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + bytes[at..].iter().position(|byte| is_word_byte(*byte))?;
+        let length = bytes[start..].iter().position(|byte| !is_word_byte(*byte));
+        at = length.map_or(bytes.len(), |length| start + length);
+        Some((start, at))
+    })
+}
+
+/// Whether a word can be the name of something that other files mention.
+pub(super) fn is_symbol_name(word: &str) -> bool {
+    word.chars().count() >= NAME_CHARS_MIN
+        && !word.starts_with(|first: char| first.is_ascii_digit())
+        && !KEYWORDS.contains(word)
+}
+
+/// Whether a name that merely came or went on a line is worth looking for.
+pub(super) fn is_distinctive(word: &str) -> bool {
+    is_symbol_name(word) && !COMMON.contains(word)
+}
+
+/// Whether a word says that its line imports or exports a module.
+pub(super) fn is_import_keyword(word: &str) -> bool {
+    IMPORTING.contains(word)
+}
+
+/// The words of a line of code: without comments, and of its strings only those that are one word
+/// (a key, a tag).
+pub(super) fn names_of_code(line: &str) -> Vec<&str> {
+    let Some(code) = strip_comment(line) else { return Vec::new() };
+    let strings = string_ranges(code);
+    let is_code = |(start, end): &(usize, usize)| {
+        let around = strings.iter().find(|(from, to)| from < start && end <= to);
+        around.is_none_or(|(from, to)| (*start, *end) == (from + 1, *to))
+    };
+    word_ranges(code).filter(is_code).map(|(start, end)| &code[start..end]).collect()
+}
+
+/// A name that a line of code declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeclaredName<'t> {
+    pub(super) name: &'t str,
+    /// Whether it is a parameter: callers know the function by another name.
+    pub(super) is_parameter: bool,
+}
+
+/// The names that a line of code declares, as far as its shape shows: the word behind `def`,
+/// `class`, `fn` …, the first word before `=` or `:`, a parameter with its type, a function's name.
+pub(super) fn declared_names(line: &str) -> Vec<DeclaredName<'_>> {
+    let Some(code) = strip_comment(line) else { return Vec::new() };
+    let words: Vec<(usize, usize)> = word_ranges(code).collect();
+    let text = |at: usize| -> &str { &code[words[at].0..words[at].1] };
+    let is_declaration = (0..words.len()).any(|at| is_declaration_keyword(text(at)));
+    let opens = code.trim_end().ends_with(['{', ':', '(', ',']) || code.contains("):");
+    let is_declared = |at: &usize| {
+        let (start, end) = words[*at];
+        let before = if *at == 0 { "" } else { &code[words[at - 1].1..start] };
+        let word_before = if *at == 0 { "" } else { text(at - 1) };
+        let is_member = before.ends_with('.') && matches!(word_before, "self" | "this" | "cls");
+        let is_first = *at == 0 || (*at == 1 && is_member);
+        let is_behind_word = *at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
+        if is_behind_word && is_declaration_keyword(word_before) {
+            return true;
+        }
+        let rest = code[end..].trim_start();
+        match rest.bytes().next() {
+            Some(b'(') => {
+                (is_declaration && !before.ends_with('.'))
+                    || (is_first && opens)
+                    || (is_behind_word && !BEFORE_CALLS.contains(word_before))
+            }
+            Some(b'=') => is_first && !rest.starts_with("=="),
+            Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
+            Some(b',' | b';') => is_first && words.len() == 1,
+            None => words.len() == 1,
+            _ => false,
+        }
+    };
+    let is_parameter = |at: usize| {
+        let before = if at == 0 { "" } else { &code[words[at - 1].1..words[at].0] };
+        before.ends_with('(') || before.trim_end().ends_with(',')
+    };
+    let declared = (0..words.len()).filter(is_declared);
+    declared.map(|at| DeclaredName { name: text(at), is_parameter: is_parameter(at) }).collect()
+}
+
+/// A line without its comment; `None` for a line that is one.
+pub(super) fn strip_comment(line: &str) -> Option<&str> {
+    let code = line.trim();
+    let is_comment = ["//", "/*", "* ", "--", "# ", "\"\"\""].iter().any(|it| code.starts_with(it));
+    let end = [" # ", " // ", "\t# ", "\t// "].iter().filter_map(|mark| code.find(mark)).min();
+    (!is_comment).then(|| &code[..end.unwrap_or(code.len())])
+}
+
+/// Where strings of one line begin and end, quotes included in the beginning.
+fn string_ranges(code: &str) -> Vec<(usize, usize)> {
+    let bytes = code.as_bytes();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(start) = bytes[at..].iter().position(|byte| b"\"'`".contains(byte)) {
+        let start = at + start;
+        let Some(length) = bytes[start + 1..].iter().position(|byte| *byte == bytes[start]) else {
+            break;
+        };
+        found.push((start, start + 1 + length));
+        at = start + length + 2;
+    }
+    found
+}
+
+fn is_declaration_keyword(word: &str) -> bool {
+    DECLARING.contains(word)
+}
+
+type WordSet = LazyLock<HashSet<&'static str>>;
+
+fn word_set(words: &'static str) -> HashSet<&'static str> {
+    words.split(' ').collect()
+}
+
+/// Words that a declared name follows.
+static DECLARING: WordSet = LazyLock::new(|| {
+    word_set(
+        "class const def defmodule defp enum extension fn fun func function impl interface let \
+         macro_rules mixin mod module namespace object package protocol record static struct sub \
+         trait type typedef union val var",
+    )
+});
+
+/// Words that a call follows; behind any other word a name with a bracket is being declared.
+static BEFORE_CALLS: WordSet = LazyLock::new(|| {
+    word_set(
+        "and assert async await case defer delete do elif else elsif from go if in is lambda new \
+         not of or raise return then throw try typeof unless when while with yield",
+    )
+});
+
+/// Words of import lines.
+static IMPORTING: WordSet = LazyLock::new(|| {
+    word_set(
+        "alias export extern from import include library load mod open part require require_once \
+         require_relative source use using",
+    )
+});
+
+/// Keywords and built-in types: never the name of anything.
+static KEYWORDS: WordSet = LazyLock::new(|| {
+    word_set(
+        "Any Boolean Dict Err False Int Integer None Null Number Option Optional Override \
+         Promise Self Some String True Tuple Vec Void __init__ abstract and any assert async \
+         await bool boolean break byte case catch char class cls const constructor continue \
+         crate def default defmodule defp del delete double elif else elsif enum except export \
+         extends extension extern false final finally float for foreach from fun func function \
+         global goto impl implements import include instanceof int int64 interface internal \
+         isinstance lambda let long loop macro_rules module mut namespace new nil not null \
+         number of override package pass private protected protocol pub public raise readonly \
+         require rescue return self short static str string struct sub super switch then this \
+         throw throws trait true try typedef typeof undefined union unknown unless unsigned use \
+         using val var void volatile when where while with yield",
+    )
+});
+
+/// Words of every file: they connect two files only where they are declared.
+static COMMON: WordSet = LazyLock::new(|| {
+    word_set(
+        "Error List Map Object Result Set Type args data dict end err error get http https item \
+         items key kwargs len list main map match name object open print println range record \
+         ref result set test type value values",
+    )
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_are_known_by_their_shape_in_many_languages() {
+        let check = |line: &str, expected: &[&str]| {
+            let found: Vec<&str> = declared_names(line)
+                .into_iter()
+                .map(|it| it.name)
+                .filter(|it| is_symbol_name(it))
+                .collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("def price_of(item: Item, count=1) -> int:", &["price_of", "item"]);
+        check("    self.total = 3", &["total"]);
+        check("export async function load(path: string) {", &["load", "path"]);
+        check("  render(props: Props): Node {", &["render", "props"]);
+        check("func (r *Repo) Find(id int) error {", &["Find"]);
+        check("pub struct Cart<T> {", &["Cart"]);
+        check("int area(const Shape *shape);", &["area", "Shape"]);
+        check("  Blue,", &["Blue"]);
+        check("  value: number;", &["value"]);
+        check("total = compute(price)", &["total"]);
+        check("    return compute(price)", &[]);
+        check("// def gone(x): comment", &[]);
+    }
+
+    #[test]
+    fn comments_and_prose_in_strings_are_no_names() {
+        assert_eq!(names_of_code("send(\"hello there\", 'kind') # the rest"), ["send", "kind"]);
+        assert!(names_of_code("# a comment").is_empty());
+    }
+}

@@ -1,0 +1,119 @@
+//! Questions that have not begun: the handshake is not done, enough are in flight, or a storm of
+//! edits goes on. Newer bytes of a file supersede older ones at once.
+
+use std::time::{Duration, Instant};
+
+use super::{DocumentRequest, LspSession, SessionEffect, SessionPhase};
+use crate::base::limits::{DIAGNOSTICS_MS_MAX, PULLS_IN_FLIGHT_MAX, STORM_MS, STORM_MS_MAX};
+use crate::base::verdict::{Cause, Gap};
+use crate::lsp::registry::DiagnosticsMethod;
+
+/// A question that has not begun.
+#[derive(Debug)]
+pub(super) struct QueuedMeasure {
+    pub(super) document: DocumentRequest,
+    pub(super) deadline: Instant,
+    /// In a storm of edits: when the first one waited, and when this one may begin.
+    storm: Option<EditStorm>,
+    /// Whether the file changed on disk since it waits.
+    pub(super) is_outdated: bool,
+}
+
+/// Whether a question is about the same file as a newer one, and about other bytes.
+pub(super) fn is_outdated_by(other: &DocumentRequest, newer: &DocumentRequest) -> bool {
+    other.path == newer.path && other.hash != newer.hash
+}
+
+pub(super) fn superseded_gap() -> Gap {
+    Gap::new(Cause::Superseded, "the file changed while it was measured")
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EditStorm {
+    started_at: Instant,
+    measure_at: Instant,
+}
+
+impl LspSession {
+    /// Asks a question. A question about other bytes of the same file supersedes earlier ones. If it
+    /// supersedes one that has only just begun, it waits a moment for the edits to end: the first
+    /// text of a storm is measured at once, then the last.
+    pub fn measure(&mut self, question: DocumentRequest, now: Instant) {
+        let storm = self.supersede(&question, now);
+        self.newest_ticket = self.newest_ticket.max(question.ticket);
+        let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
+        self.queued_measures.push(QueuedMeasure {
+            document: question,
+            deadline,
+            storm,
+            is_outdated: false,
+        });
+        self.begin_queued(now);
+    }
+
+    /// Ends what is about other bytes of the file. Yields how long the newer question is to wait.
+    pub(super) fn supersede(
+        &mut self,
+        question: &DocumentRequest,
+        now: Instant,
+    ) -> Option<EditStorm> {
+        let gap = superseded_gap();
+        self.supersede_queries(question);
+        let jobs = self.jobs.iter().filter(|(_, job)| is_outdated_by(&job.document, question));
+        let jobs: Vec<(u64, Instant)> = jobs.map(|(id, job)| (*id, job.started_at)).collect();
+        let mut since = None;
+        for (job, begun) in jobs {
+            if now < begun + Duration::from_millis(STORM_MS) {
+                since = Some(now);
+            }
+            self.finish_job(job, Err(gap.clone()));
+        }
+        for older in
+            self.queued_measures.extract_if(.., |other| is_outdated_by(&other.document, question))
+        {
+            since = older.storm.map(|storm| storm.started_at).or(since);
+            self.effects
+                .push(SessionEffect::DiagnosticsReady(older.document.ticket, Err(gap.clone())));
+        }
+        let since = since?;
+        let latest = since + Duration::from_millis(STORM_MS_MAX);
+        Some(EditStorm {
+            started_at: since,
+            measure_at: latest.min(now + Duration::from_millis(STORM_MS)),
+        })
+    }
+
+    pub(super) fn begin_queued(&mut self, now: Instant) {
+        while self.can_begin() {
+            let may_begin =
+                |one: &QueuedMeasure| one.storm.is_none_or(|storm| storm.measure_at <= now);
+            let Some(first) = self.queued_measures.iter().position(may_begin) else { return };
+            let waiting = self.queued_measures.remove(first);
+            self.begin_job(waiting, now);
+        }
+    }
+
+    /// jdtls publishes once about a text, and what it publishes before it is ready is lost.
+    fn can_begin(&self) -> bool {
+        let is_early = self.method == DiagnosticsMethod::Jdtls && self.loading.is_loading();
+        self.phase == SessionPhase::Ready && self.jobs.len() < PULLS_IN_FLIGHT_MAX && !is_early
+    }
+
+    /// When something is to be done about a question that waits.
+    pub(super) fn next_queue_wake(&self) -> Option<Instant> {
+        let deadlines = self.queued_measures.iter().map(|one| one.deadline);
+        let storms =
+            self.queued_measures.iter().filter_map(|one| one.storm).map(|storm| storm.measure_at);
+        // While none can begin, its moment is no reason to wake.
+        let storms = storms.filter(|_| self.can_begin());
+        deadlines.chain(storms).min()
+    }
+
+    pub(super) fn end_late_queued(&mut self, now: Instant) {
+        let gap = self.deadline_gap();
+        for late in self.queued_measures.extract_if(.., |one| one.deadline <= now) {
+            self.effects
+                .push(SessionEffect::DiagnosticsReady(late.document.ticket, Err(gap.clone())));
+        }
+    }
+}

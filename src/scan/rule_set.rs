@@ -1,0 +1,430 @@
+//! A set of rules: the built-in ones and a project's own, which of them are off, and what cannot be
+//! used. Files are texts here; it must not know where they are read.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use serde_json::Value;
+
+use super::builtin::{self, BuiltInFile};
+use super::engine::{EngineRule, RuleEngine, UNUSED_SUPPRESSION, UtilityRules};
+use super::language::ScanLanguage;
+use super::rules::{self, RuleFault, RuleSpec};
+use super::sgconfig::ScanConfig;
+use crate::base::hash::ContentHash;
+use crate::base::path::RelPath;
+use crate::base::verdict::{Cause, Gap};
+
+static BUILT_IN: LazyLock<Arc<RuleSet>> = LazyLock::new(|| {
+    Arc::new(RuleSet::new(RuleSources { built_in: true, ..RuleSources::default() }))
+});
+
+/// What a set is made of.
+#[derive(Default)]
+pub struct RuleSources {
+    /// Whether the rules built into the program belong to it.
+    pub built_in: bool,
+    /// Name and text of rule files.
+    pub rules: Vec<(String, String)>,
+    /// Name and text of files of utility rules.
+    pub utils: Vec<(String, String)>,
+    /// Rule files that could not be read, with the reason.
+    pub unreadable: Vec<(String, String)>,
+    /// Name and text of the project's `sgconfig.yml`.
+    pub config: Option<(String, String)>,
+    /// Ids of rules that are left out.
+    pub disabled: BTreeSet<String>,
+    /// Severities that differ from the rules' own, by id: a word of rule files, `off` too.
+    pub severities: BTreeMap<String, String>,
+}
+
+/// A set of rules, immutable and shared by threads. The files of a project are read when it is
+/// made; built-in files are read, and rules compiled, when the first text of their language comes.
+pub struct RuleSet {
+    identity: ContentHash,
+    pub(super) has_built_in: bool,
+    pub(super) project_rules: Vec<Arc<RuleSpec>>,
+    utils: Vec<Arc<RuleSpec>>,
+    faults: Vec<RuleFault>,
+    pub(super) disabled: BTreeSet<String>,
+    severities: BTreeMap<String, String>,
+    pub(super) config: ScanConfig,
+    /// Extensions of files that rules speak about and nothing here can parse, and why.
+    unsupported: Vec<(String, String)>,
+    language_rules: [OnceLock<LanguageRules>; ScanLanguage::ALL.len()],
+    language_outlines: [OnceLock<LanguageOutline>; ScanLanguage::ALL.len()],
+    broken: OnceLock<Vec<BrokenRule>>,
+}
+
+/// The rules of one language, and what is wrong with those that could not even be read.
+pub(super) struct LanguageRules {
+    pub(super) engine: RuleEngine,
+    faults: Vec<RuleFault>,
+}
+
+/// What is known of the rules of a language without reading a built-in one.
+struct LanguageOutline {
+    /// The language, and those that parts of its texts may be in.
+    languages: Vec<ScanLanguage>,
+    /// Whether a rule surely speaks about every file of the language.
+    covers_all_files: bool,
+    /// Whether a rule of the language names the files that it speaks about.
+    has_globs: bool,
+}
+
+/// A rule, or a whole rule file, that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenRule {
+    /// The rule file, with the line where it is known.
+    pub source: String,
+    /// What is wrong, with rule id and line when they are known.
+    pub reason: String,
+}
+
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RuleSet({})", self.identity.short_hex())
+    }
+}
+
+impl RuleSet {
+    /// The rules built into the program.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// The same, to be held beside sets of projects.
+    #[must_use]
+    pub fn built_in_shared() -> Arc<Self> {
+        Arc::clone(&BUILT_IN)
+    }
+
+    /// Name and text of the built-in rule files.
+    pub fn built_in_sources() -> impl Iterator<Item = (String, String)> {
+        builtin::FILES.iter().map(|file| (builtin::source(file.name), file.text.to_owned()))
+    }
+
+    /// Rules from pairs of source name and YAML text, and no others.
+    pub fn load(sources: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self::new(RuleSources { rules: sources.into_iter().collect(), ..RuleSources::default() })
+    }
+
+    /// A set of these sources. A broken file, document or rule goes to [`RuleSet::broken`] and the
+    /// others go on; so does a rule whose id another rule of its language has. Rules of severity
+    /// `off` are left out.
+    #[must_use]
+    pub fn new(sources: RuleSources) -> Self {
+        let identity = sources_identity(&sources);
+        let mut faults: Vec<RuleFault> = Vec::new();
+        for (source, reason) in &sources.unreadable {
+            faults.push(RuleFault::for_file(source, reason));
+        }
+        let config = sources.config.as_ref();
+        let config = config.map(|(name, text)| ScanConfig::parse(name, text)).unwrap_or_default();
+        faults.extend(config.faults.iter().cloned());
+        let mut foreign = Vec::new();
+        for (language, extensions) in &config.unsupported {
+            let why = format!(
+                "{}: the grammar of {language} is native code and not loaded",
+                config.source
+            );
+            foreign.extend(extensions.iter().map(|it| (it.clone(), why.clone())));
+        }
+        let mut read = |files: &[(String, String)]| {
+            let mut specs = Vec::new();
+            for (source, text) in files {
+                let parsed = rules::parse_rule_file(source, text);
+                faults.extend(parsed.faults);
+                specs.extend(parsed.specs);
+                for rule in parsed.unsupported {
+                    let why = format!(
+                        "{}: rule `{}` needs a parser of {}, and there is none",
+                        rule.source, rule.id, rule.language.name
+                    );
+                    foreign.extend(
+                        rule.language.extensions.iter().map(|it| ((*it).to_owned(), why.clone())),
+                    );
+                }
+            }
+            specs
+        };
+        let (own, utils) = (read(&sources.rules), read(&sources.utils));
+        let mut set = Self {
+            identity,
+            has_built_in: sources.built_in,
+            project_rules: Vec::new(),
+            utils,
+            faults,
+            disabled: sources.disabled,
+            severities: sources.severities,
+            config,
+            unsupported: foreign,
+            language_rules: Default::default(),
+            language_outlines: Default::default(),
+            broken: OnceLock::new(),
+        };
+        let ids: HashSet<String> = own.iter().map(|spec| spec.id.clone()).collect();
+        set.add_rules(own);
+        set.report_unknown_ids(&ids);
+        set
+    }
+
+    /// Takes the rules in whose ids are free and that are on.
+    fn add_rules(&mut self, specs: Vec<Arc<RuleSpec>>) {
+        let built_in = if self.has_built_in { builtin::rule_ids() } else { HashSet::new() };
+        let mut taken: HashSet<(String, ScanLanguage)> = HashSet::new();
+        for spec in specs {
+            let is_new = !built_in.contains(spec.id.as_str()) || self.disabled.contains(&spec.id);
+            let keys = spec.languages.iter().map(|language| (spec.id.clone(), *language));
+            if !is_new || !keys.clone().all(|key| taken.insert(key)) {
+                let reason = "the id is already taken by another rule";
+                self.faults.push(spec.fault(reason, spec.languages.clone()));
+                continue;
+            }
+            // Whoever switches a built-in rule off may put another in its place.
+            let is_disabled =
+                self.disabled.contains(&spec.id) && !built_in.contains(spec.id.as_str());
+            let spec = self.with_severity(&spec);
+            if !spec.is_off() && !is_disabled {
+                self.project_rules.push(spec);
+            }
+        }
+    }
+
+    /// Says which ids of the options no rule has. Nothing is unmeasured for it.
+    fn report_unknown_ids(&mut self, own: &HashSet<String>) {
+        let built_in = builtin::rule_ids();
+        let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
+        let named = disabled.chain(self.severities.keys().map(|id| ("scan.severity", id)));
+        let unknown = |(_, id): &(&str, &String)| {
+            let is_rule = built_in.contains(id.as_str()) || own.contains(*id);
+            self.has_built_in && !is_rule && *id != UNUSED_SUPPRESSION
+        };
+        let fault = |(option, id): (&str, &String)| {
+            let reason = format!("no rule has the id `{id}`");
+            RuleFault { languages: Vec::new(), ..RuleFault::for_file(option, &reason) }
+        };
+        let faults: Vec<RuleFault> = named.filter(unknown).map(fault).collect();
+        self.faults.extend(faults);
+    }
+
+    /// Whether comments that suppress nothing are told, as the options have it.
+    pub(super) fn reports_unused_suppressions(&self) -> bool {
+        let is_off = self.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
+        !is_off && !self.disabled.contains(UNUSED_SUPPRESSION)
+    }
+
+    /// The rule with the severity that the options give it.
+    pub(super) fn with_severity(&self, spec: &Arc<RuleSpec>) -> Arc<RuleSpec> {
+        let Some(severity) = self.severities.get(&spec.id) else { return Arc::clone(spec) };
+        let mut spec = RuleSpec::clone(spec);
+        spec.body.insert("severity".to_owned(), Value::String(severity.clone()));
+        Arc::new(spec)
+    }
+
+    /// The hash of everything that decides which findings a text has: rules, options, and the
+    /// engine's own version.
+    #[must_use]
+    pub fn identity(&self) -> ContentHash {
+        self.identity
+    }
+
+    /// What cannot be used, by source. The built-in rules can, as the tests know, and are not
+    /// compiled for it.
+    #[must_use]
+    pub fn broken(&self) -> &[BrokenRule] {
+        self.broken.get_or_init(|| {
+            let mut merged: Vec<RuleFault> = Vec::new();
+            for language in ScanLanguage::ALL {
+                let own = self.faults.iter().filter(|fault| {
+                    fault.languages.is_empty() || fault.languages.contains(&language)
+                });
+                own.for_each(|fault| merge_fault(&mut merged, fault));
+                let mut files = self.project_rules.iter().chain(&self.utils);
+                if files.any(|spec| spec.languages.contains(&language)) {
+                    let of_language = self.language_rules(language);
+                    let rules = of_language.engine.rules.iter();
+                    let known = rules.filter_map(|rule| rule.known_fault());
+                    of_language
+                        .faults
+                        .iter()
+                        .chain(known)
+                        .for_each(|it| merge_fault(&mut merged, it));
+                }
+            }
+            let named = |fault: RuleFault| BrokenRule {
+                reason: fault.describe(),
+                source: fault.location(),
+            };
+            let mut broken: Vec<BrokenRule> = merged.into_iter().map(named).collect();
+            broken.sort_by(|a, b| (&a.source, &a.reason).cmp(&(&b.source, &b.reason)));
+            broken
+        })
+    }
+
+    /// The language of a file: what the project's globs say, else what its extension says.
+    pub(super) fn language_of(&self, path: &RelPath) -> Option<ScanLanguage> {
+        let named = self.config.name_globs.iter().find(|(_, names)| names.admit(path));
+        named.map(|(language, _)| *language).or_else(|| ScanLanguage::from_path(path))
+    }
+
+    fn outline(&self, language: ScanLanguage) -> &LanguageOutline {
+        self.language_outlines[language.index()].get_or_init(|| {
+            let is_on = |id: &str| !self.disabled.contains(id) && !self.severities.contains_key(id);
+            let own = || self.project_rules.iter().filter(|it| it.languages.contains(&language));
+            let built_in = || {
+                let all = builtin::FILES.iter().filter(|_| self.has_built_in);
+                all.filter(|it| it.covers_language(language))
+            };
+            let is_for_all =
+                |it: &BuiltInFile| !it.languages.is_empty() && !it.has_globs && is_on(it.id());
+            let mut languages = self.config.injector.languages(language);
+            languages.insert(0, language);
+            LanguageOutline {
+                languages,
+                covers_all_files: own().any(|it| !it.has_globs()) || built_in().any(is_for_all),
+                has_globs: own().any(|it| it.has_globs()) || built_in().any(|it| it.has_globs),
+            }
+        })
+    }
+
+    /// Whether any rule speaks about files with this path: by the language of its name and by the
+    /// rules' globs. A broken rule of that language counts, because its gap must be reported, and
+    /// so does one of a language that cannot be parsed.
+    #[must_use]
+    pub fn handles(&self, path: &RelPath) -> bool {
+        let Some(language) = self.language_of(path) else {
+            return self.unsupported_reason(path).is_some();
+        };
+        let mut languages = self.outline(language).languages.iter();
+        languages.any(|it| self.outline(*it).covers_all_files || self.covers_path(*it, path))
+    }
+
+    /// Why a file cannot be measured although rules speak about it.
+    pub(super) fn unsupported_reason(&self, path: &RelPath) -> Option<&str> {
+        let extension = path.extension()?;
+        let found = self.unsupported.iter().find(|(it, _)| *it == extension);
+        found.map(|(_, why)| why.as_str())
+    }
+
+    fn covers_path(&self, language: ScanLanguage, path: &RelPath) -> bool {
+        self.language_rules(language).engine.handles(path)
+            || self.faults_of(language).next().is_some()
+    }
+
+    /// What stands for the outcome of scanning a text with this hash at this path: equal keys,
+    /// equal outcomes but for the path. `None` when no rule speaks about the file. Reads and
+    /// compiles no built-in rule.
+    #[must_use]
+    pub fn scan_key(&self, path: &RelPath, text: ContentHash) -> Option<ContentHash> {
+        let language = self.language_of(path).filter(|_| self.handles(path))?;
+        let mut languages = self.outline(language).languages.iter();
+        let has_globs = languages.any(|it| self.outline(*it).has_globs);
+        let path = if has_globs { path.as_str() } else { "" };
+        let parts = [&self.identity.to_string(), language.as_str(), &text.to_string(), path];
+        Some(ContentHash::of_bytes(parts.join("\0").as_bytes()))
+    }
+
+    /// How many rules are usable in at least one language. Compiles the rules of all languages.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        let shelves = ScanLanguage::ALL.iter().map(|language| self.language_rules(*language));
+        let usable =
+            shelves.flat_map(|shelf| &shelf.engine.rules).filter(|it| it.fault().is_none());
+        usable.map(|rule| rule.spec.id.as_str()).collect::<HashSet<_>>().len()
+    }
+
+    pub(super) fn language_rules(&self, language: ScanLanguage) -> &LanguageRules {
+        self.language_rules[language.index()].get_or_init(|| {
+            let (utils, mut faults) = UtilityRules::compile(language, &self.utils);
+            let mut rules = Vec::new();
+            if self.has_built_in {
+                faults.extend(builtin::faults_of_language(language).cloned());
+                rules.extend(self.built_in_rules(language));
+            }
+            let own = self.project_rules.iter().filter(|spec| spec.languages.contains(&language));
+            for spec in own {
+                let rule = EngineRule::new(Arc::clone(spec), language, &utils);
+                // The tests know that the built-in rules work; of others it must be found out.
+                rule.fault();
+                rules.push(Arc::new(rule));
+            }
+            LanguageRules { engine: RuleEngine::new(language, rules), faults }
+        })
+    }
+
+    fn built_in_rules(&self, language: ScanLanguage) -> impl Iterator<Item = Arc<EngineRule>> {
+        let on = builtin::rules_of_language(language)
+            .iter()
+            .filter(|it| !self.disabled.contains(&it.spec.id));
+        let adapted = move |rule: &Arc<EngineRule>| {
+            let spec = self.with_severity(&rule.spec);
+            let is_changed = !Arc::ptr_eq(&spec, &rule.spec);
+            let changed =
+                || Arc::new(EngineRule::new(Arc::clone(&spec), language, &UtilityRules::default()));
+            let rule = if is_changed { changed() } else { Arc::clone(rule) };
+            (!spec.is_off()).then_some(rule)
+        };
+        on.filter_map(adapted)
+    }
+
+    /// What is known to be wrong with the rules of a language.
+    fn faults_of(&self, language: ScanLanguage) -> impl Iterator<Item = &RuleFault> {
+        let here = self.faults.iter().filter(move |fault| fault.languages.contains(&language));
+        let of_language = self.language_rules(language);
+        let rules = of_language.engine.rules.iter().filter_map(|rule| rule.known_fault());
+        here.chain(&of_language.faults).chain(rules)
+    }
+
+    /// The gap that broken rules leave in files of a language.
+    pub(super) fn rule_gap(&self, language: ScanLanguage) -> Option<Gap> {
+        let first = self.faults_of(language).next()?;
+        let count = self.faults_of(language).count();
+        let rules = if count == 1 { "rule" } else { "rules" };
+        let what = format!("{}: {}", first.location(), first.describe());
+        let detail = format!("{count} {rules} could not be used ({what})");
+        Some(Gap::new(Cause::BrokenRule, detail).with_remedy(format!("mend {}", first.source)))
+    }
+}
+
+/// Adds a fault, or its languages to the same fault.
+fn merge_fault(merged: &mut Vec<RuleFault>, fault: &RuleFault) {
+    let key = |fault: &RuleFault| {
+        (fault.source.clone(), fault.line, fault.id.clone(), fault.reason.clone())
+    };
+    match merged.iter_mut().find(|known| key(known) == key(fault)) {
+        Some(known) => {
+            known.languages.extend(&fault.languages);
+            known.languages.sort_unstable();
+            known.languages.dedup();
+        }
+        None => merged.push(fault.clone()),
+    }
+}
+
+fn sources_identity(sources: &RuleSources) -> ContentHash {
+    let mut all = vec![builtin::ENGINE.to_owned()];
+    if sources.built_in {
+        all.push(builtin::identity().to_string());
+    }
+    let pairs = |all: &mut Vec<String>, kind: &str, pairs: &[(String, String)]| {
+        for (name, text) in pairs {
+            all.extend([kind.to_owned(), name.clone(), text.clone()]);
+        }
+    };
+    pairs(&mut all, "rules", &sources.rules);
+    pairs(&mut all, "utils", &sources.utils);
+    pairs(&mut all, "unreadable", &sources.unreadable);
+    pairs(&mut all, "config", sources.config.as_slice());
+    for id in &sources.disabled {
+        all.extend(["disabled".to_owned(), id.clone()]);
+    }
+    for (id, severity) in &sources.severities {
+        all.extend(["severity".to_owned(), id.clone(), severity.clone()]);
+    }
+    // A length before each text, so that no two lists read the same.
+    let framed: Vec<String> = all.iter().map(|text| format!("{}\0{text}", text.len())).collect();
+    ContentHash::of_bytes(framed.concat().as_bytes())
+}

@@ -1,0 +1,180 @@
+//! Gathers the facts that `lsp::faults` judges by: which names exist around a file, what manifests
+//! say, which programs can be started. Looks at the disk, decides nothing.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::resolve::program_on_path;
+use super::{MeasureInput, ServerContext};
+use crate::base::finding::Finding;
+use crate::base::limits::SOURCE_BYTES_MAX;
+use crate::base::verdict::Gap;
+use crate::lsp::faults::{self, FaultFacts, NeededFacts};
+
+/// The findings that no fault of the project explains, and the gap for the others. `asked` is the
+/// LSP language id and the file.
+pub(super) async fn explain_faults(
+    around: &ServerContext,
+    asked: (String, MeasureInput),
+    found: Vec<Finding>,
+) -> (Vec<Finding>, Option<Gap>) {
+    let (language_id, subject) = asked;
+    let Some(wanted) = faults::needed_facts(&language_id, &found) else { return (found, None) };
+    let (around, kept) = (around.clone(), found.clone());
+    let looked = tokio::task::spawn_blocking(move || {
+        let facts = gather(&around, &subject, wanted);
+        faults::explain_findings(&language_id, &subject.text, &facts, found)
+    });
+    looked.await.unwrap_or((kept, None))
+}
+
+fn gather(around: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
+    let file = subject.path.under(&around.root);
+    let folders: Vec<&Path> =
+        file.ancestors().skip(1).take_while(|folder| folder.starts_with(&around.root)).collect();
+    let is_there =
+        |name: &&&str| folders.iter().any(|folder| folder.join(name).symlink_metadata().is_ok());
+    let nearest =
+        |name: &str| folders.iter().find_map(|folder| read_bounded_text(&folder.join(name)));
+    let manifests = wanted.manifests.iter();
+    let startable = |name: &&&str| {
+        program_on_path(name, &around.env).is_some() || is_in_cargo_home(around, name)
+    };
+    let mut facts = FaultFacts {
+        names: wanted.names.iter().filter(is_there).map(|name| (*name).to_owned()).collect(),
+        manifests: manifests
+            .filter_map(|name| Some(((*name).to_owned(), nearest(name)?)))
+            .collect(),
+        programs: wanted.programs.iter().filter(startable).map(|it| (*it).to_owned()).collect(),
+        neighbours: if wanted.neighbours {
+            neighbours(&around.root, &folders)
+        } else {
+            BTreeSet::new()
+        },
+        has_environment: has_environment(around),
+        ..FaultFacts::default()
+    };
+    if let Some(manifest) = facts.manifests.get("package.json") {
+        let mut packages = faults::declared_packages(manifest);
+        packages.retain(|package| !is_installed(&file, package));
+        facts.missing_packages = packages;
+    }
+    facts.path = subject.path.to_string();
+    if wanted.names.contains(&"tsconfig.json") {
+        facts.missing_base = missing_base(&folders);
+        facts.has_broken_config =
+            nearest("tsconfig.json").is_some_and(|config| !faults::is_readable(&config));
+    }
+    facts
+}
+
+/// A file that any project may hold: devices and pipes are not opened and the size is bounded.
+fn read_bounded_text(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
+    let file = is_readable.then(|| File::open(path).ok())??;
+    let mut text = String::new();
+    file.take(SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// rustup puts its programs where a PATH need not lead; rust-analyzer looks there as well.
+fn is_in_cargo_home(around: &ServerContext, name: &str) -> bool {
+    let home = around.env.get("HOME").map(PathBuf::from);
+    home.is_some_and(|home| home.join(".cargo/bin").join(name).is_file())
+}
+
+fn has_environment(around: &ServerContext) -> bool {
+    let is_active =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().any(|name| around.env.contains_key(*name));
+    is_active
+        || [".venv", "venv"].iter().any(|name| around.root.join(name).join("bin/python").exists())
+}
+
+/// What Python code of the project can be imported by its own name.
+fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
+    let source = root.join("src");
+    let places = [Some(root), Some(source.as_path()), folders.first().copied()];
+    let entries = places.into_iter().flatten().filter_map(|place| std::fs::read_dir(place).ok());
+    let stem = |entry: std::fs::DirEntry| Some(entry.path().file_stem()?.to_str()?.to_owned());
+    entries.flatten().flatten().filter_map(stem).collect()
+}
+
+/// Whether Node finds a package from this file: upwards to the file system's root. Yarn's
+/// Plug'n'Play has no folders to look into.
+fn is_installed(file: &Path, package: &str) -> bool {
+    file.ancestors().skip(1).any(|folder| {
+        folder.join("node_modules").join(package).exists() || folder.join(".pnp.cjs").exists()
+    })
+}
+
+/// What the nearest tsconfig.json extends and is not there.
+fn missing_base(folders: &[&Path]) -> Option<String> {
+    let (folder, config) = folders
+        .iter()
+        .find_map(|folder| Some((folder, read_bounded_text(&folder.join("tsconfig.json"))?)))?;
+    faults::extended_configs(&config).into_iter().find(|base| {
+        if !base.starts_with(['.', '/']) {
+            return !is_installed(&folder.join("tsconfig.json"), faults::package_of_module(base));
+        }
+        let file = folder.join(base);
+        !file.exists() && !folder.join(format!("{base}.json")).exists()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::base::hash::ContentHash;
+    use crate::base::path::RelPath;
+    use crate::lsp::registry::Catalogue;
+
+    /// The facts for a TypeScript file `pkg/a.ts` without findings, after these files were written.
+    fn check(files: &[(&str, &str)], missing_base: Option<&str>, missing_packages: &[&str]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().to_path_buf();
+        for (name, text) in files {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(&file, text).expect("a file");
+        }
+        let catalogue = Catalogue::built_in().clone().into();
+        let around = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
+        let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
+        let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
+        let mut wanted = faults::needed_facts("typescript", &[]).expect("always");
+        wanted.manifests = &["package.json"];
+        let facts = gather(&around, &subject, wanted);
+        assert_eq!(facts.missing_base.as_deref(), missing_base, "{files:?}");
+        let missing: Vec<&str> = facts.missing_packages.iter().map(String::as_str).collect();
+        assert_eq!(missing, missing_packages, "{files:?}");
+    }
+
+    #[test]
+    fn packages_are_looked_for_as_node_does() {
+        let manifest =
+            ("package.json", r#"{"dependencies": {"a": "1"}, "devDependencies": {"@b/c": "1"}}"#);
+        check(&[manifest], None, &["@b/c", "a"]);
+        check(&[manifest, ("node_modules/a/index.js", "")], None, &["@b/c"]);
+        check(&[manifest, ("pkg/node_modules/@b/c/index.js", "")], None, &["a"]);
+        check(&[manifest, (".pnp.cjs", "")], None, &[]);
+    }
+
+    #[test]
+    fn the_base_of_the_nearest_tsconfig_must_be_there() {
+        let config = |base: &str| format!("{{ // \"extends\": \"./no\"\n \"extends\": {base},}}");
+        check(&[("tsconfig.json", &config("\"./base\""))], Some("./base"), &[]);
+        check(&[("tsconfig.json", &config("\"./base\"")), ("base.json", "{}")], None, &[]);
+        check(&[("tsconfig.json", &config("[\"./x.json\"]")), ("x.json", "{}")], None, &[]);
+        check(
+            &[("tsconfig.json", &config("\"@t/node/tsconfig.json\""))],
+            Some("@t/node/tsconfig.json"),
+            &[],
+        );
+        check(&[("tsconfig.json", &config("\"./no\"")), ("pkg/tsconfig.json", "{}")], None, &[]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Placeholders in what a server is started with and told.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::packages::python_interpreter;
+use crate::base::hash::ContentHash;
+use crate::lsp::registry::ServerSpec;
+use crate::servers::{ServerContext, install};
+
+/// What the placeholders of one server stand for in one workspace folder.
+pub(super) struct PlaceholderFiller<'a> {
+    context: &'a ServerContext,
+    workspace: &'a Path,
+    server: Option<PathBuf>,
+    storage: PathBuf,
+}
+
+impl<'a> PlaceholderFiller<'a> {
+    pub(super) fn new(
+        id: &str,
+        spec: &ServerSpec,
+        workspace: &'a Path,
+        around: &'a ServerContext,
+        data: &Path,
+    ) -> Self {
+        let place = ContentHash::of_bytes(workspace.as_os_str().as_encoded_bytes()).short_hex();
+        let storage = data.join("storage").join(format!("{}-{place}", id.replace('/', "_")));
+        Self {
+            context: around,
+            workspace,
+            server: install::install_folder(data, id, spec),
+            storage,
+        }
+    }
+
+    /// The entry without placeholders.
+    pub(super) fn spec(&self, spec: &ServerSpec) -> ServerSpec {
+        let text = |text: &String| self.text(text).unwrap_or_default();
+        ServerSpec {
+            command: text(&spec.command),
+            args: spec.args.iter().map(text).collect(),
+            env: spec.env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+            initialization_options: self.value(&spec.initialization_options),
+            settings: self.value(&spec.settings),
+            ..spec.clone()
+        }
+    }
+
+    /// Null in place of a text whose placeholder stands for nothing.
+    fn value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.text(text).map_or(Value::Null, Value::String),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(map) => {
+                map.iter().map(|(key, value)| (key.clone(), self.value(value))).collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The text with its placeholders filled in; `None` when one stands for nothing here. Words
+    /// that are no placeholder of ours stay.
+    fn text(&self, text: &str) -> Option<String> {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            filled.push_str(before);
+            let known =
+                after.split_once('}').map(|(name, tail)| (self.placeholder_value(name), tail));
+            match known {
+                Some((PlaceholderValue::Text(text), tail)) => {
+                    filled.push_str(&text);
+                    rest = tail;
+                }
+                Some((PlaceholderValue::Unset, _)) => return None,
+                Some((PlaceholderValue::Unknown, _)) | None => {
+                    filled.push_str("${");
+                    rest = after;
+                }
+            }
+        }
+        filled.push_str(rest);
+        Some(filled)
+    }
+
+    fn placeholder_value(&self, name: &str) -> PlaceholderValue {
+        let of = |path: Option<&Path>| match path {
+            Some(path) => PlaceholderValue::Text(path.display().to_string()),
+            None => PlaceholderValue::Unset,
+        };
+        match name {
+            "python" => of(python_interpreter(self.context).as_deref()),
+            "root" => of(Some(self.workspace)),
+            "server" => of(self.server.as_deref()),
+            "storage" => {
+                // A server that cannot write there says so itself.
+                let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
+                of(Some(&self.storage))
+            }
+            "os" if cfg!(target_os = "macos") => PlaceholderValue::Text("mac".to_owned()),
+            "os" => PlaceholderValue::Text("linux".to_owned()),
+            _ => PlaceholderValue::Unknown,
+        }
+    }
+}
+
+/// What a name in a placeholder stands for.
+enum PlaceholderValue {
+    Text(String),
+    /// A placeholder of ours that stands for nothing here.
+    Unset,
+    Unknown,
+}

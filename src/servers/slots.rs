@@ -1,0 +1,167 @@
+//! The places for language servers: who holds one, who waits for one. A place is given back when
+//! its holder drops it, and that is after the process tree is gone.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::base::limits::LANGUAGE_SERVERS_MAX;
+
+/// Number of an actor, for the time of the daemon.
+pub(super) type ActorId = u64;
+
+/// What actors tell the pool.
+#[derive(Debug)]
+pub(super) enum ActorNote {
+    /// It wants to start its process.
+    WantsSlot(ActorId, oneshot::Sender<ServerSlot>),
+    /// A place is free again.
+    SlotReturned(ActorId),
+    /// It was asked to make room and is needed.
+    Refused(ActorId),
+    /// It may be asked to make room now.
+    Idle,
+}
+
+/// A place; held beside a process, from before its start until it is gone.
+#[derive(Debug)]
+pub(super) struct ServerSlot {
+    actor: ActorId,
+    notes: mpsc::UnboundedSender<ActorNote>,
+}
+
+impl Drop for ServerSlot {
+    fn drop(&mut self) {
+        // A pool that is gone counts no more.
+        let _ = self.notes.send(ActorNote::SlotReturned(self.actor));
+    }
+}
+
+/// The pool's book of places.
+#[derive(Debug)]
+pub(super) struct ServerSlots {
+    free: usize,
+    /// Places by actor: two while an old process ends beside a new one.
+    holding: HashMap<ActorId, usize>,
+    leaving: HashSet<ActorId>,
+    waiting: VecDeque<(ActorId, oneshot::Sender<ServerSlot>)>,
+    notes: mpsc::UnboundedSender<ActorNote>,
+}
+
+impl ServerSlots {
+    pub(super) fn new(notes: mpsc::UnboundedSender<ActorNote>) -> Self {
+        let (holding, leaving) = (HashMap::new(), HashSet::new());
+        Self { free: LANGUAGE_SERVERS_MAX, holding, leaving, waiting: VecDeque::new(), notes }
+    }
+
+    /// Gives a place, at once or when one is free, first come first served.
+    pub(super) fn request_slot(&mut self, actor: ActorId, reply: oneshot::Sender<ServerSlot>) {
+        self.waiting.push_back((actor, reply));
+        self.grant_waiting();
+    }
+
+    /// A place came back.
+    pub(super) fn return_slot(&mut self, actor: ActorId) {
+        self.free += 1;
+        if let Some(count) = self.holding.get_mut(&actor) {
+            *count -= 1;
+        }
+        self.holding.retain(|_, count| *count > 0);
+        self.leaving.remove(&actor);
+        self.grant_waiting();
+    }
+
+    /// The actor was told to give its place back.
+    pub(super) fn mark_leaving(&mut self, actor: ActorId) {
+        if self.holding.contains_key(&actor) {
+            self.leaving.insert(actor);
+        }
+    }
+
+    /// It does not.
+    pub(super) fn mark_staying(&mut self, actor: ActorId) {
+        self.leaving.remove(&actor);
+    }
+
+    /// Whether this one could be told to leave.
+    pub(super) fn may_leave(&self, actor: ActorId) -> bool {
+        self.holding.contains_key(&actor) && !self.leaving.contains(&actor)
+    }
+
+    /// How many more must leave for everyone who waits.
+    pub(super) fn shortfall(&mut self) -> usize {
+        self.waiting.retain(|(_, reply)| !reply.is_closed());
+        self.waiting.len().saturating_sub(self.leaving.len())
+    }
+
+    /// Nobody gets a place any more.
+    pub(super) fn close(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Whether every place is free.
+    pub(super) fn are_all_free(&self) -> bool {
+        self.free == LANGUAGE_SERVERS_MAX
+    }
+
+    fn grant_waiting(&mut self) {
+        while self.free > 0
+            && let Some((actor, reply)) = self.waiting.pop_front()
+        {
+            if reply.is_closed() {
+                continue;
+            }
+            self.free -= 1;
+            *self.holding.entry(actor).or_default() += 1;
+            // One that gave up at this very moment drops the place, which brings it back.
+            let _ = reply.send(ServerSlot { actor, notes: self.notes.clone() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn want(room: &mut ServerSlots, actor: ActorId) -> oneshot::Receiver<ServerSlot> {
+        let (reply, slot) = oneshot::channel();
+        room.request_slot(actor, reply);
+        slot
+    }
+
+    #[test]
+    fn there_are_five_places_and_the_sixth_waits_for_one_to_leave() {
+        let (notes, mut told) = mpsc::unbounded_channel();
+        let mut room = ServerSlots::new(notes);
+        let mut held: Vec<ServerSlot> =
+            (0..5).map(|actor| want(&mut room, actor).try_recv().expect("there is room")).collect();
+        let mut sixth = want(&mut room, 5);
+        assert!(sixth.try_recv().is_err());
+        assert_eq!(room.shortfall(), 1);
+        room.mark_leaving(2);
+        assert_eq!((room.shortfall(), room.may_leave(2), room.may_leave(3)), (0, false, true));
+        room.mark_staying(2);
+        assert_eq!(room.shortfall(), 1);
+        room.mark_leaving(3);
+        drop(held.remove(3));
+        assert!(sixth.try_recv().is_err(), "only the pool gives places");
+        let Ok(ActorNote::SlotReturned(actor)) = told.try_recv() else {
+            panic!("a dropped place is told")
+        };
+        room.return_slot(actor);
+        assert!(sixth.try_recv().is_ok());
+    }
+
+    #[test]
+    fn who_gave_up_waiting_takes_no_place_and_makes_nobody_leave() {
+        let (notes, _told) = mpsc::unbounded_channel();
+        let mut room = ServerSlots::new(notes);
+        let held: Vec<_> = (0..5).map(|actor| want(&mut room, actor)).collect();
+        drop(want(&mut room, 5));
+        assert_eq!(room.shortfall(), 0);
+        let mut seventh = want(&mut room, 6);
+        room.return_slot(0);
+        assert!(seventh.try_recv().is_ok());
+        drop(held);
+    }
+}

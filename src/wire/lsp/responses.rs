@@ -1,0 +1,234 @@
+//! Answers of language servers to questions about a place: locations, hover texts, symbols, what
+//! may be renamed. Field names: LSP 3.17.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::range;
+use crate::base::limits::SYMBOL_DEPTH_MAX;
+use crate::base::path::from_uri;
+use crate::base::text::TextRange;
+
+/// A range in a file; columns as the server counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LspLocation {
+    /// Absolute path.
+    pub file: PathBuf,
+    /// The range.
+    pub range: TextRange,
+}
+
+/// A named thing in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LspSymbol {
+    /// Its name.
+    pub name: String,
+    /// `function`, `class` and so on.
+    pub kind: &'static str,
+    /// The name of what holds it.
+    pub container: Option<String>,
+    /// Where it stands; no file in answers about one document.
+    pub file: Option<PathBuf>,
+    /// The range of its name.
+    pub range: TextRange,
+}
+
+/// What may be renamed at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrepareRenameResult {
+    /// The name that stands there, or its range.
+    Name(String),
+    /// The range of the name.
+    Range(TextRange),
+    /// Whatever identifier the client sees there.
+    Default,
+}
+
+/// `Location`, a list of them, or a list of `LocationLink` (then the range of the name). `None`
+/// for an answer that is none of these; null is an empty list.
+#[must_use]
+pub fn parse_locations(result: &Value) -> Option<Vec<LspLocation>> {
+    let one = |item: &Value| {
+        let (uri, place) = match item["targetUri"].as_str() {
+            Some(uri) => (uri, &item["targetSelectionRange"]),
+            None => (item["uri"].as_str()?, &item["range"]),
+        };
+        Some(LspLocation { file: from_uri(uri)?, range: range(place)? })
+    };
+    match result {
+        Value::Null => Some(Vec::new()),
+        Value::Array(items) => items.iter().map(one).collect(),
+        item => Some(vec![one(item)?]),
+    }
+}
+
+/// The text of a `Hover`: markup, or the older marked strings. `None` when there is none.
+#[must_use]
+pub fn parse_hover(result: &Value) -> Option<String> {
+    let one = |item: &Value| item.as_str().or_else(|| item["value"].as_str()).map(str::to_owned);
+    let text = match &result["contents"] {
+        Value::Array(items) => items.iter().filter_map(one).collect::<Vec<_>>().join("\n\n"),
+        item => one(item)?,
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// `DocumentSymbol` (nested), `SymbolInformation` or `WorkspaceSymbol`, flat in the order of the
+/// answer. `None` for an answer that is no list; null is an empty list. A symbol that cannot be
+/// read costs itself.
+#[must_use]
+pub fn parse_symbols(result: &Value) -> Option<Vec<LspSymbol>> {
+    let mut found = Vec::new();
+    match result {
+        Value::Null => {}
+        Value::Array(items) => {
+            for item in items {
+                push_symbol(&mut found, item, None, SYMBOL_DEPTH_MAX);
+            }
+        }
+        _ => return None,
+    }
+    Some(found)
+}
+
+fn push_symbol(found: &mut Vec<LspSymbol>, item: &Value, container: Option<&str>, depth: usize) {
+    let Some(name) = item["name"].as_str() else { return };
+    let location = &item["location"];
+    let place = if location.is_object() { &location["range"] } else { &item["selectionRange"] };
+    // A WorkspaceSymbol may name the file alone.
+    let place = range(place).unwrap_or_default();
+    let holder = item["containerName"].as_str().filter(|it| !it.is_empty()).or(container);
+    found.push(LspSymbol {
+        name: name.to_owned(),
+        kind: kind(item["kind"].as_u64().unwrap_or(0)),
+        container: holder.map(str::to_owned),
+        file: location["uri"].as_str().and_then(from_uri),
+        range: place,
+    });
+    let children = item["children"].as_array().filter(|_| depth > 0);
+    for child in children.into_iter().flatten() {
+        push_symbol(found, child, Some(name), depth - 1);
+    }
+}
+
+/// LSP's `SymbolKind`.
+fn kind(number: u64) -> &'static str {
+    const KINDS: [&str; 26] = [
+        "file",
+        "module",
+        "namespace",
+        "package",
+        "class",
+        "method",
+        "property",
+        "field",
+        "constructor",
+        "enum",
+        "interface",
+        "function",
+        "variable",
+        "constant",
+        "string",
+        "number",
+        "boolean",
+        "array",
+        "object",
+        "key",
+        "null",
+        "enum member",
+        "struct",
+        "event",
+        "operator",
+        "type parameter",
+    ];
+    let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    at.and_then(|at| KINDS.get(at)).unwrap_or(&"symbol")
+}
+
+/// The answer to `textDocument/prepareRename`; `None` when nothing there can be renamed.
+#[must_use]
+pub fn parse_prepare_rename(result: &Value) -> Option<PrepareRenameResult> {
+    match result {
+        Value::Object(it) if it.contains_key("defaultBehavior") => {
+            it["defaultBehavior"].as_bool().unwrap_or(false).then_some(PrepareRenameResult::Default)
+        }
+        Value::Object(it) if it.contains_key("placeholder") => {
+            Some(PrepareRenameResult::Name(it["placeholder"].as_str()?.to_owned()))
+        }
+        Value::Object(it) if it.contains_key("range") => {
+            Some(PrepareRenameResult::Range(range(&it["range"])?))
+        }
+        result => Some(PrepareRenameResult::Range(range(result)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn place(line: u32) -> Value {
+        json!({"start": {"line": line, "character": 1}, "end": {"line": line, "character": 2}})
+    }
+
+    #[test]
+    fn plain_locations_and_links_are_read() {
+        let uri = "file:///r/a.py";
+        let plain = json!({"uri": uri, "range": place(3)});
+        let link =
+            json!({"targetUri": uri, "targetRange": place(0), "targetSelectionRange": place(3)});
+        for answer in [plain.clone(), json!([plain]), json!([link])] {
+            let found = parse_locations(&answer).expect("locations");
+            assert_eq!((found.len(), found[0].file.as_path()), (1, Path::new("/r/a.py")));
+            assert_eq!(found[0].range.start.line, 3);
+        }
+        assert_eq!(parse_locations(&Value::Null), Some(Vec::new()));
+        assert_eq!(parse_locations(&json!([{"uri": uri}])), None, "half a list is not a list");
+    }
+
+    #[test]
+    fn hover_texts_of_every_age_are_read() {
+        let check = |contents: Value, text: Option<&str>| {
+            assert_eq!(parse_hover(&json!({"contents": contents})).as_deref(), text);
+        };
+        check(json!({"kind": "markdown", "value": " x \n"}), Some("x"));
+        check(json!("x"), Some("x"));
+        check(json!([{"language": "go", "value": "f()"}, "doc"]), Some("f()\n\ndoc"));
+        check(json!([]), None);
+        assert_eq!(parse_hover(&Value::Null), None);
+    }
+
+    #[test]
+    fn symbols_are_flattened_with_what_holds_them() {
+        let nested = json!([{"name": "A", "kind": 5, "range": place(0), "selectionRange": place(1),
+            "children": [{"name": "m", "kind": 6, "range": place(2), "selectionRange": place(3)}]}]);
+        let found = parse_symbols(&nested).expect("symbols");
+        let line = |it: &LspSymbol| format!("{} {} {:?}", it.kind, it.name, it.container);
+        let lines: Vec<String> = found.iter().map(line).collect();
+        assert_eq!(lines, ["class A None", "method m Some(\"A\")"]);
+        let flat = json!([{"name": "f", "kind": 12, "containerName": "",
+            "location": {"uri": "file:///r/a.py", "range": place(4)}}, {"kind": 1}]);
+        let found = parse_symbols(&flat).expect("symbols");
+        assert_eq!((found.len(), found[0].range.start.line), (1, 4));
+        assert_eq!(found[0].container, None);
+        assert_eq!(parse_symbols(&json!({})), None);
+    }
+
+    #[test]
+    fn what_may_be_renamed_is_read_in_all_forms() {
+        let named = json!({"range": place(1), "placeholder": "old"});
+        assert_eq!(parse_prepare_rename(&named), Some(PrepareRenameResult::Name("old".to_owned())));
+        assert!(matches!(parse_prepare_rename(&place(1)), Some(PrepareRenameResult::Range(_))));
+        assert_eq!(
+            parse_prepare_rename(&json!({"defaultBehavior": true})),
+            Some(PrepareRenameResult::Default)
+        );
+        assert_eq!(parse_prepare_rename(&json!({"defaultBehavior": false})), None);
+        assert_eq!(parse_prepare_rename(&Value::Null), None);
+    }
+}
