@@ -1,8 +1,11 @@
 //! The import table: a module imports only from lower layers, modules of one layer do not see each
 //! other, and a third-party crate is named only by the module that owns it.
 
+use std::path::Path;
+
 use super::sources::{Source, files};
 use super::text::{code_only, line_of, word_positions};
+use crate::support::CHECKOUT;
 
 /// Layer of every module at the top of `src`. A new module gets its row here first.
 const LAYERS: &[(u8, &[&str])] = &[
@@ -21,16 +24,12 @@ const LAYERS: &[(u8, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("aho_corasick", &["scan::engine"]),
     ("ast_grep_*", &["scan::engine"]),
-    ("async_lsp", &["editor"]),
-    ("axum", &["dashboard"]),
     ("blake3", &["base::hash"]),
     ("clap", &["cli"]),
     ("git2", &["git"]),
     ("globset", &["scan::engine"]),
     ("ignore", &["files"]),
     ("indicatif", &["cli"]),
-    ("lsp_types", &["wire::lsp", "editor"]),
-    ("notify", &["files"]),
     ("regex_syntax", &["scan::engine"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["store"]),
@@ -217,4 +216,32 @@ fn the_table_is_kept_by_the_test_itself() {
     );
     check("src/novel.rs", "", 1);
     check("src/main.rs", "fn main() { moai_ralph::cli::main(); }", 0);
+}
+
+/// Names of the crates that the program depends on, as code spells them.
+fn dependencies() -> Vec<String> {
+    let manifest = std::fs::read_to_string(Path::new(CHECKOUT).join("Cargo.toml")).unwrap();
+    let section = manifest.split("\n[").find_map(|it| it.strip_prefix("dependencies]\n"));
+    let lines = section.expect("the manifest lists dependencies").lines();
+    let names = lines.filter(|line| !line.starts_with([' ', '"', ']', '#']));
+    names
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, _)| name.replace('-', "_"))
+        .collect()
+}
+
+#[test]
+fn every_dependency_is_used_and_every_owner_owns_one() {
+    let code: Vec<String> = files("src", Some("rs")).iter().map(|it| code_only(&it.text)).collect();
+    let is_named = |name: &String| code.iter().any(|text| !word_positions(text, name).is_empty());
+    let all = dependencies();
+    let unused: Vec<&String> = all.iter().filter(|name| !is_named(name)).collect();
+    assert!(unused.is_empty(), "no source names {unused:?}");
+    let matches = |owned: &str, name: &str| {
+        owned.strip_suffix('*').map_or(owned == name, |start| name.starts_with(start))
+    };
+    let owners = OWNERS.iter().map(|(owned, _)| *owned);
+    let strays: Vec<&str> =
+        owners.filter(|owned| !all.iter().any(|name| matches(owned, name))).collect();
+    assert!(strays.is_empty(), "the table of owners names crates that are not used: {strays:?}");
 }
