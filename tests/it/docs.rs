@@ -1,9 +1,12 @@
-//! The documents against the program: every option and subcommand is named, every command line
-//! that is shown is accepted, every file that is spoken of exists. It must not judge wording.
+//! The documents against the program: the reference tables are current, every command line, flag
+//! and option that is shown is accepted, every file and heading that is linked exists.
+//! `UPDATE_DOCS=1 cargo nextest run --test it docs` writes the tables.
+
+mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use moai_ralph::config::Config;
 use moai_ralph::lsp::registry::Catalogue;
@@ -12,9 +15,21 @@ use serde_json::Value;
 use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
-const READMES: [&str; 2] = ["README.md", "README.ko.md"];
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "README.ko.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"];
+/// Flags of other programs that the documents name.
+const FOREIGN_FLAGS: [&str; 1] = ["--no-ff"];
+
+/// The documents for users: both introductions and everything below `docs/`.
+fn user_documents() -> Vec<String> {
+    let pages = tables::files_below(&Path::new(CHECKOUT).join("docs"), "md");
+    let relative = |page: &PathBuf| {
+        let path = page.strip_prefix(CHECKOUT).expect("it is below the checkout");
+        path.to_string_lossy().into_owned()
+    };
+    let mut documents: Vec<String> = pages.iter().map(relative).collect();
+    assert!(documents.len() >= 10, "{documents:?}");
+    documents.extend(owned(&["README.md", "README.ko.md"]));
+    documents
+}
 
 fn read(name: &str) -> String {
     let file = Path::new(CHECKOUT).join(name);
@@ -92,121 +107,196 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Dotted key and documented default of every option.
-fn options() -> Vec<(String, String)> {
+/// One option of `config/ralph.yaml`.
+struct OptionRow {
+    /// Its dotted path below `ralph`.
+    key: String,
+    default: String,
+    /// The comment above it.
+    comment: String,
+}
+
+fn option_rows() -> Vec<OptionRow> {
     let mut path: Vec<String> = Vec::new();
-    let mut found = Vec::new();
+    let mut comment = Vec::new();
+    let mut rows = Vec::new();
     for line in read("config/ralph.yaml").lines() {
         let text = line.trim_start();
-        let Some((key, value)) = text.split_once(':').filter(|_| !text.starts_with('#')) else {
+        if let Some(text) = text.strip_prefix('#') {
+            comment.push(text.trim().to_owned());
             continue;
-        };
+        }
+        let Some((key, value)) = text.split_once(':') else { continue };
         path.truncate((line.len() - text.len()) / 2);
         path.push(key.to_owned());
+        let comment = std::mem::take(&mut comment).join(" ");
         if !value.trim().is_empty() {
-            found.push((path[1..].join("."), value.trim().to_owned()));
+            let key = path[1..].join(".");
+            assert!(!comment.is_empty(), "config/ralph.yaml does not explain {key}");
+            rows.push(OptionRow { key, default: value.trim().to_owned(), comment });
         }
     }
-    found
+    assert!(rows.len() >= 36, "{}", rows.len());
+    rows
 }
 
-/// Names in the `Commands:` part of a help text.
-fn subcommands(sandbox: &Sandbox, path: &[String]) -> Vec<String> {
-    let mut arguments = vec!["help"];
-    arguments.extend(path.iter().map(String::as_str));
-    let help = sandbox.run(&arguments);
-    assert_eq!(help.code, 0, "{path:?}: {help:#?}");
-    let part = help.stdout.split_once("Commands:\n").map_or("", |(_, rest)| rest);
-    part.lines()
-        .take_while(|line| !line.trim().is_empty())
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|name| !name.is_empty() && *name != "help")
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Every command that does something, as the words behind the program's name.
-fn leaves(sandbox: &Sandbox, path: &[String]) -> Vec<Vec<String>> {
-    let below = subcommands(sandbox, path);
-    if below.is_empty() {
-        return vec![path.to_vec()];
+/// The document with its generated tables as they should be, and their names.
+fn with_current_tables(
+    name: &str,
+    text: &str,
+    tables: &BTreeMap<&'static str, String>,
+) -> (String, Vec<String>) {
+    let (mut current, mut names) = (String::new(), Vec::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        current.push_str(line);
+        current.push('\n');
+        let Some(rest) = line.strip_prefix("<!-- generated: ") else { continue };
+        let table = rest.trim_end_matches(" -->");
+        let new = tables.get(table).unwrap_or_else(|| panic!("{name}: no table {table}"));
+        assert!(lines.any(|line| line == "<!-- end -->"), "{name}: {table} has no end");
+        current.push_str(new);
+        current.push_str("<!-- end -->\n");
+        names.push(table.to_owned());
     }
-    let longer = |name: String| [path, &[name]].concat();
-    below.into_iter().flat_map(|name| leaves(sandbox, &longer(name))).collect()
+    (current, names)
 }
 
 #[test]
-fn every_option_stands_in_the_table_with_its_default_and_its_variable() {
-    let options = options();
-    assert!(options.len() >= 11, "{options:?}");
-    for name in READMES {
-        let text = read(name);
-        for (key, default) in &options {
-            let row = text.lines().find(|line| line.starts_with(&format!("| `{key}` |")));
-            let row = row.unwrap_or_else(|| panic!("{name}: no row for {key}"));
-            let variable = format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase());
-            for part in [default, &variable] {
-                assert!(row.contains(&format!("| `{part}` |")), "{name}: {part} not in {row}");
-            }
+fn reference_tables_are_current() {
+    let tables = tables::all();
+    let is_update = std::env::var_os("UPDATE_DOCS").is_some();
+    let mut shown = BTreeSet::new();
+    let mut outdated = Vec::new();
+    for name in user_documents() {
+        let text = read(&name);
+        let (current, names) = with_current_tables(&name, &text, &tables);
+        shown.extend(names);
+        if current == text {
+            continue;
         }
+        if is_update {
+            fs::write(Path::new(CHECKOUT).join(&name), current).expect("a document can be written");
+            continue;
+        }
+        let mut pairs = text.lines().zip(current.lines());
+        let difference = pairs.find(|(old, new)| old != new);
+        outdated.push(format!("{name}: {difference:?}"));
     }
+    assert!(
+        outdated.is_empty(),
+        "run UPDATE_DOCS=1 cargo nextest run --test it docs\n  {}",
+        outdated.join("\n  ")
+    );
+    let hidden: Vec<_> = tables.keys().filter(|table| !shown.contains(**table)).collect();
+    assert!(hidden.is_empty(), "no document shows these tables: {hidden:?}");
 }
 
-#[test]
-fn every_subcommand_is_named() {
-    let sandbox = Sandbox::new();
-    let leaves = leaves(&sandbox, &[]);
-    assert!(leaves.len() >= 10, "{leaves:?}");
-    for name in READMES {
-        let text = read(name);
-        for leaf in &leaves {
-            let row = format!("| `moai-ralph {}` |", leaf.join(" "));
-            assert!(text.contains(&row), "{name}: {row} is missing");
-        }
-    }
+fn assert_accepted(sandbox: &Sandbox, document: &str, line: &[String]) {
+    // With `--help` at its end, a line is parsed and not executed.
+    let mut arguments: Vec<&str> = line.iter().map(String::as_str).collect();
+    arguments.push("--help");
+    let output = sandbox.run(&arguments);
+    assert_eq!(output.code, 0, "{document}: {line:?}: {output:#?}");
+    assert!(output.stdout.contains("Usage: moai-ralph"), "{document}: {line:?}: {output:#?}");
 }
 
 #[test]
 fn every_command_line_shown_is_accepted() {
     let sandbox = Sandbox::new();
-    for name in READMES {
-        let lines = command_lines(&read(name));
-        assert!(lines.len() >= 15, "{name}: only {lines:?}");
-        for line in lines {
-            // `help` behind a whole line: what stands before it was read and accepted.
-            let mut arguments: Vec<&str> = line.iter().map(String::as_str).collect();
-            arguments.push("--help");
-            let output = sandbox.run(&arguments);
-            assert_eq!(output.code, 0, "{name}: {line:?}: {output:#?}");
-            assert!(output.stdout.contains("Usage: moai-ralph"), "{name}: {line:?}: {output:#?}");
+    let mut count = 0;
+    for name in user_documents() {
+        let text = read(&name);
+        let inline = spans(&without_tables(&text)).into_iter();
+        let inline = inline.filter_map(|span| Some(words(span.strip_prefix("moai-ralph ")?)));
+        for line in command_lines(&text).into_iter().chain(inline) {
+            assert_accepted(&sandbox, &name, &line);
+            count += 1;
         }
     }
+    assert!(count >= 80, "only {count} command lines");
+}
+
+/// The document without what is generated.
+fn without_tables(text: &str) -> String {
+    let mut is_generated = false;
+    let mut kept = Vec::new();
+    for line in text.lines() {
+        is_generated |= line.starts_with("<!-- generated: ");
+        if !is_generated {
+            kept.push(line);
+        }
+        is_generated &= line != "<!-- end -->";
+    }
+    kept.join("\n")
 }
 
 #[test]
-fn both_languages_show_the_same_commands() {
-    let [english, korean] = READMES.map(read);
-    assert_eq!(command_lines(&english), command_lines(&korean));
-    let blocks = |text: &str| {
-        let blocks = fences(text).into_iter().filter(|(language, _)| language != "sh");
-        blocks.collect::<Vec<_>>()
-    };
-    assert_eq!(blocks(&english), blocks(&korean));
+fn every_flag_option_and_slash_command_named_exists() {
+    let sandbox = Sandbox::new();
+    let commands = tables::commands(&sandbox);
+    let flags: BTreeSet<&str> = commands.iter().flat_map(tables::CommandHelp::flags).collect();
+    let options: BTreeSet<String> = option_rows().into_iter().map(|row| row.key).collect();
+    let groups: BTreeSet<&str> =
+        options.iter().filter_map(|key| Some(key.split_once('.')?.0)).collect();
+    let mut unknown = Vec::new();
+    for name in user_documents() {
+        let text = without_tables(&read(&name));
+        let slash_lines = text.lines().filter(|line| line.starts_with("/moai-ralph:"));
+        let named = spans(&text).into_iter().filter(|span| span.starts_with("--"));
+        for line in named.chain(slash_lines.map(str::to_owned)) {
+            let known = |flag: &&str| flags.contains(*flag) || FOREIGN_FLAGS.contains(flag);
+            let mentioned = line.split(' ').filter(|word| word.len() > 2 && word.starts_with("--"));
+            unknown.extend(mentioned.filter(|flag| !known(flag)).map(|it| format!("{name}: {it}")));
+        }
+        for span in spans(&text) {
+            let Some((group, rest)) = span.split_once('.') else { continue };
+            let is_key = |it: char| it.is_ascii_lowercase() || it == '_';
+            let is_file = ["log", "md"].contains(&rest);
+            let is_option = groups.contains(group) && !is_file && rest.chars().all(is_key);
+            if is_option && !options.contains(&span) {
+                unknown.push(format!("{name}: {span}"));
+            }
+        }
+        for rest in text.split("/moai-ralph:").skip(1) {
+            let is_part = |it: char| it.is_ascii_lowercase() || it == '-';
+            let command = &rest[..rest.find(|it| !is_part(it)).unwrap_or(rest.len())];
+            if !Path::new(CHECKOUT).join(format!("commands/{command}.md")).is_file() {
+                unknown.push(format!("{name}: /moai-ralph:{command}"));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "named, but unknown:\n  {}", unknown.join("\n  "));
+}
+
+#[test]
+fn every_slash_command_and_detector_is_documented() {
+    let loops = read("docs/loops.md");
+    for entry in fs::read_dir(Path::new(CHECKOUT).join("commands")).expect("commands").flatten() {
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let command = format!("/moai-ralph:{}", file.trim_end_matches(".md"));
+        assert!(loops.contains(&command), "docs/loops.md does not show {command}");
+    }
+    let guard = read("docs/guard.md");
+    let rows = guard.lines().filter_map(|line| line.strip_prefix("| `G")?.get(..2));
+    let documented: BTreeSet<String> = rows.map(|number| format!("G{number}")).collect();
+    assert_eq!(documented, tables::detectors());
 }
 
 #[test]
 fn json_that_is_shown_is_what_the_program_reads_and_writes() {
-    let text = read("README.md");
-    let (catalogues, reports): (Vec<_>, Vec<_>) = fences(&text)
-        .into_iter()
-        .filter(|(language, _)| language == "json")
-        .map(|(_, body)| body)
-        .partition(|body| body.contains("\"servers\""));
-    assert_eq!((catalogues.len(), reports.len()), (1, 1));
-    let own = Catalogue::parse(&catalogues[0]).expect("the example is a catalogue");
+    let shown = |name: &str| -> String {
+        let blocks = fences(&read(name)).into_iter().filter(|(language, _)| language == "json");
+        let blocks: Vec<String> = blocks.map(|(_, body)| body).collect();
+        assert_eq!(blocks.len(), 1, "{name}");
+        blocks.concat()
+    };
+    let own = Catalogue::parse(&shown("docs/language-servers.md"));
+    let own = own.expect("the example is a catalogue");
     assert_eq!(Catalogue::built_in().with_project_entries(own).dangling_server(), None);
 
-    let shown: Value = serde_json::from_str(&reports[0]).expect("the example is JSON");
+    let shown: Value =
+        serde_json::from_str(&shown("docs/json-documents.md")).expect("the example is JSON");
     let sandbox = Sandbox::new();
     sandbox.write("app.py", "import os\n\ndef run(code):\n    return eval(code)\n");
     let real = sandbox.run(&["check", "--json", "--no-lsp", "app.py"]).json();
@@ -222,48 +312,35 @@ fn json_that_is_shown_is_what_the_program_reads_and_writes() {
 
 #[test]
 fn options_that_are_shown_are_accepted() {
-    for name in READMES {
-        let shown = fences(&read(name)).into_iter().filter(|(language, _)| language == "yaml");
-        let shown: Vec<(String, String)> = shown.map(|(_, body)| (name.to_owned(), body)).collect();
-        assert_eq!(shown.len(), 1, "{name}");
-        let loaded = Config::load(&shown, &BTreeMap::new(), Catalogue::built_in());
-        assert!(loaded.is_ok_and(|options| options != Config::default()), "{name}");
-    }
-}
-
-#[test]
-fn every_server_of_the_catalogue_stands_in_the_table_with_what_is_known_of_it() {
-    for (name, unverified) in [("README.md", "not verified"), ("README.ko.md", "검증 안 됨")] {
-        let text = read(name);
-        for (id, spec) in Catalogue::built_in().servers() {
-            let is_row = |line: &&str| {
-                let cells: Vec<&str> = line.split('|').collect();
-                let words = |cell: &str| {
-                    let is_between = |it: char| !it.is_ascii_alphanumeric() && it != '-';
-                    cell.split(is_between).any(|word| word == id)
-                };
-                cells.len() == 6 && words(cells[2])
-            };
-            let row = text.lines().find(is_row);
-            let row = row.unwrap_or_else(|| panic!("{name}: {id} has no row"));
-            assert_eq!(row.contains(unverified), !spec.verified, "{name}: {row}");
+    let mut count = 0;
+    for name in user_documents() {
+        for (_, body) in fences(&read(&name)).into_iter().filter(|(language, _)| language == "yaml")
+        {
+            let shown = [(name.clone(), body)];
+            let loaded = Config::load(&shown, &BTreeMap::new(), Catalogue::built_in());
+            assert!(loaded.is_ok_and(|options| options != Config::default()), "{name}");
+            count += 1;
         }
     }
+    assert!(count >= 2, "{count}");
 }
 
 #[test]
-fn every_tool_of_an_agent_stands_in_the_table_and_in_the_options() {
+fn every_tool_of_an_agent_is_named_in_the_options() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);
     let options = read("config/ralph.yaml");
     for name in client.tool_names() {
-        for file in READMES {
-            let row = format!("\n| `{name}` | ");
-            assert!(read(file).contains(&row), "{file} has no row for the tool {name}");
-        }
         assert!(options.contains(&name), "config/ralph.yaml does not name the tool {name}");
     }
     client.end();
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text.chars().filter(|it| it.is_alphanumeric() || matches!(it, ' ' | '-' | '_'));
+    kept.collect::<String>().replace(' ', "-")
 }
 
 #[test]
@@ -281,18 +358,34 @@ fn every_file_spoken_of_exists() {
         ".ci/",
     ];
     let mut missing = Vec::new();
-    for name in DOCUMENTS {
-        let text = read(name);
-        let prose = prose(&text);
-        let links = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        let links = links.filter(|link| !link.contains("://")).map(str::to_owned);
+    let others = owned(&["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]);
+    for name in user_documents().into_iter().chain(others) {
+        let text = read(&name);
+        let body = prose(&text);
+        let links = body.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let folder = Path::new(&name).parent().expect("a document is in a folder").to_owned();
+        let mut targets = Vec::new();
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = if file.is_empty() {
+                name.clone()
+            } else {
+                format!("{}", folder.join(file).display())
+            };
+            if !heading.is_empty() {
+                let target = prose(&read(&file));
+                let mut headings = target.lines().filter(|line| line.starts_with('#'));
+                assert!(headings.any(|line| anchor(line) == heading), "{name}: {link}");
+            }
+            targets.push(file);
+        }
         let files = spans(&text).into_iter().filter_map(|span| {
             let file = span.split(' ').next().unwrap_or_default().to_owned();
             let is_pattern = file.contains(['<', '*', '{']);
             let is_file = folders.iter().any(|folder| file.starts_with(folder));
             (is_file && !is_pattern).then_some(file)
         });
-        for file in links.chain(files) {
+        for file in targets.into_iter().chain(files) {
             // `tests/it/tidy` stands for the module, whose file is `tests/it/tidy.rs`.
             let path = Path::new(CHECKOUT).join(&file);
             if !path.exists() && !path.with_extension("rs").exists() {
