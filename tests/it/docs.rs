@@ -326,6 +326,16 @@ fn options_that_are_shown_are_accepted() {
 }
 
 #[test]
+fn every_documented_environment_variable_is_read() {
+    for OptionRow { key, .. } in option_rows() {
+        let variable = tables::environment_variable(&key);
+        let broken = BTreeMap::from([(variable.clone(), "[".to_owned())]);
+        let error = Config::load(&[], &broken, Catalogue::built_in()).expect_err(&variable);
+        assert!(error.to_string().contains(&variable), "{error}");
+    }
+}
+
+#[test]
 fn every_tool_of_an_agent_is_named_in_the_options() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);

@@ -181,9 +181,13 @@ fn flag_tables(commands: &[CommandHelp]) -> String {
 
 // Options
 
+pub(super) fn environment_variable(key: &str) -> String {
+    format!("MOAI_RALPH_{}", key.replace('.', "_").to_uppercase())
+}
+
 fn option_table() -> String {
     let rows = option_rows().into_iter().map(|option| {
-        let variable = format!("MOAI_RALPH_{}", option.key.replace('.', "_").to_uppercase());
+        let variable = environment_variable(&option.key);
         vec![code(&option.key), code(&option.default), cell(&option.comment), code(&variable)]
     });
     table("| key | default | effect | environment variable |", rows)
