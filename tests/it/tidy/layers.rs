@@ -220,7 +220,8 @@ fn the_table_is_kept_by_the_test_itself() {
 
 /// Names of the crates that the program depends on, as code spells them.
 fn dependencies() -> Vec<String> {
-    let manifest = std::fs::read_to_string(Path::new(CHECKOUT).join("Cargo.toml")).unwrap();
+    let manifest = std::fs::read_to_string(Path::new(CHECKOUT).join("Cargo.toml"))
+        .expect("the manifest can be read");
     let section = manifest.split("\n[").find_map(|it| it.strip_prefix("dependencies]\n"));
     let lines = section.expect("the manifest lists dependencies").lines();
     let names = lines.filter(|line| !line.starts_with([' ', '"', ']', '#']));
