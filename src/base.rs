@@ -1,5 +1,5 @@
-//! The words everything else is written in: text positions, paths, findings, verdicts, limits.
-//! Pure data and arithmetic. It must not know files, processes, protocols or clocks.
+//! Shared data types: text positions, paths, findings, verdicts, limits. Pure data and arithmetic,
+//! without files, processes or clocks.
 
 pub mod baseline;
 pub mod change;

@@ -1,5 +1,5 @@
 //! Options: default < user file < project file < environment. Pure: texts come in, a validated
-//! configuration or one error with file, line and key comes out. It must not know where files lie.
+//! configuration or one error with file, line and key comes out.
 
 mod checks;
 pub mod judge;

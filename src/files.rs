@@ -1,6 +1,5 @@
 //! The working tree on disk: where its root is, one bounded read of one file, which files there
-//! are, when they were written, and private folders. It must not know what files are read for:
-//! languages, sensors and git's index are none of its business.
+//! are, when they were written, and private folders.
 
 pub mod copies;
 mod ignores;

@@ -1,6 +1,6 @@
 //! What git knows about a root: which files changed, where worktrees meet, the commit of HEAD. The
 //! only place that names `git2`. This file only reads; checkpoints write objects and refs of our
-//! own, and nobody here writes an index or a work tree. It must not know what the answers are for.
+//! own, and nobody here writes an index or a work tree.
 
 pub mod base_versions;
 pub mod branches;

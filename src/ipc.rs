@@ -1,5 +1,4 @@
-//! How front doors and the daemon find each other: places, socket, locks, start. It must not know
-//! what is asked or answered.
+//! How front doors and the daemon find each other: places, socket, locks, start.
 //!
 //! One daemon per state folder: it holds `*.lock` (flock) for life and takes it before anything is
 //! unlinked or bound; front doors that want to start one queue up at `*.start`.

@@ -1,5 +1,5 @@
 //! How a model is reached: a program, or an HTTP endpoint. One question, one text back, or a gap
-//! that says why there is none. It must not know what is asked or what the answer means.
+//! that says why there is none.
 
 mod claude;
 mod command;

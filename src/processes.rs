@@ -1,6 +1,5 @@
 //! Process trees, read from `/proc`: who descends from whom, and how much memory each holds. Where
-//! there is no `/proc` every tree is empty, and its memory is unmeasured. It must not know what
-//! the processes are.
+//! there is no `/proc` every tree is empty, and its memory is unmeasured.
 
 use std::collections::HashSet;
 

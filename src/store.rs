@@ -1,7 +1,5 @@
-//! What must survive the process: one SQLite database per project, all of them owned by one
-//! thread. The only place that names `rusqlite`. It must not know what stored text means; typed
-//! functions per table live in files below `store/` and are built on `Store::write` and
-//! `Store::read`, which nothing outside can call.
+//! What must survive the process: one SQLite database per project, all of them owned by one thread.
+//! The only place that names `rusqlite`.
 
 pub mod exams;
 pub mod judgements;

@@ -1,5 +1,5 @@
-//! Bytes and JSON in, our types out. Sans-IO: nothing here reads, writes, waits or decides.
-//! It must not know what any message is good for.
+//! Parses and formats the messages of all protocols. Sans-IO: nothing here reads, writes, waits or
+//! decides.
 
 pub mod baseline;
 pub mod control;

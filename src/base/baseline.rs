@@ -1,22 +1,22 @@
-//! A baseline: the findings that are known and accepted, with how often each occurs. No line number
-//! is in it, so it outlives moved lines; and what is missing under the name of a file that is gone
-//! may be found under another name. It must not know how it is stored.
+//! A baseline: known and accepted findings with their numbers of occurrences. It contains no line
+//! numbers, so it survives moved lines; entries of a deleted file are matched with the file's new
+//! name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::evidence::{BaselineComparison, Evidence};
 use super::finding::{Finding, FindingState, Severity};
 
-/// What makes two findings of different runs the same.
+/// Identity of a finding across runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaselineKey {
-    /// The file, relative to the root.
+    /// Path relative to the root.
     pub path: String,
-    /// Who said so.
+    /// The sensor's id.
     pub sensor: String,
     /// The sensor's code; may be empty.
     pub code: String,
-    /// Hash of the anchor: 16 hex digits. The anchor itself may hold a secret that was found.
+    /// Hash of the anchor, 16 hex digits; a hash, because the anchor may contain a secret.
     pub anchor: String,
 }
 
@@ -34,7 +34,7 @@ impl BaselineKey {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether both are the same but for the file.
+    /// Whether everything but the path is equal.
     fn equals_except_path(&self, other: &Self) -> bool {
         (&self.sensor, &self.code, &self.anchor) == (&other.sensor, &other.code, &other.anchor)
     }
@@ -45,7 +45,7 @@ impl BaselineKey {
 pub struct Baseline(BTreeMap<BaselineKey, usize>);
 
 impl Baseline {
-    /// The baseline of these findings.
+    /// A baseline that accepts these findings.
     #[must_use]
     pub fn from_findings(findings: &[Finding]) -> Self {
         let mut baseline = Self::default();
@@ -55,45 +55,40 @@ impl Baseline {
         baseline
     }
 
-    /// Adds occurrences.
+    /// Adds occurrences of a finding.
     pub fn add(&mut self, known: BaselineKey, count: usize) {
         *self.0.entry(known).or_default() += count;
     }
 
-    /// What is in it, sorted.
+    /// Entries with their counts, sorted.
     pub fn entries(&self) -> impl Iterator<Item = (&BaselineKey, usize)> {
         self.0.iter().map(|(known, count)| (known, *count))
     }
 
-    /// Takes over what this run cannot say anything about: entries of files that are there and were
-    /// not measured by their sensor.
-    pub fn retain_unmeasured(
-        &mut self,
-        old: &Self,
-        evidence: &Evidence,
-        is_there: &FileExists<'_>,
-    ) {
-        let looked = MeasuredScope::from_evidence(evidence);
+    /// Keeps the old entries that this run cannot judge: those of existing files that their sensor
+    /// did not measure.
+    pub fn retain_unmeasured(&mut self, old: &Self, evidence: &Evidence, exists: &FileExists<'_>) {
+        let scope = MeasuredScope::from_evidence(evidence);
         for (known, count) in old.entries() {
-            if !looked.covers_file(known) && is_there(&known.path) {
+            if !scope.covers_file(known) && exists(&known.path) {
                 self.0.entry(known.clone()).or_insert(count);
             }
         }
     }
 
-    /// Marks every finding as existing or introduced. What is at or above the threshold and known
-    /// makes its sensor dirty no more.
-    pub fn apply(&self, evidence: &mut Evidence, threshold: Severity, is_there: &FileExists<'_>) {
+    /// Marks every finding as existing or introduced. Known findings at or above the threshold no
+    /// longer make their sensor dirty.
+    pub fn apply(&self, evidence: &mut Evidence, threshold: Severity, exists: &FileExists<'_>) {
         let mut left = self.clone();
         for finding in &mut evidence.findings {
             let is_known = left.remove_one(&BaselineKey::from_finding(finding));
             finding.state =
                 if is_known { FindingState::Existing } else { FindingState::Introduced };
         }
-        self.follow_renamed(&mut left, &mut evidence.findings, is_there);
-        let looked = MeasuredScope::from_evidence(evidence);
+        self.follow_renamed(&mut left, &mut evidence.findings, exists);
+        let scope = MeasuredScope::from_evidence(evidence);
         let is_fixed = |known: &BaselineKey| {
-            looked.covers_file(known) || looked.covers_sensor(known) && !is_there(&known.path)
+            scope.covers_file(known) || scope.covers_sensor(known) && !exists(&known.path)
         };
         let fixed = left.entries().filter(|(known, _)| is_fixed(known)).map(|(_, count)| count);
         let fixed = fixed.sum();
@@ -106,23 +101,23 @@ impl Baseline {
                 finding.sensor == reading.sensor && finding.severity >= threshold
             };
             let mut own = evidence.findings.iter().filter(counts).peekable();
-            // What is dirty without a finding, such as a failed check, stays so.
+            // A reading that is dirty without a finding, such as a failed check, stays dirty.
             if own.peek().is_some() {
                 reading.dirty = own.any(|finding| finding.state == FindingState::Introduced);
             }
         }
     }
 
-    /// A file that the baseline does not know may be one that it knows under a name that is gone.
-    /// One with the same last name is taken first.
-    fn follow_renamed(&self, left: &mut Self, findings: &mut [Finding], is_there: &FileExists<'_>) {
+    /// Matches files that the baseline does not contain with its entries of missing files; files
+    /// with the same name are matched first.
+    fn follow_renamed(&self, left: &mut Self, findings: &mut [Finding], exists: &FileExists<'_>) {
         let known_files: BTreeSet<&str> = self.0.keys().map(|known| known.path.as_str()).collect();
-        let gone: BTreeSet<String> = known_files
+        let missing: BTreeSet<String> = known_files
             .iter()
-            .filter(|path| !is_there(path))
+            .filter(|path| !exists(path))
             .map(|path| (*path).to_owned())
             .collect();
-        if gone.is_empty() {
+        if missing.is_empty() {
             return;
         }
         for is_name_kept in [true, false] {
@@ -131,20 +126,20 @@ impl Baseline {
                     && !known_files.contains(finding.path.as_str())
             });
             for finding in unknown {
-                let sought = BaselineKey::from_finding(finding);
-                let fits = |known: &&BaselineKey| {
-                    gone.contains(&known.path)
-                        && known.equals_except_path(&sought)
-                        && (!is_name_kept || known.name() == sought.name())
+                let wanted = BaselineKey::from_finding(finding);
+                let is_match = |known: &&BaselineKey| {
+                    missing.contains(&known.path)
+                        && known.equals_except_path(&wanted)
+                        && (!is_name_kept || known.name() == wanted.name())
                 };
-                let Some(old) = left.0.keys().find(fits).cloned() else { continue };
+                let Some(old) = left.0.keys().find(is_match).cloned() else { continue };
                 left.remove_one(&old);
                 finding.state = FindingState::Existing;
             }
         }
     }
 
-    /// Takes one occurrence out, when there is one.
+    /// Removes one occurrence; false if there is none.
     fn remove_one(&mut self, known: &BaselineKey) -> bool {
         let Some(count) = self.0.get_mut(known) else { return false };
         *count -= 1;
@@ -155,10 +150,10 @@ impl Baseline {
     }
 }
 
-/// Whether a file, named relative to the root, is there.
+/// Whether a file exists, by its path relative to the root.
 pub type FileExists<'f> = dyn Fn(&str) -> bool + 'f;
 
-/// What a run looked at.
+/// What a run measured.
 struct MeasuredScope<'e> {
     files: BTreeSet<&'e str>,
     sensors: BTreeSet<&'e str>,
@@ -173,12 +168,12 @@ impl<'e> MeasuredScope<'e> {
         }
     }
 
-    /// Whether its sensor spoke wholly.
+    /// Whether the entry's sensor ran without a gap.
     fn covers_sensor(&self, known: &BaselineKey) -> bool {
         self.sensors.contains(known.sensor.as_str())
     }
 
-    /// Whether its sensor spoke wholly, also about its file.
+    /// Whether the entry's sensor ran without a gap and measured the entry's file.
     fn covers_file(&self, known: &BaselineKey) -> bool {
         self.covers_sensor(known) && self.files.contains(known.path.as_str())
     }
@@ -205,8 +200,8 @@ mod tests {
         there: &[&str],
     ) -> (BaselineComparison, Verdict) {
         let mut evidence = evidence(now);
-        let is_there = |path: &str| there.contains(&path);
-        Baseline::from_findings(old).apply(&mut evidence, Severity::Error, &is_there);
+        let exists = |path: &str| there.contains(&path);
+        Baseline::from_findings(old).apply(&mut evidence, Severity::Error, &exists);
         (evidence.baseline.expect("it was compared"), evidence.verdict())
     }
 
@@ -224,29 +219,29 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_file_keeps_what_is_known_of_it_and_a_copy_does_not() {
+    fn a_renamed_file_keeps_its_entries_and_a_copy_does_not() {
         let old = [finding("old/a.py", 3, "x"), finding("old/b.py", 3, "x")];
         let moved = || vec![finding("new/a.py", 3, "x")];
         let (counts, _) = compared(&old, moved(), &["new/a.py", "old/b.py"]);
         assert_eq!(counts, BaselineComparison { known: 1, new: 0, fixed: 0 });
         let (counts, _) = compared(&old, moved(), &["new/a.py", "old/a.py", "old/b.py"]);
         assert_eq!(counts, BaselineComparison { known: 0, new: 1, fixed: 0 });
-        // Each occurrence stands for one finding, whatever the new names are.
+        // Each occurrence matches one finding, whatever the new names are.
         let twice = vec![finding("c.py", 3, "x"), finding("d.py", 3, "x"), finding("e.py", 1, "x")];
         let (counts, _) = compared(&old, twice, &["c.py", "d.py", "e.py"]);
         assert_eq!(counts, BaselineComparison { known: 2, new: 1, fixed: 0 });
     }
 
     #[test]
-    fn what_was_not_measured_is_neither_fixed_nor_forgotten() {
+    fn unmeasured_entries_are_neither_fixed_nor_dropped() {
         let old = Baseline::from_findings(&[finding("a.py", 3, "x"), finding("b.py", 3, "x")]);
-        let is_there = |path: &str| path != "gone.py";
+        let exists = |path: &str| path != "gone.py";
         let mut now = evidence(vec![finding("b.py", 3, "z")]);
-        old.apply(&mut now, Severity::Error, &is_there);
+        old.apply(&mut now, Severity::Error, &exists);
         assert_eq!(now.baseline, Some(BaselineComparison { known: 0, new: 1, fixed: 1 }));
         let written = |now: &Evidence| {
             let mut new = Baseline::from_findings(&now.findings);
-            new.retain_unmeasured(&old, now, &is_there);
+            new.retain_unmeasured(&old, now, &exists);
             new.entries().map(|(known, _)| format!("{} {}", known.path, known.code)).collect()
         };
         let kept: Vec<String> = written(&now);

@@ -1,38 +1,37 @@
-//! Changes of files that belong together: what stands under each path before and after. Only data;
-//! who wants the change and how it gets to the disk is not known here.
+//! A change set: for each path, the content it must have before and gets after.
 
 use std::sync::Arc;
 
 use super::hash::ContentHash;
 use super::path::RelPath;
 
-/// What happens to one path. A file that moves is two changes: one path loses it, one gains it.
+/// A change of one path. A moved file is two changes: one path is deleted, one created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathChange {
     /// The file.
     pub path: RelPath,
-    /// The bytes that must stand there before; `None`: nothing may stand there.
+    /// Hash that the file must have before the change; `None`: the path must be free.
     pub before: Option<ContentHash>,
-    /// What stands there afterwards; `None`: nothing.
+    /// The file afterwards; `None`: the path is deleted.
     pub after: Option<NewContent>,
 }
 
 /// A file's content after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewContent {
-    /// Every byte.
+    /// The complete content.
     pub bytes: Arc<[u8]>,
-    /// The file that was here before the change and whose owner and permissions this one takes;
-    /// `None`: those of the file it replaces, or of any new file.
+    /// The file whose owner and permissions this one takes over; `None`: those of the file it
+    /// replaces, or the defaults of a new file.
     pub permissions_from: Option<RelPath>,
 }
 
-/// A set of changes that are made wholly or not at all.
+/// Changes that are applied all together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     /// One per path, sorted by path.
     pub changes: Vec<PathChange>,
-    /// Folders that are removed afterwards if nothing is left in them, and so are those in them
-    /// that lose a file here.
+    /// Folders to remove afterwards if they are empty, together with their subfolders that lose a
+    /// file in this change.
     pub emptied_folders: Vec<RelPath>,
 }

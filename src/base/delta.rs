@@ -1,4 +1,4 @@
-//! What changed between two verified sets of one file: introduced, fixed, remaining.
+//! Delta of one file's findings between two measurements: introduced, fixed, remaining.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -7,21 +7,21 @@ use super::finding::{Finding, FindingState, Severity};
 use super::lines::{LineFate, LineHashes, LineMap};
 use super::text::Position;
 
-/// The difference between two verified sets.
+/// The difference between two sets of findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delta {
-    /// All findings of now; each one's `state` says whether it is new.
+    /// Current findings; each finding's `state` says whether it is new.
     pub findings: Vec<Finding>,
-    /// How many of the earlier set are gone; hints are taste and do not count.
+    /// Number of earlier findings that disappeared, without hints, which are a matter of taste.
     pub fixed: usize,
-    /// How many of those were errors.
+    /// Number of errors among them.
     pub fixed_errors: usize,
 }
 
 impl Delta {
-    /// Compares by fingerprint, for want of the text before. Without an earlier set every state
-    /// stays unknown and nothing counts as fixed: a first look proves nothing about what an edit
-    /// did.
+    /// Compares by fingerprint, when the earlier text is not known. Without an earlier set every
+    /// state is unknown and nothing counts as fixed, because a first measurement says nothing about
+    /// an edit.
     #[must_use]
     pub fn by_fingerprint(before: Option<&[Finding]>, mut now: Vec<Finding>) -> Self {
         let Some(before) = before else {
@@ -36,10 +36,10 @@ impl Delta {
         pairs.delta()
     }
 
-    /// Compares where the lines of both texts are known. The same finding remains on a line that
-    /// is kept, among lines that the edit changed in place, and on a line that it moved elsewhere.
-    /// One that vanished from a kept line is fixed, even when an equal one appeared on another.
-    /// On a kept line a finding with the same code at the same place is the same, however worded.
+    /// Compares with the lines of both texts. A finding remains if it is on a kept line, within a
+    /// stretch that the edit changed, or on a line that the edit moved. A finding that disappears
+    /// from a kept line is fixed, even if an equal one appears on another line. On a kept line, a
+    /// finding with the same code and column is the same finding, however it is worded.
     #[must_use]
     pub fn by_line_map(
         before: (&LineHashes, &[Finding]),
@@ -49,47 +49,48 @@ impl Delta {
         let line = |finding: &Finding| finding.range.start.line;
         let mut pairs = FindingPairs::new(before.1, after.1);
         pairs.match_up(
-            |one| Some((one.identity(), map.fate_of_old_line(line(one))?)),
-            |one| Some((one.identity(), map.fate_of_new_line(line(one))?)),
+            |finding| Some((finding.identity(), map.fate_of_old_line(line(finding))?)),
+            |finding| Some((finding.identity(), map.fate_of_new_line(line(finding))?)),
         );
-        let moved = |one: &Finding, lines: &LineHashes, fate: Option<LineFate>| match fate? {
-            LineFate::Edited(_) => Some((one.identity(), lines.hash_at(line(one))?)),
+        let moved = |finding: &Finding, lines: &LineHashes, fate: Option<LineFate>| match fate? {
+            LineFate::Edited(_) => Some((finding.identity(), lines.hash_at(line(finding))?)),
             LineFate::Kept(_) => None,
         };
         pairs.match_up(
-            |one| moved(one, before.0, map.fate_of_old_line(line(one))),
-            |one| moved(one, after.0, map.fate_of_new_line(line(one))),
+            |finding| moved(finding, before.0, map.fate_of_old_line(line(finding))),
+            |finding| moved(finding, after.0, map.fate_of_new_line(line(finding))),
         );
-        // Checkers word the same error differently, depending on what they read before: the members
-        // of a union type change places. On a line that stayed, place and code identify it.
-        let at_place = |one: &Finding, fate: Option<LineFate>| match fate? {
-            LineFate::Kept(line) if !one.code.is_empty() => {
-                let column = one.range.start.character;
-                Some((one.sensor.clone(), one.code.clone(), one.severity, line, column))
+        // Type checkers word the same error differently, depending on what they read before: the
+        // members of a union type change places. On a kept line, column and code identify it.
+        let at_place = |finding: &Finding, fate: Option<LineFate>| match fate? {
+            LineFate::Kept(line) if !finding.code.is_empty() => {
+                let column = finding.range.start.character;
+                Some((finding.sensor.clone(), finding.code.clone(), finding.severity, line, column))
             }
             LineFate::Kept(_) | LineFate::Edited(_) => None,
         };
         pairs.match_up(
-            |one| at_place(one, map.fate_of_old_line(line(one))),
-            |one| at_place(one, map.fate_of_new_line(line(one))),
+            |finding| at_place(finding, map.fate_of_old_line(line(finding))),
+            |finding| at_place(finding, map.fate_of_new_line(line(finding))),
         );
-        // What is said of a whole file stands at its beginning, whichever line that is.
-        let of_file =
-            |one: &Finding| (one.range.start == Position::default()).then(|| one.identity());
+        // Findings about the whole file are reported at its beginning, whichever line that is.
+        let of_file = |finding: &Finding| {
+            (finding.range.start == Position::default()).then(|| finding.identity())
+        };
         pairs.match_up(of_file, of_file);
         pairs.delta()
     }
 
-    /// Says of each finding whether the edit made it, where others may have written as well since
-    /// the earlier set. `before` is the text before the edit, with what is still known of it. What
-    /// stands on a line that the edit wrote, and was not there before, is the edit's. On other lines
-    /// only what names something touched is; of the rest nobody knows.
+    /// Decides for each finding whether the edit introduced it, when others may have written the
+    /// file too since the earlier set. `before` is the text before the edit with the findings still
+    /// known for it. A new finding on a line that the edit wrote is the edit's. On other lines,
+    /// only findings that name a touched symbol are (`names_touched`); the rest are unknown.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,
         before: (&LineHashes, &[Finding]),
         after: &LineHashes,
-        is_meant: impl Fn(&Finding) -> bool,
+        names_touched: impl Fn(&Finding) -> bool,
     ) -> Self {
         let map = LineMap::between(before.0, after);
         let own = Self::by_line_map(before, (after, self.findings.clone()));
@@ -97,7 +98,7 @@ impl Delta {
             let fate = map.fate_of_new_line(finding.range.start.line);
             finding.state = match (fate, finding.state, own.state) {
                 (Some(LineFate::Kept(_)), FindingState::Introduced, FindingState::Introduced) => {
-                    if is_meant(finding) {
+                    if names_touched(finding) {
                         FindingState::Introduced
                     } else {
                         FindingState::Unknown
@@ -110,21 +111,23 @@ impl Delta {
         self
     }
 
-    /// Judges by the texts alone, where nothing was measured before: what stands on a line that the
-    /// edit wrote, or names something it touched, counts as introduced; the rest may be older.
+    /// Decides by the texts alone, when the earlier text was not measured: a finding on a line that
+    /// the edit wrote, or one that names a touched symbol (`names_touched`), counts as introduced;
+    /// the rest are unknown.
     #[must_use]
     pub fn by_edited_lines(
         before: &LineHashes,
         after: &LineHashes,
         mut now: Vec<Finding>,
-        is_meant: impl Fn(&Finding) -> bool,
+        names_touched: impl Fn(&Finding) -> bool,
     ) -> Self {
         let map = LineMap::between(before, after);
         for finding in &mut now {
             let is_kept =
                 matches!(map.fate_of_new_line(finding.range.start.line), Some(LineFate::Kept(_)));
-            let is_own = !is_kept || is_meant(finding);
-            finding.state = if is_own { FindingState::Introduced } else { FindingState::Unknown };
+            let is_introduced = !is_kept || names_touched(finding);
+            finding.state =
+                if is_introduced { FindingState::Introduced } else { FindingState::Unknown };
         }
         Self { findings: now, ..Self::default() }
     }
@@ -135,7 +138,7 @@ impl Delta {
     }
 }
 
-/// The findings of one text that stand on lines which another text kept, at their lines there.
+/// The findings on lines that the other text kept, moved to their lines there.
 #[must_use]
 pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Vec<Finding> {
     let map = LineMap::between(from, to);
@@ -150,11 +153,11 @@ pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Ve
     set.iter().filter_map(carry).collect()
 }
 
-/// Two sets, and which findings of them are the same; each is in one pair at most.
+/// Pairs equal findings of two sets; each finding is in finding pair at most.
 struct FindingPairs<'f> {
-    /// Findings of the set before that have no partner yet, in the order of their places.
+    /// Earlier findings without a partner, in the order of their places.
     unmatched: Vec<&'f Finding>,
-    /// The set after; one with a partner is existing.
+    /// Current findings; those with a partner are existing.
     current: Vec<Finding>,
 }
 
@@ -166,7 +169,7 @@ impl<'f> FindingPairs<'f> {
         Self { unmatched: before.iter().collect(), current: now }
     }
 
-    /// Pairs those with equal keys, first with first.
+    /// Pairs findings with equal keys, first with first.
     fn match_up<K: Eq + Hash>(
         &mut self,
         key_before: impl Fn(&Finding) -> Option<K>,
@@ -179,7 +182,9 @@ impl<'f> FindingPairs<'f> {
             }
         }
         let mut is_paired = vec![false; self.unmatched.len()];
-        for finding in self.current.iter_mut().filter(|one| one.state == FindingState::Introduced) {
+        for finding in
+            self.current.iter_mut().filter(|finding| finding.state == FindingState::Introduced)
+        {
             let partners = key_now(finding).and_then(|key| waiting.get_mut(&key));
             if let Some(partner) = partners.and_then(VecDeque::pop_front) {
                 is_paired[partner] = true;
@@ -191,9 +196,10 @@ impl<'f> FindingPairs<'f> {
     }
 
     fn delta(self) -> Delta {
-        let fixed = self.unmatched.iter().filter(|one| one.severity > Severity::Hint).count();
+        let fixed =
+            self.unmatched.iter().filter(|finding| finding.severity > Severity::Hint).count();
         let fixed_errors =
-            self.unmatched.iter().filter(|one| one.severity == Severity::Error).count();
+            self.unmatched.iter().filter(|finding| finding.severity == Severity::Error).count();
         Delta { findings: self.current, fixed, fixed_errors }
     }
 }

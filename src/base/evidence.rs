@@ -1,17 +1,17 @@
-//! Evidence: what all sensors together said about a set of files, and what they could not say.
+//! Evidence: the results of all sensors for a set of files, with their gaps.
 
 use super::finding::{Finding, Severity};
 use super::path::RelPath;
 use super::verdict::{Cause, Gap, Verdict};
 
-/// The kinds of sensors.
+/// Kinds of sensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SensorKind {
     /// A language server.
     Lsp,
     /// The structural scan.
     Scan,
-    /// A command of the project.
+    /// A test or build command of the project.
     Check,
     /// The detectors of weakened tests and checks.
     Guard,
@@ -20,7 +20,7 @@ pub enum SensorKind {
 }
 
 impl SensorKind {
-    /// The word in reports.
+    /// The name in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,30 +33,30 @@ impl SensorKind {
     }
 }
 
-/// What one sensor said.
+/// One sensor's reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SensorReading {
-    /// Language server id, `scan`, or the check's name.
+    /// Language server id, `scan`, or the name of the check.
     pub sensor: String,
     /// The kind of sensor.
     pub kind: SensorKind,
-    /// Whether it found something at or above the threshold that was asked for.
+    /// Whether it has findings at or above the requested threshold.
     pub dirty: bool,
-    /// What it could not measure; a dirty reading may have a gap beside its findings.
+    /// What it could not measure; a dirty reading may have a gap too.
     pub gap: Option<Gap>,
-    /// Its version, when it said one.
+    /// The sensor's version, if it reports one.
     pub version: Option<String>,
-    /// Files it measured.
+    /// Number of measured files.
     pub files: usize,
-    /// Its share of the time.
+    /// Time it took.
     pub elapsed_ms: u64,
-    /// For checks: the kept head and tail of the output of a failed run.
+    /// For checks: head and tail of the output of a failed run.
     pub output: Option<String>,
-    /// For checks: the tests that it says it ran.
+    /// For checks: test totals parsed from the output.
     pub tests: Option<TestTotals>,
 }
 
-/// How many tests a check says it ran.
+/// Test totals that a check reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestTotals {
     /// Tests that passed.
@@ -66,7 +66,7 @@ pub struct TestTotals {
 }
 
 impl TestTotals {
-    /// Tests that were run.
+    /// Tests run.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.passed.saturating_add(self.failed)
@@ -74,7 +74,7 @@ impl TestTotals {
 }
 
 impl SensorReading {
-    /// A reading of a sensor that found nothing and left nothing out.
+    /// A reading without findings and gaps.
     #[must_use]
     pub fn clean(sensor: &str, kind: SensorKind, files: usize) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl SensorReading {
         }
     }
 
-    /// The verdict over all files the sensor was asked about.
+    /// The verdict over all files given to the sensor.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match &self.gap {
@@ -101,47 +101,49 @@ impl SensorReading {
     }
 }
 
-/// A file that was asked for and not looked at.
+/// A requested file that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedFile {
-    /// The path as it was asked for; relative to the root where it lies below it.
+    /// The requested path; relative to the root if below it.
     pub path: String,
     /// Why, as a lower-case fragment: `larger than 1 MiB`.
     pub reason: String,
 }
 
-/// A comparison with a baseline; known findings have the state `Existing`.
+/// Result of the comparison with a baseline; known findings have the state `Existing`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BaselineComparison {
-    /// Findings that are in it.
+    /// Findings in the baseline.
     pub known: usize,
-    /// Findings that are not.
+    /// Findings not in the baseline.
     pub new: usize,
-    /// What is in it and was not found again, though it was looked for.
+    /// Baseline entries that were measured again and not found.
     pub fixed: usize,
 }
 
-/// What all sensors said. Files checked, skipped and excluded are all files asked for, always.
+/// The results of all sensors. `files`, `skipped` and `excluded` together are always all requested
+/// files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// The files every sensor that handles them was asked about.
+    /// Files given to every sensor that handles them.
     pub files: Vec<RelPath>,
-    /// The files that were asked for and not looked at.
+    /// Requested files that were not measured.
     pub skipped: Vec<SkippedFile>,
-    /// The files that options leave out of what was asked for: counted and shown, and no gap.
+    /// Requested files that the options exclude: counted and shown, but no gap.
     pub excluded: Vec<SkippedFile>,
-    /// One reading per sensor asked for, sorted by kind and name.
+    /// One reading per requested sensor, sorted by kind and name.
     pub readings: Vec<SensorReading>,
     /// All findings, fingerprinted and sorted by place.
     pub findings: Vec<Finding>,
-    /// What a baseline says about them, where one was given.
+    /// Comparison with a baseline, if one was given.
     pub baseline: Option<BaselineComparison>,
-    /// Findings that were left out because they are older and in files nobody touched.
+    /// Number of older findings in unchanged files, which are not listed.
     pub older: usize,
 }
 
 impl Evidence {
-    /// The worst of the sensors asked for; skipped files are a gap; no sensor at all is a gap too.
+    /// The worst verdict of all sensors. Skipped files are a gap, and so is having no sensor at
+    /// all.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let mut verdict = match self.skipped.as_slice() {
@@ -164,13 +166,13 @@ impl Evidence {
         verdict
     }
 
-    /// How many findings have this severity.
+    /// Number of findings with this severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
-    /// How many files were asked for.
+    /// Number of requested files.
     #[must_use]
     pub fn files_total(&self) -> usize {
         self.files.len() + self.skipped.len() + self.excluded.len()

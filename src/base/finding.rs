@@ -1,4 +1,4 @@
-//! A finding: one thing wrong at one place, whatever the sensor, and its fingerprint.
+//! A finding, one problem at one place from any sensor, and its fingerprint.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::limits::MESSAGE_CHARS_MAX;
 use super::path::RelPath;
 use super::text::{TextRange, one_line};
 
-/// How bad, in LSP's four degrees; ordered from harmless to bad.
+/// Severity in LSP's four degrees, ordered from hint to error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// A suggestion.
@@ -21,10 +21,10 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// All, worst first.
+    /// All severities, worst first.
     pub const ALL: [Self; 4] = [Self::Error, Self::Warning, Self::Info, Self::Hint];
 
-    /// The word in reports and rule files.
+    /// The name in reports and rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,52 +36,52 @@ impl Severity {
     }
 }
 
-/// Whether the finding is new.
+/// Whether a finding is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FindingState {
-    /// It was not there in the last verified set.
+    /// Not in the last verified set.
     Introduced,
-    /// It was there before.
+    /// Also in the last verified set.
     Existing,
-    /// There is no verified set to compare with, or somebody else may have made it.
+    /// There is no verified set to compare with, or another writer may have introduced it.
     #[default]
     Unknown,
 }
 
-/// One thing wrong at one place.
+/// One problem at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Who says so: a language server's id (`pyright`), `scan`, or a check's name.
+    /// The sensor: a language server's id (`pyright`), `scan`, or a check's name.
     pub sensor: String,
     /// The sensor's own code or rule id; may be empty.
     pub code: String,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// Where: the file.
+    /// The file.
     pub path: RelPath,
-    /// Where: the range in it.
+    /// The range in the file.
     pub range: TextRange,
-    /// What is wrong and, for rules of ours, what to do; one line.
+    /// The problem and, for built-in rules, the remedy; one line.
     pub message: String,
-    /// New or not.
+    /// Whether it is new.
     pub state: FindingState,
     /// Weakness ids such as `CWE-89`.
     pub cwe: Vec<String>,
-    /// Where to read more.
+    /// Documentation.
     pub url: Option<String>,
-    /// What to do, in a few words, or the replacement text of a safe fix.
+    /// A short remedy, or the replacement text of a safe fix.
     pub fix: Option<String>,
-    /// The bytes this finding speaks of.
+    /// Hash of the bytes that the finding is about.
     pub content_hash: ContentHash,
     /// Fingerprint: 16 hex digits, set by [`assign_fingerprints`].
     pub id: String,
-    /// What identifies the finding besides sensor, code and path: the message of a diagnostic, the
-    /// matched text of a rule. White space does not count.
+    /// What identifies the finding apart from sensor, code and path: the message of a diagnostic,
+    /// or the text that a rule matched. White space does not count.
     pub anchor: String,
 }
 
 impl Finding {
-    /// A finding of one place; every optional part empty, message cut to one bounded line.
+    /// A finding with empty optional fields; the message is cut to one bounded line.
     #[must_use]
     pub fn new(
         sensor: &str,
@@ -108,14 +108,14 @@ impl Finding {
         }
     }
 
-    /// What makes two findings in different texts of one file the same: sensor, code and anchor,
+    /// Equal for the same finding in different texts of one file: sensor, code, path and anchor,
     /// without the line numbers that a message quotes.
     #[must_use]
     pub fn identity(&self) -> String {
         [&self.sensor, &self.code, self.path.as_str(), &self.plain_anchor()].join("\0")
     }
 
-    /// Hash of the anchor as the identity takes it: 16 hex digits.
+    /// Hash of the anchor as used in [`Finding::identity`]: 16 hex digits.
     #[must_use]
     pub fn anchor_hash(&self) -> String {
         ContentHash::of_bytes(self.plain_anchor().as_bytes()).short_hex()
@@ -126,8 +126,8 @@ impl Finding {
     }
 }
 
-/// A message without the numbers in `line 12`, `lines 3` and `a.c:12:5`: they change whenever code
-/// moves.
+/// The message without the numbers in `line 12`, `lines 3` and `a.c:12:5`, which change whenever
+/// code moves.
 fn without_line_numbers(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for part in message.split_inclusive(|character: char| !character.is_ascii_digit()) {
@@ -144,9 +144,9 @@ fn without_line_numbers(message: &str) -> String {
     out
 }
 
-/// Sorts findings by place, removes exact repeats and gives each its fingerprint: a hash of its
-/// identity and how many equal ones stand before it. No line number goes in, so the fingerprint
-/// survives edits elsewhere in the file; two occurrences differ.
+/// Sorts findings by place, removes exact duplicates and sets each fingerprint: a hash of the
+/// identity and of the number of equal findings before it. It contains no line number, so it
+/// survives edits elsewhere in the file, and two occurrences differ.
 pub fn assign_fingerprints(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| {
         (&a.path, a.range, &a.sensor, &a.code, &a.message)
@@ -212,7 +212,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_diagnostic_sent_twice_is_one_finding() {
+    fn a_repeated_diagnostic_is_one_finding() {
         assert_eq!(ids(vec![finding("a.py", 3, "x"), finding("a.py", 3, "x")]).len(), 1);
     }
 }

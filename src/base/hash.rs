@@ -1,4 +1,4 @@
-//! Content hashes: the identity of the bytes a verdict speaks of.
+//! Content hashes: they identify the bytes that a verdict is about.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// Hash of exactly these bytes.
+    /// Hashes these bytes.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
@@ -19,31 +19,31 @@ impl ContentHash {
         &self.0
     }
 
-    /// The hash with these bytes.
+    /// A hash from its bytes.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// First 16 hex digits: enough to name a project folder or a finding.
+    /// First 16 hex digits: enough to identify a project folder or a finding.
     #[must_use]
     pub fn short_hex(&self) -> String {
         self.to_string()[..16].to_owned()
     }
 }
 
-/// What a text is known by when it is looked for under another name: its length tells most files
-/// apart before any is read.
+/// Identity of a text when it is searched under another name. The length rules out most files
+/// before any is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextId {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub bytes: u64,
     /// Hash of its bytes.
     pub hash: ContentHash,
 }
 
 impl TextId {
-    /// The identity of a text; `None` for white space alone, which is the same in too many files.
+    /// `None` for white space alone, because too many files have that text.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         let hash = || ContentHash::of_bytes(text.as_bytes());

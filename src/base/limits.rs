@@ -1,62 +1,62 @@
-//! Every bound of the program, with its unit in the name. A number that limits anything lives here
-//! and nowhere else; what a user may change is an option in `config` whose range is stated here.
+//! Every bound of the program, with its unit in the name. No other file defines a limit; those that
+//! users may change are options in `config` whose range is defined here.
 
-/// Largest source file that is read for checking; larger ones are skipped and said so.
+/// Largest source file that is checked; larger ones are reported as skipped.
 pub const SOURCE_BYTES_MAX: u64 = 1024 * 1024;
-/// Files one walk finds; a larger tree is said to be skipped from there on.
+/// Files per directory walk; the rest of a larger tree is reported as skipped.
 pub const WALK_FILES_MAX: usize = 200_000;
-/// Deepest syntax tree that is scanned; matching recurses along the tree.
+/// Deepest syntax tree that is scanned, because matching recurses along it.
 pub const TREE_DEPTH_MAX: usize = 500;
-/// Deepest nesting of brackets in a text that is parsed; some parsers take minutes for more, and
-/// its tree would be too deep.
+/// Deepest nesting of brackets in a text that is parsed: some parsers take minutes beyond it, and
+/// the tree would be too deep to scan.
 pub const BRACKETS_DEPTH_MAX: usize = 1_000;
 /// Largest hook input accepted on stdin (contract section 3).
 pub const HOOK_INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Longest context text handed to the host, in characters. The host moves anything above 10,000
+/// Longest context text passed to the host, in characters. The host moves anything above 10,000
 /// characters into a file that the agent must open first.
 pub const CONTEXT_CHARS_MAX: usize = 9_500;
 /// Longest diagnostic message kept, in characters; language servers quote whole types.
 pub const MESSAGE_CHARS_MAX: usize = 400;
-/// Rounds of comparing two texts; what is not found again by then counts as changed.
+/// Rounds of matching lines of two texts; unmatched lines then count as changed.
 pub const DIFF_DEPTH_MAX: u32 = 16;
-/// Lines of verified texts whose hashes (8 bytes each) are kept, over all projects.
+/// Line hashes of verified texts (8 bytes each) kept in memory, over all projects.
 pub const LINES_KEPT_MAX: usize = 1_000_000;
-/// Findings named one by one in an edit's feedback; the rest are counted.
+/// Findings listed in the feedback after an edit; the rest are counted.
 pub const FEEDBACK_FINDINGS_MAX: usize = 20;
-/// Findings, places or files named one by one in a tool's structured answer; the rest are counted.
+/// Findings, places or files listed in a tool's structured answer; the rest are counted.
 pub const TOOL_FINDINGS_MAX: usize = 50;
-/// Longest diff shown to a tool, in characters; the summary behind it must fit, too.
+/// Longest diff shown to a tool, in characters; the summary after it must still fit.
 pub const TOOL_DIFF_CHARS_MAX: usize = 6_000;
-/// Largest frame taken from a language server.
+/// Largest frame accepted from a language server.
 pub const LSP_FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Longest header block of an LSP frame; beyond it the bytes are junk and are skipped.
+/// Longest header block of an LSP frame; anything longer is skipped as junk.
 pub const LSP_HEADER_BYTES_MAX: usize = 4 * 1024;
 /// Longest text of a gap, in characters; language servers put stack traces into their errors.
 pub const GAP_CHARS_MAX: usize = 300;
 /// Longest line about one finding, in characters.
 pub const LINE_CHARS_MAX: usize = 1_200;
-/// Files named one by one as not measured in a text for agents; the rest are counted.
+/// Unmeasured files listed in a text for agents; the rest are counted.
 pub const SKIPPED_NAMED_MAX: usize = 5;
-/// Largest reason of a held Stop in bytes, without the task, the promise and the instructions for a
-/// merge conflict. Hosts show it twice.
+/// Largest reason of a held Stop in bytes, without the task, the promise and the merge
+/// instructions. Hosts show it twice.
 pub const REASON_BYTES_MAX: usize = 1_024;
-/// Findings named one by one in it.
+/// Findings listed in that reason.
 pub const REASON_FINDINGS_MAX: usize = 3;
-/// Longest line of it about one finding, gap or reason, in characters.
+/// Longest line about one finding, gap or cause in it, in characters.
 pub const REASON_LINE_CHARS_MAX: usize = 160;
-/// Lines of a failed check's output that are repeated in it.
+/// Lines of a failed check's output repeated in it.
 pub const FAILED_LINES_MAX: usize = 4;
 /// Longest of these lines, in characters.
 pub const FAILED_LINE_CHARS_MAX: usize = 110;
 /// Longest list of the checks that a loop runs, in characters.
 pub const CHECKS_NAMED_CHARS_MAX: usize = 300;
-/// Longest description of what keeps a branch from being merged, in characters.
+/// Longest description of a merge obstacle, in characters.
 pub const MERGE_TASK_CHARS_MAX: usize = 6_000;
-/// Projects whose verified sets are kept in memory.
+/// Projects whose verified findings are kept in memory.
 pub const PROJECTS_MAX: usize = 32;
-/// Times a measurement that ended for a passing reason is asked again before its gap is told.
+/// Retries of a measurement with a transient gap before the gap is reported.
 pub const MEASURE_RETRIES_MAX: u32 = 2;
-/// Pause before it is asked again.
+/// Pause before such a retry.
 pub const MEASURE_RETRY_MS: u64 = 700;
 /// Language servers running at once, over all projects of the user.
 pub const LANGUAGE_SERVERS_MAX: usize = 5;
@@ -64,604 +64,604 @@ pub const LANGUAGE_SERVERS_MAX: usize = 5;
 pub const OPEN_DOCUMENTS_MAX: usize = 20;
 /// Pull requests in flight in one language server.
 pub const PULLS_IN_FLIGHT_MAX: usize = 4;
-/// Messages waiting for one language server before callers must wait.
+/// Messages queued for one language server before senders must wait.
 pub const SERVER_QUEUE_MAX: usize = 256;
-/// Longest line kept of what a language server writes to its log and to stderr.
+/// Longest line kept of a language server's log and stderr.
 pub const SERVER_LOG_LINE_BYTES_MAX: usize = 500;
-/// Lines kept of what a language server writes to its log and to stderr.
+/// Lines kept of a language server's log and stderr.
 pub const SERVER_LOG_LINES_MAX: usize = 200;
 /// Time a language server gets to answer `initialize`.
 pub const SERVER_START_MS_MAX: u64 = 60_000;
-/// Time a language server gets between `shutdown` and the end of its process group.
+/// Time between `shutdown` and the end of a language server's process group.
 pub const SERVER_STOP_MS_MAX: u64 = 2_500;
-/// Time a language server's process tree gets to be gone once it is killed; longer takes only what
-/// is stuck in the kernel.
+/// Time for a killed process tree to disappear; only a process stuck in the kernel takes longer.
 pub const SERVER_KILL_MS_MAX: u64 = 1_000;
-/// Time for reading what an ended language server left in its pipes.
+/// Time for reading the pipes of an ended language server.
 pub const SERVER_DRAIN_MS_MAX: u64 = 500;
-/// Time a question waits for one of the [`LANGUAGE_SERVERS_MAX`] places when every one is taken by
-/// a busy server: as long as a Stop waits for its answers by default.
+/// Time a query waits for one of the [`LANGUAGE_SERVERS_MAX`] slots while all servers are busy: as
+/// long as a Stop waits for answers by default.
 pub const SERVER_ROOM_MS_MAX: u64 = 60_000;
-/// Time for which a server that says it is loading is not stopped to make room: one that never
-/// says that it is done must not keep its place for ever.
+/// Time during which a loading server is not stopped to free its slot; bounded, because some
+/// servers never report that they are done.
 pub const SERVER_LOADING_MS_MAX: u64 = 600_000;
-/// Span in which questions count as recent use of a language server.
+/// Period in which queries count as recent use of a language server.
 pub const SERVER_USE_SECS: u64 = 600;
-/// Recent questions counted for one language server; more weigh the same.
+/// Recent queries counted per language server; more do not raise its rank.
 pub const SERVER_USES_MAX: usize = 64;
-/// Pause between two looks at the memory of language servers.
+/// Interval for measuring the memory of language servers.
 pub const SERVER_MEMORY_LOOK_MS: u64 = 3_000;
-/// Shortest time between two restarts of a server because of its soft limit: one that needs more
-/// would otherwise start for ever.
+/// Shortest time between two restarts of a server at its soft memory limit; a server that always
+/// needs more would otherwise restart forever.
 pub const SERVER_MEMORY_RESTART_SECS_MIN: u64 = 600;
-/// Time language servers get to describe themselves for `server list`.
+/// Time for language servers to describe themselves for `server list`.
 pub const SERVER_DESCRIBE_MS_MAX: u64 = 1_000;
-/// Pause between two looks of a supervisor at its owner; a closed pipe is seen at once. Below one
+/// Interval at which a supervisor checks its owner; a closed pipe is noticed at once. Below one
 /// second.
 pub const SUPERVISOR_LOOK_MS: u64 = 900;
-/// Pause between two looks of a supervisor at what it has killed.
+/// Interval at which a supervisor checks the processes it has killed.
 pub const SUPERVISOR_SWEEP_MS: u64 = 5;
-/// Looks of a supervisor at what it has killed: half a second.
+/// Number of these checks: half a second.
 pub const SUPERVISOR_SWEEPS_MAX: u32 = 100;
-/// First pause before a crashed language server is started again; doubled at every crash.
+/// First pause before a crashed language server is restarted; doubled after every crash.
 pub const SERVER_RESTART_MS_MIN: u64 = 500;
-/// Longest pause before a crashed language server is started again.
+/// Longest pause before a crashed language server is restarted.
 pub const SERVER_RESTART_MS_MAX: u64 = 60_000;
-/// Times a query that the server puts off is asked again.
+/// Retries of a query that the server postpones.
 pub const QUERY_RETRIES_MAX: u32 = 5;
-/// First pause before a cancelled pull is asked again; doubled at every retry.
+/// First pause before a cancelled pull is retried; doubled after every retry.
 pub const PULL_RETRY_MS_MIN: u64 = 50;
-/// Longest pause before a cancelled pull is asked again.
+/// Longest pause before a cancelled pull is retried.
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
-/// Times one pull is asked again because the server says that its diagnostics are outdated.
+/// Repetitions of one pull because the server reports its diagnostics as outdated.
 pub const REFRESHES_MAX: u32 = 8;
-/// Time rust-analyzer gets to notice that a project with a fault was mended.
+/// Time for rust-analyzer to notice that a project fault was fixed.
 pub const RUST_RELOAD_MS: u64 = 500;
-/// Time rust-analyzer gets to begin a `cargo check` that it was asked for.
+/// Time for rust-analyzer to begin a requested `cargo check`.
 pub const FLYCHECK_BEGIN_MS_MAX: u64 = 10_000;
-/// Time jdtls gets to publish about a text after it has answered a barrier; then it is sent again.
+/// Time for jdtls to publish for a text after it has answered a barrier; then the text is sent
+/// again.
 pub const JAVA_PUBLISH_MS_MAX: u64 = 5_000;
-/// Time jdtls gets to begin publishing what a build has changed; it waits 400 ms itself.
+/// Time for jdtls to begin publishing the results of a build; it waits 400 ms itself.
 pub const JAVA_SETTLE_MS: u64 = 700;
-/// Builds asked of jdtls for one question.
+/// Builds requested from jdtls for one measurement.
 pub const JAVA_BUILDS_MAX: u32 = 5;
-/// Pause before a cancelled build is asked for again.
+/// Pause before a cancelled build is retried.
 pub const JAVA_RETRY_MS: u64 = 500;
-/// Quiet time after the last publish of a server without pull, before it is taken, while nothing
-/// is known about the server.
+/// Quiet time after the last publish of a server without pull before its result is taken, while the
+/// server's habits are unknown.
 pub const PUSH_QUIET_MS: u64 = 250;
-/// Shortest quiet time that a server's habits may bring it to.
+/// Shortest quiet time that a server's habits may lead to.
 pub const PUSH_QUIET_MS_MIN: u64 = 150;
-/// Longest quiet time that a server's habits may bring it to.
+/// Longest quiet time that a server's habits may lead to.
 pub const PUSH_QUIET_MS_MAX: u64 = 1_500;
-/// Longest pause between two publishes that counts as one analysis in two steps.
+/// Longest pause between two publishes of one analysis in two steps.
 pub const PUSH_GAP_MS_MAX: u64 = 3_000;
-/// Pauses between publishes that are remembered of one server.
+/// Pauses between publishes remembered per server.
 pub const PUSH_GAPS_MAX: usize = 15;
-/// Pauses seen before they are trusted.
+/// Pauses observed before they are trusted.
 pub const PUSH_GAPS_MIN: usize = 3;
-/// Quiet time after a publish of gopls without a delayed second pass, and after clangd was idle.
+/// Quiet time after a publish of gopls without a delayed second pass, and after clangd becomes
+/// idle.
 pub const SETTLE_MS: u64 = 100;
-/// Time after gopls' own delay in which its second pass comes.
+/// Time after gopls' own delay within which its second pass arrives.
 pub const GOPLS_SECOND_PASS_MS: u64 = 300;
-/// Time a server that only publishes may be silent about a file after it has answered the barrier;
-/// then the file is opened anew, and it gets this time once more.
+/// Time without a publish for a file after a push-only server has answered the barrier; then the
+/// file is reopened and gets this time once more.
 pub const PUSH_SILENT_MS_MAX: u64 = 5_000;
-/// Age of an unanswered question below which a newer one about the same file waits: a storm of
+/// Age of an unanswered measurement below which a newer one of the same file waits: a storm of
 /// edits is measured at its beginning and at its end.
 pub const STORM_MS: u64 = 100;
-/// Longest time the last question of a storm waits.
+/// Longest wait of the last measurement of a storm.
 pub const STORM_MS_MAX: u64 = 1_000;
-/// Changes on disk kept for a language server that has not asked to hear of them yet.
+/// Disk changes kept for a language server that has not registered for them yet.
 pub const UNHEARD_CHANGES_MAX: usize = 1_024;
-/// Alternatives that the braces of one glob pattern may stand for.
+/// Alternatives that the braces of one glob pattern may expand to.
 pub const GLOB_ALTERNATIVES_MAX: usize = 256;
 /// Background deadline of one file's diagnostics.
 pub const DIAGNOSTICS_MS_MAX: u64 = 120_000;
 /// Shortest background deadline that learned latencies lead to.
 pub const DIAGNOSTICS_MS_MIN: u64 = 30_000;
-/// Wait of an edit for a server that is not expected to answer in time, and the shortest wait for
-/// one that is.
+/// Wait of an edit for a server that is not expected to answer in time, and the shortest wait for a
+/// server that is.
 pub const INLINE_MS_MIN: u64 = 300;
-/// Answers of a server whose times are remembered, cold and warm each.
+/// Latencies remembered per server, cold and warm each.
 pub const LATENCY_SAMPLES_MAX: usize = 20;
-/// Warm answers before edits wait less than the budget.
+/// Warm latencies needed before edits wait less than the budget.
 pub const LATENCY_SAMPLES_MIN: usize = 5;
-/// Unresolved modules of one Python file that make a missing virtual environment likely.
+/// Unresolved imports of one Python file that suggest a missing virtual environment.
 pub const FAULT_IMPORTS_MIN: usize = 2;
-/// One line of the control protocol, either way.
+/// Longest line of the control protocol, in either direction.
 pub const CONTROL_LINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Time the daemon may take from its spawn to its first answer.
+/// Time from the daemon's spawn to its first answer.
 pub const DAEMON_START_MS_MAX: u64 = 5_000;
-/// Pause between two looks at a daemon that starts or ends.
+/// Interval for checking a daemon that starts or ends.
 pub const DAEMON_RETRY_MS: u64 = 5;
-/// How exactly the system tells when a process began: its clock ticks and those of its uptime.
+/// Precision of process start times: clock ticks of the process and of the system's uptime.
 pub const BEGUN_MS_EXACT: u64 = 20;
-/// Silence of the daemon after which `hook stop` looks up itself whether a loop runs: a Stop
-/// without one waits for a daemon that hangs for at most a second.
+/// Silence of the daemon after which `hook stop` itself checks whether a loop runs: without a loop,
+/// a Stop waits at most a second for a hanging daemon.
 pub const HOOK_STOP_DOUBT_MS: u64 = 600;
-/// Silence of the daemon after which the hook of an edit asks whether it is alive: the time of an
-/// edit by default, and a little for the way.
+/// Silence of the daemon after which an edit's hook checks whether it is alive: an edit's default
+/// budget and some overhead.
 pub const HOOK_EDIT_DOUBT_MS: u64 = 3_000;
-/// Time a daemon gets to show that it is alive.
+/// Time for a daemon to show that it is alive.
 pub const DAEMON_ALIVE_MS_MAX: u64 = 1_000;
-/// Time that a read of the store waits for a writer.
+/// Time for which a read of the store waits for a writer.
 pub const STORE_PEEK_MS_MAX: u64 = 100;
 /// Time a front door waits for an old daemon to drain before it gives up.
 pub const DAEMON_DRAIN_WAIT_MS_MAX: u64 = 10_000;
-/// Time running requests get when the daemon stops.
+/// Time for running requests to finish when the daemon stops.
 pub const DAEMON_DRAIN_MS_MAX: u64 = 5_000;
-/// Connections served at once; more wait in the listen queue.
+/// Connections served at the same time; more wait in the listen queue.
 pub const CONNECTIONS_MAX: usize = 256;
-/// Late verdicts kept for one session; older ones are superseded by the next Stop anyway.
+/// Deferred reports kept per session; the next Stop supersedes older ones anyway.
 pub const DELIVERIES_PER_SESSION_MAX: usize = 64;
-/// Gaps of which is remembered that a session was told; then it may hear of one again.
+/// Gaps remembered as reported to a session; a forgotten one may be reported again.
 pub const TOLD_GAPS_MAX: usize = 2_000;
-/// Questions of a session that were not told yet; the oldest are forgotten.
+/// Measurements of a session that are not reported yet; the oldest are dropped.
 pub const UNTOLD_TOPICS_MAX: usize = 500;
-/// Sessions whose ledgers are kept in memory.
+/// Sessions whose state is kept in memory.
 pub const SESSIONS_MAX: usize = 256;
-/// Files measured for one Stop; more are skipped, and a skipped file is not measured.
+/// Files measured for one Stop; the rest are skipped and count as unmeasured.
 pub const STOP_FILES_MAX: usize = 500;
-/// Times one Stop is decided when other Stops of its session change the loop meanwhile.
+/// Attempts to decide one Stop while other Stops of its session change the loop.
 pub const STOP_TRIES_MAX: u32 = 3;
 /// Longest completion promise, in characters.
 pub const PROMISE_CHARS_MAX: usize = 200;
-/// Longest part of an unknown option that is repeated, in characters.
+/// Longest part of an unknown option repeated in a message, in characters.
 pub const OPTION_CHARS_MAX: usize = 60;
 /// Largest loop prompt.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
-/// Longest part of a loop's task that is repeated at every iteration, in characters.
+/// Longest part of a loop's task repeated at every iteration, in characters.
 pub const TASK_CHARS_MAX: usize = 3_000;
-/// Time a command waits for its answer: the longest `check --timeout`, and a little for the way.
+/// Time a command waits for its answer: the longest `check --timeout` and some overhead.
 pub const COMMAND_SECS_MAX: u64 = 3_700;
-/// Time `hook stop` waits. This and the ones below are shorter than the timeouts in
-/// `hooks/hooks.json`, so that it is the program that ends a wait, and not the host.
+/// Time `hook stop` waits. This and the limits below are shorter than the timeouts in
+/// `hooks/hooks.json`, so that the program ends the wait and not the host.
 pub const HOOK_STOP_MS_MAX: u64 = 590_000;
-/// Time kept back at the end of a Stop, for saving and for the reply.
+/// Time reserved at the end of a Stop for saving and replying.
 pub const STOP_REPLY_MS: u64 = 15_000;
-/// The same as a part of the whole time, where that is less: one tenth.
+/// The same as a fraction of the whole time, if that is shorter: one tenth.
 pub const STOP_REPLY_SHARE: u32 = 10;
-/// Part of a Stop's time that checks leave to everything else, at most `loop.stop_budget_ms`: one
-/// third.
+/// Fraction of a Stop's time that checks leave to everything else, at most `loop.stop_budget_ms`:
+/// one third.
 pub const STOP_SENSORS_SHARE: u32 = 3;
-/// Shortest time that a Stop may be given, in seconds.
+/// Shortest configurable time of a Stop, in seconds.
 pub const STOP_TIMEOUT_SECS_MIN: u64 = 5;
-/// Longest time that a Stop may be given, in seconds; shorter than [`HOOK_STOP_MS_MAX`].
+/// Longest configurable time of a Stop, in seconds; shorter than [`HOOK_STOP_MS_MAX`].
 pub const STOP_TIMEOUT_SECS_MAX: u64 = 580;
-/// Time the start of a loop waits for its first checkpoint; a slower one is finished behind it.
+/// Time the start of a loop waits for its first checkpoint; a slower one finishes in the
+/// background.
 pub const START_CHECKPOINT_MS_MAX: u64 = 3_000;
 /// Time `hook post-tool-use` and `hook post-tool-batch` wait.
 pub const HOOK_EDIT_MS_MAX: u64 = 13_000;
 /// Time `hook session-start` and `hook user-prompt-expansion` wait.
 pub const HOOK_START_MS_MAX: u64 = 8_000;
-/// Time `hook session-end` waits; the host gives all of them about 1.5 s.
+/// Time `hook session-end` waits; the host gives all hooks together about 1.5 s.
 pub const HOOK_END_MS_MAX: u64 = 900;
 /// Time the other hooks wait.
 pub const HOOK_MS_MAX: u64 = 4_000;
-/// Time `/moai-fix` measures before it lists what is wrong.
+/// Time `/moai-fix` measures before it lists the findings.
 pub const FIX_LIST_MS_MAX: u64 = 5_000;
-/// Iterations a loop may ask for.
+/// Most iterations of a loop.
 pub const LOOP_ITERATIONS_MAX: u32 = 1_000;
-/// Minutes a loop may ask for: thirty days.
+/// Longest time of a loop: thirty days.
 pub const LOOP_MINUTES_MAX: u32 = 43_200;
-/// Longest time that a Stop which goes on is held back.
+/// Longest delay of a Stop that continues the loop.
 pub const COOLDOWN_MS_MAX: u64 = 60_000;
-/// Fewest tokens of a model's context window that an option may name.
+/// Smallest configurable context window of a model, in tokens.
 pub const CONTEXT_TOKENS_MIN: u64 = 1_000;
-/// Most tokens of a model's context window that an option may name.
+/// Largest configurable context window of a model, in tokens.
 pub const CONTEXT_TOKENS_MAX: u64 = 10_000_000;
-/// Files and folders that a loop may be narrowed to.
+/// Files and folders that a loop may be limited to.
 pub const LOOP_PATHS_MAX: usize = 200;
-/// Letters by which an option may differ from the one that was meant.
+/// Edit distance up to which a known option is suggested for an unknown one.
 pub const OPTION_TYPOS_MAX: usize = 2;
 /// Shortest part of an option's name for which a hint suggests the option, in characters.
 pub const OPTION_PART_CHARS_MIN: usize = 4;
-/// Longest extension by which a word is taken for a file, in characters.
+/// Longest extension by which a word is recognized as a file, in characters.
 pub const PATH_EXTENSION_CHARS_MAX: usize = 5;
-/// Worktrees a loop may ask for.
+/// Most worktrees of a loop.
 pub const LOOP_WORKERS_MAX: u32 = 8;
-/// Iterations in a row without a better one, after which a loop has stalled.
+/// Consecutive iterations without progress after which a loop has stalled.
 pub const STALL_ITERATIONS_MAX: usize = 3;
-/// Iterations in a row without a change of any file, after which the agent is told.
+/// Consecutive iterations without a changed file after which the agent is warned.
 pub const NO_OP_ITERATIONS_MIN: usize = 2;
-/// Iterations in a row in which at least as many errors came as went, after which the agent is told.
+/// Consecutive iterations that introduce at least as many errors as they fix, after which the agent
+/// is warned.
 pub const DIVERGING_ITERATIONS_MIN: usize = 2;
-/// Times one error comes back before it is named as one that does.
+/// Reappearances of an error before it is reported as recurring.
 pub const FLIPS_MIN: usize = 2;
-/// Errors of one iteration whose fingerprints are kept.
+/// Error fingerprints kept per iteration.
 pub const FLIP_ERRORS_MAX: usize = 200;
-/// Iterations that keep the fingerprints of their errors.
+/// Iterations whose error fingerprints are kept.
 pub const FLIP_ITERATIONS_MAX: usize = 12;
-/// Errors that are named as ones that come back.
+/// Recurring errors listed.
 pub const FLIPS_NAMED_MAX: usize = 5;
-/// Stops that the research gate holds.
+/// Stops that the research gate may hold.
 pub const RESEARCH_TRIES_MAX: u32 = 3;
-/// Continuations in a row without a tool call that the host allows unless it is told otherwise
-/// (Claude Code 2.1.143 and later).
+/// Consecutive continuations without a tool call that the host allows by default (Claude Code
+/// 2.1.143 and later).
 pub const HOST_CONTINUATIONS_MAX: u32 = 8;
-/// Longest part of the agent's last words that a loop keeps, in characters.
+/// Longest part of the agent's last message that a loop keeps, in characters.
 pub const LAST_WORDS_CHARS_MAX: usize = 300;
-/// Loops that one list names.
+/// Loops in one list.
 pub const LOOPS_LISTED_MAX: usize = 50;
-/// Stops in a row that are let go because the same background tasks are running.
+/// Consecutive Stops allowed because the same background tasks are running.
 pub const BACKGROUND_STOPS_MAX: u32 = 3;
-/// Stops in a row that are blocked only because something could not be measured yet.
+/// Consecutive Stops held only because something is unmeasured.
 pub const UNMEASURED_BLOCKS_MAX: u32 = 2;
-/// Output of a check kept from its beginning.
+/// Bytes kept from the beginning of a check's output.
 pub const CHECK_OUTPUT_HEAD_BYTES_MAX: usize = 2 * 1024;
-/// Output of a check kept from its end.
+/// Bytes kept from the end of a check's output.
 pub const CHECK_OUTPUT_TAIL_BYTES_MAX: usize = 4 * 1024;
-/// Time between asking a check's process group to end and killing it.
+/// Time between terminating and killing a check's process group.
 pub const CHECK_KILL_GRACE_MS: u64 = 500;
-/// Time a killed check gets to be reaped; longer takes only what is stuck in the kernel.
+/// Time for a killed check to be reaped; only a process stuck in the kernel takes longer.
 pub const CHECK_REAP_MS_MAX: u64 = 2_000;
-/// Time for reading what a check's dead process group left in its pipe; a process that left the
-/// group may keep it open for ever.
+/// Time for reading the pipe of a dead process group; a process that left the group may keep it
+/// open forever.
 pub const CHECK_DRAIN_MS_MAX: u64 = 500;
-/// Bytes of a check's output taken at once: as much as a pipe holds.
+/// Bytes of a check's output read at once: the capacity of a pipe.
 pub const CHECK_READ_BYTES_MAX: usize = 64 * 1024;
-/// Operations waiting for the store thread before callers must wait.
+/// Operations queued for the store thread before callers must wait.
 pub const STORE_QUEUE_MAX: usize = 256;
-/// Databases kept open at once; the least recently used is closed.
+/// Databases kept open; the least recently used is closed.
 pub const STORE_OPEN_MAX: usize = 16;
-/// Time to wait for another process that holds a database.
+/// Time to wait for another process that has locked a database.
 pub const STORE_BUSY_MS_MAX: u64 = 5_000;
-/// Pause between two tries to get the lock for opening a database.
+/// Interval of attempts to lock a database for opening.
 pub const STORE_LOCK_RETRY_MS: u64 = 10;
-/// Databases up to this size are checked for damage whenever they are opened; larger ones once
-/// damage was met.
+/// Databases up to this size are checked for damage at every opening; larger ones only after an
+/// error.
 pub const STORE_CHECKED_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Damaged databases kept aside in one project.
+/// Damaged databases kept per project.
 pub const STORE_CORRUPT_COPIES_MAX: usize = 5;
 /// Longest first line of a task in an offer to adopt its loop, in characters.
 pub const GOAL_CHARS_MAX: usize = 120;
-/// Loops whose session is gone that one session is offered.
+/// Orphaned loops offered to one session.
 pub const OFFERED_LOOPS_MAX: usize = 3;
-/// Largest mark of a loop, in bytes; a larger file is ignored.
+/// Largest loop marker, in bytes; a larger file is ignored.
 pub const MARK_BYTES_MAX: u64 = 8 * 1024;
-/// Files read in a folder of marks.
+/// Files read in a folder of loop markers.
 pub const MARKS_READ_MAX: usize = 64;
-/// Longest id of a loop, in bytes.
+/// Longest loop id, in bytes.
 pub const LOOP_ID_BYTES_MAX: usize = 40;
-/// Longest id of a session that a loop is given to.
+/// Longest id of a session that may own a loop, in characters.
 pub const SESSION_ID_CHARS_MAX: usize = 128;
-/// Size at which a log file is moved aside (one old file is kept).
+/// Size at which a log file is rotated (one old file is kept).
 pub const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Longest Unix socket path that every supported system accepts.
 pub const SOCKET_PATH_BYTES_MAX: usize = 100;
-/// Time one step of an installation of a language server may take.
+/// Time for one installation step of a language server.
 pub const INSTALL_MS_MAX: u64 = 600_000;
-/// Pause between two looks at a program that installs.
+/// Interval for checking an installer.
 pub const INSTALL_POLL_MS: u64 = 20;
-/// Wrong texts in quick succession in a conformance probe.
+/// Faulty texts in quick succession in a conformance probe.
 pub const PROBE_BURST_COUNT: usize = 10;
-/// Questions to language servers that one check asks at the same time.
+/// Concurrent measurements by language servers in one check.
 pub const QUESTIONS_AT_ONCE_MAX: usize = 64;
-/// Names of one edit that are looked for in other files.
+/// Touched names of one edit that are searched in other files.
 pub const BLAST_NAMES_MAX: usize = 64;
-/// Shortest name that is looked for, in characters; shorter ones are in every file.
+/// Shortest name that is searched, in characters; shorter ones occur in every file.
 pub const NAME_CHARS_MIN: usize = 3;
-/// Files with a touched name beyond which the name is taken to be common: then only importers and
-/// neighbours of the edited file count.
+/// Files with a touched name above which the name counts as common: then only importers and
+/// neighbours of the edited file count as dependents.
 pub const BLAST_COMMON_FILES_MAX: usize = 100;
-/// Time the search for files that an edit concerns may take.
+/// Time for searching the dependents of an edit.
 pub const BLAST_SEARCH_MS_MAX: u64 = 2_000;
-/// Earlier texts shown to one language server at the same time; together with a measured file below
+/// Overlays shown to one language server at the same time; together with a measured file below
 /// [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const OVERLAY_FILES_MAX: usize = 16;
-/// How often earlier texts are shown to a server again after other questions interrupted it.
+/// Attempts to show overlays again after other requests interrupted them.
 pub const OVERLAY_PASSES_MAX: usize = 10;
 /// Base states of loops whose measurements are kept.
 pub const BASE_STATES_MAX: usize = 8;
-/// Files measured at the start of a loop, while the agent thinks, to know what is older.
+/// Files measured in the background at the start of a loop to know the older findings.
 pub const BASE_FILES_MAX: usize = 300;
-/// Of these, files measured at the same time; an edit then waits for few others.
+/// Files of these measured concurrently; few, so that edits need not wait.
 pub const BASE_FILES_AT_ONCE_MAX: usize = 4;
-/// How often such a group is measured when files change during its measurement.
+/// Measurements of such a group when files change meanwhile.
 pub const BASE_TRIES_MAX: usize = 3;
-/// Programs of a project that are all measured before a loop ends as completed; in a larger
-/// project, only those that mention what was changed.
+/// Source files that are all measured before a loop ends as completed; in a larger project, only
+/// those that mention the change.
 pub const RELATED_FILES_MAX: usize = BASE_FILES_MAX;
-/// Pairs of a new and a deleted file that are compared to find renamed files.
+/// Pairs of a new and a deleted file compared to find renames.
 pub const RENAME_PAIRS_MAX: usize = 10_000;
-/// Time that an edit waits for the findings of the text before it, once it is measured itself.
+/// Time an edit waits for the findings of its earlier text after it has been measured itself.
 pub const EARLIER_INLINE_MS_MAX: u64 = 1_000;
-/// Time that a measurement of earlier texts in the background may take.
+/// Time for measuring earlier texts in the background.
 pub const EARLIER_LATE_MS_MAX: u64 = 30_000;
-/// Files that an edit concerns and that are measured while its hook waits.
+/// Dependents measured while the edit's hook waits.
 pub const BLAST_INLINE_FILES_MAX: usize = 8;
-/// Time its hook waits for them, once the edited file is measured.
+/// Time the hook waits for them after the edited file has been measured.
 pub const BLAST_INLINE_MS_MAX: u64 = 1_000;
-/// Further such files that are measured after the hook has gone.
+/// Further dependents measured after the hook has answered.
 pub const BLAST_LATE_FILES_MAX: usize = 40;
-/// Files measured at the same time after their hook has gone.
+/// Files measured concurrently after the hook has answered.
 pub const BLAST_LATE_AT_ONCE_MAX: usize = 4;
-/// Files changed on disk by others that one hook measures; the rest are counted.
+/// Files changed on disk by other writers that one hook measures; the rest are counted.
 pub const CHANGED_INLINE_FILES_MAX: usize = 8;
-/// Files changed on disk that one hook reads, to leave out those with the bytes that are known.
+/// Files changed on disk that one hook reads to exclude those with known content.
 pub const CHANGED_READ_FILES_MAX: usize = 500;
-/// How much older than the start of its tool call a file's change may look; the clock of a file
-/// system is coarse.
+/// How much older than the start of its tool call a file's change may appear, because file system
+/// clocks are coarse.
 pub const TOOL_CLOCK_SLACK_MS: u64 = 1_000;
-/// Files written by one tool call that are recorded; when there are more, none is recorded.
+/// Files written by one tool call that are recorded; above this, none is recorded.
 pub const SESSION_WRITES_MAX: usize = 4_096;
-/// Files named one by one that somebody other than the session changed, weakening what examines a
-/// loop.
+/// Files listed that another writer than the session changed in a way that weakens the loop's exam.
 pub const FOREIGN_FILES_NAMED_MAX: usize = 5;
 /// Files remembered as written by one session.
 pub const SESSION_FILES_MAX: usize = 2_000;
-/// Files and folders searched for the texts of deleted files.
+/// Entries searched for the texts of deleted files.
 pub const MOVED_SEARCH_FILES_MAX: usize = 500_000;
 /// Bytes read during that search.
 pub const MOVED_SEARCH_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Files remembered as concerned by one session's edits.
+/// Dependents remembered for one session's edits.
 pub const AFFECTED_FILES_MAX: usize = 300;
-/// Names remembered as touched by one session's edits.
+/// Touched names remembered for one session's edits.
 pub const TOUCHED_NAMES_MAX: usize = 1_000;
-/// Bytes of texts that are kept to compare with what others write next.
+/// Bytes of texts kept for comparison with the next change by other writers.
 pub const TEXTS_KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Files that one rename or rewrite may change.
 pub const CHANGED_FILES_MAX: usize = 1_000;
 /// Bytes of all files that one rename or rewrite reads and writes.
 pub const CHANGED_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// First bytes of a file in which a mark of generated code counts.
+/// Leading bytes of a file in which a mark of generated code counts.
 pub const GENERATED_HEAD_BYTES_MAX: usize = 2 * 1024;
-/// Time one set of changes waits for another of the same project.
+/// Time one change set waits for another one of the same project.
 pub const CHANGES_WAIT_MS_MAX: u64 = 10_000;
-/// Pause between two looks whether the other one is done.
+/// Interval for checking whether the other one is done.
 pub const CHANGES_RETRY_MS: u64 = 10;
-/// Journals kept aside of one project, because files were changed by others before they could be
-/// put back.
+/// Journals kept per project because other writers changed files before they could be rolled back.
 pub const CHANGES_KEPT_MAX: usize = 5;
 /// Deepest nesting of symbols that is followed.
 pub const SYMBOL_DEPTH_MAX: usize = 32;
-/// Locations or symbols of one answer that are kept; what is beyond is said to be missing.
+/// Locations or symbols kept of one answer; the answer reports that more are missing.
 pub const LOCATIONS_MAX: usize = 5_000;
-/// Locations or symbols named one by one in a text; the rest are counted.
+/// Locations or symbols listed in a text; the rest are counted.
 pub const LOCATIONS_NAMED_MAX: usize = 200;
-/// Longest source line shown beside a location, in characters.
+/// Longest source line shown next to a location, in characters.
 pub const EXCERPT_CHARS_MAX: usize = 160;
 /// Longest hover text, in characters.
 pub const HOVER_CHARS_MAX: usize = 4_000;
-/// Language servers asked for symbols by name.
+/// Language servers queried for symbols by name.
 pub const SYMBOL_SERVERS_MAX: usize = LANGUAGE_SERVERS_MAX;
-/// Times a rename is asked for again because files changed while the server thought about it.
+/// Attempts of a rename when files change while the server computes it.
 pub const RENAME_TRIES_MAX: u32 = 3;
 /// Unchanged lines shown around a change in a diff.
 pub const DIFF_CONTEXT_LINES: usize = 3;
-/// Time after it was written in which a file may not yet be known to a language server that
-/// watches the project.
+/// Age below which a file may still be unknown to a language server that watches the project.
 pub const NEW_FILE_SECS_MAX: u64 = 60;
-/// Files just written that are opened in a language server before it is asked about all files;
-/// together with the asked one below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
+/// New files opened in a language server before a project-wide query; together with the queried
+/// file below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
 pub const NEW_FILES_OPENED_MAX: usize = 16;
-/// Time for the shortest diff of one file; after it a longer one will do.
+/// Time for the shortest diff of one file; after it a longer diff is accepted.
 pub const DIFF_MS_MAX: u64 = 500;
-/// Findings of a scan that are shown with their line of source; the others have one line each.
+/// Findings of a scan shown with their source line; the others take one line each.
 pub const SCAN_EXCERPTS_MAX: usize = 200;
-/// Time after which a long piece of work is shown as a bar, in milliseconds.
+/// Time after which a progress bar is shown, in milliseconds.
 pub const PROGRESS_SHOWN_MS_MIN: u64 = 1_000;
-/// Pause between two looks at how far the work is, in milliseconds.
+/// Refresh interval of the progress bar, in milliseconds.
 pub const PROGRESS_LOOK_MS: u64 = 100;
-/// A baseline's file, in bytes.
+/// Largest baseline file, in bytes.
 pub const BASELINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Bytes of kept scan results of one project and one set of rules; what was not asked for lately
-/// goes first.
+/// Bytes of cached scan results per project and rule set; the least recently used go first.
 pub const KEPT_SCANS_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Files of one question from which on kept scan results are read.
+/// Fewest files of a scan for which cached results are read.
 pub const KEPT_SCANS_FILES_MIN: usize = 50;
-/// Sets of rules whose scan results are kept of one project; the oldest file goes first.
+/// Rule sets whose scan results are cached per project; the oldest file goes first.
 pub const KEPT_SCANS_SETS_MAX: usize = 4;
-/// Rule files that are read of one project; more are said to be unread.
+/// Rule files read per project; more are reported as unread.
 pub const RULE_FILES_MAX: usize = 2_000;
 /// Longest pattern or replacement of a search or rewrite.
 pub const PATTERN_BYTES_MAX: usize = 64 * 1024;
-/// Matches inside matches that one rewrite takes; each level is a parse of the text.
+/// Nesting depth of matches in one rewrite; each level parses the text again.
 pub const REWRITE_NESTING_MAX: usize = 100;
-/// Rounds of fixes that one text gets; what one round leaves is found again by the next.
+/// Rounds of fixes for one text; each round finds what the last one left.
 pub const FIX_ROUNDS_MAX: usize = 10;
-/// Matches of one search that can be asked for.
+/// Most matches of one search.
 pub const SEARCH_MATCHES_MAX: usize = 10_000;
-/// Longest matched text or variable in the document of a search, in characters.
+/// Longest matched text or variable in the JSON document of a search, in characters.
 pub const MATCH_CHARS_MAX: usize = 2_000;
-/// Time that `scan --fix` takes before it gives up; then nothing is written.
+/// Time for `scan --fix`; after it nothing is written.
 pub const FIX_SECS_MAX: u64 = 600;
 /// Shortest `APPROACH` that passes the research gate, in characters.
 pub const APPROACH_CHARS_MIN: usize = 50;
 /// Lowest `CONFIDENCE` that passes the research gate.
 pub const CONFIDENCE_MIN: u32 = 30;
-/// Entries of `REMAINING_GAP` that an iteration begins with.
+/// Entries of `REMAINING_GAP` shown at the start of an iteration.
 pub const REMAINING_LINES_MAX: usize = 5;
 /// Lines of `progress.txt` above which the agent is asked to shorten it.
 pub const PROGRESS_LINES_MAX: usize = 80;
-/// Longest decision or remaining step that is repeated, in characters.
+/// Longest decision or remaining step shown, in characters.
 pub const DECISION_CHARS_MAX: usize = 500;
 /// Decisions taken from one `progress.txt`.
 pub const DECISIONS_MAX: usize = 200;
-/// Longest part of `progress.txt` that a completed loop hands to the next, in characters.
+/// Longest part of `progress.txt` that a completed loop passes on to the next, in characters.
 pub const HANDOFF_CHARS_MAX: usize = 8_000;
-/// Completed loops that are looked for in `.claude/memory/`.
+/// Completed loops read from `.claude/memory/`.
 pub const WIKI_LOOPS_MAX: usize = 10_000;
-/// Unanswered questions named one by one when they stop a start.
+/// Unanswered questions listed when they prevent a start.
 pub const QUESTIONS_NAMED_MAX: usize = 10;
-/// Longest instructions of an iteration, in characters; they come with every Stop that goes on.
+/// Longest instructions of an iteration, in characters; they come with every Stop that continues
+/// the loop.
 pub const FRAMEWORK_CHARS_MAX: usize = 2_400;
-/// Largest reminder of them that is repeated at each Stop, in bytes.
+/// Longest reminder of them repeated at each Stop, in bytes.
 pub const REMINDER_BYTES_MAX: usize = 300;
-/// Longest line of a transcript that is read; longer ones hold contents of files and no counts that
-/// are not repeated.
+/// Longest line of a transcript that is read; longer ones hold file contents, and no counts that
+/// are not repeated elsewhere.
 pub const TRANSCRIPT_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Bytes of a transcript that one look reads; the rest comes with the next.
+/// Bytes of a transcript read at once; the rest is read the next time.
 pub const TRANSCRIPT_READ_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Replies whose tokens are counted for one session.
 pub const TRANSCRIPT_REPLIES_MAX: usize = 100_000;
 /// Transcripts of subagents that are read for one session.
 pub const TRANSCRIPT_FILES_MAX: usize = 1_000;
-/// Sentences of one message that are held against the evidence.
+/// Sentences of one message checked against the evidence.
 pub const CLAIM_SENTENCES_MAX: usize = 500;
-/// Longest sentence that is quoted back, in characters.
+/// Longest quoted sentence, in characters.
 pub const CLAIM_CHARS_MAX: usize = 160;
-/// Largest file that a loop writes for agents and people; a larger one is left as it is.
+/// Largest file that a loop updates for agents and people; a larger one is left alone.
 pub const LOOP_FILE_BYTES_MAX: usize = 512 * 1024;
-/// Times the change of such a file is tried again because others wrote it meanwhile.
+/// Attempts to update such a file while other writers change it.
 pub const LOOP_FILE_TRIES_MAX: usize = 3;
-/// Contradicted sentences of one message that the user is told.
+/// Contradicted sentences of one message shown to the user.
 pub const CLAIMS_NAMED_MAX: usize = 3;
-/// Shortest time of a run of tests that a collapse is told of: below it, caches explain anything.
+/// Shortest test run for which a collapse is reported; below it, caches may explain any drop.
 pub const TEST_COLLAPSE_MS_MIN: u64 = 5_000;
-/// Share of that time that must be gone for it to be a collapse.
+/// Drop of that time that counts as a collapse.
 pub const TEST_COLLAPSE_PERCENT: u64 = 90;
-/// Commands that options may name for every Stop.
+/// Commands configurable for every Stop.
 pub const CHECKS_MAX: usize = 50;
-/// Time that all checks get together where no Stop bounds it.
+/// Time for all checks together when no Stop bounds it.
 pub const CHECKS_MS_MAX: u64 = 420_000;
-/// Longest line of a check's output that is searched for the totals of tests; longer ones hold none.
+/// Longest output line of a check searched for test totals; longer ones contain none.
 pub const CHECK_LINE_BYTES_MAX: usize = 16 * 1024;
 /// Folders below the root whose files may suggest checks.
 pub const PROPOSAL_FOLDERS_MAX: usize = 50;
-/// Files of one frozen exam, tests apart; more are not compared, and that is said.
+/// Files of one frozen exam, without tests; more are reported as not compared.
 pub const EXAM_FILES_MAX: usize = 2_000;
-/// Tests of one frozen exam; more are not listed, and whoever judges tests asks git for the base.
+/// Tests of one frozen exam; more are not listed, and their base text is read from git.
 pub const EXAM_TESTS_MAX: usize = 5_000;
-/// Largest text kept in a frozen exam; of larger ones only the hash is.
+/// Largest text kept in a frozen exam; of larger ones only the hash is kept.
 pub const EXAM_TEXT_BYTES_MAX: usize = 256 * 1024;
-/// Texts kept in one frozen exam, all together.
+/// Bytes of all texts in one frozen exam.
 pub const EXAM_TEXTS_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Part of a file that is hashed for the exam; its length counts as well.
+/// Leading bytes of a file hashed for the exam, together with its length.
 pub const EXAM_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Exams kept in one project's store beside those of active loops; older ones are forgotten.
+/// Exams of finished loops kept in one project's store; older ones are deleted.
 pub const EXAMS_MAX: usize = 20;
-/// Largest file that a checkpoint holds; a larger one that is unchanged in git is held, too.
+/// Largest file in a checkpoint; a larger one is included only if it is unchanged in git.
 pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Bytes that one checkpoint reads, over all files that are not known already.
+/// Bytes read for one checkpoint, over all files that are not stored already.
 pub const CHECKPOINT_BYTES_MAX: u64 = 512 * 1024 * 1024;
-/// Bytes of files that git does not track in one checkpoint.
+/// Bytes of untracked files in one checkpoint.
 pub const CHECKPOINT_UNTRACKED_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Files that one checkpoint holds.
+/// Files in one checkpoint.
 pub const CHECKPOINT_FILES_MAX: usize = 200_000;
-/// Checkpoints kept of one loop; the oldest go first, the best one stays.
+/// Checkpoints kept per loop; the oldest go first, the best one stays.
 pub const CHECKPOINTS_PER_LOOP_MAX: usize = 100;
-/// Loops of a project whose checkpoints are kept, the latest ones.
+/// Most recent loops of a project whose checkpoints are kept.
 pub const CHECKPOINT_LOOPS_MAX: usize = 20;
-/// Time for which a copied content stays although no list names it: another session may be about to
-/// list it.
+/// Time for which an unlisted copy is kept, because another session may be about to list it.
 pub const CHECKPOINT_COPY_SECS_MIN: u64 = 3_600;
-/// Bytes of the list of files of one checkpoint that is kept without git.
+/// Largest file list of a checkpoint without git, in bytes.
 pub const CHECKPOINT_LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Files that one restore of a checkpoint changes.
+/// Files changed by one restore of a checkpoint.
 pub const RESTORE_FILES_MAX: usize = 10_000;
-/// Bytes that one restore of a checkpoint reads: contents of now and of then.
+/// Bytes read by one restore: current and restored contents.
 pub const RESTORE_BYTES_MAX: usize = 512 * 1024 * 1024;
-/// Bytes of texts, before and after, that the diff of a restore is made of.
+/// Bytes of texts, before and after, in the diff of a restore.
 pub const RESTORE_DIFF_BYTES_MAX: usize = 1024 * 1024;
 /// Longest diff shown before a checkpoint is restored, in characters.
 pub const RESTORE_DIFF_CHARS_MAX: usize = 20_000;
-/// Time one call of the `git` program may take; hooks of the project run in it.
+/// Time for one call of the `git` program, including the project's hooks.
 pub const GIT_MS_MAX: u64 = 120_000;
-/// Time one call of the `git` program that speaks with a remote may take.
+/// Time for one call of the `git` program that contacts a remote.
 pub const GIT_REMOTE_MS_MAX: u64 = 60_000;
-/// Time one call of the `git` program may take that moves a work tree of somebody: as long as a whole
-/// Stop, because one that is cut off leaves the files half written.
+/// Time for one call of the `git` program that moves a user's work tree: as long as a whole Stop,
+/// because an interrupted call leaves files half written.
 pub const GIT_MOVE_MS_MAX: u64 = HOOK_STOP_MS_MAX;
-/// Time a merge waits for another one of the same repository, whose checks run in it. It ends sooner
-/// with the time of its Stop.
+/// Time a merge waits for another merge of the same repository, whose checks run meanwhile. It ends
+/// earlier with its Stop's time.
 pub const MERGE_WAIT_MS_MAX: u64 = 560_000;
-/// Pause between two looks whether the other one is done.
+/// Interval for checking whether the other one is done.
 pub const MERGE_RETRY_MS: u64 = 50;
-/// Times a merge is begun anew because the branch it goes into has moved.
+/// Attempts of a merge when the target branch moves meanwhile.
 pub const MERGE_TRIES_MAX: u32 = 5;
-/// Entries of the log of HEAD that are read back to the commit a loop began with.
+/// Entries of HEAD's reflog read back to the commit a loop started from.
 pub const REFLOG_ENTRIES_MAX: usize = 10_000;
-/// Commits of others that a branch may have taken in before they count as its own.
+/// Foreign commits that a branch may have taken in; above this, all commits count as its own.
 pub const FOREIGN_COMMITS_MAX: usize = 20_000;
-/// Times a work tree is removed when processes that were ended a moment ago still write in it.
+/// Attempts to remove a work tree while processes that just ended still write in it.
 pub const REMOVE_TRIES_MAX: usize = 20;
-/// Files named one by one in the task that a merge leads to; the rest are counted.
+/// Files listed in the task for a failed merge; the rest are counted.
 pub const MERGE_FILES_NAMED_MAX: usize = 20;
 /// Judge criteria of one rubric.
 pub const RUBRIC_CRITERIA_MAX: usize = 50;
 /// Longest criterion, in characters.
 pub const RUBRIC_LINE_CHARS_MAX: usize = 1_000;
-/// What is repeated of a heading in the rubric that is not understood, in characters.
+/// Longest part of an unknown rubric heading repeated in a message, in characters.
 pub const RUBRIC_HEADING_CHARS_MAX: usize = 80;
 /// Unchanged lines shown to a judge on either side of a change.
 pub const JUDGE_CONTEXT_LINES: usize = 8;
-/// Characters beyond which a line goes on in another row of what a judge is shown.
+/// Characters after which a line is wrapped in what a judge is shown.
 pub const JUDGE_LINE_CHARS_MAX: usize = 400;
-/// Shortest run of letters and digits that is taken for encoded data, in characters.
+/// Shortest run of letters and digits that is treated as encoded data, in characters.
 pub const JUDGE_BLOB_CHARS_MIN: usize = 200;
-/// What one call of a judge shows of a change: some 25,000 tokens, which current models read whole.
+/// Bytes of a change shown in one call of a judge: some 25,000 tokens, which current models read
+/// completely.
 pub const JUDGE_PART_BYTES_MAX: usize = 80_000;
-/// Calls that one view of a change may take; what is beyond is not judged, and said so.
+/// Calls for one view of a change; the rest is reported as not judged.
 pub const JUDGE_PARTS_MAX: usize = 8;
-/// Files that one call names of those that it does not show, for each reason.
+/// Omitted files listed in one call, for each reason.
 pub const JUDGE_NAMES_MAX: usize = 200;
-/// Calls of judges made at the same time.
+/// Concurrent calls of judges.
 pub const JUDGE_CALLS_AT_ONCE_MAX: usize = 4;
-/// Times one question is put when the answer cannot be used.
+/// Attempts of one call when the answer is unusable.
 pub const JUDGE_TRIES_MAX: usize = 2;
-/// Longest part of the task that a judge is told, in characters.
+/// Longest part of the task given to a judge, in characters.
 pub const JUDGE_GOAL_CHARS_MAX: usize = 4_000;
-/// What a judge is shown of one check's output, in characters.
+/// Longest part of one check's output shown to a judge, in characters.
 pub const JUDGE_CHECK_CHARS_MAX: usize = 3_000;
 /// Longest answer of a judge.
 pub const JUDGE_ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// Tokens that an HTTP back end may answer with.
+/// Longest answer of an HTTP back end, in tokens.
 pub const JUDGE_ANSWER_TOKENS_MAX: u32 = 16_000;
-/// Longest quote of a judge that is looked for, in characters; more than asked for, because models
-/// count badly.
+/// Longest quote of a judge that is verified, in characters; more than the prompt allows, because
+/// models count badly.
 pub const JUDGE_QUOTE_CHARS_MAX: usize = 600;
-/// Shortest quote that proves anything, in characters that are not blank.
+/// Shortest quote that counts as proof, in characters that are not blank.
 pub const JUDGE_QUOTE_CHARS_MIN: usize = 4;
-/// Lines that a quote may stand away from where it is said to.
+/// Lines by which a quote may be off its stated place.
 pub const JUDGE_QUOTE_LINES_APART_MAX: usize = 3;
-/// Lines that the place of a quote may span: a place as wide as the file is none.
+/// Lines that the stated place of a quote may span; one as long as the file proves nothing.
 pub const JUDGE_QUOTE_SPAN_LINES_MAX: u32 = 40;
-/// Quotes kept of one ruling.
+/// Quotes kept per ruling.
 pub const JUDGE_QUOTES_MAX: usize = 8;
-/// Longest reason of a judge that is kept, in characters.
+/// Longest kept reason of a judge, in characters.
 pub const JUDGE_REASON_CHARS_MAX: usize = 300;
-/// Longest hint of a judge that is kept, in characters.
+/// Longest kept hint of a judge, in characters.
 pub const JUDGE_HINT_CHARS_MAX: usize = 200;
-/// Confidence below which a judge is asked again.
+/// Confidence below which a judge is called again.
 pub const JUDGE_CONFIDENCE_MIN: f64 = 0.7;
-/// One call in so many plants a wrong function that calls itself approved.
+/// One in this many calls contains a planted wrong function that claims to be approved.
 pub const JUDGE_CANARY_EVERY: u128 = 8;
 /// Judges of one change.
 pub const JUDGES_MAX: usize = 8;
 /// Suspicions kept of one answer or one change.
 pub const SUSPICIONS_MAX: usize = 50;
-/// Words that may stand between two words of a phrase that speaks to a judge.
+/// Words allowed between two words of a phrase that addresses a judge.
 pub const INJECTION_WORDS_APART_MAX: usize = 4;
-/// Entries of `JUDGE_EVOLUTION.md`, and rulings that a judge is reminded of.
+/// Entries of `JUDGE_EVOLUTION.md`, and earlier rulings shown to a judge.
 pub const JUDGE_HISTORY_MAX: usize = 40;
-/// Judgements kept of one project; the oldest go first.
+/// Judgements kept per project; the oldest go first.
 pub const JUDGEMENTS_KEPT_MAX: usize = 500;
 /// Largest `JUDGE_FEEDBACK.md`; its oldest entries go first.
 pub const JUDGE_FEEDBACK_BYTES_MAX: usize = 64 * 1024;
-/// Time a judge's program gets to describe its options, in milliseconds.
+/// Time for a judge's program to describe its options, in milliseconds.
 pub const JUDGE_HELP_MS_MAX: u64 = 10_000;
 /// Longest message of a failed back end that is repeated, in characters.
 pub const JUDGE_FAULT_CHARS_MAX: usize = 160;
-/// Tests that are gone times tests that are new, compared by their bodies; above it only those with
-/// the same body are found again.
+/// Product of removed and added tests up to which their bodies are compared for similarity; above
+/// it only identical bodies match.
 pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
-/// How often the value of a variable is looked up in the value of another one.
+/// Depth to which variables are resolved through the values of others.
 pub const GUARD_VARIABLE_STEPS_MAX: usize = 3;
-/// Size of the file of findings that the user allowed.
+/// Largest waiver file, in bytes.
 pub const WAIVERS_BYTES_MAX: usize = 1024 * 1024;
-/// Overrides by hand that a loop records; the oldest are dropped first.
+/// Manual overrides that a loop records; the oldest are dropped first.
 pub const LOOP_OVERRIDES_MAX: usize = 50;
-/// Longest reason for which a finding is allowed.
+/// Longest reason of a waiver, in characters.
 pub const WAIVER_REASON_CHARS_MAX: usize = 500;
 /// Deepest nesting of a configuration file that the guard reads.
 pub const SETTINGS_DEPTH_MAX: usize = 64;
-/// Fewest tokens of a body that is missed when a constant takes its place.
+/// Fewest tokens of a body whose replacement by a constant is reported.
 pub const STUB_TOKENS_MIN: usize = 12;
 /// Fewest characters of a commented line that may be code.
 pub const COMMENTED_CODE_CHARS_MIN: usize = 10;
-/// Fewest characters of a text that a test and a program do not share by accident.
+/// Fewest characters of a text that a test and a program do not share by chance.
 pub const RARE_TEXT_CHARS_MIN: usize = 4;
-/// Most processes above this one that are asked whether an agent started them.
+/// Parent processes checked for whether an agent started this one.
 pub const ANCESTORS_MAX: usize = 64;

@@ -1,5 +1,5 @@
-//! Finds the lines of a text again after an edit. Only hashes of lines are kept, so a text need not
-//! be remembered for that. It must not know what the lines are compared for.
+//! Maps the lines of a text before an edit to those after it. Needs only hashes of the lines, so
+//! that texts need not be kept.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -8,29 +8,29 @@ use std::sync::Arc;
 
 use super::limits::DIFF_DEPTH_MAX;
 
-/// Hashes of a text's lines, without line breaks and indentation: re-indented code is the same
-/// code, and so is a file whose line breaks were converted.
+/// Hashes of a text's lines without line breaks and indentation, so that re-indented code and
+/// converted line breaks count as unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineHashes(Arc<[u64]>);
 
 impl LineHashes {
-    /// The lines of a text; breaks are `\n`, `\r\n` and `\r`, as in LSP.
+    /// Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         let lines = text.split('\n').flat_map(|line| {
-            // The return of `\r\n` belongs to its line break.
+            // The `\r` of `\r\n` is part of the line break.
             line.strip_suffix('\r').unwrap_or(line).split('\r')
         });
         Self(lines.map(|line| hash(line.trim())).collect())
     }
 
-    /// Hash of a 0-based line; `None` behind the end.
+    /// Hash of a 0-based line; `None` after the end.
     #[must_use]
     pub fn hash_at(&self, line: u32) -> Option<u64> {
         self.0.get(line as usize).copied()
     }
 
-    /// How many lines there are; an empty text has one.
+    /// Number of lines; an empty text has one.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
@@ -43,16 +43,16 @@ fn hash(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// What an edit did to a line. Two lines with the same fate are the same place.
+/// What an edit did to a line. Lines with equal fates are the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineFate {
-    /// It is still there, in the text after as this 0-based line.
+    /// Unchanged; its 0-based line in the other text.
     Kept(u32),
-    /// It was changed, added or removed; the number names the stretch between two kept lines.
+    /// Changed, added or removed; the number identifies the stretch between two kept lines.
     Edited(usize),
 }
 
-/// Which line of the text after an edit is which line of the text before.
+/// Maps lines between the texts before and after an edit.
 #[derive(Clone, Debug)]
 pub struct LineMap {
     before: Vec<LineFate>,
@@ -60,8 +60,8 @@ pub struct LineMap {
 }
 
 impl LineMap {
-    /// Compares two texts: equal beginnings and ends, then lines that occur once in both, and the
-    /// same again between those (patience diff). Bounded: at most [`DIFF_DEPTH_MAX`] rounds.
+    /// Compares two texts: common prefix and suffix, then lines that occur once in both, and the
+    /// same again between those (patience diff). Bounded to [`DIFF_DEPTH_MAX`] rounds.
     #[must_use]
     pub fn between(before: &LineHashes, after: &LineHashes) -> Self {
         let mut same = vec![None; before.0.len()];
@@ -80,13 +80,13 @@ impl LineMap {
         Self { before: fates(&same), after: fates(&kept) }
     }
 
-    /// What became of a 0-based line of the text before; `None` behind its end.
+    /// Fate of a 0-based line of the earlier text; `None` after its end.
     #[must_use]
     pub fn fate_of_old_line(&self, line: u32) -> Option<LineFate> {
         self.before.get(line as usize).copied()
     }
 
-    /// Where a 0-based line of the text after comes from; `None` behind its end.
+    /// Fate of a 0-based line of the later text; `None` after its end.
     #[must_use]
     pub fn fate_of_new_line(&self, line: u32) -> Option<LineFate> {
         self.after.get(line as usize).copied()
@@ -107,15 +107,16 @@ fn fates(kept: &[Option<usize>]) -> Vec<LineFate> {
 
 type RangePair = (Range<usize>, Range<usize>);
 
-/// Matches what is equal at both ends of a stretch; between lines that occur once in both texts
-/// are the stretches of the next round.
+/// Matches the common prefix and suffix of a pair of ranges; the stretches between unique lines are
+/// left to the next round.
 fn match_ranges(
     before: &[u64],
     after: &[u64],
-    (mut of, mut to): RangePair,
+    ranges: RangePair,
     same: &mut [Option<usize>],
     next: &mut Vec<RangePair>,
 ) {
+    let (mut of, mut to) = ranges;
     while !of.is_empty() && !to.is_empty() && before[of.start] == after[to.start] {
         same[of.start] = Some(to.start);
         (of.start, to.start) = (of.start + 1, to.start + 1);
@@ -138,7 +139,7 @@ fn match_ranges(
     }
 }
 
-/// Lines that occur once in either stretch, as pairs in the order of the text before.
+/// Lines that occur exactly once in each range, as pairs in the order of the earlier text.
 fn unique_in_both(
     before: &[u64],
     after: &[u64],
@@ -160,9 +161,10 @@ fn unique_in_both(
     of.clone().filter_map(pair).collect()
 }
 
-/// The longest part of the pairs whose second numbers rise as well.
+/// The longest subsequence of the pairs whose second numbers rise too.
 fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // `ends[n]` is the pair on which a rising row of n + 1 pairs ends lowest.
+    // `ends[n]` is the pair with the lowest second number that ends a rising sequence of n + 1
+    // pairs.
     let mut ends: Vec<usize> = Vec::new();
     let mut previous: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
@@ -174,14 +176,14 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
             ends[length] = at;
         }
     }
-    let mut row = Vec::with_capacity(ends.len());
+    let mut rising = Vec::with_capacity(ends.len());
     let mut at = ends.last().copied();
     while let Some(pair) = at {
-        row.push(pairs[pair]);
+        rising.push(pairs[pair]);
         at = previous[pair];
     }
-    row.reverse();
-    row
+    rising.reverse();
+    rising
 }
 
 #[cfg(test)]
@@ -190,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of each line of `before`: its new number, or `-`.
+    /// Checks the fate of each line of `before`: its new number, or `-`.
     fn check(before: &str, after: &str, expected: &str) {
         let map = LineMap::between(&LineHashes::from_text(before), &LineHashes::from_text(after));
         let places = map.before.iter().map(|fate| match fate {

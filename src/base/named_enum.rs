@@ -1,16 +1,14 @@
-//! One word for each variant of an enum, as JSON, options and the store have it. It must not know
-//! any of them.
+//! Enums with one name per variant, as used in JSON, options and the store.
 
-/// The words of an enum: the table `NAMES`, `as_str` and `from_word`. A variant without a word does
-/// not compile.
+/// Defines `NAMES`, `as_str` and `from_word`. A variant without a name does not compile.
 macro_rules! words {
     ($name:ident { $($variant:ident: $word:literal),+ $(,)? }) => {
         impl $name {
-            /// All, with their words.
+            /// All variants with their names.
             pub const NAMES: [(Self, &'static str); [$($word),+].len()] =
                 [$((Self::$variant, $word)),+];
 
-            /// Its word, as JSON, options and the store have it.
+            /// The name in JSON, options and the store.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -18,7 +16,7 @@ macro_rules! words {
                 }
             }
 
-            /// The one of a word.
+            /// The variant with this name.
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 match word {

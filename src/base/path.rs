@@ -1,12 +1,12 @@
-//! Paths as the program speaks of them: relative to the root, with `/`; and `file:` URIs.
-//! Pure text work: nothing here looks at a disk.
+//! Paths relative to the root, separated by `/`, and `file:` URIs. Pure text; nothing here accesses
+//! the disk.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Folders that hold no source of the project, whatever its `.gitignore` says.
+/// Folders without project source, whatever `.gitignore` says.
 pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modules", "venv"];
 
 /// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.
@@ -14,8 +14,8 @@ pub const NEVER_WALKED: [&str; 5] = [".git", ".venv", "__pycache__", "node_modul
 pub struct RelPath(String);
 
 impl RelPath {
-    /// The path of `absolute` below `root`; `None` when it is the root itself, lies outside, or is
-    /// not valid UTF-8. Both must be absolute; `.` and `..` are resolved by text.
+    /// The path of `absolute` below `root`; `None` if it is the root itself, outside the root, or
+    /// not valid UTF-8. Both must be absolute; `.` and `..` are resolved lexically.
     #[must_use]
     pub fn below(root: &Path, absolute: &Path) -> Option<Self> {
         let absolute = normalize(absolute);
@@ -24,7 +24,7 @@ impl RelPath {
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// A path that was written by [`RelPath::as_str`]; `None` for anything that is not one.
+    /// Parses the output of [`RelPath::as_str`]; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let path = Self::below(Path::new("/"), &Path::new("/").join(text))?;
@@ -37,13 +37,13 @@ impl RelPath {
         &self.0
     }
 
-    /// The absolute path under a root.
+    /// The absolute path below a root.
     #[must_use]
     pub fn under(&self, root: &Path) -> PathBuf {
         root.join(&self.0)
     }
 
-    /// The folders above it that lie below the root, the highest first.
+    /// The parent folders below the root, outermost first.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.0.match_indices('/').map(|(end, _)| &self.0[..end])
     }
@@ -61,7 +61,7 @@ impl fmt::Display for RelPath {
     }
 }
 
-/// `.` and `..` resolved by text alone; `..` above the root of the file system stays there.
+/// Resolves `.` and `..` lexically; `..` above the file system's root is dropped.
 #[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
@@ -93,8 +93,8 @@ pub fn to_uri(path: &Path) -> String {
     uri
 }
 
-/// The absolute path of a `file:` URI; servers differ in what they percent-encode, so paths are
-/// compared and never URIs. `None` for another scheme, another host or a broken escape.
+/// The absolute path of a `file:` URI; `None` for another scheme, another host or a broken escape.
+/// Compare paths and never URIs, because servers differ in what they percent-encode.
 #[must_use]
 pub fn from_uri(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn only_what_is_a_relative_path_is_parsed_as_one() {
         assert_eq!(
-            RelPath::parse("src/a.py").map(|it| it.to_string()).as_deref(),
+            RelPath::parse("src/a.py").map(|path| path.to_string()).as_deref(),
             Some("src/a.py")
         );
         for text in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a"] {

@@ -1,31 +1,30 @@
-//! Files that usually hold secrets, by their names. Looking into them is asked for by name, because
-//! what is found is shown with its line of source. It must not know who looks.
+//! Files that usually hold secrets, recognized by name. They are scanned only on request, because a
+//! finding shows its source line.
 
 use super::path::RelPath;
 
-/// Extensions of keys, certificates with keys and stores of them.
+/// Extensions of keys, key stores, and certificates that contain keys.
 const EXTENSIONS: [&str; 9] =
     ["jks", "kdbx", "key", "keystore", "p12", "pem", "pfx", "ppk", "tfstate"];
-/// Whole names.
 const NAMES: [&str; 7] =
     [".git-credentials", ".htpasswd", ".netrc", ".npmrc", ".pgpass", ".pypirc", "_netrc"];
-/// Beginnings of names of private keys.
+/// Stems of private key files.
 const KEYS: [&str; 4] = ["id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"];
-/// Names, up to the extension, of data with secrets. Source code is called so, too, and is not
-/// data.
+/// Stems of data files with secrets. Source code has such names too, so the extension must be one
+/// of [`DATA`].
 const STEMS: [&str; 6] =
     ["credential", "credentials", "secret", "secrets", "service-account", "service_account"];
-/// Extensions of data; a file without one counts as well.
+/// Extensions of data files; a file without an extension counts too.
 const DATA: [&str; 9] = ["", "cfg", "conf", "ini", "json", "properties", "toml", "yaml", "yml"];
 
-/// Whether a file of this name usually holds secrets: `.env` and its like, private keys, stores of
-/// keys, and data called `credentials` or `secrets`.
+/// Whether a file of this name usually holds secrets: `.env` files, private keys, key stores, and
+/// data files called `credentials` or `secrets`.
 #[must_use]
 pub fn is_sensitive(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_env = name == ".env" || name.starts_with(".env.");
-    // What is meant to be shared says so in its name.
+    // Samples are meant to be shared.
     let is_sample = ["example", "sample", "template", "dist"].contains(&extension);
     let is_key = KEYS.iter().any(|key| stem == *key || name == *key) && extension != "pub";
     (is_env && !is_sample)
@@ -40,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_their_names_and_source_code_is_none() {
+    fn secrets_are_recognized_by_name_and_source_code_is_not_one() {
         let check = |path: &str, expected: bool| {
             let path = RelPath::parse(path).expect("a relative path");
             assert_eq!(is_sensitive(&path), expected, "{path}");

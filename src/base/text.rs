@@ -10,12 +10,12 @@ pub struct Position {
     pub character: u32,
 }
 
-/// What a column counts; a language server chooses one (LSP 3.17, `positionEncoding`).
+/// Unit of a column, chosen by the language server (LSP 3.17, `positionEncoding`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PositionEncoding {
     /// Bytes.
     Utf8,
-    /// UTF-16 code units, the protocol's default and ours.
+    /// UTF-16 code units, the default of the protocol and of this program.
     #[default]
     Utf16,
     /// Characters.
@@ -23,7 +23,7 @@ pub enum PositionEncoding {
 }
 
 impl PositionEncoding {
-    /// Of the protocol's word; an unknown one is the default.
+    /// From the protocol's name; an unknown one is the default.
     #[must_use]
     pub fn from_lsp_name(word: &str) -> Self {
         match word {
@@ -47,16 +47,16 @@ impl PositionEncoding {
 pub struct TextRange {
     /// First position inside.
     pub start: Position,
-    /// First position behind.
+    /// First position after the range.
     pub end: Position,
 }
 
-/// Where the lines of one text start. Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
+/// Line starts of one text. Line breaks are `\n`, `\r\n` and `\r`, as in LSP.
 #[derive(Clone, Debug)]
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<usize>,
-    /// Columns of such a text need no counting, which on one huge line is slow work.
+    /// Columns of ASCII text need no counting, which is slow on one huge line.
     is_ascii: bool,
 }
 
@@ -75,7 +75,7 @@ impl<'t> LineIndex<'t> {
         Self { text, starts, is_ascii: text.is_ascii() }
     }
 
-    /// Position of a byte offset; an offset inside a character or behind the end is moved back to
+    /// Position of a byte offset; an offset inside a character or after the end is moved back to
     /// the nearest valid one.
     #[must_use]
     pub fn position(&self, offset: usize) -> Position {
@@ -96,20 +96,20 @@ impl<'t> LineIndex<'t> {
         TextRange { start: self.position(start), end: self.position(end) }
     }
 
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
         self.text.len()
     }
 
-    /// The position behind the last character.
+    /// The position after the last character.
     #[must_use]
     pub fn end(&self) -> Position {
         self.position(self.text.len())
     }
 
-    /// Byte offset of a position that is counted in `encoding`; `None` when there is no such line,
-    /// or the column lies behind the end of its line or inside a character.
+    /// Byte offset of a position counted in `encoding`; `None` if the line does not exist, or the
+    /// column is after the end of its line or inside a character.
     #[must_use]
     pub fn offset(&self, position: Position, encoding: PositionEncoding) -> Option<usize> {
         let line = self.line(position.line)?;
@@ -125,7 +125,7 @@ impl<'t> LineIndex<'t> {
         (left == 0).then_some(offset)
     }
 
-    /// Text of a 0-based line without its line break; `None` behind the last line.
+    /// Text of a 0-based line without its line break; `None` after the last line.
     #[must_use]
     pub fn line(&self, line: u32) -> Option<&'t str> {
         let line = line as usize;
@@ -134,8 +134,8 @@ impl<'t> LineIndex<'t> {
         Some(self.text[start..end].trim_end_matches(['\r', '\n']))
     }
 
-    /// A position counted in `from`, counted in `to`. A column behind the end of its line stays
-    /// behind it.
+    /// Converts a position between encodings. A column after the end of its line keeps its distance
+    /// from the end.
     #[must_use]
     pub fn convert_encoding(
         &self,
@@ -153,22 +153,22 @@ impl<'t> LineIndex<'t> {
         Position { line: position.line, character: to_u32(counted + left) }
     }
 
-    /// Whether both ends of a range lie inside the text. A range behind the end proves that it
-    /// was computed for other bytes.
+    /// Whether both ends of a range are inside the text. A range after the end proves that it was
+    /// computed for other bytes.
     #[must_use]
     pub fn contains(&self, range: &TextRange) -> bool {
         range.start <= range.end && range.end.line <= self.end().line
     }
 }
 
-/// The 0-based UTF-16 columns at which a name stands in a line as a whole identifier.
+/// The 0-based UTF-16 columns at which a name occurs in a line as a whole identifier.
 #[must_use]
 pub fn identifier_columns(line: &str, name: &str) -> Vec<u32> {
     let column = |at: usize| to_u32(line[..at].chars().map(char::len_utf16).sum());
     identifiers(line, name).map(column).collect()
 }
 
-/// The text with a name replaced wherever it stands as a whole identifier.
+/// Replaces every occurrence of a name as a whole identifier.
 #[must_use]
 pub fn replace_identifier(text: &str, old: &str, new: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
@@ -182,17 +182,17 @@ pub fn replace_identifier(text: &str, old: &str, new: &str) -> String {
     replaced
 }
 
-/// Whether a name stands in the text as a whole identifier.
+/// Whether a name occurs in the text as a whole identifier.
 #[must_use]
 pub fn contains_identifier(text: &str, name: &str) -> bool {
     identifiers(text, name).next().is_some()
 }
 
-/// Byte offsets at which a name stands as a whole identifier.
+/// Byte offsets at which a name occurs as a whole identifier.
 fn identifiers<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> {
     let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
-    let found = text.match_indices(name).map(|(at, _)| at).filter(move |_| !name.is_empty());
-    found.filter(move |at| {
+    let matches = text.match_indices(name).map(|(at, _)| at).filter(move |_| !name.is_empty());
+    matches.filter(move |at| {
         !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
     })
 }
@@ -201,8 +201,8 @@ fn to_u32(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// The text on one line, control characters removed, at most `chars_max` characters; what is cut
-/// is shown by an ellipsis. Text of foreign origin passes here before anyone reads it.
+/// The text on one line without control characters, cut to `chars_max` characters with an ellipsis.
+/// All foreign text passes through here before it is shown.
 #[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
     let mut line = String::with_capacity(text.len().min(chars_max * 4));
@@ -265,10 +265,10 @@ mod tests {
             index.convert_encoding(at(20), PositionEncoding::Utf8, PositionEncoding::Utf16),
             at(16)
         );
-        let behind = Position { line: 9, character: 5 };
+        let after = Position { line: 9, character: 5 };
         assert_eq!(
-            index.convert_encoding(behind, PositionEncoding::Utf8, PositionEncoding::Utf16),
-            behind
+            index.convert_encoding(after, PositionEncoding::Utf8, PositionEncoding::Utf16),
+            after
         );
     }
 
@@ -284,11 +284,11 @@ mod tests {
         assert_eq!(at(1, 2, PositionEncoding::Utf16), None, "inside a surrogate pair");
         assert_eq!(at(1, 1, PositionEncoding::Utf8), None, "inside a character");
         assert_eq!(at(0, 2, PositionEncoding::Utf16), None, "inside a line break");
-        assert_eq!(at(3, 0, PositionEncoding::Utf16), None, "behind the last line");
+        assert_eq!(at(3, 0, PositionEncoding::Utf16), None, "after the last line");
     }
 
     #[test]
-    fn a_range_behind_the_end_is_noticed() {
+    fn a_range_after_the_end_is_not_inside() {
         let index = LineIndex::new("one\ntwo");
         assert!(index.contains(&index.range(0, 7)));
         let beyond = Position { line: 9, character: 0 };

@@ -1,5 +1,5 @@
-//! The files below a root at one moment, as names of contents: what a checkpoint holds, and how two
-//! of them differ. Only data; who keeps the contents, and where, is not known here.
+//! File trees: the content hashes of all files below a root at one moment, as stored in a
+//! checkpoint, and how to get from one tree to another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,38 +7,38 @@ use std::path::PathBuf;
 use super::hash::ContentHash;
 use super::path::RelPath;
 
-/// What kind of entry stands under a path.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
     File,
-    /// One that its owner may execute.
+    /// A file that its owner may execute.
     Program,
-    /// A symbolic link; its content is the path it leads to.
+    /// A symbolic link; its content is its target.
     Link,
 }
 
-/// One entry.
+/// An entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileNode {
-    /// Its kind.
+    /// Kind of the entry.
     pub kind: FileKind,
-    /// The name of its content, in hex; equal names, equal bytes.
+    /// Content hash in hex.
     pub content: String,
 }
 
 /// The files below a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileTree {
-    /// Every entry that is held.
+    /// Entries by path.
     pub nodes: BTreeMap<RelPath, FileNode>,
-    /// What stood there and is not held, with the reason as a lower-case fragment; as shown to
-    /// people, because a path may be no text.
+    /// Entries left out, with the reason as a lower-case fragment. Keyed by the displayed path,
+    /// because a path may not be UTF-8.
     pub omitted: BTreeMap<String, String>,
 }
 
 impl FileTree {
-    /// Equal files, equal id; 64 hex digits.
+    /// Equal trees have equal ids; 64 hex digits.
     #[must_use]
     pub fn id(&self) -> String {
         let line = |(path, node): (&RelPath, &FileNode)| {
@@ -49,40 +49,43 @@ impl FileTree {
     }
 }
 
-/// A tree that is kept.
+/// A stored tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The loop.
+    /// Id of the loop.
     pub owner: String,
-    /// The number of an iteration, or another name.
+    /// Number of the iteration, or another name.
     pub name: String,
-    /// When it was made, in seconds since the epoch.
+    /// Creation time, in seconds since the epoch.
     pub at_secs: i64,
-    /// The id of its tree, as its keeper names trees.
+    /// Id of the tree in the storage that holds it (git, or a folder of copies).
     pub tree_id: String,
-    /// The root whose files it holds.
+    /// Root of the tree.
     pub root: PathBuf,
 }
 
-/// Sorts checkpoints: the oldest first, those of one loop in the order they were made.
+/// Sorts checkpoints by age, and those of one loop by iteration.
 pub fn sort_checkpoints(checkpoints: &mut [Checkpoint]) {
     let number = |name: &str| name.parse::<u64>().unwrap_or(u64::MAX);
-    checkpoints.sort_by_key(|it| (it.at_secs, it.owner.clone(), number(&it.name), it.name.clone()));
+    checkpoints.sort_by_key(|checkpoint| {
+        let Checkpoint { at_secs, owner, name, .. } = checkpoint;
+        (*at_secs, owner.clone(), number(name), name.clone())
+    });
 }
 
-/// How one path gets from the present to a target.
+/// What a restore does with one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestoreStep {
-    /// It is there again.
+    /// The path is created.
     Added,
-    /// Its content or kind changes.
+    /// Content or kind is restored.
     Changed,
-    /// It goes.
+    /// The path is deleted.
     Removed,
 }
 
 impl RestoreStep {
-    /// The word in JSON and in texts.
+    /// The name in JSON and texts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -93,26 +96,28 @@ impl RestoreStep {
     }
 }
 
-/// What it takes to bring a target back.
+/// Steps that restore a target tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreSteps {
     /// One per path that changes.
     pub steps: BTreeMap<RelPath, RestoreStep>,
-    /// Files that stay although the target has none: nothing shows that the loop made them.
+    /// Files kept although the target lacks them, because no checkpoint shows that the loop created
+    /// them.
     pub kept_files: Vec<RelPath>,
-    /// Paths that stay as they are because one of the two trees does not hold them, with the reason.
+    /// Paths left alone because one of the two trees omits them, with the reason.
     pub untouched: BTreeMap<String, String>,
 }
 
-/// The way from `present` to `target`. A file that the target has not goes only when `made` names
-/// it: then a later checkpoint of the same loop holds it. Everything else is somebody's own.
+/// Steps from `present` to `target`. A file that the target lacks is removed only if `made`
+/// contains it, because then a later checkpoint of the same loop holds it. Any other such file
+/// belongs to the user.
 #[must_use]
 pub fn restore_steps(
     present: &FileTree,
     target: &FileTree,
     made: &BTreeSet<RelPath>,
 ) -> RestoreSteps {
-    let mut way = RestoreSteps::default();
+    let mut plan = RestoreSteps::default();
     let reason = |path: &RelPath| {
         let text = path.as_str();
         let now = present.omitted.get(text).map(|reason| format!("not saved now: {reason}"));
@@ -125,20 +130,20 @@ pub fn restore_steps(
             None => RestoreStep::Added,
         };
         match reason(path) {
-            Some(reason) => drop(way.untouched.insert(path.to_string(), reason)),
-            None => drop(way.steps.insert(path.clone(), step)),
+            Some(reason) => drop(plan.untouched.insert(path.to_string(), reason)),
+            None => drop(plan.steps.insert(path.clone(), step)),
         }
     }
     for path in present.nodes.keys().filter(|path| !target.nodes.contains_key(*path)) {
         if let Some(reason) = reason(path) {
-            way.untouched.insert(path.to_string(), reason);
+            plan.untouched.insert(path.to_string(), reason);
         } else if made.contains(path) {
-            way.steps.insert(path.clone(), RestoreStep::Removed);
+            plan.steps.insert(path.clone(), RestoreStep::Removed);
         } else {
-            way.kept_files.push(path.clone());
+            plan.kept_files.push(path.clone());
         }
     }
-    way
+    plan
 }
 
 #[cfg(test)]
@@ -158,27 +163,27 @@ mod tests {
     }
 
     #[test]
-    fn what_the_loop_made_goes_and_what_it_lost_or_changed_comes_back() {
+    fn files_made_by_the_loop_are_removed_and_lost_or_changed_ones_restored() {
         let target = tree(&[("a", "1"), ("b", "1"), ("same", "1")], &[]);
         let present = tree(&[("a", "2"), ("same", "1"), ("new", "1"), ("mine", "1")], &[]);
-        let way = restore_steps(&present, &target, &BTreeSet::from([path("new"), path("a")]));
-        let steps: Vec<_> = way.steps.iter().map(|(at, step)| (at.as_str(), *step)).collect();
+        let plan = restore_steps(&present, &target, &BTreeSet::from([path("new"), path("a")]));
+        let steps: Vec<_> = plan.steps.iter().map(|(at, step)| (at.as_str(), *step)).collect();
         assert_eq!(
             steps,
             [("a", RestoreStep::Changed), ("b", RestoreStep::Added), ("new", RestoreStep::Removed)]
         );
-        assert_eq!(way.kept_files, [path("mine")]);
-        assert!(way.untouched.is_empty());
+        assert_eq!(plan.kept_files, [path("mine")]);
+        assert!(plan.untouched.is_empty());
     }
 
     #[test]
-    fn what_one_of_the_two_does_not_hold_is_not_touched() {
+    fn paths_omitted_by_either_tree_are_left_alone() {
         let target = tree(&[("grew", "1")], &["shrank"]);
         let present = tree(&[("shrank", "1")], &["grew"]);
-        let way = restore_steps(&present, &target, &BTreeSet::from([path("shrank")]));
-        assert!(way.steps.is_empty() && way.kept_files.is_empty());
-        assert_eq!(way.untouched["grew"], "not saved now: huge");
-        assert_eq!(way.untouched["shrank"], "not saved then: huge");
+        let plan = restore_steps(&present, &target, &BTreeSet::from([path("shrank")]));
+        assert!(plan.steps.is_empty() && plan.kept_files.is_empty());
+        assert_eq!(plan.untouched["grew"], "not saved now: huge");
+        assert_eq!(plan.untouched["shrank"], "not saved then: huge");
     }
 
     #[test]

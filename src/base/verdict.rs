@@ -1,24 +1,25 @@
-//! The three-valued verdict. Not measured is a value of its own, with its cause, and never clean.
+//! The three-valued verdict. "Unmeasured" is a value of its own, with a cause, and never counts as
+//! clean.
 
 use std::fmt;
 
 use super::limits::GAP_CHARS_MAX;
 use super::text::one_line;
 
-/// What a sensor can say about exactly the bytes it was asked about.
+/// A sensor's verdict on exactly the bytes it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Measured, nothing wrong.
+    /// Measured, no findings.
     Clean,
-    /// Measured, something wrong.
+    /// Measured, with findings.
     Dirty,
-    /// Not measured, or not wholly; the gap says why and what would mend it.
+    /// Not measured, or only in part; the gap gives the cause and the remedy.
     Unmeasured(Gap),
 }
 
 impl Verdict {
-    /// The worse of two verdicts: dirty > unmeasured > clean. Of two gaps, one that passes by
-    /// itself is kept, because waiting may still help.
+    /// The worse of two verdicts: dirty > unmeasured > clean. Of two gaps the transient one wins,
+    /// because waiting may still close it.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         match (self, other) {
@@ -50,11 +51,11 @@ impl Verdict {
 /// Why something was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
-    /// The kind of gap; decisions branch on this alone.
+    /// Kind of the gap; decisions depend on this alone.
     pub cause: Cause,
-    /// What happened, as a lower-case fragment for people: `no answer within 2500 ms`.
+    /// What happened, as a lower-case fragment: `no answer within 2500 ms`.
     pub detail: String,
-    /// The one command or act that mends it, when there is one.
+    /// The command or action that closes the gap, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -65,7 +66,7 @@ impl Gap {
         Self { cause, detail, remedy: None }
     }
 
-    /// The same gap with the act that mends it.
+    /// Adds the remedy.
     #[must_use]
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
@@ -83,24 +84,24 @@ impl fmt::Display for Gap {
     }
 }
 
-/// The kinds of gaps.
+/// Kinds of gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The tool is not on this machine.
+    /// The tool is not installed.
     NotInstalled,
-    /// No tool for this is known.
+    /// No tool is known for this.
     NoTool,
-    /// The project has tests, and nothing is known that runs them.
+    /// The project has tests, but no known command runs them.
     NoCheck,
     /// The tool is still starting or loading the project.
     Loading,
     /// No answer before the deadline.
     TimedOut,
-    /// The tool ended or broke its protocol.
+    /// The tool exited or violated its protocol.
     Crashed,
-    /// The bytes changed while they were measured.
+    /// The file changed while it was measured.
     Superseded,
-    /// The tool never says that a file is clean, so silence proves nothing.
+    /// The tool never reports that a file is clean, so its silence proves nothing.
     Silent,
     /// The project lacks what the tool needs (interpreter, dependencies, configuration).
     ProjectFault,
@@ -108,27 +109,26 @@ pub enum Cause {
     Skipped,
     /// A requested rule could not be used.
     BrokenRule,
-    /// There was nothing to measure, which is not the same as nothing wrong.
+    /// Nothing to measure, which is not the same as no findings.
     Nothing,
     /// The user switched it off.
     SwitchedOff,
-    /// The tool refused what was asked of it.
+    /// The tool refused the request.
     Refused,
-    /// The project lacked what the tool needs before the work began, too.
+    /// A project fault that existed before the work began.
     ExistingFault,
-    /// What was wrong before the work is not known, so that older findings cannot be told from new
-    /// ones.
+    /// The state before the work is unknown, so older findings cannot be told from new ones.
     NoBaseline,
 }
 
 impl Cause {
-    /// Whether waiting or asking again may close the gap without anyone acting.
+    /// Whether waiting or retrying may close the gap without anyone acting.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Loading | Self::TimedOut | Self::Crashed | Self::Superseded)
     }
 
-    /// Whether the agent itself can close the gap, once it is told.
+    /// Whether the agent can close the gap itself once it knows about it.
     #[must_use]
     pub fn is_fixable_by_agent(self) -> bool {
         matches!(self, Self::ProjectFault)

@@ -1,5 +1,5 @@
 //! What is kept of a command's output: a head and a tail of its visible text, whatever its length;
-//! and whoever watches sees every line of it once. It must not know where the bytes come from.
+//! and whoever watches sees every line of it once.
 
 use crate::base::limits::{
     CHECK_LINE_BYTES_MAX, CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX,

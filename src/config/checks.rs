@@ -1,5 +1,4 @@
-//! The options that say what a loop asks of the project's own commands. It must not know how they
-//! are run.
+//! The options that say what a loop asks of the project's own commands.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! The options of the loop itself. It must not know what a loop makes of them.
+//! The options of the loop itself.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Checkpoints without git: copies of a root's files in a private folder, each content once under
-//! the hash of its bytes. It must not know when a checkpoint is made or what one is restored for.
+//! the hash of its bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;

@@ -1,5 +1,5 @@
 //! What `.gitignore` files exclude by their texts alone: those of a tree that need not be on the
-//! disk. It must not know whose tree it is.
+//! disk.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Folders that only their owner can enter, and files that only their owner can read. It must not know what they are for.
+//! Folders that only their owner can enter, and files that only their owner can read.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read as _, Write as _};

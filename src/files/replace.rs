@@ -1,5 +1,4 @@
-//! One file written wholly or not at all, for what the program keeps for its users. It must not
-//! know what is in it.
+//! One file written wholly or not at all, for what the program keeps for its users.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! Bounded looks through the texts of many files at once. It must not know what is looked for.
+//! Bounded looks through the texts of many files at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

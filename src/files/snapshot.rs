@@ -1,5 +1,4 @@
-//! One bounded read of one file: text and hash of the same bytes, or the reason why not. It must
-//! not know how files are found.
+//! One bounded read of one file: text and hash of the same bytes, or the reason why not.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};

@@ -1,5 +1,5 @@
 //! When files of a root were last written, to notice writers who tell nobody: the shell,
-//! formatters, git. It must not know who asks or why.
+//! formatters, git.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,5 +1,4 @@
-//! A file that only grows, read on from where the last look ended. It must not know what its lines
-//! mean.
+//! A file that only grows, read on from where the last look ended.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Seek as _, SeekFrom};

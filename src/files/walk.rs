@@ -1,5 +1,4 @@
-//! Which files there are below some starting points. It must not know what makes a file
-//! interesting; that is asked of the caller.
+//! Which files there are below some starting points.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

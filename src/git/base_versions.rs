@@ -1,5 +1,5 @@
 //! What files were at the base of a change: work tree, index and commits since then together, and
-//! deleted files, too. It must not know what is done with them.
+//! deleted files, too.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,10 +1,9 @@
 //! Checkpoints: the files of a work tree as a commit under a ref of our own. HEAD, index and work
-//! tree are only read; what is written are objects and the ref. It must not know when a checkpoint
-//! is made or what one is restored for.
+//! tree are only read; what is written are objects and the ref.
 //!
 //! Contents are the bytes of the work tree, so that a file comes back as it was. What git knows by
-//! another content, because a filter program stands between the two, is left out: it may be what the
-//! filter keeps secret. So are files that are not tracked and usually hold secrets.
+//! another content, because a filter program stands between the two, is left out: it may be what
+//! the filter keeps secret. So are files that are not tracked and usually hold secrets.
 
 mod refs;
 

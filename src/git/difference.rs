@@ -1,5 +1,5 @@
 //! What differs between a commit and the work tree, with the texts of the commit: commits since
-//! then, the index and the work tree together. It must not know what the answers are for.
+//! then, the index and the work tree together.
 
 use std::path::{Path, PathBuf};
 

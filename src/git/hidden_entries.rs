@@ -1,7 +1,6 @@
 //! What git was told not to look at, made visible for one look: entries of the index that are
 //! marked as unchanged or as left out of the work tree, and repositories inside this one, whatever
-//! is configured for them. The marks on disk stay as they are. It must not know what the answers
-//! are for.
+//! is configured for them. The marks on disk stay as they are.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

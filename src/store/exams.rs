@@ -1,6 +1,5 @@
 //! The tables of frozen exams: one for each loop, with the texts as they were. Outside the work
-//! tree, so that whoever is examined cannot reach them by editing files. It must not know what a
-//! difference means.
+//! tree, so that whoever is examined cannot reach them by editing files.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The table of judgements: what a judge said about exactly this change, so that the same one is
-//! never judged twice, and what a later call is reminded of. It must not know how one comes about.
+//! never judged twice, and what a later call is reminded of.
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
-//! The files of marks: every active loop is recorded a second time outside the state folder, in git's
-//! folder of its work tree or, without git, in the project, so that the user can be told when the
-//! store lost or changed it. It must not know when loops are compared with their marks, nor what is
-//! said about it.
+//! The files of marks: every active loop is recorded a second time outside the state folder, in
+//! git's folder of its work tree or, without git, in the project, so that the user can be told when
+//! the store lost or changed it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,5 +1,4 @@
 //! Opening one project's database: private, checked, migrated, and moved aside when it is damaged.
-//! It must not know which tables there are.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;

@@ -1,5 +1,5 @@
 //! A look into all databases by a process that owns none of them and must not wait: whether a loop
-//! runs for a session. It must not change anything, nor start a database.
+//! runs for a session.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! The tables, as migrations that only go forward. It must not know how a
-//! database is opened.
+//! The tables, as migrations that only go forward.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! The table of files that the session of a loop wrote. It must not know what that means for a
-//! finding.
+//! The table of files that the session of a loop wrote.
 
 use rusqlite::{Transaction, params};
 

@@ -1,5 +1,4 @@
-//! The file of a baseline, `moai-ralph/baseline@1`: one entry a line, sorted, so that a change of
-//! it reads well in a diff. It must not know where the file lies.
+//! The baseline file, `moai-ralph/baseline@1`: sorted, one entry per line, so that it diffs well.
 
 use std::fmt::Write as _;
 
@@ -26,7 +25,7 @@ struct BaselineEntry {
     count: usize,
 }
 
-/// Reads a baseline. The error is one line that says what is wrong where.
+/// Parses a baseline file. The error is one line with the path of the faulty field.
 pub fn parse_baseline(text: &str) -> Result<Baseline, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let document: BaselineDocument = serde_path_to_error::deserialize(&mut reader)
@@ -44,7 +43,7 @@ pub fn parse_baseline(text: &str) -> Result<Baseline, String> {
     Ok(baseline)
 }
 
-/// The text of a baseline.
+/// Formats a baseline file.
 #[must_use]
 pub fn format_baseline(baseline: &Baseline) -> String {
     let mut text = format!("{{\"schema\":\"{SCHEMA}\",\"entries\":[");
@@ -66,8 +65,9 @@ mod tests {
 
     #[test]
     fn a_baseline_survives_its_file_and_has_an_entry_a_line() {
-        let found = [finding("b.py", 3, "x"), finding("한글.py", 9, "x"), finding("b.py", 5, "x")];
-        let baseline = Baseline::from_findings(&found);
+        let findings =
+            [finding("b.py", 3, "x"), finding("한글.py", 9, "x"), finding("b.py", 5, "x")];
+        let baseline = Baseline::from_findings(&findings);
         let written = format_baseline(&baseline);
         assert_eq!(parse_baseline(&written).as_ref(), Ok(&baseline));
         assert_eq!(written.lines().count(), 4, "{written}");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_baseline_is_refused_with_its_place() {
+    fn an_invalid_baseline_is_refused_with_the_place_of_the_error() {
         let check = |text: &str, expected: &str| {
             let error = parse_baseline(text).expect_err(text);
             assert!(error.contains(expected), "{text}: {error}");

@@ -1,5 +1,5 @@
-//! The control protocol between front doors and the daemon: one JSON line each way. The handshake
-//! travels with the request, so a call costs one round trip.
+//! The control protocol between front doors and the daemon: one JSON line in each direction. The
+//! handshake is part of the request, so a call costs one round trip.
 
 mod loops;
 
@@ -13,21 +13,21 @@ pub use loops::{
     LoopStartRequest,
 };
 
-/// Version of the protocol; part of the socket's name. Raised when a field changes its meaning.
+/// Protocol version; part of the socket's name. Raised when a field changes its meaning.
 pub const PROTOCOL_VERSION: u32 = 1;
 
-/// A front door's line.
+/// A call from a front door.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DaemonCall {
     /// [`PROTOCOL_VERSION`] of the front door.
     pub protocol: u32,
-    /// Who calls, from where.
+    /// Where the call comes from.
     pub caller: CallerContext,
-    /// What it wants.
+    /// The request.
     pub request: DaemonRequest,
 }
 
-/// The caller's surroundings. The daemon's own are never used in their place.
+/// The caller's working directory and environment. The daemon never uses its own instead.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CallerContext {
     /// Working directory, absolute.
@@ -36,26 +36,25 @@ pub struct CallerContext {
     pub root: Option<PathBuf>,
     /// Environment; never logged.
     pub env: BTreeMap<String, String>,
-    /// Whether the answer is for a tool of an agent, which wants a document beside the text.
+    /// Whether an agent's tool calls, which needs a document in addition to the text.
     #[serde(default)]
     pub is_tool: bool,
 }
 
-/// What a front door can ask for; one handler file each.
+/// Requests of front doors; each has its own handler file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum DaemonRequest {
-    /// A hook event of the host with its input as it came.
+    /// A hook event of the host.
     Hook {
         /// `post-tool-use` and so on.
         event: String,
-        /// The JSON document, unread.
+        /// The JSON payload, unparsed.
         input: String,
-        /// No other call has it. A call that is made again, because the daemon ended while it
-        /// worked on it, keeps it.
+        /// Unique per call; kept when the call is repeated because the daemon ended during it.
         id: String,
-        /// When the hook process began, in milliseconds since the epoch and rather too late than
-        /// too early; `None` where the system does not tell.
+        /// Start of the hook process, in milliseconds since the epoch, rounded up; `None` where the
+        /// system does not report it.
         #[serde(default)]
         begun_ms: Option<u64>,
     },
@@ -101,12 +100,12 @@ pub enum DaemonRequest {
     LoopReport(LoopSelector),
     /// `loop checks`.
     LoopChecks {
-        /// The loop whose frozen checks are meant.
+        /// The loop that owns the frozen checks.
         select: LoopSelector,
-        /// Say which there are, and run none.
+        /// Only list them.
         list: bool,
     },
-    /// `loop adopt`; the session is the new one.
+    /// `loop adopt`; the session is the new owner.
     LoopAdopt(LoopAdoptRequest),
     /// `loop forget`.
     LoopForget(LoopSelector),
@@ -116,7 +115,7 @@ pub enum DaemonRequest {
     LoopRestore(LoopRestoreRequest),
     /// `doctor`.
     Doctor(DoctorRequest),
-    /// Which tools the project's options offer to agents.
+    /// The tools that the project's options offer to agents.
     McpTools,
     /// `server list`.
     ServerList {
@@ -141,20 +140,20 @@ pub enum DaemonRequest {
         /// JSON instead of text.
         json: bool,
     },
-    /// `daemon stop`, or a newer program taking over.
+    /// `daemon stop`, also sent by a newer program that takes over.
     DaemonStop,
 }
 
-/// How a report is written.
+/// Report formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportFormat {
-    /// For people.
+    /// Human-readable.
     #[default]
     Text,
     /// One document, `moai-ralph/report@1`.
     Json,
-    /// One finding a line.
+    /// One finding per line.
     Jsonl,
     /// SARIF 2.1.0.
     Sarif,
@@ -169,16 +168,16 @@ pub struct CheckRequest {
     pub paths: Vec<PathBuf>,
     /// The whole project.
     pub all: bool,
-    /// How the report is written.
+    /// Report format.
     #[serde(default)]
     pub format: ReportFormat,
-    /// Colours in the text.
+    /// Whether the text has colours.
     pub color: bool,
-    /// Hints in the text.
+    /// Whether the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// A gap does not fail.
+    /// Whether gaps do not fail.
     pub allow_unmeasured: bool,
     /// Without language servers.
     pub no_lsp: bool,
@@ -186,10 +185,10 @@ pub struct CheckRequest {
     pub no_scan: bool,
     /// Overall deadline in seconds.
     pub timeout_secs: u64,
-    /// Known findings, as a file named in the working directory.
+    /// Baseline file, relative to the working directory.
     #[serde(default)]
     pub baseline: Option<PathBuf>,
-    /// Where the findings are written as known.
+    /// Baseline file to write.
     #[serde(default)]
     pub write_baseline: Option<PathBuf>,
 }
@@ -197,38 +196,38 @@ pub struct CheckRequest {
 /// Arguments of `scan`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScanRequest {
-    /// Files and folders, as typed; none means the project.
+    /// Files and folders, as typed; empty for the whole project.
     pub paths: Vec<PathBuf>,
     /// Only files that differ from HEAD.
     pub changed: bool,
-    /// A text in place of files.
+    /// Text to scan instead of files.
     pub stdin: Option<StdinText>,
-    /// Folders of rules beside the others, as typed.
+    /// Additional rule folders, as typed.
     pub rules: Vec<PathBuf>,
-    /// Folders of rules in place of all others, as typed.
+    /// Rule folders that replace all others, as typed.
     pub only_rules: Vec<PathBuf>,
-    /// Files that usually hold secrets, too.
+    /// Whether to scan files that usually hold secrets.
     pub include_sensitive: bool,
-    /// Show what the rules would put in place of what they find, instead of a report.
+    /// Show the rules' fixes as a diff instead of a report.
     pub fix: bool,
-    /// Write it.
+    /// Whether to write the fixes.
     pub apply: bool,
-    /// Fixes that are not called safe, too.
+    /// Include fixes that are not marked as safe.
     pub unsafe_fixes: bool,
-    /// How the report is written.
+    /// Report format.
     pub format: ReportFormat,
-    /// Colours in the text.
+    /// Whether the text has colours.
     pub color: bool,
-    /// Hints in the text.
+    /// Whether the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// A gap does not fail.
+    /// Whether gaps do not fail.
     pub allow_unmeasured: bool,
-    /// Known findings, as a file named in the working directory.
+    /// Baseline file, relative to the working directory.
     #[serde(default)]
     pub baseline: Option<PathBuf>,
-    /// Where the findings are written as known.
+    /// Baseline file to write.
     #[serde(default)]
     pub write_baseline: Option<PathBuf>,
 }
@@ -236,30 +235,30 @@ pub struct ScanRequest {
 /// Arguments of `scan test`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScanTestRequest {
-    /// Folders of rules, as typed; none means the project's and the built-in ones.
+    /// Rule folders, as typed; empty for the project's and the built-in ones.
     pub folders: Vec<PathBuf>,
     /// JSON instead of text.
     pub json: bool,
-    /// Rules without tests are named.
+    /// Whether to list rules without tests.
     pub verbose: bool,
 }
 
 /// Arguments of `guard`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GuardRequest {
-    /// The commit to compare with, as git names it; `None`: HEAD.
+    /// Revision to compare with; `None`: HEAD.
     pub base: Option<String>,
-    /// What the change is for, in the user's words.
+    /// Purpose of the change, in the user's words.
     pub goal: String,
-    /// How the report is written.
+    /// Report format.
     pub format: ReportFormat,
-    /// Colours in the text.
+    /// Whether the text has colours.
     pub color: bool,
-    /// Hints in the text.
+    /// Whether the text includes hints.
     pub verbose: bool,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub fail_on: String,
-    /// A gap does not fail.
+    /// Whether gaps do not fail.
     pub allow_unmeasured: bool,
 }
 
@@ -268,33 +267,33 @@ pub struct GuardRequest {
 pub struct GuardAllowRequest {
     /// The finding's fingerprint.
     pub id: String,
-    /// Why it is right.
+    /// The user's justification.
     pub reason: String,
-    /// The commit to compare with, as git names it; `None`: HEAD.
+    /// Revision to compare with; `None`: HEAD.
     pub base: Option<String>,
 }
 
-/// A text that is no file.
+/// Text from stdin.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StdinText {
-    /// Its bytes; more than a file may have are cut behind the first one too many.
+    /// Cut one byte after the size limit of files.
     pub bytes: Vec<u8>,
-    /// Its language, as a rule file names it.
+    /// Language, as named in rule files.
     pub language: Option<String>,
-    /// The path it stands for, relative to the root.
+    /// Path that it stands for, relative to the root.
     pub path: Option<PathBuf>,
 }
 
-/// A place in a file, as people count: lines and columns from 1, columns in UTF-16 units.
+/// A position in a file: 1-based line and column, columns in UTF-16 units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedPosition {
     /// The file, as typed.
     pub file: PathBuf,
     /// Line.
     pub line: u32,
-    /// Column; `None` with a symbol.
+    /// Column; `None` if a symbol is given.
     pub column: Option<u32>,
-    /// A name that stands once on the line, in place of a column.
+    /// A name that occurs once on the line, instead of a column.
     pub symbol: Option<String>,
 }
 
@@ -312,7 +311,7 @@ pub struct LookupRequest {
 /// Arguments of `symbols`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SymbolsRequest {
-    /// A file, or part of a name to be looked for in the project.
+    /// A file, or part of a name to search for in the project.
     pub subject: String,
     /// JSON instead of text.
     pub json: bool,
@@ -323,11 +322,11 @@ pub struct SymbolsRequest {
 /// Arguments of `rename`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RenameRequest {
-    /// Where the symbol stands.
+    /// Position of the symbol.
     pub at: RequestedPosition,
     /// Its new name.
     pub new_name: String,
-    /// Write it; otherwise only show it.
+    /// Write the changes; otherwise only show them.
     pub apply: bool,
     /// JSON instead of text.
     pub json: bool,
@@ -340,11 +339,11 @@ pub struct RenameRequest {
 pub struct SearchRequest {
     /// The pattern.
     pub pattern: String,
-    /// Its languages, as rule files name them.
+    /// Languages of the pattern, as named in rule files.
     pub languages: Vec<String>,
-    /// Files and folders, as typed; none means the whole project.
+    /// Files and folders, as typed; empty for the whole project.
     pub paths: Vec<PathBuf>,
-    /// Matches that are named; the rest are counted.
+    /// Largest number of listed matches; the rest are counted.
     pub results_max: usize,
     /// JSON instead of text.
     pub json: bool,
@@ -357,13 +356,13 @@ pub struct SearchRequest {
 pub struct RewriteRequest {
     /// The pattern.
     pub pattern: String,
-    /// What takes the place of its matches.
+    /// Replacement for the matches.
     pub replacement: String,
-    /// Its languages, as rule files name them.
+    /// Languages of the pattern, as named in rule files.
     pub languages: Vec<String>,
-    /// Files and folders, as typed; none means the whole project.
+    /// Files and folders, as typed; empty for the whole project.
     pub paths: Vec<PathBuf>,
-    /// Write it; otherwise only show it.
+    /// Write the changes; otherwise only show them.
     pub apply: bool,
     /// JSON instead of text.
     pub json: bool,
@@ -374,9 +373,9 @@ pub struct RewriteRequest {
 /// Arguments of `doctor`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DoctorRequest {
-    /// Whether the conformance probes are played.
+    /// Whether to run the conformance probes.
     pub probe: bool,
-    /// Languages whose servers are probed; none given: all.
+    /// Languages whose servers are probed; empty for all.
     pub languages: Vec<String>,
     /// JSON instead of text.
     pub json: bool,
@@ -385,48 +384,48 @@ pub struct DoctorRequest {
 /// Arguments of `judge`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JudgeChangeRequest {
-    /// The rubric, as typed; `None`: that of the project.
+    /// Rubric file, as typed; `None`: the project's.
     pub rubric: Option<PathBuf>,
-    /// Where the change begins, as git names it; `None`: at HEAD.
+    /// First revision of the change; `None`: HEAD.
     pub base: Option<String>,
-    /// Write the files that a loop keeps of its judgements.
+    /// Whether to write the judgement files of a loop.
     pub record: bool,
     /// JSON instead of text.
     pub json: bool,
 }
 
-/// Which language servers are meant; with the caller's `--root`, only those of that root.
+/// Language servers to act on; with the caller's `--root`, only those of that root.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServersRequest {
-    /// Server ids; none means all.
+    /// Server ids; empty for all.
     pub ids: Vec<String>,
     /// JSON instead of text.
     pub json: bool,
 }
 
-/// The daemon's line.
+/// The daemon's reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DaemonReply {
     /// [`PROTOCOL_VERSION`] of the daemon.
     pub protocol: u32,
     /// Its process id.
     pub pid: u32,
-    /// The daemon cannot serve this call because another program has taken its place on disk, or
-    /// it is draining; the front door starts a new one.
+    /// The daemon cannot serve this call, because its program file was replaced or it is draining;
+    /// the front door starts a new daemon.
     pub stale: bool,
     /// What the front door prints and exits with.
     pub reply: CommandReply,
 }
 
-/// What a front door prints and exits with; front doors decide nothing themselves.
+/// Output and exit code; front doors decide nothing themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandReply {
-    /// For stdout, whole.
+    /// Complete output on stdout.
     pub stdout: String,
-    /// For a tool: the answer as values (`report::tools`); `None` for a refusal or a failure.
+    /// For a tool: the structured answer (`report::tools`); `None` for a refusal or a failure.
     #[serde(default)]
     pub document: Option<Box<serde_json::Value>>,
-    /// For stderr, whole.
+    /// Complete output on stderr.
     pub stderr: String,
     /// Exit code (contract section 1).
     pub code: u8,

@@ -1,36 +1,36 @@
-//! LSP base protocol frames: `Content-Length: N\r\n\r\n` and N bytes. Some servers print a log
-//! line to stdout before a frame, so bytes that are no header are skipped and counted.
+//! LSP base protocol frames: `Content-Length: N\r\n\r\n` and N bytes. Some servers log lines to
+//! stdout before a frame, so other bytes are skipped and counted.
 
 use crate::base::limits::{LSP_FRAME_BYTES_MAX, LSP_HEADER_BYTES_MAX};
 
 const LENGTH_HEADER: &[u8] = b"content-length:";
 const TYPE_HEADER: &[u8] = b"content-type:";
 
-/// Splits a byte stream into frames, however it was cut into pieces.
+/// Splits a byte stream into frames; the pieces may be cut anywhere.
 #[derive(Debug, Default)]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
     junk_bytes: usize,
 }
 
-/// A frame longer than the limit was announced; the stream cannot be followed any more.
+/// A frame over the limit was announced, so the stream cannot be followed any more.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("a frame of {0} bytes was announced")]
 pub struct FrameTooLarge(usize);
 
 impl FrameDecoder {
-    /// Takes the next piece of the stream.
+    /// Adds the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Bytes skipped so far because they belonged to no frame.
+    /// Bytes skipped so far.
     #[must_use]
     pub fn junk_bytes(&self) -> usize {
         self.junk_bytes
     }
 
-    /// The content of the next whole frame, if it has arrived.
+    /// The content of the next complete frame.
     pub fn next_frame(&mut self) -> Result<Option<Vec<u8>>, FrameTooLarge> {
         loop {
             if !self.skip_to_header() {
@@ -38,7 +38,7 @@ impl FrameDecoder {
             }
             let Some(header_end) = find(&self.buffer, b"\r\n\r\n") else {
                 if self.buffer.len() > LSP_HEADER_BYTES_MAX {
-                    // A header block never ends: what looked like one is junk.
+                    // The header block never ends, so it is junk.
                     self.drop_junk(LENGTH_HEADER.len());
                     continue;
                 }
@@ -61,7 +61,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Moves to the first header block; false when none has begun yet.
+    /// Moves to the first header block; false if there is none yet.
     fn skip_to_header(&mut self) -> bool {
         let starts_with = |name: &[u8]| {
             self.buffer.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name))
@@ -75,7 +75,7 @@ impl FrameDecoder {
             Some(kind) if find(&lower[kind..at], b"\r\n\r\n").is_none() => kind,
             _ => at,
         });
-        // Without one, a tail is kept in which a header may just begin.
+        // A header may have begun in the tail, which is therefore kept.
         let keep = LSP_HEADER_BYTES_MAX.min(lower.len());
         self.drop_junk(header.unwrap_or(lower.len() - keep));
         header.is_some()
@@ -87,7 +87,7 @@ impl FrameDecoder {
     }
 }
 
-/// A message with its frame header; the length counts bytes.
+/// Adds the frame header; the length counts bytes.
 #[must_use]
 pub fn encode_frame(content: &[u8]) -> Vec<u8> {
     let mut frame = format!("Content-Length: {}\r\n\r\n", content.len()).into_bytes();

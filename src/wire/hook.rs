@@ -1,5 +1,5 @@
-//! Claude Code's hook inputs and outputs. Fields as observed with Claude Code 2.1.330; unknown
-//! fields are ignored, absent ones get neutral values, so that other host versions still work.
+//! Claude Code's hook payloads and outputs. Fields as observed with Claude Code 2.1.330; unknown
+//! fields are ignored and missing ones get neutral values, so that other host versions work too.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 /// The hook events of this program (contract section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
-    /// A session starts, resumes, or goes on after compaction.
+    /// A session starts, resumes, or continues after compaction.
     SessionStart,
     /// The user sent a prompt.
     UserPromptSubmit,
     /// A slash command is about to be expanded.
     UserPromptExpansion,
-    /// One tool call ended well.
+    /// One tool call succeeded.
     PostToolUse,
     /// All tool calls of one assistant message ended.
     PostToolBatch,
-    /// The agent wants to end its turn.
+    /// The agent is about to end its turn.
     Stop,
     /// The session ended.
     SessionEnd,
@@ -50,23 +50,23 @@ impl HookEvent {
     }
 }
 
-/// One hook input; which parts are filled depends on the event.
+/// One hook payload; which fields are set depends on the event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct HookInput {
-    /// The host's conversation; empty when the host did not say.
+    /// Session id; empty if the host did not send one.
     #[serde(deserialize_with = "lenient")]
     pub session_id: String,
-    /// The session's working directory at this moment.
+    /// The session's current working directory.
     #[serde(deserialize_with = "lenient")]
     pub cwd: PathBuf,
-    /// The session's transcript, which the host writes later than it says.
+    /// The session's transcript, which the host writes with a delay.
     #[serde(deserialize_with = "lenient")]
     pub transcript_path: Option<PathBuf>,
     /// `startup`, `resume`, `clear`, `compact` or `fork` (session start).
     #[serde(deserialize_with = "lenient")]
     pub source: String,
-    /// Inside a subagent: its id.
+    /// Id of the subagent, if the event comes from one.
     #[serde(deserialize_with = "lenient")]
     pub agent_id: Option<String>,
     /// Tool events: the tool's name.
@@ -75,25 +75,25 @@ pub struct HookInput {
     /// Tool events: the tool's arguments.
     #[serde(deserialize_with = "lenient")]
     pub tool_input: ToolInput,
-    /// Tool events: what the tool answered.
+    /// Tool events: the tool's response.
     #[serde(deserialize_with = "lenient")]
     pub tool_response: Value,
-    /// Tool events: how long the tool ran, in milliseconds.
+    /// Tool events: run time of the tool, in milliseconds.
     #[serde(deserialize_with = "lenient")]
     pub duration_ms: Option<u64>,
-    /// Stop: the agent's last words.
+    /// Stop: the agent's last message.
     #[serde(deserialize_with = "lenient")]
     pub last_assistant_message: Option<String>,
-    /// Stop: work the agent is still waiting for.
+    /// Stop: tasks that the agent is still waiting for.
     #[serde(deserialize_with = "lenient")]
     pub background_tasks: Vec<Value>,
-    /// Stop: whether the turn goes on only because a hook held an earlier Stop.
+    /// Stop: whether the turn continues only because a hook blocked an earlier Stop.
     #[serde(deserialize_with = "lenient")]
     pub stop_hook_active: bool,
-    /// Stop: why the turn ends, in hosts that say so.
+    /// Stop: why the turn ends, in host versions that report it.
     #[serde(deserialize_with = "lenient", alias = "stopReason", alias = "end_turn_reason")]
     pub stop_reason: String,
-    /// How the host asks for permissions; `plan`: nothing may be changed.
+    /// Permission mode; in `plan` mode nothing may be changed.
     #[serde(deserialize_with = "lenient")]
     pub permission_mode: String,
     /// Expansion: the command as typed, with or without a plugin prefix.
@@ -104,7 +104,7 @@ pub struct HookInput {
     pub command_args: String,
 }
 
-/// The arguments of Write, Edit and `NotebookEdit` that matter here.
+/// Arguments of Write, Edit and `NotebookEdit` that matter here.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ToolInput {
@@ -116,8 +116,8 @@ pub struct ToolInput {
     pub notebook_path: Option<PathBuf>,
 }
 
-/// A field that is null or of another type than it was with the host version this was written
-/// for counts as absent: one odd field must not cost the others.
+/// Treats a field that is null or has an unexpected type as absent, so that one odd field does not
+/// cost the others.
 fn lenient<'de, D, T>(input: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -127,24 +127,24 @@ where
     Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
-/// The text a file had before an edit, as far as the host says.
+/// The text before an edit, as far as the host reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextBeforeEdit {
     /// The file did not exist.
     Absent,
-    /// It had this text.
+    /// The file's text.
     Text(String),
-    /// The host did not say.
+    /// The host did not report it.
     Unknown,
 }
 
 impl HookInput {
-    /// Reads an input; the error says where it is broken.
+    /// Parses a payload; the error names the position.
     pub fn parse(input: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(input)
     }
 
-    /// The file a Write, Edit or `NotebookEdit` changed.
+    /// The file that a Write, Edit or `NotebookEdit` changed.
     #[must_use]
     pub fn edited_file(&self) -> Option<&PathBuf> {
         match self.tool_name.as_str() {
@@ -154,8 +154,8 @@ impl HookInput {
         }
     }
 
-    /// The text the changed file had before. A Write of a new file carries `type: create` and no
-    /// `originalFile`.
+    /// The text of the changed file before the edit. A Write of a new file carries `type: create`
+    /// and no `originalFile`.
     #[must_use]
     pub fn text_before_edit(&self) -> TextBeforeEdit {
         match (&self.tool_response["originalFile"], self.tool_response["type"].as_str()) {
@@ -165,7 +165,7 @@ impl HookInput {
         }
     }
 
-    /// What the agent waits for and is still running, by id; the host then calls Stop again.
+    /// Ids of running background tasks; the host calls Stop again when they end.
     #[must_use]
     pub fn running_tasks(&self) -> BTreeSet<String> {
         let is_running = |task: &&Value| {
@@ -176,8 +176,8 @@ impl HookInput {
         self.background_tasks.iter().filter(is_running).map(name).collect()
     }
 
-    /// Whether the turn must end whatever a hook says: the user broke it off, the context is full,
-    /// the model cannot be asked. Held then, it would only burn turns.
+    /// Whether the turn must end whatever a hook says: the user interrupted it, the context is
+    /// full, or the model is unavailable. Blocking it would only waste turns.
     #[must_use]
     pub fn must_end(&self) -> bool {
         let reason = self.stop_reason.to_lowercase();
@@ -185,14 +185,14 @@ impl HookInput {
         words.iter().any(|word| reason.contains(word))
     }
 
-    /// Whether the agent only plans: the host lets it change nothing.
+    /// Whether the session is in plan mode, in which the host allows no changes.
     #[must_use]
     pub fn is_planning(&self) -> bool {
         self.permission_mode == "plan"
     }
 
-    /// The command's own name: `moai-ralph:moai-loop` and `moai-loop` are the same command.
-    /// `None` when the prefix names another plugin.
+    /// The command's name without its prefix: `moai-ralph:moai-loop` and `moai-loop` are the same
+    /// command. `None` if the prefix names another plugin.
     #[must_use]
     pub fn own_command(&self) -> Option<&str> {
         match self.command_name.split_once(':') {
@@ -203,32 +203,32 @@ impl HookInput {
     }
 }
 
-/// What a hook says to the host.
+/// A hook's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HookOutput {
-    /// Nothing.
+    /// No output.
     #[default]
     Silent,
     /// Text for the agent.
     Context(String),
-    /// The turn (Stop) or the prompt (expansion) does not go on as it is, for this reason.
+    /// Blocks the turn (Stop) or the prompt (expansion), for this reason.
     Block(String),
-    /// The same, and text for the user.
+    /// A block and a text for the user.
     BlockAndNotice(String, String),
-    /// Text for the user alone.
+    /// Text for the user only.
     Notice(String),
     /// Text for the agent, and text for the user.
     ContextAndNotice(String, String),
 }
 
 impl HookOutput {
-    /// Whether the turn goes on.
+    /// Whether the hook blocks.
     #[must_use]
     pub fn is_held(&self) -> bool {
         matches!(self, Self::Block(_) | Self::BlockAndNotice(..))
     }
 
-    /// The same with a text for the user, behind one that is there; a block stays one.
+    /// Adds a text for the user after an existing one; a block stays a block.
     #[must_use]
     pub fn with_notice(self, notice: Option<String>) -> Self {
         match (self, notice) {
@@ -246,7 +246,7 @@ impl HookOutput {
         }
     }
 
-    /// The JSON for stdout; empty for silence.
+    /// JSON for stdout; empty for [`HookOutput::Silent`].
     #[must_use]
     pub fn to_stdout(&self, event: HookEvent) -> String {
         let value = match self {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_created_an_edited_and_an_unknown_file_are_told_apart() {
+    fn created_edited_and_unknown_files_are_distinguished() {
         let created = parse(&json!({"tool_name": "Write", "tool_input": {"file_path": "/p/a.py"},
             "tool_response": {"type": "create", "originalFile": null}}));
         assert_eq!(created.text_before_edit(), TextBeforeEdit::Absent);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_field_costs_itself_and_never_the_session() {
+    fn an_odd_field_does_not_cost_the_others() {
         let odd = parse(&json!({"session_id": "s", "cwd": null, "tool_input": null, "agent_id": 7,
             "tool_name": [], "background_tasks": "x", "last_assistant_message": "words"}));
         assert_eq!(odd.session_id, "s");

@@ -1,22 +1,22 @@
-//! JSON-RPC 2.0 messages as language servers speak it.
+//! JSON-RPC 2.0 messages in the form that language servers use.
 
 use serde_json::{Value, json};
 
 /// A request id; servers use numbers and strings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RpcId {
-    /// A number; ours always are.
+    /// A number; the ids of our own requests always are.
     Number(i64),
     /// A string.
     Text(String),
 }
 
-/// An error answer.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError {
     /// JSON-RPC or LSP error code.
     pub code: i64,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
     /// Extra data, such as `retriggerRequest`.
     pub data: Value,
@@ -25,24 +25,24 @@ pub struct RpcError {
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcMessage {
-    /// Something that wants an answer.
+    /// Expects a response.
     Request {
-        /// The asker's id.
+        /// Id chosen by the sender.
         id: RpcId,
         /// The method.
         method: String,
-        /// The parameters; `Null` is left out of the wire form, because some servers refuse
-        /// `"params": null` on `shutdown`.
+        /// The parameters; `Null` is omitted on the wire, because some servers refuse `"params":
+        /// null` on `shutdown`.
         params: Value,
     },
-    /// Something that does not.
+    /// Expects no response.
     Notification {
         /// The method.
         method: String,
-        /// The parameters; `Null` is left out.
+        /// The parameters; `Null` is omitted.
         params: Value,
     },
-    /// An answer.
+    /// A response.
     Response {
         /// The id of the request.
         id: RpcId,
@@ -52,8 +52,8 @@ pub enum RpcMessage {
 }
 
 impl RpcMessage {
-    /// Reads one message. A message with a method is a request or a notification even when its id
-    /// equals one of our own pending ids. `None`: not a JSON-RPC message.
+    /// Parses one message. A message with a method is a request or a notification even if its id
+    /// equals one of our pending ids. `None`: not a JSON-RPC message.
     #[must_use]
     pub fn parse(content: &[u8]) -> Option<Self> {
         let mut value: Value = serde_json::from_slice(content).ok()?;

@@ -1,6 +1,6 @@
-//! LSP diagnostics as findings; answers to other requests are below. Parsed field by field, so that
-//! an odd item costs its own odd fields only and is never dropped: without it a file could be clean.
-//! Field names and defaults: LSP 3.17, `Diagnostic`.
+//! LSP diagnostics as findings; responses to other requests are in [`responses`]. Parsed field by
+//! field, because dropping an odd diagnostic could make a file look clean. Field names and
+//! defaults: LSP 3.17, `Diagnostic`.
 
 pub mod responses;
 
@@ -11,10 +11,10 @@ use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 use crate::base::text::{Position, TextRange};
 
-/// Stands for a message that is none.
+/// Replaces a message that cannot be parsed.
 const UNREADABLE_MESSAGE: &str = "a diagnostic that cannot be read";
 
-/// The file and the bytes that diagnostics speak of, and who speaks.
+/// What a list of diagnostics is context.
 #[derive(Clone, Copy, Debug)]
 pub struct DiagnosticContext<'a> {
     /// Language server id.
@@ -25,17 +25,18 @@ pub struct DiagnosticContext<'a> {
     pub hash: ContentHash,
 }
 
-/// The findings of a list of LSP diagnostics. `None` for something that is no list: an answer that
-/// cannot be read is not an empty one. An item without a usable range is about the file's beginning.
+/// The findings of a list of LSP diagnostics. `None` if it is not a list, because an unreadable
+/// response is not an empty one. A diagnostic without a usable range is placed at the file's
+/// beginning.
 #[must_use]
 pub fn parse_diagnostics(
-    about: DiagnosticContext<'_>,
+    context: DiagnosticContext<'_>,
     diagnostics: &Value,
 ) -> Option<Vec<Finding>> {
-    Some(diagnostics.as_array()?.iter().map(|item| parse_diagnostic(about, item)).collect())
+    Some(diagnostics.as_array()?.iter().map(|item| parse_diagnostic(context, item)).collect())
 }
 
-fn parse_diagnostic(about: DiagnosticContext<'_>, item: &Value) -> Finding {
+fn parse_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Finding {
     let range = range(&item["range"]).unwrap_or_default();
     let message = match &item["message"] {
         Value::String(text) => text.as_str(),
@@ -46,11 +47,11 @@ fn parse_diagnostic(about: DiagnosticContext<'_>, item: &Value) -> Finding {
         Some(2) => Severity::Warning,
         Some(3) => Severity::Info,
         Some(4) => Severity::Hint,
-        // The protocol leaves a missing severity to the client; wrong is the safe reading.
+        // The protocol leaves a missing severity to the client; error is the safe choice.
         _ => Severity::Error,
     };
-    let place = (about.path.clone(), range, about.hash);
-    let mut finding = Finding::new(about.sensor, &code(&item["code"]), severity, place, message);
+    let place = (context.path.clone(), range, context.hash);
+    let mut finding = Finding::new(context.sensor, &code(&item["code"]), severity, place, message);
     finding.url = item["codeDescription"]["href"].as_str().map(str::to_owned);
     finding
 }
@@ -59,14 +60,14 @@ fn parse_diagnostic(about: DiagnosticContext<'_>, item: &Value) -> Finding {
 /// `includeLinePosition: false`): 1-based `line` and `offset`, `text`, `category`.
 #[must_use]
 pub fn parse_tsserver_diagnostics(
-    about: DiagnosticContext<'_>,
+    context: DiagnosticContext<'_>,
     body: &Value,
 ) -> Option<Vec<Finding>> {
     let position = |at: &Value| {
         let one_based = |key: &str| u32::try_from(at[key].as_u64()?.checked_sub(1)?).ok();
         Some(Position { line: one_based("line")?, character: one_based("offset")? })
     };
-    let one = |item: &Value| {
+    let finding = |item: &Value| {
         let range = position(&item["start"]).zip(position(&item["end"]));
         let range = range.map(|(start, end)| TextRange { start, end }).unwrap_or_default();
         let severity = match item["category"].as_str() {
@@ -75,11 +76,11 @@ pub fn parse_tsserver_diagnostics(
             Some("message") => Severity::Info,
             _ => Severity::Error,
         };
-        let place = (about.path.clone(), range, about.hash);
+        let place = (context.path.clone(), range, context.hash);
         let text = item["text"].as_str().unwrap_or(UNREADABLE_MESSAGE);
-        Finding::new(about.sensor, &code(&item["code"]), severity, place, text)
+        Finding::new(context.sensor, &code(&item["code"]), severity, place, text)
     };
-    Some(body.as_array()?.iter().map(one).collect())
+    Some(body.as_array()?.iter().map(finding).collect())
 }
 
 fn code(code: &Value) -> String {
@@ -95,7 +96,7 @@ fn code(code: &Value) -> String {
     }
 }
 
-/// An LSP `Range`, counted as the server counts.
+/// An LSP `Range` in the server's position encoding.
 #[must_use]
 pub fn range(range: &Value) -> Option<TextRange> {
     let position = |at: &Value| {
@@ -118,7 +119,7 @@ mod tests {
         list: &Value,
     ) -> Option<Vec<String>> {
         let path = RelPath::below(Path::new("/r"), Path::new("/r/a.py")).expect("relative");
-        let about =
+        let context =
             DiagnosticContext { sensor: "s", path: &path, hash: ContentHash::of_bytes(b"") };
         let line = |f: &Finding| {
             let start = f.range.start;
@@ -131,7 +132,7 @@ mod tests {
                 f.message
             )
         };
-        Some(parse(about, list)?.iter().map(line).collect())
+        Some(parse(context, list)?.iter().map(line).collect())
     }
 
     #[test]

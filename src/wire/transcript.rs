@@ -1,7 +1,7 @@
-//! Tokens in the host's transcripts: JSON lines, as written by Claude Code 2.1. One reply of a model
-//! is written as several lines with the same ids; all of them carry its counts, and the first ones
-//! a guess of its output. What the last reply of the main thread read and wrote is what the context
-//! holds. What tokens cost, and where transcripts lie, is not known here.
+//! Counts tokens in the host's transcripts: JSON lines, as written by Claude Code 2.1. One reply of
+//! a model spans several lines with the same ids; all carry its token counts, the first ones with
+//! an estimate of its output. The context size is what the last reply of the main thread read and
+//! wrote.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -11,27 +11,26 @@ use serde_json::Value;
 
 use crate::base::limits::{TRANSCRIPT_LINE_BYTES_MAX, TRANSCRIPT_REPLIES_MAX};
 
-/// The host's word for the line behind which the context is a new one.
+/// Subtype of the line after which a new context begins.
 const COMPACT_SUBTYPE: &str = "compact_boundary";
 
-/// Tokens by how they are charged.
+/// Tokens by price category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokenCounts {
-    /// Read anew.
+    /// Uncached input.
     pub input: u64,
-    /// Written.
+    /// Output.
     pub output: u64,
-    /// Read from the cache.
+    /// Cache reads.
     pub cache_read: u64,
-    /// Put into the cache for five minutes.
+    /// Cache writes for five minutes.
     pub cache_write_5m: u64,
-    /// Put into the cache for an hour.
+    /// Cache writes for one hour.
     pub cache_write_1h: u64,
 }
 
 impl TokenCounts {
-    /// What was worked on for the first time: everything but reads from the cache, which are the
-    /// same tokens again at every reply.
+    /// Tokens processed for the first time: all but cache reads, which repeat with every reply.
     #[must_use]
     pub fn uncached(self) -> u64 {
         self.input
@@ -40,7 +39,7 @@ impl TokenCounts {
             .saturating_add(self.cache_write_1h)
     }
 
-    /// What a reply had before it and added: of one reply, what the context holds after it.
+    /// All tokens of one reply: the size of the context after it.
     #[must_use]
     pub fn context_total(self) -> u64 {
         self.uncached().saturating_add(self.cache_read)
@@ -65,19 +64,19 @@ impl AddAssign for TokenCounts {
 /// Tokens of a session, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// By model, as the transcript names it; a mode with prices of its own stands behind the name,
-    /// such as `claude-opus-4-6 (fast)`.
+    /// By model name in the transcript, with the pricing mode appended where it matters, such as
+    /// `claude-opus-4-6 (fast)`.
     pub models: BTreeMap<String, TokenCounts>,
-    /// Replies that were counted.
+    /// Number of counted replies.
     pub reply_count: usize,
-    /// Lines that could not be read.
+    /// Number of unreadable lines.
     pub junk_lines: usize,
-    /// Whether there were more replies than are kept: then it was more than this.
+    /// Whether the limit of replies was reached; the real usage is then higher.
     pub is_truncated: bool,
 }
 
 impl TokenUsage {
-    /// Of all models.
+    /// Total over all models.
     #[must_use]
     pub fn total(&self) -> TokenCounts {
         let mut total = TokenCounts::default();
@@ -86,8 +85,8 @@ impl TokenUsage {
     }
 }
 
-/// The replies of one session, from all its files: a resumed or forked session copies lines, and a
-/// reply counts once.
+/// The replies of one session from all its files. A resumed or forked session copies lines, but
+/// each reply counts once.
 #[derive(Clone, Debug, Default)]
 pub struct TranscriptTally {
     replies: BTreeMap<String, TranscriptReply>,
@@ -96,28 +95,28 @@ pub struct TranscriptTally {
     is_truncated: bool,
 }
 
-/// Whose lines they are.
+/// Thread of a transcript file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TranscriptThread {
     /// The session's own.
     Main,
-    /// A subagent's, which has a context of its own.
+    /// A subagent's, with its own context.
     Subagent,
 }
 
-/// What the session's context held after the last reply of its main thread.
+/// Size of the session's context after the last reply of its main thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextSize {
-    /// Who replied, as the transcript names it.
+    /// The model's name in the transcript.
     pub model: String,
-    /// Read and written by that reply, from the cache or not.
+    /// Tokens read and written by that reply, cached or not.
     pub tokens: u64,
 }
 
 #[derive(Clone, Debug)]
 struct TranscriptReply {
     model: String,
-    /// Milliseconds since the epoch; 0 when the line does not say.
+    /// Milliseconds since the epoch; 0 if unknown.
     at_ms: u64,
     tokens: TokenCounts,
 }
@@ -141,7 +140,7 @@ struct TranscriptLine {
 }
 
 impl TranscriptTally {
-    /// Takes one line.
+    /// Adds one line.
     pub fn add_line(&mut self, line: &str, thread: TranscriptThread) {
         let line = line.trim();
         if line.is_empty() {
@@ -151,7 +150,7 @@ impl TranscriptTally {
         if line.len() > TRANSCRIPT_LINE_BYTES_MAX || !is_object {
             self.add_junk_lines(1, thread);
         } else if line.contains("\"usage\"") || line.contains(COMPACT_SUBTYPE) {
-            // Most bytes are contents of files in lines without counts; these are not parsed.
+            // Most bytes are file contents in lines without counts, which are not worth parsing.
             match serde_json::from_str::<TranscriptLine>(line) {
                 Ok(line) if line.kind == "assistant" => self.take_reply(&line, thread),
                 Ok(line) if thread == TranscriptThread::Main && line.is_compacted() => {
@@ -163,8 +162,8 @@ impl TranscriptTally {
         }
     }
 
-    /// Lines that were too long to be read. One of them may have been the last reply, so nobody
-    /// knows what the context holds until the next.
+    /// Counts lines that were too long to read. One of them may have been the last reply, so the
+    /// context size is unknown until the next one.
     pub fn add_junk_lines(&mut self, lines: usize, thread: TranscriptThread) {
         self.junk_lines += lines;
         if lines > 0 && thread == TranscriptThread::Main {
@@ -172,14 +171,14 @@ impl TranscriptTally {
         }
     }
 
-    /// What the session's context holds; `None` before the first reply, and from when it was
-    /// compacted to the next one.
+    /// The context size; `None` before the first reply, and after a compaction until the next
+    /// reply.
     #[must_use]
     pub fn context(&self) -> Option<&ContextSize> {
         self.context.as_ref()
     }
 
-    /// What was used since a moment, in milliseconds since the epoch; 0 for everything.
+    /// Usage since a time in milliseconds since the epoch; 0 for everything.
     #[must_use]
     pub fn usage(&self, since_ms: u64) -> TokenUsage {
         let mut usage = TokenUsage {
@@ -187,7 +186,7 @@ impl TranscriptTally {
             is_truncated: self.is_truncated,
             ..TokenUsage::default()
         };
-        // A line without a time is counted: too much is safer for a budget than too little.
+        // A line without a time counts, because overestimating is safer for a budget.
         for reply in self.replies.values().filter(|it| it.at_ms == 0 || it.at_ms >= since_ms) {
             usage.reply_count += 1;
             *usage.models.entry(reply.model.clone()).or_default() += reply.tokens;
@@ -198,7 +197,7 @@ impl TranscriptTally {
     fn take_reply(&mut self, line: &TranscriptLine, thread: TranscriptThread) {
         let message = &line.message;
         let model = message["model"].as_str().unwrap_or_default();
-        // Messages that the host itself makes up cost nothing.
+        // Synthetic messages of the host cost nothing.
         if model == "<synthetic>" || !message["usage"].is_object() {
             return;
         }
@@ -229,7 +228,7 @@ impl TranscriptTally {
 }
 
 impl TranscriptLine {
-    /// The host's note that it has put a summary in place of what came before.
+    /// Whether the host replaced the context with a summary here.
     fn is_compacted(&self) -> bool {
         self.kind == "system" && self.subtype == COMPACT_SUBTYPE && self.is_sidechain != true
     }
@@ -241,7 +240,7 @@ fn tokens(usage: &Value) -> TokenCounts {
     let for_hour = number(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
     let for_minutes = match usage["cache_creation"]["ephemeral_5m_input_tokens"].as_u64() {
         Some(number) => number,
-        // Older hosts only say how much; five minutes are the default.
+        // Older hosts report only the total; five minutes are the default.
         None => written.saturating_sub(for_hour),
     };
     TokenCounts {
@@ -253,12 +252,12 @@ fn tokens(usage: &Value) -> TokenCounts {
     }
 }
 
-/// What is behind the model's name where it has other prices.
+/// Suffix of the model's name for other prices.
 fn mode(usage: &Value) -> String {
     let named = |value: &Value| {
         value.as_str().filter(|word| *word != "standard").map(|word| format!(" ({word})"))
     };
-    // Where it is computed costs more in this one place.
+    // Inference in the US costs more.
     let place = usage["inference_geo"].as_str().filter(|place| *place == "us");
     named(&usage["speed"])
         .or_else(|| named(&usage["service_tier"]))

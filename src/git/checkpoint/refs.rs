@@ -1,5 +1,4 @@
-//! Checkpoints that are kept: a commit for each, under a ref that names loop and iteration. It must
-//! not know how a tree came about.
+//! Checkpoints that are kept: a commit for each, under a ref that names loop and iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
