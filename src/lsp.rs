@@ -1,6 +1,5 @@
-//! Towards language servers: which one serves what, and one server's session as a state machine.
-//! Pure: messages and times come in, messages and verdicts go out. It must not know processes,
-//! sockets or disks.
+//! Language servers without I/O: the catalogue of languages and servers, and one server's session
+//! as a state machine. Messages and times come in, messages and verdicts go out.
 
 pub mod edits;
 pub mod faults;
@@ -11,3 +10,4 @@ pub mod latency;
 pub mod probe;
 pub mod registry;
 pub mod session;
+mod word_set;

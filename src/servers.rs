@@ -1,5 +1,5 @@
-//! Running language servers: one pool for the whole daemon, one actor per server, at most
-//! [`LANGUAGE_SERVERS_MAX`](crate::base::limits::LANGUAGE_SERVERS_MAX) process trees. It must not know hooks, loops or reports.
+//! Running language servers: one pool for the daemon, one actor per server, at most
+//! [`LANGUAGE_SERVERS_MAX`](crate::base::limits::LANGUAGE_SERVERS_MAX) process trees.
 
 mod actor;
 mod breaker;
@@ -31,7 +31,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::Catalogue;
 use crate::lsp::session::{DiskChange, QueryReply, ServerQuery};
 
-/// A project as a language server must see it: the caller's surroundings, never the daemon's.
+/// A project as its language servers see it, in the caller's environment and not the daemon's.
 #[derive(Clone, Debug)]
 pub struct ServerContext {
     /// Absolute root.
@@ -40,13 +40,13 @@ pub struct ServerContext {
     pub env: Arc<BTreeMap<String, String>>,
     /// Languages and servers, with the project's own entries.
     pub catalogue: Arc<Catalogue>,
-    /// When packages were last installed, looked at once: the look reads whole folders, and every
-    /// file of a request needs the answer.
+    /// When packages were last installed. Determined once per request, because it means reading
+    /// whole folders and every file of the request needs it.
     package_times: Arc<OnceLock<Vec<Option<SystemTime>>>>,
 }
 
 impl ServerContext {
-    /// What a request finds; a later request makes its own.
+    /// The context of one request; every request makes its own.
     #[must_use]
     pub fn new(
         root: PathBuf,
@@ -57,10 +57,10 @@ impl ServerContext {
     }
 }
 
-/// A server that can be asked, or the sensor's name and why it cannot.
+/// A server that can be started, or the sensor's name and why it cannot.
 pub type ServerSelection = Result<resolve::ResolvedServer, (String, Gap)>;
 
-/// A file that is about to be measured, with the servers that get its text as a document.
+/// A file about to be measured, and the servers that get its text as an open document.
 #[derive(Clone, Debug)]
 pub struct MeasureTarget {
     /// The file.
@@ -80,38 +80,38 @@ pub struct MeasureInput {
     pub hash: ContentHash,
 }
 
-/// What a language server said about exactly the bytes of one subject.
+/// The result of one language server for exactly the bytes of one file.
 #[derive(Clone, Debug)]
 pub struct ServerMeasurement {
     /// Server id, or the language's name where no server is known.
     pub sensor: String,
-    /// The server's version, when it said one.
+    /// The server's version, if it reports one.
     pub version: Option<String>,
-    /// The findings, or why there are none to be had.
+    /// The findings, or why the file was not measured.
     pub outcome: Result<Vec<Finding>, Gap>,
-    /// What the project lacks, where that hides findings; those that remain are in `outcome`.
+    /// A fault of the project that hides findings; those that remain are in `outcome`.
     pub fault: Option<Gap>,
-    /// Time from question to answer.
+    /// Time from request to answer.
     pub elapsed: Duration,
 }
 
-/// What a server is at.
+/// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
-    /// It waits for room, or for its handshake.
+    /// It waits for a process slot or for its handshake.
     Starting,
-    /// It says that it is loading the project.
+    /// It reports that it is loading the project.
     Loading,
-    /// It has nothing to do.
+    /// It is idle.
     Ready,
-    /// Questions are open.
+    /// It has open requests.
     Busy,
-    /// It does not run.
+    /// It is not running.
     Down,
 }
 
 impl ServerState {
-    /// Its name in documents.
+    /// The state's name in JSON documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ impl ServerState {
     }
 }
 
-/// A language server, for people.
+/// A language server as the user sees it in a list.
 #[derive(Clone, Debug)]
 pub struct ServerStatus {
     /// Server id.
@@ -133,43 +133,43 @@ pub struct ServerStatus {
     pub languages: Vec<String>,
     /// Its root.
     pub root: PathBuf,
-    /// What it is at.
+    /// Its state.
     pub state: ServerState,
     /// Process id, when it runs.
     pub process_id: Option<u32>,
     /// Memory of its process tree; `None` where it cannot be measured.
     pub memory_bytes: Option<u64>,
-    /// Time since its start, when it runs.
+    /// Time since its start, while it runs.
     pub uptime: Option<Duration>,
-    /// Questions it answered.
+    /// Number of requests it has answered.
     pub answered: u64,
-    /// Times its process was started anew.
+    /// Number of restarts of its process.
     pub restarts: u64,
-    /// Why its process was last given up.
+    /// Why its process was last abandoned.
     pub last_gap: Option<Gap>,
 }
 
-/// Which servers are meant.
+/// Selects running servers.
 #[derive(Clone, Debug, Default)]
 pub struct PoolFilter {
-    /// Server ids; none means all.
+    /// Server ids; empty means all.
     pub ids: Vec<String>,
     /// Only those of this root.
     pub root: Option<PathBuf>,
 }
 
-/// What became of one server.
+/// The result of stopping or restarting one server.
 #[derive(Clone, Debug)]
 pub struct ServerActionResult {
     /// Server id.
     pub id: String,
     /// Its root.
     pub root: PathBuf,
-    /// Why it did not work.
+    /// Success, or why it failed.
     pub outcome: Result<(), Gap>,
 }
 
-/// What one server wrote lately.
+/// The latest log lines of one server.
 #[derive(Clone, Debug)]
 pub struct ServerLogTail {
     /// Server id.
@@ -188,133 +188,136 @@ pub struct LanguageServers {
 }
 
 impl LanguageServers {
-    /// Starts the pool. `data` is where `server install` puts pinned servers; a server nobody
-    /// asked for `idle` long is stopped. Needs a tokio runtime.
+    /// Starts the pool. `data` is where `server install` puts pinned servers; a server without
+    /// requests for `idle` is stopped. Needs a tokio runtime.
     #[must_use]
     pub fn start(data: PathBuf, idle: Duration, memory: MemoryLimits) -> Self {
-        let (sender, orders) = mpsc::channel(SERVER_QUEUE_MAX);
-        tokio::spawn(pool::ServerPool::new(idle, memory).run(orders));
+        let (sender, requests) = mpsc::channel(SERVER_QUEUE_MAX);
+        tokio::spawn(pool::ServerPool::new(idle, memory).run(requests));
         Self { pool: sender, data }
     }
 
-    /// Which servers would be asked about a file: those the user chose, else the language's main
-    /// one or the gap in its place, and its companions. None at all for a file in no known language.
+    /// The servers to ask about a file: those the user chose, else the language's main server (or
+    /// the gap in its place) and its companions. Empty for a file in no known language.
     #[must_use]
-    pub fn select(&self, around: &ServerContext, path: &RelPath) -> Vec<ServerSelection> {
-        resolve::select_servers(around, &self.data, path)
+    pub fn select(&self, context: &ServerContext, path: &RelPath) -> Vec<ServerSelection> {
+        resolve::select_servers(context, &self.data, path)
     }
 
-    /// The auxiliary languages that no installed server speaks about.
+    /// The auxiliary languages without an installed server.
     #[must_use]
-    pub fn unserved_languages(&self, around: &ServerContext) -> BTreeSet<String> {
-        let auxiliary = around.catalogue.languages().filter(|(_, language)| language.auxiliary);
+    pub fn unserved_languages(&self, context: &ServerContext) -> BTreeSet<String> {
+        let auxiliary = context.catalogue.languages().filter(|(_, language)| language.auxiliary);
         auxiliary
-            .filter(|(_, language)| !resolve::is_served(around, &self.data, language))
+            .filter(|(_, language)| !resolve::is_served(context, &self.data, language))
             .map(|(id, _)| id.to_owned())
             .collect()
     }
 
-    /// Asks the server that `choose` named; waits until its protocol has a verdict. Dropping the
-    /// future gives the answer up, not the work: the server stays warm.
+    /// Measures a file with a selected server; waits until its protocol has a verdict. Dropping the
+    /// future abandons the answer, not the work: the server stays warm.
     pub async fn measure(
         &self,
-        around: &ServerContext,
+        context: &ServerContext,
         choice: resolve::ResolvedServer,
         subject: MeasureInput,
     ) -> ServerMeasurement {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let (reply, answer) = oneshot::channel();
         let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
         let language_id = choice.language_id.clone();
-        let asked = (language_id.clone(), subject.clone());
-        let order = actor::ActorRequest::Measure { subject, language_id, reply };
-        let ask = pool::RoutedRequest { context: around.clone(), choice, request: order };
-        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(ask))).await.is_ok();
+        let measured = subject.clone();
+        let request =
+            actor::ActorRequest::Measure { subject, language_id: language_id.clone(), reply };
+        let routed = pool::RoutedRequest { context: context.clone(), choice, request };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
         let (version, outcome) = match answer.await {
             Ok(answer) if sent => answer,
             _ => (None, Err(Gap::new(Cause::Crashed, "the language server's actor is gone"))),
         };
-        let elapsed = begun.elapsed();
+        let elapsed = started_at.elapsed();
         let (outcome, fault) = match outcome {
-            Ok(mut found) => {
-                found.retain(|finding| !ignored.contains(&finding.code));
-                let (found, fault) = fault_facts::explain_faults(around, asked, found).await;
-                (Ok(found), fault)
+            Ok(mut findings) => {
+                findings.retain(|finding| !ignored.contains(&finding.code));
+                let (findings, fault) =
+                    fault_facts::explain_faults(context, language_id, measured, findings).await;
+                (Ok(findings), fault)
             }
             Err(gap) => (Err(gap), None),
         };
         ServerMeasurement { sensor, version, outcome, fault, elapsed }
     }
 
-    /// Passes a request about a document on, once the server has loaded the project. The query's
-    /// ticket is not looked at.
+    /// Forwards a request about a document once the server has loaded the project. The query's own
+    /// ticket is ignored.
     pub async fn query(
         &self,
-        around: &ServerContext,
+        context: &ServerContext,
         choice: resolve::ResolvedServer,
         query: ServerQuery,
     ) -> Result<QueryReply, Gap> {
         let (reply, answer) = oneshot::channel();
-        let order = actor::ActorRequest::Query { query, reply };
-        let ask = pool::RoutedRequest { context: around.clone(), choice, request: order };
-        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(ask))).await.is_ok();
+        let request = actor::ActorRequest::Query { query, reply };
+        let routed = pool::RoutedRequest { context: context.clone(), choice, request };
+        let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
         match answer.await {
             Ok(answer) if sent => answer,
             _ => Err(Gap::new(Cause::Crashed, "the language server's actor is gone")),
         }
     }
 
-    /// Tells every server of a root which files changed on disk; `asked` are about to be measured.
+    /// Reports changed files to every server of a root; the files in `asked` are about to be
+    /// measured.
     pub async fn files_changed(
         &self,
         root: PathBuf,
         changes: Vec<(PathBuf, DiskChange)>,
         asked: Vec<MeasureTarget>,
     ) {
-        let order = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
-        // A pool that is gone has no servers that could be stale.
-        let _ = self.pool.send(order).await;
+        let request = pool::PoolRequest::FilesChanged { root, changes: changes.into(), asked };
+        // If the pool has ended, there are no servers left that could be stale.
+        let _ = self.pool.send(request).await;
     }
 
-    /// Has one server of a root, and no other, read these files from the disk again.
+    /// Makes only one server of a root read these files from disk again.
     pub async fn reread(&self, root: PathBuf, server: String, changes: Vec<(PathBuf, DiskChange)>) {
-        let order = pool::PoolRequest::Reread { root, server, changes: changes.into() };
-        let _ = self.pool.send(order).await;
+        let request = pool::PoolRequest::Reread { root, server, changes: changes.into() };
+        let _ = self.pool.send(request).await;
     }
 
-    /// Starts a server without a question and waits for its handshake.
+    /// Starts a server without a request and waits for its handshake.
     pub async fn start_server(
         &self,
-        around: &ServerContext,
+        context: &ServerContext,
         choice: resolve::ResolvedServer,
     ) -> Result<(), Gap> {
         let gone = || Err(Gap::new(Cause::Crashed, "the language server's actor is gone"));
-        let (around, choice) = (Box::new(around.clone()), Box::new(choice));
+        let (context, choice) = (Box::new(context.clone()), Box::new(choice));
         let started =
-            self.request(|reply| pool::PoolRequest::Start { context: around, choice, reply }).await;
+            self.request(|reply| pool::PoolRequest::Start { context, choice, reply }).await;
         started.unwrap_or_else(gone)
     }
 
-    /// All servers that run, are to run, or went wrong.
+    /// All servers that are running, waiting to start, or failed.
     pub async fn list(&self) -> Vec<ServerStatus> {
         self.request(|reply| pool::PoolRequest::List { reply }).await.unwrap_or_default()
     }
 
-    /// What these servers wrote lately.
-    pub async fn log(&self, which: PoolFilter) -> Vec<ServerLogTail> {
-        self.request(|reply| pool::PoolRequest::Log { which, reply }).await.unwrap_or_default()
+    /// The latest log lines of the selected servers.
+    pub async fn log(&self, filter: PoolFilter) -> Vec<ServerLogTail> {
+        self.request(|reply| pool::PoolRequest::Log { filter, reply }).await.unwrap_or_default()
     }
 
-    /// Stops these servers and waits until they are gone. The next question starts them again.
-    pub async fn stop_selected(&self, which: PoolFilter) -> Vec<ServerActionResult> {
-        self.request(|reply| pool::PoolRequest::StopSelected { which, reply })
+    /// Stops the selected servers and waits for their end. The next request starts them again.
+    pub async fn stop_selected(&self, filter: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::StopSelected { filter, reply })
             .await
             .unwrap_or_default()
     }
 
-    /// Starts these servers anew and waits for their handshakes.
-    pub async fn restart(&self, which: PoolFilter) -> Vec<ServerActionResult> {
-        self.request(|reply| pool::PoolRequest::Restart { which, reply }).await.unwrap_or_default()
+    /// Restarts the selected servers and waits for their handshakes.
+    pub async fn restart(&self, filter: PoolFilter) -> Vec<ServerActionResult> {
+        self.request(|reply| pool::PoolRequest::Restart { filter, reply }).await.unwrap_or_default()
     }
 
     /// Stops all servers for good and waits until their process trees are gone.
@@ -322,13 +325,13 @@ impl LanguageServers {
         let _ = self.request(|reply| pool::PoolRequest::Stop { reply }).await;
     }
 
-    /// `None` when the pool is gone, which has no servers then.
+    /// `None` when the pool has ended; then there are no servers.
     async fn request<T>(
         &self,
-        order: impl FnOnce(oneshot::Sender<T>) -> pool::PoolRequest,
+        request: impl FnOnce(oneshot::Sender<T>) -> pool::PoolRequest,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
-        self.pool.send(order(reply)).await.ok()?;
+        self.pool.send(request(reply)).await.ok()?;
         answer.await.ok()
     }
 }

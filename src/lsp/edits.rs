@@ -1,6 +1,6 @@
-//! Edits that a language server proposes (`WorkspaceEdit`): read, laid onto given texts in memory,
-//! and refused whenever it is not certain that they mean exactly these texts. Pure: what is on disk
-//! comes in as a [`DiskTree`], what should be there goes out as a [`ChangeSet`].
+//! Edits proposed by a language server (`WorkspaceEdit`): parsed, applied in memory to given texts,
+//! and refused unless they certainly apply to exactly these texts. The state of the disk comes in
+//! as a [`DiskTree`], the planned changes go out as a [`ChangeSet`].
 //!
 //! [`ChangeSet`]: crate::base::change::ChangeSet
 
@@ -24,13 +24,13 @@ pub use new_name::{invalid_name_reason, misshapen_name_reason};
 pub use plan::{EditPlan, plan_edit};
 pub use refusal::EditRefusal;
 
-/// A proposed edit: its steps in the order in which they are made.
+/// A proposed edit: its steps in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceEdit {
     steps: Vec<EditStep>,
 }
 
-/// One step; files are absolute paths as the server named them.
+/// One step; files are absolute paths from the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum EditStep {
     Edit { file: PathBuf, version: Option<i64>, edits: Vec<TextEdit> },
@@ -39,7 +39,7 @@ enum EditStep {
     Delete { file: PathBuf, is_recursive: bool, may_be_missing: bool },
 }
 
-/// What to do about a file that is there already. `overwrite` wins over `ignoreIfExists`.
+/// What to do about an existing file. `overwrite` wins over `ignoreIfExists`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IfExists {
     Overwrite,
@@ -47,30 +47,30 @@ enum IfExists {
     Refuse,
 }
 
-/// A replacement of one range, counted in the server's encoding. The range need not be the
-/// identifier: some servers edit single characters, others replace the whole file.
+/// A replacement of one range, in the server's encoding. The range need not be the identifier: some
+/// servers edit single characters, others replace the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TextEdit {
     range: TextRange,
     new_text: String,
 }
 
-/// What is on disk under the paths that an edit names, and what the server knows of it.
+/// What exists under the paths that an edit names, and what the server knows of it.
 #[derive(Clone, Debug, Default)]
 pub struct DiskTree {
-    /// For each named path: the file or folder it leads to, symbolic links followed; `None` when
-    /// that lies outside the root.
+    /// For each named path: the file or folder it resolves to, symbolic links followed; `None` when
+    /// that is outside the root.
     pub resolved_paths: BTreeMap<PathBuf, Option<RelPath>>,
-    /// Those of the named paths that are symbolic links: what they lead to may be edited, but it
-    /// is not clear whether moving or deleting means the link.
+    /// The named paths that are symbolic links: their targets may be edited, but moving or deleting
+    /// them is ambiguous.
     pub links: BTreeSet<PathBuf>,
     /// The named files that exist, and every file below a named folder.
     pub files: BTreeMap<RelPath, Arc<[u8]>>,
     /// The named paths that are folders.
     pub folders: BTreeSet<RelPath>,
-    /// Those of the files (also of files to be made) that git ignores.
+    /// The files, existing or new, that git ignores.
     pub ignored: BTreeSet<RelPath>,
-    /// The documents that the server has open: the version and the text it was sent.
+    /// The documents that the server has open: version and text.
     pub open: BTreeMap<RelPath, (i32, ContentHash)>,
 }
 
@@ -92,8 +92,8 @@ impl WorkspaceEdit {
         paths
     }
 
-    /// Whether a rename to `new_name` would only give an import or export another name in one
-    /// file: `old as new` there, and every other file keeps the old name.
+    /// Whether a rename to `new_name` would only alias an import or export in one file (`old as
+    /// new`) while every other file keeps the old name.
     #[must_use]
     pub fn is_alias_only(&self, new_name: &str) -> bool {
         let is_alias = |edit: &TextEdit| {

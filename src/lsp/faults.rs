@@ -1,6 +1,6 @@
-//! Faults of a project's surroundings: a hundred findings with one cause become one gap that says
-//! what to do, and what the cause does not explain stays a finding. Pure: what the disk says comes
-//! in as [`FaultFacts`]. The codes are those of the servers named in each file, observed with the pinned
+//! Faults of a project's environment: a hundred findings with one cause become one gap with a
+//! remedy; findings that the cause does not explain remain. Facts from the disk come in as
+//! [`FaultFacts`]. The codes are those of the servers named in each file, observed with the pinned
 //! versions.
 
 mod compiled;
@@ -17,24 +17,24 @@ pub use self::typescript::{
 use crate::base::finding::Finding;
 use crate::base::verdict::{Cause, Gap};
 
-/// What the disk and the caller's environment say about the project around one file.
+/// Facts about the project around one file, from the disk and the caller's environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultFacts {
     /// Which of [`NeededFacts::names`] exist in the file's folder or above it, up to the root.
     pub names: BTreeSet<String>,
-    /// Texts of the nearest files with a name of [`NeededFacts::manifests`].
+    /// Texts of the nearest files named in [`NeededFacts::manifests`].
     pub manifests: BTreeMap<String, String>,
     /// Which of [`NeededFacts::programs`] can be started.
     pub programs: BTreeSet<String>,
-    /// Declared npm packages that no `node_modules` folder around the file has.
+    /// Declared npm packages that are in no `node_modules` folder around the file.
     pub missing_packages: BTreeSet<String>,
-    /// Names, without extension, of what lies in the root, its `src` and the file's folder.
+    /// Names without extension of the entries of the root, its `src` and the file's folder.
     pub neighbours: BTreeSet<String>,
-    /// Whether a virtual environment of Python is active or lies in the project.
+    /// Whether a Python virtual environment is active or inside the project.
     pub has_environment: bool,
-    /// What the nearest tsconfig.json extends and cannot be found.
+    /// The base that the nearest tsconfig.json extends, if it is missing.
     pub missing_base: Option<String>,
-    /// Whether the nearest tsconfig.json is no JSON with comments.
+    /// Whether the nearest tsconfig.json is not JSON with comments.
     pub has_broken_config: bool,
     /// The file's path, relative to the root.
     pub path: String,
@@ -50,23 +50,23 @@ impl FaultFacts {
     }
 }
 
-/// Which facts matter for a language.
+/// The facts needed for a language.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NeededFacts {
-    /// Files and folders looked for.
+    /// Names of files and folders to check for.
     pub names: &'static [&'static str],
-    /// Files read.
+    /// Names of files to read.
     pub manifests: &'static [&'static str],
-    /// Whether [`FaultFacts::neighbours`] matter.
+    /// Whether [`FaultFacts::neighbours`] are needed.
     pub neighbours: bool,
-    /// Programs looked for.
+    /// Programs to check for.
     pub programs: &'static [&'static str],
-    /// Codes without which there is nothing to explain; empty where a fault shows in silence.
+    /// Codes of findings that a fault could explain; empty where a fault causes no finding.
     codes: &'static [&'static str],
 }
 
-/// Which facts to gather before [`explain_findings`]; `None` when nothing can be at fault. The language is
-/// an LSP language id.
+/// The facts to gather before [`explain_findings`]; `None` when no fault is possible. The language
+/// is an LSP language id.
 #[must_use]
 pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts> {
     let wanted = match language_id {
@@ -81,13 +81,13 @@ pub fn needed_facts(language_id: &str, found: &[Finding]) -> Option<NeededFacts>
         "php" => php::PHP_FACTS,
         _ => return None,
     };
-    // Which packages are missing matters only when something is wrong.
+    // Missing packages matter only when there are findings.
     let wanted = if found.is_empty() { NeededFacts { manifests: &[], ..wanted } } else { wanted };
     let speaks_of = |one: &Finding| wanted.codes.contains(&one.code.as_str());
     (wanted.codes.is_empty() || found.iter().any(speaks_of)).then_some(wanted)
 }
 
-/// A fault, and which findings it explains.
+/// A fault and the findings it explains.
 struct ProjectFault {
     gap: Gap,
     /// Indices into the findings.
@@ -101,8 +101,8 @@ impl ProjectFault {
     }
 }
 
-/// The findings that remain, and the gap that stands for the others. With a gap the file is not
-/// measured, whatever remains.
+/// The remaining findings, and the gap that replaces the others. With a gap the file is unmeasured,
+/// whatever remains.
 #[must_use]
 pub fn explain_findings(
     language_id: &str,
@@ -137,7 +137,7 @@ fn first_quoted(message: &str) -> Option<&str> {
     message[open + 1..].split(mark).next()
 }
 
-/// Indices of the findings that fit.
+/// Indices of the matching findings.
 fn matching_indices(found: &[Finding], fits: impl Fn(&Finding) -> bool) -> BTreeSet<usize> {
     found.iter().enumerate().filter(|(_, one)| fits(one)).map(|(at, _)| at).collect()
 }

@@ -23,12 +23,12 @@ use crate::base::verdict::Gap;
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::DiagnosticContext;
 
-/// The document version a protocol works on, and the server's state at this moment.
+/// The document version that a protocol measures, and the server's state at this moment.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasurementContext<'a> {
-    /// File, bytes and speaker.
+    /// File, bytes and sensor.
     pub about: DiagnosticContext<'a>,
-    /// The document's URI as it was sent.
+    /// The document's URI as sent to the server.
     pub uri: &'a str,
     /// Its absolute path.
     pub file: &'a Path,
@@ -38,36 +38,36 @@ pub struct MeasurementContext<'a> {
     pub is_loading: bool,
     /// The server's complaint about the project as a whole, while it has one.
     pub fault: Option<&'a str>,
-    /// How the server is asked.
+    /// The server's catalogue entry.
     pub spec: &'a ServerSpec,
-    /// What the server has shown of how it publishes.
+    /// What was learned about how the server publishes.
     pub habits: &'a PublishHabits,
     /// This moment.
     pub now: Instant,
-    /// Number of the question; a later question has a higher one.
+    /// The request's ticket; later requests have higher ones.
     pub ticket: u64,
-    /// The compiler's runs inside the server, shared by all questions.
+    /// The compiler's runs inside the server, shared by all requests.
     pub flycheck: &'a Flycheck,
 }
 
-/// LSP error codes (specification 3.17): nobody knows the method, the server gave a request up, or
-/// the document changed.
+/// LSP error codes (specification 3.17): the method is unknown, the server cancelled the request,
+/// or the document changed.
 pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 pub(super) const SERVER_CANCELLED: i64 = -32802;
 pub(super) const CONTENT_MODIFIED: i64 = -32801;
 
-/// What a server said unasked, as far as protocols care.
+/// An unsolicited message of the server that protocols use.
 #[derive(Clone, Copy, Debug)]
 pub enum ServerEvent<'a> {
     /// A progress with this token began.
     ProgressBegan(&'a str),
     /// A progress with this token ended.
     ProgressEnded(&'a str),
-    /// A notification of the server's own kind.
+    /// A server-specific notification: method and parameters.
     Notification(&'a str, &'a Value),
 }
 
-/// What the protocol wants next.
+/// The next step of a protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProtocolStep {
     /// Send this request; its answer comes back through [`CompletionProtocol::on_response`].
@@ -76,14 +76,14 @@ pub enum ProtocolStep {
     WakeAt(Instant),
     /// Wait for a message.
     Wait,
-    /// Wait for a run of the compiler that begins from now on; one is started when none is under
-    /// way, and all who wait share it.
+    /// Wait for a compiler run that begins from now on; one is started unless one is running, and
+    /// all waiting requests share it.
     AwaitFlycheck,
-    /// Send the text once more, as a new version, and begin again.
+    /// Resend the text as a new version, and begin again.
     Resend,
-    /// Close the document, open it as a new version, and begin again.
+    /// Close the document, reopen it as a new version, and begin again.
     Reopen,
-    /// The server cannot do this; take what it publishes.
+    /// The server does not support this protocol; use what it publishes.
     FallBack,
     /// The verdict for exactly this version.
     Done(Result<Vec<Finding>, Gap>),
@@ -92,19 +92,19 @@ pub enum ProtocolStep {
 /// One measurement of one document version.
 #[derive(Debug)]
 pub enum CompletionProtocol {
-    /// Ask for the document's diagnostics.
+    /// Request the document's diagnostics.
     Pull(pull::PullProtocol),
-    /// Ask tsserver synchronously.
+    /// Request tsserver's diagnostics synchronously.
     Tsserver(tsserver::TsserverProtocol),
-    /// Wait for what is published.
+    /// Wait for published diagnostics.
     Push(push::PushProtocol),
-    /// Wait for what gopls publishes.
+    /// Wait for gopls' publishes.
     Gopls(gopls::GoplsProtocol),
-    /// Wait for what clangd publishes.
+    /// Wait for clangd's publishes.
     Clangd(clangd::ClangdProtocol),
-    /// Ask for the server's own diagnostics and wait for the compiler's.
+    /// Request the server's own diagnostics and wait for the compiler's.
     RustAnalyzer(rust_analyzer::RustAnalyzerProtocol),
-    /// Wait for what is published, build, and wait again.
+    /// Wait for a publish, build, and wait again.
     Jdtls(jdtls::JdtlsProtocol),
 }
 
@@ -125,14 +125,14 @@ impl CompletionProtocol {
         }
     }
 
-    /// Files changed on disk that the server did not ask to hear of.
+    /// Files changed on disk of which the server cannot be notified.
     pub fn disk_changed(&mut self) {
         if let Self::Tsserver(state) = self {
             state.disk_changed();
         }
     }
 
-    /// First step, after the document's text was sent.
+    /// The first step, after the document's text was sent.
     pub fn begin(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self {
             Self::Pull(_) => pull::diagnostic_request(subject),
@@ -143,7 +143,7 @@ impl CompletionProtocol {
         }
     }
 
-    /// The answer of the request asked last.
+    /// Handles the response to the last request.
     pub fn on_response(
         &mut self,
         subject: &MeasurementContext<'_>,
@@ -160,7 +160,7 @@ impl CompletionProtocol {
         }
     }
 
-    /// The server published diagnostics for this document.
+    /// Handles diagnostics published for this document.
     pub fn on_publish(
         &mut self,
         subject: &MeasurementContext<'_>,
@@ -176,22 +176,22 @@ impl CompletionProtocol {
         }
     }
 
-    /// The server said something about itself. [`ProtocolStep::Wait`] keeps what was asked for before.
+    /// Handles a server event. [`ProtocolStep::Wait`] keeps the previous step.
     pub fn on_server_event(
         &mut self,
         subject: &MeasurementContext<'_>,
-        heard: ServerEvent<'_>,
+        event: ServerEvent<'_>,
     ) -> ProtocolStep {
         match self {
-            Self::Clangd(state) => state.on_server_event(subject, heard),
-            Self::RustAnalyzer(state) => state.on_server_event(subject, heard),
-            Self::Jdtls(state) => state.on_server_event(subject, heard),
-            Self::Pull(state) => state.on_server_event(subject, heard),
+            Self::Clangd(state) => state.on_server_event(subject, event),
+            Self::RustAnalyzer(state) => state.on_server_event(subject, event),
+            Self::Jdtls(state) => state.on_server_event(subject, event),
+            Self::Pull(state) => state.on_server_event(subject, event),
             Self::Tsserver(_) | Self::Push(_) | Self::Gopls(_) => ProtocolStep::Wait,
         }
     }
 
-    /// The time asked for has come, or the loading state changed.
+    /// Handles a requested wake-up, or a change of the loading state.
     pub fn on_wake(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self {
             Self::Pull(state) => state.on_wake(subject),
@@ -213,7 +213,7 @@ pub(crate) mod tests {
     use crate::base::hash::ContentHash;
     use crate::base::path::RelPath;
 
-    /// The description of a server that only publishes, with these extra keys.
+    /// The entry of a server that only publishes, with these extra keys.
     pub(crate) fn spec(extra: &str) -> ServerSpec {
         let text =
             format!(r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "push"{extra}}}}}}}"#);
@@ -244,7 +244,8 @@ pub(crate) mod tests {
         })
     }
 
-    /// One step in a word: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 finding`, or the cause.
+    /// One step as a short text: `ask`, `wait`, `wake`, `fall back`, `clean`, `1 found`, or the
+    /// cause.
     pub(crate) fn word(step: &ProtocolStep) -> String {
         match step {
             ProtocolStep::SendRequest(method, _) => format!("ask {method}"),

@@ -1,17 +1,17 @@
 //! Glob patterns as LSP defines them for watched files: `*`, `?`, `**`, `{a,b}`, `[a-z]`, `[!a]`.
-//! Text against text: it must not know what lies on disk.
+//! Compares text only.
 
 use crate::base::limits::GLOB_ALTERNATIVES_MAX;
 
-/// One pattern, its alternatives written out.
+/// One pattern with its alternatives expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WatchGlob {
     alternatives: Vec<String>,
 }
 
 impl WatchGlob {
-    /// Reads a pattern. Braces that multiply beyond the bound are cut off, and then the pattern
-    /// matches everything: a server hears too much rather than too little.
+    /// Parses a pattern. Braces that expand beyond the bound make the pattern match everything: too
+    /// many notifications are better than too few.
     pub(super) fn new(pattern: &str) -> Self {
         let mut alternatives = Vec::new();
         if !expand("", pattern, &mut alternatives) {
@@ -20,8 +20,9 @@ impl WatchGlob {
         Self { alternatives }
     }
 
-    /// Whether it matches a file: an absolute alternative the absolute path, any other the path
-    /// below the base, which is `None` when the file lies elsewhere. Both are written with `/`.
+    /// Whether it matches a file. An absolute alternative is compared with the absolute path, any
+    /// other with the path below the base, which is `None` for a file elsewhere. Both paths use
+    /// `/`.
     pub(super) fn matches(&self, absolute: &str, below_base: Option<&str>) -> bool {
         self.alternatives.iter().any(|pattern| {
             if pattern.starts_with('/') {
@@ -32,7 +33,7 @@ impl WatchGlob {
     }
 }
 
-/// Writes out the first brace group and goes on; false when there are too many alternatives.
+/// Expands the first brace group recursively; false when there are too many alternatives.
 fn expand(done: &str, rest: &str, out: &mut Vec<String>) -> bool {
     let Some((open, close)) = first_group(rest) else {
         out.push(format!("{done}{rest}"));
@@ -79,7 +80,8 @@ fn branches(group: &str) -> Vec<&str> {
 fn matches_path(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
-    // Row by row: `reached[n]` says that the segments so far match the first `n` of the path.
+    // Dynamic programming: `reached[n]` is whether the segments so far match the first `n` of the
+    // path.
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;
     for segment in pattern {
@@ -96,7 +98,8 @@ fn matches_path(pattern: &str, path: &str) -> bool {
     reached[path.len()]
 }
 
-/// One path segment; the last `*` takes more whenever the rest does not fit.
+/// Matches one path segment; the last `*` takes one more character whenever the rest does not
+/// match.
 fn matches_segment(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
@@ -123,7 +126,7 @@ fn matches_segment(pattern: &str, text: &str) -> bool {
     pattern[at..].iter().all(|character| *character == '*')
 }
 
-/// How many pattern characters stand for this one character; `None` when they do not fit it.
+/// How many pattern characters match this one character; `None` when they do not match.
 fn matches_one(pattern: &[char], character: char) -> Option<usize> {
     if pattern[0] == '['
         && let Some(close) = pattern.iter().skip(2).position(|c| *c == ']').map(|at| at + 2)

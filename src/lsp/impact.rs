@@ -1,7 +1,6 @@
-//! The blast radius of an edit, as far as texts show it: which names it touched, which files
-//! mention them, and whether a finding speaks of them. Works on lines and words of any language,
-//! because what was removed or renamed is known to no language server any more. It must not know
-//! where texts come from or who is asked about them.
+//! The impact of an edit as far as texts show it: which names it touched, which files mention them,
+//! and whether a finding is about them. Works on lines and words of any language, because language
+//! servers no longer know what was removed or renamed.
 
 mod bodies;
 mod words;
@@ -17,30 +16,31 @@ use words::{
     word_ranges,
 };
 
-/// What is looked for in other files.
+/// The symbols that an edit touched, to search for in other files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TouchedSymbols {
     /// Names whose meaning an edit may have changed.
     pub names: BTreeSet<String>,
-    /// Those of the names that an edit only uses, or gives to a parameter: their meaning elsewhere
+    /// Those of the names that an edit only uses or gives to a parameter: their meaning elsewhere
     /// stays the same.
     pub only_used: BTreeSet<String>,
-    /// Modules as importers write them.
+    /// Names of modules as importers write them.
     pub modules: BTreeSet<String>,
-    /// Whether a module appeared, vanished or changed in more names than are looked for, so that
-    /// its importers are concerned whatever they mention.
+    /// Whether a module appeared, vanished or changed in more names than are searched for, so that
+    /// all of its importers are affected.
     pub concerns_importers: bool,
 }
 
 impl TouchedSymbols {
-    /// What one edited file's change is sought by, in the file itself as well. `None` stands for a
-    /// text that did not exist, or does not any more.
+    /// The symbols touched by the change of one file, including for a search in the file itself.
+    /// `None` is a text that did not or does not exist.
     #[must_use]
     pub fn from_edit(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
         Self::from_edit_except(path, before, after, |_, _| Default::default())
     }
 
-    /// The same, as far as other files can notice it: most edits of a function's body they cannot.
+    /// The symbols whose change other files can notice: most edits of a function's body they
+    /// cannot.
     #[must_use]
     pub fn visible_elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
         Self::from_edit_except(path, before, after, |old, new| {
@@ -48,7 +48,7 @@ impl TouchedSymbols {
         })
     }
 
-    /// What the rename of a file concerns: its importers.
+    /// The symbols touched by the rename of a file: its module, for its importers.
     #[must_use]
     pub fn from_move(from: &RelPath, to: &RelPath) -> Self {
         let modules = module_names(from).into_iter().chain(module_names(to)).collect();
@@ -61,32 +61,33 @@ impl TouchedSymbols {
         after: Option<&str>,
         unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
     ) -> Self {
-        let texts = (before.unwrap_or_default(), after.unwrap_or_default());
-        let (names, used) = touched_names(texts, unnoticed);
+        let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let (names, used) = touched_names(before_text, after_text, unnoticed);
         let has_all = names.len() < BLAST_NAMES_MAX;
         let concerns_importers = before.is_none() != after.is_none() || !has_all;
         Self { names, only_used: used, modules: module_names(path), concerns_importers }
     }
 
-    /// Both.
+    /// Merges two sets.
     pub fn extend(&mut self, other: Self) {
-        let is_meant =
-            |of: &Self, name: &String| of.names.contains(name) && !of.only_used.contains(name);
+        let changes_meaning =
+            |set: &Self, name: &String| set.names.contains(name) && !set.only_used.contains(name);
         let all = self.only_used.union(&other.only_used);
-        let used = all.filter(|name| !is_meant(self, name) && !is_meant(&other, name));
+        let used =
+            all.filter(|name| !changes_meaning(self, name) && !changes_meaning(&other, name));
         self.only_used = used.cloned().collect();
         self.names.extend(other.names);
         self.modules.extend(other.modules);
         self.concerns_importers |= other.concerns_importers;
     }
 
-    /// Whether nothing was touched that another file could mention.
+    /// Whether no symbol was touched that another file could mention.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && !self.concerns_importers
     }
 
-    /// How a file mentions it; `None` when the edit does not concern the file.
+    /// How a file mentions the symbols; `None` when the edit does not affect the file.
     #[must_use]
     pub fn mentioned_in(&self, text: &str) -> Option<FileMentions> {
         let (mut count, mut imports) = (0, false);
@@ -103,7 +104,7 @@ impl TouchedSymbols {
         is_concerned.then_some(FileMentions { imports, count })
     }
 
-    /// Whether a finding is about what was touched: its message or its line names it.
+    /// Whether a finding is about a touched symbol: its message or its line names it.
     #[must_use]
     pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
@@ -122,18 +123,18 @@ type ChangedLines<'t> = (&'t [&'t str], &'t [usize]);
 /// Changed lines of both texts that other files cannot notice.
 type InvisibleLines = (BTreeSet<usize>, BTreeSet<usize>);
 
-/// How one file mentions what was touched.
+/// How one file mentions the touched symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileMentions {
     /// It imports the edited module.
     pub imports: bool,
-    /// How often it has one of the names.
+    /// Number of mentions of the names.
     pub count: usize,
 }
 
-/// Orders files by how likely the edit concerns them: importers first, then neighbours of the
-/// edited file, then those with the most mentions. Where a name is so common that hundreds of
-/// files have it, only importers and neighbours are kept.
+/// Orders files by how likely the edit affects them: importers first, then neighbours of the edited
+/// file, then those with the most mentions. For a name so common that hundreds of files mention it,
+/// only importers and neighbours are kept.
 #[must_use]
 pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
     let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
@@ -154,8 +155,8 @@ fn parent_folder(path: &RelPath) -> &str {
     path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The names by which importers may know a file's module: its stem, and its folder where the file
-/// stands for it (`__init__.py`, `index.ts`, `mod.rs`) or where packages are folders (Go).
+/// The names by which importers may refer to a file's module: its stem, and its folder where the
+/// file represents it (`__init__.py`, `index.ts`, `mod.rs`) or packages are folders (Go).
 fn module_names(path: &RelPath) -> BTreeSet<String> {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
@@ -166,12 +167,13 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
     named.into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The names whose meaning may have changed between two texts: what changed lines declare, the
-/// words that came or went on them, and the definitions around them, because the type of a
-/// function may follow from its body. Bounded; declarations first. Second, those of them that the
-/// text after only uses, or has as parameters.
+/// The names whose meaning may have changed between two texts: declared on changed lines, added or
+/// removed there, or defined around them, because a function's type may follow from its body.
+/// Bounded; declarations first. The second list holds those that the new text only uses or has as
+/// parameters.
 fn touched_names(
-    (before, after): (&str, &str),
+    before: &str,
+    after: &str,
     unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -179,12 +181,14 @@ fn touched_names(
     let (unnoticed_gone, unnoticed_came) = unnoticed((&old, &gone), (&new, &came));
     gone.retain(|at| !unnoticed_gone.contains(at));
     came.retain(|at| !unnoticed_came.contains(at));
-    let (of_old, of_new) = (touched_declarations(&old, &gone), touched_declarations(&new, &came));
-    let mut meant: BTreeSet<String> = of_old.iter().map(|it| it.name.to_owned()).collect();
-    let defined = of_new.iter().filter(|it| !it.is_parameter);
-    meant.extend(defined.map(|it| it.name.to_owned()));
+    let (old_declared, new_declared) =
+        (touched_declarations(&old, &gone), touched_declarations(&new, &came));
+    let mut redefined: BTreeSet<String> =
+        old_declared.iter().map(|it| it.name.to_owned()).collect();
+    let defined = new_declared.iter().filter(|it| !it.is_parameter);
+    redefined.extend(defined.map(|it| it.name.to_owned()));
     let mut names = BTreeSet::new();
-    let declared = of_old.iter().chain(&of_new).map(|it| it.name);
+    let declared = old_declared.iter().chain(&new_declared).map(|it| it.name);
     add_names(&mut names, declared.filter(|word| is_symbol_name(word)));
     let (gone, came) = (word_counts(&old, &gone), word_counts(&new, &came));
     let differs = |a: &HashMap<&str, usize>, b: &HashMap<&str, usize>| -> BTreeSet<String> {
@@ -195,15 +199,15 @@ fn touched_names(
     for words in [&removed, &added] {
         add_names(&mut names, words.iter().map(String::as_str).filter(|word| is_distinctive(word)));
     }
-    meant.extend(removed);
-    let used = names.difference(&meant).cloned().collect();
+    redefined.extend(removed);
+    let used = names.difference(&redefined).cloned().collect();
     (names, used)
 }
 
-/// What changed lines declare, and the lines that they stand in.
+/// The names declared on changed lines, and the definitions that enclose them.
 fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<DeclaredName<'t>> {
-    let around = enclosing_lines(lines, changed);
-    changed.iter().chain(&around).flat_map(|at| declared_names(lines[*at])).collect()
+    let enclosing = enclosing_lines(lines, changed);
+    changed.iter().chain(&enclosing).flat_map(|at| declared_names(lines[*at])).collect()
 }
 
 fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
@@ -215,8 +219,7 @@ fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w s
     }
 }
 
-/// The lines that another text has not, as indices; order does not count, so a moved line is
-/// none.
+/// Indices of the lines that the other text lacks; order is ignored, so a moved line is unchanged.
 fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for line in other {
@@ -233,8 +236,8 @@ fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
     missing
 }
 
-/// The lines that open what the given lines stand in: those above with less indentation. A line
-/// that begins with a closing or an opening bracket belongs to the one before.
+/// The header lines that enclose the given lines: those above with less indentation. A line that
+/// begins with a closing or an opening bracket continues the one before.
 fn enclosing_lines(lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
     let (mut found, mut open) = (BTreeSet::new(), Vec::<(usize, usize)>::new());
     let mut changed = changed.iter().copied().peekable();
@@ -266,7 +269,7 @@ fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usi
     counts
 }
 
-/// Whether a text has another one with no word continuing at either end.
+/// Whether a text contains another one as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     // Module names may have hyphens.
     let continues = |byte: &u8| *byte == b'-' || words::is_word_byte(*byte);

@@ -1,5 +1,6 @@
-//! How long a server takes, learned from its answers, and how long to wait for the next one. Cold
-//! and warm are kept apart: the first answer waits for the start and the loading of the project.
+//! Learns how long a server takes from its answers, and decides how long to wait for the next one.
+//! Cold and warm times are separate, because the first answer includes the start and the loading of
+//! the project.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,18 +9,18 @@ use crate::base::limits::{
     DIAGNOSTICS_MS_MAX, DIAGNOSTICS_MS_MIN, INLINE_MS_MIN, LATENCY_SAMPLES_MAX, LATENCY_SAMPLES_MIN,
 };
 
-/// What is known about one server in one project.
+/// The latency of one server in one project.
 #[derive(Clone, Debug, Default)]
 pub struct ServerLatency {
     cold: LatencyWindow,
     warm: LatencyWindow,
-    /// Whether it has answered since it was last seen to fail.
+    /// Whether it has answered since its last failure.
     is_warm: bool,
-    /// The oldest question since its last answer.
+    /// The oldest request since its last answer.
     open_since: Option<Instant>,
 }
 
-/// The newest times; of too many the oldest are forgotten.
+/// The latest times; the oldest are dropped beyond the bound.
 #[derive(Clone, Debug, Default)]
 struct LatencyWindow(VecDeque<Duration>);
 
@@ -31,7 +32,7 @@ impl LatencyWindow {
         self.0.push_back(took);
     }
 
-    /// The time within which this percentage of the answers came.
+    /// The time within which this percentage of the answers arrived.
     fn percentile(&self, percent: usize) -> Option<Duration> {
         let mut sorted: Vec<Duration> = self.0.iter().copied().collect();
         sorted.sort_unstable();
@@ -41,12 +42,12 @@ impl LatencyWindow {
 }
 
 impl ServerLatency {
-    /// It was asked.
+    /// Records a request.
     pub fn record_request(&mut self, now: Instant) {
         self.open_since.get_or_insert(now);
     }
 
-    /// It answered.
+    /// Records an answer.
     pub fn record_answer(&mut self, took: Duration) {
         let window = if self.is_warm { &mut self.warm } else { &mut self.cold };
         window.push(took);
@@ -54,21 +55,21 @@ impl ServerLatency {
         self.open_since = None;
     }
 
-    /// It ended, or gave up: the next answer is a cold one.
+    /// Records a failure: the next answer is a cold one.
     pub fn record_failure(&mut self) {
         self.is_warm = false;
         self.open_since = None;
     }
 
-    /// How long an edit waits for the answer, at most `budget`. Short when the answer is not to be
-    /// expected within the budget anyway; the whole budget while too little is known.
+    /// How long an edit waits for the answer, at most `budget`. Short when no answer is expected
+    /// within the budget anyway; the whole budget while too little is known.
     #[must_use]
     pub fn inline_wait(&self, budget: Duration, now: Instant) -> Duration {
         let short = budget.min(Duration::from_millis(INLINE_MS_MIN));
         let window = if self.is_warm { &self.warm } else { &self.cold };
-        // One slow answer among quick ones does not count.
+        // One slow answer among fast ones is ignored.
         let is_slow = window.percentile(50).is_some_and(|typical| typical > budget);
-        // Asked a while ago, and not a word since: it is starting or loading.
+        // Requested a while ago without an answer: it is starting or loading.
         let is_loading = !self.is_warm
             && self.open_since.is_some_and(|since| now.duration_since(since) > budget / 2);
         if is_slow || is_loading {
@@ -82,7 +83,7 @@ impl ServerLatency {
         }
     }
 
-    /// How long a late answer is waited for.
+    /// How long to wait for a deferred report.
     #[must_use]
     pub fn deferred_timeout(&self) -> Duration {
         let longest = Duration::from_millis(DIAGNOSTICS_MS_MAX);
@@ -99,7 +100,7 @@ mod tests {
 
     const BUDGET_MS: u64 = 2_500;
 
-    /// The wait after these answers, the first of which is cold; 0 stands for a failure.
+    /// The wait after these answers, the first of which is cold; 0 is a failure.
     fn check(answers_ms: &[u64], expected_ms: u64) -> ServerLatency {
         let mut latency = ServerLatency::default();
         let now = Instant::now();
@@ -137,9 +138,9 @@ mod tests {
     #[test]
     fn an_answer_that_cannot_come_in_time_is_not_waited_for() {
         check(&[20_000, 20_000], INLINE_MS_MIN);
-        // Known to start slowly, and starting.
+        // Known to start slowly, and now starting.
         check(&[20_000, 100, 0], INLINE_MS_MIN);
-        // Known to start quickly.
+        // Known to start fast.
         check(&[900, 100, 0], BUDGET_MS);
     }
 

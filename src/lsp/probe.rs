@@ -1,5 +1,5 @@
-//! The conformance probes: a tiny project per language and a play that every language server must
-//! follow. Compiled in from `probes.json`; who writes the files and asks is the caller.
+//! The conformance probes: a small project per language and a scenario that every language server
+//! must pass. Compiled in from `probes.json`; the caller writes the files and measures.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,23 +10,23 @@ use crate::base::finding::{Finding, Severity};
 use crate::base::limits::PROBE_BURST_COUNT;
 use crate::base::verdict::Gap;
 
-/// The tiny project of one language.
+/// The small project of one language.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerProbe {
-    /// The file that is asked about, relative to the root.
+    /// The measured file, relative to the root.
     pub file: String,
-    /// Its text without an error, as long as the module is right.
+    /// Its text without an error, with the correct module.
     pub right: String,
     /// Its text with an error of its own.
     pub wrong: String,
     /// The file that it imports.
     #[serde(default)]
     pub module: Option<String>,
-    /// The module's text that fits.
+    /// The module's correct text.
     #[serde(default)]
     pub module_right: String,
-    /// The module's text that makes the importer wrong.
+    /// The module's text that breaks the importer.
     #[serde(default)]
     pub module_wrong: String,
     /// Other files: name and text.
@@ -34,7 +34,7 @@ pub struct ServerProbe {
     pub support: BTreeMap<String, String>,
 }
 
-/// What an act must lead to.
+/// The expected outcome of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeExpectation {
     /// At least one error or warning.
@@ -43,27 +43,27 @@ pub enum ProbeExpectation {
     Clean,
 }
 
-/// One act of the play.
+/// One act of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProbeAct {
     /// Its name in the matrix.
     pub name: &'static str,
-    /// The module's new text on disk, written by nobody who tells.
+    /// The module's new text on disk, written without notifying the server.
     pub module: Option<String>,
-    /// The file's texts, asked about one after the other without waiting; the last one counts.
+    /// The file's texts, measured one after the other without waiting; the last one counts.
     pub texts: Vec<String>,
-    /// What the last answer must be.
+    /// The expected outcome of the last measurement.
     pub expected: ProbeExpectation,
 }
 
-/// How an act went.
+/// The outcome of an act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeOutcome {
-    /// As it must.
+    /// As expected.
     Right,
-    /// No error was found where one is.
+    /// An existing error was not reported.
     FalseClean,
-    /// An error was found that is not there any more.
+    /// A fixed error was reported.
     Stale,
     /// No verdict; the gap says why.
     Unmeasured(Gap),
@@ -79,7 +79,7 @@ pub fn all_probes() -> &'static BTreeMap<String, ServerProbe> {
 }
 
 impl ServerProbe {
-    /// The files the project begins with; the file itself is not among them.
+    /// The project's files before the first act, without the measured file.
     #[must_use]
     pub fn files(&self) -> Vec<(&str, &str)> {
         let support = self.support.iter().map(|(name, text)| (name.as_str(), text.as_str()));
@@ -87,7 +87,7 @@ impl ServerProbe {
         support.chain(module).collect()
     }
 
-    /// The play. A companion speaks about one file alone, so for it there is no module.
+    /// The acts. A companion checks single files only, so its project has no module.
     #[must_use]
     pub fn acts(&self, is_companion: bool) -> Vec<ProbeAct> {
         let act = |name, text: &str, expected| ProbeAct {
@@ -114,7 +114,7 @@ impl ServerProbe {
         acts
     }
 
-    /// Errors in quick succession, and at the end none.
+    /// Errors in quick succession that end without one.
     fn burst(&self) -> Vec<String> {
         let mut texts: Vec<String> =
             (0..PROBE_BURST_COUNT).map(|count| self.wrong.clone() + &"\n".repeat(count)).collect();
@@ -124,7 +124,8 @@ impl ServerProbe {
 }
 
 impl ProbeExpectation {
-    /// Judges an answer. Hints and infos do not count: they are taste.
+    /// Compares a result with the expectation. Hints and infos do not count, because they are
+    /// matters of taste.
     #[must_use]
     pub fn judge(self, answer: &Result<Vec<Finding>, Gap>) -> ProbeOutcome {
         let is_wrong = |found: &[Finding]| found.iter().any(|it| it.severity >= Severity::Warning);

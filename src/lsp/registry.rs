@@ -1,6 +1,5 @@
-//! The catalogue of languages and language servers: `lsp.json` built in, and what a project or a
-//! user lays over it. Package names stand in the table and are never derived. It must not know
-//! where files lie or what is installed.
+//! The catalogue of languages and language servers: the built-in `lsp.json` with the entries of a
+//! project and a user on top. Package names are listed in the table and never derived.
 
 mod host_file;
 mod layers;
@@ -17,7 +16,7 @@ use crate::base::path::RelPath;
 pub use self::host_file::HostServers;
 pub use self::layers::{CatalogueOverrides, ServerOverride};
 
-/// Hidden files that tools inside servers read, alone or with an ending: `.eslintrc.json`.
+/// Hidden files that tools inside servers read, alone or with a suffix: `.eslintrc.json`.
 const HIDDEN_CONFIGURATION: [&str; 5] =
     [".clang-tidy", ".eslintrc", ".flake8", ".pylintrc", ".shellcheckrc"];
 
@@ -33,61 +32,64 @@ pub struct Catalogue {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanguageSpec {
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
     /// LSP language id by file extension (lower case, no dot).
     pub extensions: BTreeMap<String, String>,
-    /// LSP language id by file name, before extensions; one `*` stands for any characters.
+    /// LSP language id by file name, which takes precedence over extensions; one `*` matches any
+    /// characters.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
-    /// Server ids, most preferred first: one of them is asked.
+    /// Server ids in order of preference: one of them is asked.
     pub servers: Vec<String>,
-    /// Server ids that are asked besides, where they are installed.
+    /// Ids of servers that are asked in addition, where they are installed.
     #[serde(default)]
     pub companions: Vec<String>,
-    /// Whether it is no programming language: measured only where a server of it is installed or
-    /// the user asks for it.
+    /// Whether it is not a programming language: measured only where a server for it is installed
+    /// or the user chose one.
     #[serde(default)]
     pub auxiliary: bool,
-    /// The servers that the user chose in place of all these; each of them is asked.
+    /// The servers that the user chose instead of all these; each of them is asked.
     #[serde(skip)]
     pub user_servers: Option<Vec<String>>,
 }
 
-/// How one language server is started and asked. Strings in `command`, `args`, `env`,
-/// `initialization_options` and `settings` may hold the placeholders `${python}` (the project's
-/// interpreter), `${root}` (workspace folder), `${server}` (folder of the installed packages),
-/// `${storage}` (a private folder for its caches) and `${os}` (`linux` or `mac`).
+/// How to start one language server and get diagnostics from it. Strings in `command`, `args`,
+/// `env`, `initialization_options` and `settings` may contain the placeholders `${python}` (the
+/// project's interpreter), `${root}` (workspace folder), `${server}` (folder of the installed
+/// packages), `${storage}` (a private folder for its caches) and `${os}` (`linux` or `mac`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerSpec {
-    /// Program name, or a path, which is relative to the root.
+    /// Program name, or a path relative to the root.
     pub command: String,
     /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables it gets besides the caller's.
+    /// Environment variables in addition to the caller's.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How it proves that diagnostics belong to the current bytes.
+    /// The protocol that proves that diagnostics belong to the current bytes.
     pub diagnostics: DiagnosticsMethod,
-    /// What is known of how it publishes.
+    /// How it publishes diagnostics.
     #[serde(default)]
     pub publishes: PublishTraits,
-    /// How it says that it has loaded the project.
+    /// How it signals that the project is loaded.
     #[serde(default)]
     pub ready: ReadySignal,
-    /// Beginnings of the log messages by one of which it says that it has listed the project's
-    /// files. What it knows of files that are not open is incomplete before that.
+    /// Prefixes of the log messages that signal that it has listed the project's files. Until then
+    /// its knowledge of files that are not open is incomplete.
     #[serde(default)]
     pub lists_files: Vec<String>,
-    /// It passes on to other files what a change says, and not what a file says when it is opened.
+    /// Send a change after opening a document, because the server rechecks other files after a
+    /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
-    /// How far it believes an open document's text rather than the disk.
+    /// For which files it uses an open document's text instead of the disk.
     #[serde(default)]
     pub overlays: OverlaySupport,
-    /// Whether it answers with nothing when it fails, and says so only by a logged error.
+    /// Whether it returns an empty list when it fails, and reports the failure only as a logged
+    /// error.
     #[serde(default)]
     pub logs_failures: bool,
     /// `initializationOptions` of the handshake.
@@ -96,37 +98,37 @@ pub struct ServerSpec {
     /// Answers to `workspace/configuration`, by dotted section.
     #[serde(default)]
     pub settings: Value,
-    /// Files that make a folder a project of this server, the most telling first.
+    /// Files that mark a folder as a project of this server, the most specific first.
     #[serde(default)]
     pub root_markers: Vec<String>,
-    /// Which folder it works in.
+    /// The folder that becomes its workspace.
     #[serde(default)]
     pub workspace: WorkspaceRule,
-    /// Files and folders of the root that it reads once: when one changes, it is started anew.
+    /// Files and folders of the root that it reads only once: it is restarted when one changes.
     /// `${python}` stands for the packages of the project's interpreter.
     #[serde(default)]
     pub restart_on: Vec<String>,
     /// Extensions of files in other languages that programs import as modules.
     #[serde(default)]
     pub data_extensions: Vec<String>,
-    /// Other programs that must be on PATH for its word to count.
+    /// Other programs that must be on PATH for its findings to count.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// Codes of diagnostics that speak of the server's own means and not of the file, such as a
-    /// schema that it may not download.
+    /// Codes of diagnostics about the server's own means and not about the file, such as a schema
+    /// that it cannot download.
     #[serde(default)]
     pub ignore_codes: Vec<String>,
-    /// Only for files with these extensions, with the LSP language ids it wants; empty stands for
-    /// all files of its language.
+    /// Restricts it to files with these extensions, with the LSP language ids it expects; empty
+    /// means all files of its language.
     #[serde(default)]
     pub extensions: BTreeMap<String, String>,
-    /// Only for projects where this holds; there, no other server takes its place.
+    /// Restricts it to projects where this holds; there, no other server replaces it.
     #[serde(default)]
     pub when: Option<ProjectCondition>,
-    /// Where it comes from.
+    /// Where to install it from.
     #[serde(default)]
     pub install: Option<InstallSources>,
-    /// Whether it was measured with this version of the program.
+    /// Whether this server was verified with this version of the program.
     #[serde(default = "yes")]
     pub verified: bool,
 }
@@ -145,30 +147,30 @@ pub enum DiagnosticsMethod {
     Tsserver,
     /// `textDocument/publishDiagnostics`.
     Push,
-    /// gopls: a versioned publish, which a change without a difference provokes.
+    /// gopls: a versioned publish, which an empty change provokes.
     Gopls,
     /// rust-analyzer: its own diagnostics by pull, those of `cargo check` after a save.
     RustAnalyzer,
-    /// clangd: a versioned publish that the change itself asks for.
+    /// clangd: a versioned publish requested by the change itself.
     Clangd,
     /// Eclipse's Java server: publishes without version, a build as proof.
     Jdtls,
 }
 
-/// How a server publishes diagnostics, as probing has shown; what is not known is not assumed.
+/// How a server publishes diagnostics, as probes have shown; nothing else is assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PublishTraits {
-    /// Its publishes carry the document's version; one without proves nothing.
+    /// Its publishes carry the document's version; one without a version proves nothing.
     pub version: bool,
-    /// It publishes after every change, also from nothing wrong to nothing wrong, so that an empty
-    /// publish counts even without a version.
+    /// It publishes after every change, even when the list stays empty, so an empty publish counts
+    /// even without a version.
     pub clean: bool,
-    /// Quiet time after the last publish, in milliseconds; longer than the server's own delay.
+    /// Quiet time after the last publish, in milliseconds; must exceed the server's own delay.
     pub quiet_ms: Option<u64>,
 }
 
-/// How a server says that it has loaded the project.
+/// How a server signals that the project is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadySignal {
@@ -183,7 +185,7 @@ pub enum ReadySignal {
     LanguageStatus,
 }
 
-/// Which folder a server works in.
+/// Which folder becomes a server's workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkspaceRule {
@@ -196,12 +198,12 @@ pub enum WorkspaceRule {
     Topmost,
 }
 
-/// How far a server believes an open document's text rather than the disk: what an earlier text can
-/// be shown to it for.
+/// For which files a server uses an open document's text instead of the disk, and so what an
+/// overlay can be used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverlaySupport {
-    /// Diagnostics come from the disk, at least in part, or nobody has verified where from.
+    /// Diagnostics come from the disk, at least in part, or their source is not verified.
     #[default]
     None,
     /// For the document itself; other files are measured against the disk.
@@ -220,7 +222,7 @@ pub struct ProjectCondition {
     pub major_min: u64,
 }
 
-/// Packages by source, pinned where the source keeps old versions.
+/// Packages by source; pinned where the source keeps old versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InstallSources {
@@ -230,22 +232,22 @@ pub struct InstallSources {
     pub pip: Vec<String>,
     /// Components of the project's Rust toolchain.
     pub rustup: Vec<String>,
-    /// Debian packages; the distribution chooses their version.
+    /// Debian packages; the distribution determines their version.
     pub apt: Vec<String>,
     /// Links made inside the installed folder: name and target, both relative to it. In the
     /// target, `*` stands for any characters of one name and must fit exactly one entry.
     pub links: BTreeMap<String, String>,
-    /// The server's version, where that of its first package is another.
+    /// The server's version, where it differs from that of its first package.
     pub version: Option<String>,
-    /// Name of the installed folder, where several servers come with the same packages; else the
-    /// server's id.
+    /// Name of the install folder, where several servers share packages; defaults to the server's
+    /// id.
     pub folder: Option<String>,
-    /// One line for people where nothing above helps.
+    /// A hint for the user where no source above applies.
     pub hint: Option<String>,
 }
 
 impl InstallSources {
-    /// Whether this program can fetch it.
+    /// Whether this program can install it.
     #[must_use]
     pub fn is_possible(&self) -> bool {
         [&self.npm, &self.pip, &self.rustup, &self.apt].iter().any(|packages| !packages.is_empty())
@@ -278,14 +280,15 @@ impl Catalogue {
         parse_json(text)
     }
 
-    /// The first server id that a language names and no entry describes.
+    /// The first server id that a language names but no entry describes.
     #[must_use]
     pub fn dangling_server(&self) -> Option<&str> {
         let named = self.languages.values().flat_map(|it| it.servers.iter().chain(&it.companions));
         named.map(String::as_str).find(|id| !self.servers.contains_key(*id))
     }
 
-    /// Language id, language, and LSP language id of a file, by its name or its extension.
+    /// The language id, the language and the LSP language id of a file, by its name or its
+    /// extension.
     #[must_use]
     pub fn language_of(&self, path: &RelPath) -> Option<(&str, &LanguageSpec, &str)> {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
@@ -304,7 +307,8 @@ impl Catalogue {
         })
     }
 
-    /// Whether a file of this name tells a server of the catalogue about its project.
+    /// Whether a file of this name is a project marker or is read once by a server of the
+    /// catalogue.
     #[must_use]
     pub fn is_marker(&self, name: &str) -> bool {
         let mut markers =
@@ -312,7 +316,7 @@ impl Catalogue {
         markers.any(|marker| marker == name)
     }
 
-    /// Whether a hidden file of this name configures what servers say.
+    /// Whether a hidden file of this name affects the findings of servers.
     #[must_use]
     pub fn is_hidden_configuration(&self, name: &str) -> bool {
         let is_tools = |tool: &str| match name.strip_prefix(tool) {
@@ -328,7 +332,8 @@ impl Catalogue {
         self.languages.get(id)
     }
 
-    /// Whether one server can speak about both languages, so that a file in one can break another.
+    /// Whether one server handles both languages, so that a file in one can break a file in the
+    /// other.
     #[must_use]
     pub fn share_server(&self, one: &str, other: &str) -> bool {
         let servers = |id: &str| self.languages.get(id).map(|it| it.servers.as_slice());
@@ -371,7 +376,7 @@ impl Catalogue {
         self.servers.iter().map(|(id, spec)| (id.as_str(), spec))
     }
 
-    /// Whether a server may be asked about a language: it is listed for it, or for none at all.
+    /// Whether a server may be asked about a language: it is listed for it, or for no language.
     #[must_use]
     pub fn serves_language(&self, server: &str, language: &str) -> bool {
         let lists = |of: &LanguageSpec| {
@@ -381,8 +386,8 @@ impl Catalogue {
         is_listed || !self.languages.values().any(lists)
     }
 
-    /// Whether a server is only a companion of a language: a linter next to the server that checks
-    /// types, whose findings in a file never come from an edit of another file.
+    /// Whether a server is only a companion of a language: a linter beside the type checker, whose
+    /// findings in a file are never caused by an edit of another file.
     #[must_use]
     pub fn is_companion(&self, server: &str, language: &str) -> bool {
         let companions = self.languages.get(language).map(|it| it.companions.as_slice());
@@ -394,7 +399,7 @@ impl Catalogue {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Without these languages: their files are then in no language.
+    /// The catalogue without these languages, whose files are then in no language.
     #[must_use]
     pub fn without_languages(mut self, languages: &BTreeSet<String>) -> Self {
         self.languages.retain(|id, _| !languages.contains(id));
@@ -402,7 +407,7 @@ impl Catalogue {
     }
 }
 
-/// Whether a name fits a pattern with at most one `*`.
+/// Whether a name matches a pattern with at most one `*`.
 fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -412,14 +417,14 @@ fn matches_name(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// JSON into a type of the catalogue; an error names line and key.
+/// Parses JSON into a type of the catalogue; an error names line and key.
 fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, CatalogueError> {
     let mut input = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut input).map_err(|error| {
         let key = error.path().to_string();
         let inner = error.into_inner();
         let reason = inner.to_string();
-        // serde_json repeats the place at the end of its words.
+        // serde_json repeats the position at the end of its message.
         let reason = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
         CatalogueError { line: inner.line(), key, reason }
     })

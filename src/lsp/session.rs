@@ -1,10 +1,10 @@
 //! One language server's session: handshake, open documents, measurements, the server's own
-//! requests. A state machine without I/O: what happened goes in with its time, what to send and
-//! which questions are answered comes out.
+//! requests. A state machine without I/O: events come in with their time, messages to send and
+//! answers go out.
 //!
 //! ```text
 //! Starting --initialize answered--> Ready --stop--> Stopping
-//!    `------------- failed / ended ----'---> every open question gets a gap
+//!    `------------- failed / ended ----'---> every open request gets a gap
 //! ```
 
 mod changes;
@@ -45,10 +45,10 @@ use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::{RpcError, RpcId, RpcMessage};
 use crate::wire::lsp::DiagnosticContext;
 
-/// A question: what is wrong in exactly these bytes?
+/// A request for the diagnostics of exactly these bytes.
 #[derive(Clone, Debug)]
 pub struct DocumentRequest {
-    /// The asker's number; comes back with the answer.
+    /// The caller's number; returned with the answer.
     pub ticket: u64,
     /// The file.
     pub path: RelPath,
@@ -60,29 +60,29 @@ pub struct DocumentRequest {
     pub hash: ContentHash,
 }
 
-/// What happened to a file on disk without us.
+/// A change of a file on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskChange {
-    /// It is new.
+    /// The file is new.
     Created,
-    /// Its bytes differ.
+    /// Its contents changed.
     Changed,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
 }
 
-/// What the session wants done.
+/// An action that the session requests from its owner.
 #[derive(Debug)]
 pub enum SessionEffect {
-    /// Send this to the server, in this order.
+    /// Send a message to the server; order matters.
     Send(RpcMessage),
-    /// A question is answered, for exactly the bytes it was asked about.
+    /// A document request is answered, for exactly the bytes it was about.
     DiagnosticsReady(u64, Result<Vec<Finding>, Gap>),
     /// A query is answered.
     QueryAnswered(u64, Result<QueryReply, Gap>),
-    /// The handshake is done; the server's version, if it said one.
+    /// The handshake is done; holds the server's version, if it reports one.
     Ready(Option<String>),
-    /// The server cannot be used; end its process.
+    /// The server is unusable; end its process.
     GiveUp(Gap),
 }
 
@@ -96,7 +96,7 @@ enum SessionPhase {
 #[derive(Debug)]
 struct MeasureJob {
     document: DocumentRequest,
-    /// Tickets of earlier questions about the same bytes, which wait for the same answer.
+    /// Tickets of earlier requests about the same bytes, which get the same answer.
     earlier_tickets: Vec<u64>,
     version: i32,
     protocol: CompletionProtocol,
@@ -108,25 +108,25 @@ struct MeasureJob {
 }
 
 impl MeasureJob {
-    /// The tickets of all who wait for it, in the order in which they asked.
+    /// The tickets of all requests that this job answers, in the order of the requests.
     fn into_tickets(self) -> impl Iterator<Item = u64> {
         self.earlier_tickets.into_iter().chain([self.document.ticket])
     }
 }
 
-/// Who waits for the answer of a request.
+/// What a response from the server belongs to.
 #[derive(Clone, Copy, Debug)]
 enum RequestOwner {
     Job(u64),
     Query(u64),
 }
 
-/// Where a server works.
+/// The folders of a server.
 #[derive(Clone, Debug)]
 pub struct ServerFolders {
     /// The project's root; paths are relative to it.
     pub root: PathBuf,
-    /// The folder that the server is told is its workspace: the root, or one below.
+    /// The server's workspace: the root, or a folder below.
     pub workspace: PathBuf,
 }
 
@@ -151,14 +151,14 @@ pub struct LspSession {
     loading: LoadingState,
     flycheck: Flycheck,
     newest_ticket: u64,
-    /// Whether files changed on disk that the server did not ask to hear of.
+    /// Whether files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
     registrations: Registrations,
-    /// Changes on disk that nobody asked to hear of, oldest first: some servers ask seconds after
-    /// they have read the files.
+    /// Disk changes for which the server has no watcher, oldest first: some servers register
+    /// watchers seconds after they have read the files.
     unsent_changes: Vec<(PathBuf, DiskChange)>,
     habits: PublishHabits,
-    /// Whether the server once refused its own protocol; it is then taken by what it publishes.
+    /// Whether the server once refused its protocol; published diagnostics are then used.
     has_fallen_back: bool,
     last_message_at: Option<Instant>,
     effects: Vec<SessionEffect>,
@@ -167,8 +167,8 @@ pub struct LspSession {
 const INITIALIZE: i64 = 0;
 
 impl LspSession {
-    /// A session that begins with its handshake. `settings` answer `workspace/configuration`;
-    /// `process_id` is ours, so that the server ends when we are gone.
+    /// Starts a session with its handshake. `settings` answer `workspace/configuration`;
+    /// `process_id` is ours, so that the server ends with us.
     #[must_use]
     pub fn start(
         id: &str,
@@ -219,7 +219,7 @@ impl LspSession {
         session
     }
 
-    /// Everything to be done since the last call, in order.
+    /// All effects since the last call, in order.
     pub fn take_effects(&mut self) -> Vec<SessionEffect> {
         std::mem::take(&mut self.effects)
     }
@@ -231,7 +231,7 @@ impl LspSession {
         jobs.flatten().chain(self.next_queue_wake()).chain(self.next_query_deadline()).min()
     }
 
-    /// Whether any question is open.
+    /// Whether any request is open.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.jobs.is_empty() || !self.queued_measures.is_empty() || !self.queries.is_empty()
@@ -243,7 +243,7 @@ impl LspSession {
         self.phase == SessionPhase::Ready && !self.loading.is_loading()
     }
 
-    /// A message of the server.
+    /// Handles a message from the server.
     pub fn on_message(&mut self, message: RpcMessage, now: Instant) {
         self.last_message_at = Some(now);
         match message {
@@ -272,7 +272,7 @@ impl LspSession {
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub fn tick(&mut self, now: Instant) {
         let due = |job: &MeasureJob| job.wake_at.is_some_and(|at| at <= now);
         let woken: Vec<u64> =
@@ -289,10 +289,10 @@ impl LspSession {
             .filter(|(_, job)| job.deadline <= now)
             .map(|(id, job)| (*id, job.started_at))
             .collect();
-        for (job, begun) in late {
+        for (job, started_at) in late {
             let gap = self.deadline_gap();
-            // Not a word since it was asked: the process hangs, and a new one may not.
-            if self.last_message_at.is_none_or(|at| at <= begun) {
+            // No message since the request began: the process hangs, and a new one may not.
+            if self.last_message_at.is_none_or(|at| at <= started_at) {
                 self.effects.push(SessionEffect::GiveUp(gap.clone()));
             }
             self.finish_job(job, Err(gap));
@@ -302,7 +302,7 @@ impl LspSession {
         self.begin_queued(now);
     }
 
-    /// Says goodbye: `shutdown`, `exit`. `params` stay out; some servers refuse null.
+    /// Sends `shutdown` and `exit`, without `params` because some servers refuse null.
     pub fn stop(&mut self) {
         self.phase = SessionPhase::Stopping;
         self.request("shutdown", Value::Null);
@@ -310,7 +310,7 @@ impl LspSession {
         self.fail(&Gap::new(Cause::Crashed, "the language server was stopped"));
     }
 
-    /// The server is gone: every open question gets this gap.
+    /// The server is gone: every open request gets this gap.
     pub fn fail(&mut self, gap: &Gap) {
         let jobs = std::mem::take(&mut self.jobs).into_values();
         let mut tickets: Vec<u64> = jobs.flat_map(MeasureJob::into_tickets).collect();
@@ -368,7 +368,7 @@ impl LspSession {
         if self.method == DiagnosticsMethod::RustAnalyzer {
             self.flycheck.on_publish(params);
         }
-        // Servers differ in what they percent-encode, so files are compared, not URIs.
+        // Compares files instead of URIs, because servers differ in what they percent-encode.
         let file = params["uri"].as_str().and_then(from_uri);
         let Some(path) = file.and_then(|file| RelPath::below(&self.root, &file)) else { return };
         self.habits.on_publish(&path, !params["version"].is_null(), now);
@@ -392,20 +392,20 @@ impl LspSession {
         };
         let was_loading = self.loading.is_loading();
         self.flycheck.on_progress(&token, params["value"]["kind"].as_str());
-        let heard = match self.loading.on_progress(&token, &params["value"]) {
+        let event = match self.loading.on_progress(&token, &params["value"]) {
             ProgressKind::Began => ServerEvent::ProgressBegan(&token),
             ProgressKind::Ended => ServerEvent::ProgressEnded(&token),
             ProgressKind::Other => return,
         };
-        self.notify_jobs(was_loading, heard, now);
+        self.notify_jobs(was_loading, event, now);
     }
 
-    /// Lets every job hear it, and wakes all when it ended the loading.
-    fn notify_jobs(&mut self, was_loading: bool, heard: ServerEvent<'_>, now: Instant) {
+    /// Passes an event to every job, and wakes all jobs when it ended the loading.
+    fn notify_jobs(&mut self, was_loading: bool, event: ServerEvent<'_>, now: Instant) {
         let jobs: Vec<u64> = self.jobs.keys().copied().collect();
         for job in &jobs {
             self.advance_job(*job, now, |protocol, subject| {
-                protocol.on_server_event(subject, heard)
+                protocol.on_server_event(subject, event)
             });
         }
         if was_loading && !self.loading.is_loading() {
@@ -417,15 +417,15 @@ impl LspSession {
         }
     }
 
-    /// Sends the question's text and begins its measurement.
+    /// Sends the document's text and begins its measurement.
     fn begin_job(&mut self, waiting: QueuedMeasure, now: Instant) {
-        let QueuedMeasure { document: question, deadline, is_outdated: is_behind, .. } = waiting;
+        let QueuedMeasure { document: request, deadline, is_outdated, .. } = waiting;
         let resend = self.resend();
         let earlier =
-            if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&question) };
-        let (version, is_header_saved) = self.send_text(&question, resend);
-        if is_behind {
-            self.documents.close_later(question.path.clone());
+            if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&request) };
+        let (version, is_header_saved) = self.send_text(&request, resend);
+        if is_outdated {
+            self.documents.close_later(request.path.clone());
         }
         let id = self.next_job;
         self.next_job += 1;
@@ -434,7 +434,7 @@ impl LspSession {
             protocol.disk_changed();
         }
         let job = MeasureJob {
-            document: question,
+            document: request,
             earlier_tickets: earlier,
             version,
             protocol,
@@ -451,7 +451,7 @@ impl LspSession {
         }
     }
 
-    /// Lets a job's protocol take one step and does what it wants.
+    /// Advances a job's protocol by one step and performs the result.
     fn advance_job(
         &mut self,
         id: u64,
@@ -496,7 +496,7 @@ impl LspSession {
             ProtocolStep::FallBack => {
                 self.has_fallen_back = true;
                 self.method = DiagnosticsMethod::Push;
-                // What was published meanwhile was not listened to: the text is sent once more.
+                // The text is sent again because earlier publishes were ignored.
                 self.restart_with_new_protocol(&[id], now);
             }
             ProtocolStep::Done(outcome) => {
@@ -506,7 +506,7 @@ impl LspSession {
         }
     }
 
-    /// Lets a job wait for a run of the compiler that begins from now on.
+    /// Makes a job wait for a compiler run that begins from now on.
     fn await_flycheck(&mut self, id: u64, now: Instant) {
         if self.flycheck.request_run(self.newest_ticket, now) {
             let (method, params) = Flycheck::start_request();
@@ -517,22 +517,22 @@ impl LspSession {
         }
     }
 
-    /// Ends a job. Findings behind the end of the text were computed for other bytes.
+    /// Ends a job. Findings beyond the end of the text were computed for other bytes.
     fn finish_job(&mut self, id: u64, outcome: Result<Vec<Finding>, Gap>) {
         let Some(job) = self.remove_job(id) else { return };
         let index = LineIndex::new(&job.document.text);
-        // tsserver's own answers count as it does, whatever the server around it chose.
+        // tsserver's own answers always count UTF-16, whatever encoding the server around it chose.
         let encoding = match job.protocol {
             CompletionProtocol::Tsserver(_) => PositionEncoding::Utf16,
             _ => self.documents.encoding(),
         };
-        let outcome = outcome.and_then(|mut found| {
-            for Finding { range: TextRange { start, end }, .. } in &mut found {
+        let outcome = outcome.and_then(|mut findings| {
+            for Finding { range: TextRange { start, end }, .. } in &mut findings {
                 *start = index.convert_encoding(*start, encoding, PositionEncoding::Utf16);
                 *end = index.convert_encoding(*end, encoding, PositionEncoding::Utf16);
             }
-            if found.iter().all(|finding| index.contains(&finding.range)) {
-                return Ok(found);
+            if findings.iter().all(|finding| index.contains(&finding.range)) {
+                return Ok(findings);
             }
             Err(Gap::new(Cause::Superseded, "the answer speaks of lines that do not exist"))
         });

@@ -1,6 +1,7 @@
-//! One actor per language server: the only owner of its process and its session. Starts the
-//! process at the first question, once there is room for it, after a crash again with growing
-//! pauses, and never gives up for good. It waits for nothing but its own process's last words.
+//! One actor per language server, the only owner of its process and its session. It starts the
+//! process at the first request, once a slot is free, and restarts it after a crash with growing
+//! pauses, without ever giving up for good. Nothing blocks it except reading the output of a
+//! process that has ended.
 
 mod description;
 mod effects;
@@ -14,8 +15,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 pub(super) use self::description::ActorDescription;
-pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest};
-use self::requests::{PendingReply, QueuedRequest, StartReply};
+pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
+use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
@@ -37,7 +38,7 @@ pub(super) struct ServerActor {
     gauge: Arc<ActorGauge>,
     notes: mpsc::UnboundedSender<ActorNote>,
     running: Option<RunningServer>,
-    /// The place that was asked for.
+    /// The requested process slot.
     pending_slot: Option<oneshot::Receiver<ServerSlot>>,
     queue: VecDeque<(Instant, QueuedRequest)>,
     start_replies: Vec<StartReply>,
@@ -45,10 +46,10 @@ pub(super) struct ServerActor {
     replies: HashMap<u64, (Instant, PendingReply)>,
     next_ticket: u64,
     breaker: CrashBreaker,
-    /// The one question that is asked after a crash until it is answered.
+    /// After a crash only one request is sent until it is answered.
     trial_ticket: Option<u64>,
     log: LogBuffer,
-    orders: mpsc::Receiver<ActorRequest>,
+    requests: mpsc::Receiver<ActorRequest>,
     answered: u64,
     starts: u64,
 }
@@ -58,11 +59,11 @@ struct RunningServer {
     slot: ServerSlot,
     session: LspSession,
     started_at: Instant,
-    /// Until the handshake is done: when to give up.
+    /// Deadline of the handshake, until it is done.
     start_deadline: Option<Instant>,
-    /// Since when it says that it is loading.
+    /// Since when the server reports that it is loading.
     loading_since: Option<Instant>,
-    /// Time from the start until it was loaded, as far as that is known before the first answer.
+    /// Time from the start until loading ended, as far as known before the first answer.
     load_time: Duration,
     has_answered: bool,
 }
@@ -70,14 +71,15 @@ struct RunningServer {
 impl ServerActor {
     pub(super) fn new(
         id: ActorId,
-        around: ServerContext,
+        context: ServerContext,
         choice: ResolvedServer,
-        (orders, gauge): (mpsc::Receiver<ActorRequest>, Arc<ActorGauge>),
+        requests: mpsc::Receiver<ActorRequest>,
+        gauge: Arc<ActorGauge>,
         notes: mpsc::UnboundedSender<ActorNote>,
     ) -> Self {
         Self {
             id,
-            context: around,
+            context,
             choice,
             gauge,
             notes,
@@ -91,13 +93,13 @@ impl ServerActor {
             breaker: CrashBreaker::default(),
             trial_ticket: None,
             log: LogBuffer::default(),
-            orders,
+            requests,
             answered: 0,
             starts: 0,
         }
     }
 
-    /// Works until the pool drops its ends; the place is given back when the process is gone.
+    /// Runs until the pool drops its channel ends; the slot is returned when the process is gone.
     pub(super) async fn run(mut self, mut controls: mpsc::Receiver<ActorControl>) {
         loop {
             let wake = self.next_wake();
@@ -106,12 +108,12 @@ impl ServerActor {
                     Some(control) => self.handle_control(control),
                     None => break,
                 },
-                order = self.orders.recv() => match order {
-                    Some(order) => self.handle_request(order),
+                request = self.requests.recv() => match request {
+                    Some(request) => self.handle_request(request),
                     None => break,
                 },
                 slot = receive_slot(self.pending_slot.as_mut()) => self.on_slot(slot),
-                heard = next_process_event(self.running.as_mut()) => match heard {
+                event = next_process_event(self.running.as_mut()) => match event {
                     ProcessEvent::Message(message) => self.on_message(message),
                     ProcessEvent::StderrLine(line) => self.log.push_line("stderr", &line),
                     ProcessEvent::End => self.on_process_end().await,
@@ -120,9 +122,9 @@ impl ServerActor {
             }
             self.settle();
         }
-        // Nobody may be left without an answer.
-        while let Ok(order) = self.orders.try_recv() {
-            order.refuse(stopped_gap());
+        // Every caller must get an answer.
+        while let Ok(request) = self.requests.try_recv() {
+            request.refuse(stopped_gap());
         }
         self.refuse_queued(&stopped_gap());
         if let Some(process) = self.begin_stop() {
@@ -131,10 +133,10 @@ impl ServerActor {
         self.update_gauge();
     }
 
-    /// After each event: what the session wants is done, what waits is asked, the gauge is right.
+    /// After each event: performs the session's effects, sends queued requests, updates the gauge.
     fn settle(&mut self) {
         if self.gauge.has_missed_changes.swap(false, Ordering::Relaxed) {
-            // It would answer from files as they were.
+            // The server would answer from outdated files.
             self.stop_in_background(None);
         }
         loop {
@@ -181,34 +183,34 @@ impl ServerActor {
         }
     }
 
-    fn handle_request(&mut self, order: ActorRequest) {
-        match order {
+    fn handle_request(&mut self, request: ActorRequest) {
+        match request {
             ActorRequest::FilesChanged { changes, asked } => {
                 if let Some(running) = &mut self.running {
                     running.session.files_changed(&changes, &asked);
                 }
-                // What waits holds texts from before the change; it is told in its turn, and has
-                // no deadline of its own: alone it would not be worth a process.
+                // Queued requests hold texts from before the change, so the change is queued behind
+                // them, with their deadline: alone it would not justify starting a process.
                 if let Some((deadline, _)) = self.queue.back()
                     && self.queue.len() < SERVER_QUEUE_MAX
                 {
-                    let order = Box::new(ActorRequest::FilesChanged { changes, asked });
-                    self.queue.push_back((*deadline, QueuedRequest::Request(order)));
+                    let request = Box::new(ActorRequest::FilesChanged { changes, asked });
+                    self.queue.push_back((*deadline, QueuedRequest::Request(request)));
                 }
             }
-            question => match self.breaker.refusal_gap(Instant::now()) {
-                Some(gap) => question.refuse(gap.clone()),
-                None => self.enqueue(QueuedRequest::Request(Box::new(question))),
+            request => match self.breaker.refusal_gap(Instant::now()) {
+                Some(gap) => request.refuse(gap.clone()),
+                None => self.enqueue(QueuedRequest::Request(Box::new(request))),
             },
         }
     }
 
-    fn enqueue(&mut self, wanted: QueuedRequest) {
+    fn enqueue(&mut self, queued: QueuedRequest) {
         if self.queue.len() >= SERVER_QUEUE_MAX {
-            return wanted.refuse(Gap::new(Cause::TimedOut, "too many questions are waiting"));
+            return queued.refuse(Gap::new(Cause::TimedOut, "too many questions are waiting"));
         }
         let deadline = Instant::now() + Duration::from_millis(SERVER_ROOM_MS_MAX);
-        self.queue.push_back((deadline, wanted));
+        self.queue.push_back((deadline, queued));
     }
 
     fn request_slot(&mut self) {
@@ -219,14 +221,14 @@ impl ServerActor {
         }
     }
 
-    /// Asks what waits; after a crash one question first, the others when it is answered.
+    /// Sends queued requests; after a crash only one, the others once it is answered.
     fn send_queued(&mut self) {
         while self.trial_ticket.is_none()
-            && let Some((_, wanted)) = self.queue.pop_front()
+            && let Some((_, queued)) = self.queue.pop_front()
         {
-            match wanted {
-                QueuedRequest::Request(order) => {
-                    let ticket = self.send_to_session(*order);
+            match queued {
+                QueuedRequest::Request(request) => {
+                    let ticket = self.send_to_session(*request);
                     self.trial_ticket = ticket.filter(|_| self.breaker.is_half_open());
                 }
                 QueuedRequest::Start(reply) => self.start_replies.extend(reply),
@@ -240,13 +242,13 @@ impl ServerActor {
         }
     }
 
-    /// Hands an order to the session; a question gets a ticket.
-    fn send_to_session(&mut self, order: ActorRequest) -> Option<u64> {
+    /// Passes a request to the session; all but file changes get a ticket.
+    fn send_to_session(&mut self, request: ActorRequest) -> Option<u64> {
         let now = Instant::now();
         let session = &mut self.running.as_mut()?.session;
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        match order {
+        match request {
             ActorRequest::Measure {
                 subject: MeasureInput { path, text, hash },
                 language_id,
@@ -268,7 +270,7 @@ impl ServerActor {
         Some(ticket)
     }
 
-    /// There is room: the process is started.
+    /// A slot was granted: starts the process.
     fn on_slot(&mut self, slot: Option<ServerSlot>) {
         self.pending_slot = None;
         let Some(slot) = slot else { return self.refuse_queued(&stopped_gap()) };
@@ -320,16 +322,16 @@ impl ServerActor {
         if let Some(running) = &mut self.running {
             running.session.tick(now);
         }
-        let (late, wanted): (VecDeque<_>, VecDeque<_>) =
+        let (late, queued): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut self.queue).into_iter().partition(|(at, _)| *at <= now);
-        self.queue = wanted;
+        self.queue = queued;
         let detail = if self.running.is_some() {
             "it crashed and is being tried again".to_owned()
         } else {
             format!("{LANGUAGE_SERVERS_MAX} other language servers are busy")
         };
-        for (_, wanted) in late {
-            wanted.refuse(Gap::new(Cause::Loading, detail.clone()));
+        for (_, queued) in late {
+            queued.refuse(Gap::new(Cause::Loading, detail.clone()));
         }
         if self.queue.is_empty() {
             self.pending_slot = None;
@@ -340,12 +342,12 @@ impl ServerActor {
         let running = self.running.as_ref();
         let session = running.and_then(|running| running.session.next_wake());
         let start = running.and_then(|running| running.start_deadline);
-        let wanted = self.queue.iter().map(|(deadline, _)| *deadline);
-        // Then it is not needed any more, and the pool must see that.
+        let queued = self.queue.iter().map(|(deadline, _)| *deadline);
+        // After this bound a loading server counts as idle, and the pool must notice.
         let protected = Duration::from_millis(SERVER_LOADING_MS_MAX);
         let loading = running.and_then(|running| Some(running.loading_since? + protected));
         let loading = loading.filter(|at| *at > Instant::now());
-        session.into_iter().chain(start).chain(wanted).chain(loading).min()
+        session.into_iter().chain(start).chain(queued).chain(loading).min()
     }
 
     async fn on_process_end(&mut self) {
@@ -362,10 +364,10 @@ impl ServerActor {
         self.give_up(Gap::new(Cause::Crashed, words));
     }
 
-    /// Ends the process at once and leaves the server alone for a while.
+    /// Kills the process and opens the breaker.
     fn give_up(&mut self, gap: Gap) {
         let Some(mut running) = self.running.take() else { return };
-        // The cause alone: the words may be the server's, and those may be source text.
+        // Only the cause is logged: the detail may quote the server and thereby source text.
         let (server, cause) = (&self.choice.id, gap.cause);
         let root = self.context.root.display();
         tracing::warn!(server, %root, ?cause, "gave up a process");
@@ -385,12 +387,12 @@ impl ServerActor {
 
     fn refuse_queued(&mut self, gap: &Gap) {
         self.pending_slot = None;
-        let wanted = std::mem::take(&mut self.queue).into_iter().map(|(_, wanted)| wanted);
-        wanted.for_each(|wanted| wanted.refuse(gap.clone()));
+        let queued = std::mem::take(&mut self.queue).into_iter().map(|(_, queued)| queued);
+        queued.for_each(|queued| queued.refuse(gap.clone()));
         self.start_replies.drain(..).for_each(|reply| drop(reply.send(Err(gap.clone()))));
     }
 
-    /// Ends the process in its own time; nobody waits. `done` is dropped when it is gone.
+    /// Ends the process in a task of its own. `done` is dropped when it is gone.
     fn stop_in_background(&mut self, done: Option<oneshot::Sender<()>>) {
         if let Some(end) = self.begin_stop() {
             tokio::spawn(async move {
@@ -419,15 +421,15 @@ impl ServerActor {
         })
     }
 
-    /// Whether stopping it would cost somebody something now.
+    /// Whether stopping the server would cost a caller something now.
     fn is_needed(&self) -> bool {
         let is_at_work = self.running.as_ref().is_some_and(|running| {
             let bound = Duration::from_millis(SERVER_LOADING_MS_MAX);
             running.session.is_busy()
                 || running.loading_since.is_some_and(|since| since.elapsed() < bound)
         });
-        // An order that was not taken yet counts: the pool has said that the server is needed.
-        let is_asked = !self.queue.is_empty() || !self.orders.is_empty();
+        // A request still in the channel counts, because the pool has marked the server as needed.
+        let is_asked = !self.queue.is_empty() || !self.requests.is_empty();
         is_at_work || is_asked || !self.start_replies.is_empty()
     }
 

@@ -1,7 +1,8 @@
-//! When a server that crashed may be started again, and who asks it first. Pure; time comes in.
+//! Circuit breaker of a crashing server: when it may be restarted, and that one trial request comes
+//! first.
 //!
 //! ```text
-//! closed --crash--> open (questions get the gap) --pause over--> half open (one trial question)
+//! closed --crash--> open (requests get the gap) --pause over--> half open (one trial request)
 //!   ^                 ^--------------- crash, longer pause ----------------'      |
 //!   `------------------------------- answer --------------------------------------'
 //! ```
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::base::limits::{SERVER_RESTART_MS_MAX, SERVER_RESTART_MS_MIN};
 use crate::base::verdict::Gap;
 
-/// The state of one server's breaker.
+/// The breaker of one server.
 #[derive(Debug, Default)]
 pub(super) struct CrashBreaker {
     crashes: u32,
@@ -20,7 +21,7 @@ pub(super) struct CrashBreaker {
 }
 
 impl CrashBreaker {
-    /// The server is gone for this reason: it is left alone for a while, longer each time.
+    /// The server crashed: no request is sent during a pause that grows with each crash.
     pub(super) fn record_crash(&mut self, gap: Gap, now: Instant) {
         let pause_ms = SERVER_RESTART_MS_MAX.min(SERVER_RESTART_MS_MIN << self.crashes.min(10));
         self.crashes = self.crashes.saturating_add(1);
@@ -28,28 +29,28 @@ impl CrashBreaker {
         self.open = Some((now + Duration::from_millis(pause_ms), gap));
     }
 
-    /// It answered: whatever it died of is over.
+    /// The server answered: earlier crashes no longer count.
     pub(super) fn record_answer(&mut self) {
         self.crashes = 0;
         self.open = None;
     }
 
-    /// Somebody wants it now, whatever happened.
+    /// The user requests a start, whatever happened before.
     pub(super) fn reset(&mut self) {
         self.record_answer();
     }
 
-    /// The gap for a question that comes during the pause.
+    /// The gap for a request during the pause.
     pub(super) fn refusal_gap(&self, now: Instant) -> Option<&Gap> {
         self.open.as_ref().filter(|(until, _)| now < *until).map(|(_, gap)| gap)
     }
 
-    /// Whether only one question may be asked until it is answered.
+    /// Whether only one request may be sent until it is answered.
     pub(super) fn is_half_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Why it was last gone.
+    /// Why the server was last abandoned.
     pub(super) fn last_gap(&self) -> Option<&Gap> {
         self.last_gap.as_ref()
     }

@@ -1,35 +1,35 @@
-//! Which language server makes room: the one whose loss costs least. Pure.
+//! Chooses the language server to stop when a slot is needed: the one whose loss costs least.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::base::limits::{SERVER_USE_SECS, SERVER_USES_MAX};
 
-/// What is known about a server that could be stopped.
+/// The known costs of a server that could be stopped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EvictionCandidate {
-    /// Measured time from its start to its first answer; zero when it never answered.
+    /// Measured time from start to first answer; zero before any answer.
     pub(super) restart: Duration,
-    /// Questions in the last [`SERVER_USE_SECS`].
+    /// Requests in the last [`SERVER_USE_SECS`].
     pub(super) uses: usize,
     /// Memory of its process tree, where it can be measured.
     pub(super) resident_bytes: Option<u64>,
-    /// Since its last question.
+    /// Time since its last request.
     pub(super) idle: Duration,
 }
 
-/// Memory that is assumed where it cannot be measured: a middling server's.
+/// Memory assumed where it cannot be measured: that of a middling server.
 const RESIDENT_MIB_ASSUMED: f64 = 300.0;
-/// Below this, memory makes no difference: a server that was just started would look free.
+/// Below this, memory makes no difference; otherwise a server that was just started would seem
+/// free.
 const RESIDENT_MIB_MIN: f64 = 50.0;
-/// Below this, a restart is as good as free.
+/// Below this, a restart counts as free.
 const RESTART_SECS_MIN: f64 = 0.1;
-/// Below this, idle times make no difference: who was asked some seconds earlier is as much in use.
+/// Below this, idle times make no difference: a request some seconds earlier shows the same use.
 const IDLE_SECS_MIN: f64 = 10.0;
 
 impl EvictionCandidate {
-    /// What keeping it is worth: what its restart would cost as often as it was used lately, for
-    /// each MiB it holds, and the less the longer nobody asked.
+    /// The value of keeping it: restart cost times recent uses, per MiB, decaying with idle time.
     fn worth(&self) -> f64 {
         let uses = f64::from(u32::try_from(self.uses).unwrap_or(u32::MAX));
         let mib = self.resident_bytes.map_or(RESIDENT_MIB_ASSUMED, |bytes| {
@@ -40,7 +40,7 @@ impl EvictionCandidate {
     }
 }
 
-/// The one that is worth least to keep.
+/// The candidate that is least worth keeping.
 pub(super) fn least_valuable<K>(
     candidates: impl Iterator<Item = (K, EvictionCandidate)>,
 ) -> Option<K> {
@@ -48,12 +48,12 @@ pub(super) fn least_valuable<K>(
     worth.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(key, _)| key)
 }
 
-/// The times of recent questions.
+/// The times of recent requests.
 #[derive(Debug, Default)]
 pub(super) struct RecentUse(VecDeque<Instant>);
 
 impl RecentUse {
-    /// Notes a question.
+    /// Records a request.
     pub(super) fn note(&mut self, now: Instant) {
         if self.0.len() == SERVER_USES_MAX {
             self.0.pop_front();
@@ -61,7 +61,7 @@ impl RecentUse {
         self.0.push_back(now);
     }
 
-    /// How many there were in the last [`SERVER_USE_SECS`].
+    /// Number of requests in the last [`SERVER_USE_SECS`].
     pub(super) fn count(&self, now: Instant) -> usize {
         let span = Duration::from_secs(SERVER_USE_SECS);
         self.0.iter().filter(|at| now.saturating_duration_since(**at) < span).count()
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn alike_but_for_one_thing() {
-        // The one that was not used for longest.
+        // The one idle for longest.
         check(&[(900, 3, Some(200), 9), (900, 3, Some(200), 90), (900, 3, Some(200), 30)], 1);
-        // The one that starts again fastest.
+        // The one that restarts fastest.
         check(&[(20_000, 3, Some(200), 60), (700, 3, Some(200), 60)], 1);
-        // The one that was used least.
+        // The least used one.
         check(&[(900, 1, Some(200), 60), (900, 30, Some(200), 60)], 0);
-        // The one that holds most memory.
+        // The one with most memory.
         check(&[(900, 3, Some(200), 60), (900, 3, Some(2_000), 60)], 1);
     }
 
@@ -103,7 +103,7 @@ mod tests {
     fn things_are_weighed_against_each_other() {
         // A quick small one goes before a slow large one that is in use.
         check(&[(600, 2, Some(80), 60), (25_000, 20, Some(1_200), 60)], 0);
-        // Unless nobody asked the slow one for long.
+        // Unless the slow one has been idle for long.
         check(&[(600, 20, Some(80), 5), (25_000, 0, Some(1_200), 580)], 1);
         // One that never answered is worth nothing.
         check(&[(0, 1, Some(60), 10), (2_000, 1, Some(400), 10)], 0);

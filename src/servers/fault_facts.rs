@@ -1,5 +1,5 @@
-//! Gathers the facts that `lsp::faults` judges by: which names exist around a file, what manifests
-//! say, which programs can be started. Looks at the disk, decides nothing.
+//! Gathers the facts that `lsp::faults` needs: names that exist around a file, contents of
+//! manifests, programs that can be started. Reads the disk, decides nothing.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,34 +13,35 @@ use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::verdict::Gap;
 use crate::lsp::faults::{self, FaultFacts, NeededFacts};
 
-/// The findings that no fault of the project explains, and the gap for the others. `asked` is the
-/// LSP language id and the file.
+/// The findings that no fault of the project explains, and the gap for the others.
 pub(super) async fn explain_faults(
-    around: &ServerContext,
-    asked: (String, MeasureInput),
-    found: Vec<Finding>,
+    context: &ServerContext,
+    language_id: String,
+    subject: MeasureInput,
+    findings: Vec<Finding>,
 ) -> (Vec<Finding>, Option<Gap>) {
-    let (language_id, subject) = asked;
-    let Some(wanted) = faults::needed_facts(&language_id, &found) else { return (found, None) };
-    let (around, kept) = (around.clone(), found.clone());
-    let looked = tokio::task::spawn_blocking(move || {
-        let facts = gather(&around, &subject, wanted);
-        faults::explain_findings(&language_id, &subject.text, &facts, found)
+    let Some(wanted) = faults::needed_facts(&language_id, &findings) else {
+        return (findings, None);
+    };
+    let (context, unexplained) = (context.clone(), findings.clone());
+    let explained = tokio::task::spawn_blocking(move || {
+        let facts = gather(&context, &subject, wanted);
+        faults::explain_findings(&language_id, &subject.text, &facts, findings)
     });
-    looked.await.unwrap_or((kept, None))
+    explained.await.unwrap_or((unexplained, None))
 }
 
-fn gather(around: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
-    let file = subject.path.under(&around.root);
+fn gather(context: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -> FaultFacts {
+    let file = subject.path.under(&context.root);
     let folders: Vec<&Path> =
-        file.ancestors().skip(1).take_while(|folder| folder.starts_with(&around.root)).collect();
+        file.ancestors().skip(1).take_while(|folder| folder.starts_with(&context.root)).collect();
     let is_there =
         |name: &&&str| folders.iter().any(|folder| folder.join(name).symlink_metadata().is_ok());
     let nearest =
         |name: &str| folders.iter().find_map(|folder| read_bounded_text(&folder.join(name)));
     let manifests = wanted.manifests.iter();
     let startable = |name: &&&str| {
-        program_on_path(name, &around.env).is_some() || is_in_cargo_home(around, name)
+        program_on_path(name, &context.env).is_some() || is_in_cargo_home(context, name)
     };
     let mut facts = FaultFacts {
         names: wanted.names.iter().filter(is_there).map(|name| (*name).to_owned()).collect(),
@@ -49,11 +50,11 @@ fn gather(around: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -
             .collect(),
         programs: wanted.programs.iter().filter(startable).map(|it| (*it).to_owned()).collect(),
         neighbours: if wanted.neighbours {
-            neighbours(&around.root, &folders)
+            neighbours(&context.root, &folders)
         } else {
             BTreeSet::new()
         },
-        has_environment: has_environment(around),
+        has_environment: has_environment(context),
         ..FaultFacts::default()
     };
     if let Some(manifest) = facts.manifests.get("package.json") {
@@ -70,7 +71,7 @@ fn gather(around: &ServerContext, subject: &MeasureInput, wanted: NeededFacts) -
     facts
 }
 
-/// A file that any project may hold: devices and pipes are not opened and the size is bounded.
+/// Devices and pipes are not opened and the size is bounded, because a project may hold any file.
 fn read_bounded_text(path: &Path) -> Option<String> {
     let meta = path.metadata().ok()?;
     let is_readable = meta.is_file() && meta.len() <= SOURCE_BYTES_MAX;
@@ -80,20 +81,20 @@ fn read_bounded_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// rustup puts its programs where a PATH need not lead; rust-analyzer looks there as well.
-fn is_in_cargo_home(around: &ServerContext, name: &str) -> bool {
-    let home = around.env.get("HOME").map(PathBuf::from);
+/// rustup's programs need not be on PATH; rust-analyzer looks in Cargo's home as well.
+fn is_in_cargo_home(context: &ServerContext, name: &str) -> bool {
+    let home = context.env.get("HOME").map(PathBuf::from);
     home.is_some_and(|home| home.join(".cargo/bin").join(name).is_file())
 }
 
-fn has_environment(around: &ServerContext) -> bool {
+fn has_environment(context: &ServerContext) -> bool {
     let is_active =
-        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().any(|name| around.env.contains_key(*name));
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().any(|name| context.env.contains_key(*name));
     is_active
-        || [".venv", "venv"].iter().any(|name| around.root.join(name).join("bin/python").exists())
+        || [".venv", "venv"].iter().any(|name| context.root.join(name).join("bin/python").exists())
 }
 
-/// What Python code of the project can be imported by its own name.
+/// Python modules of the project that can be imported by their own names.
 fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     let source = root.join("src");
     let places = [Some(root), Some(source.as_path()), folders.first().copied()];
@@ -102,15 +103,15 @@ fn neighbours(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     entries.flatten().flatten().filter_map(stem).collect()
 }
 
-/// Whether Node finds a package from this file: upwards to the file system's root. Yarn's
-/// Plug'n'Play has no folders to look into.
+/// Whether Node finds a package from this file, searching up to the file system's root. Yarn's
+/// Plug'n'Play has no folders to search.
 fn is_installed(file: &Path, package: &str) -> bool {
     file.ancestors().skip(1).any(|folder| {
         folder.join("node_modules").join(package).exists() || folder.join(".pnp.cjs").exists()
     })
 }
 
-/// What the nearest tsconfig.json extends and is not there.
+/// The base that the nearest tsconfig.json extends, if it is missing.
 fn missing_base(folders: &[&Path]) -> Option<String> {
     let (folder, config) = folders
         .iter()
@@ -133,7 +134,7 @@ mod tests {
     use crate::base::path::RelPath;
     use crate::lsp::registry::Catalogue;
 
-    /// The facts for a TypeScript file `pkg/a.ts` without findings, after these files were written.
+    /// Checks the facts for a TypeScript file `pkg/a.ts` without findings among these files.
     fn check(files: &[(&str, &str)], missing_base: Option<&str>, missing_packages: &[&str]) {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().to_path_buf();
@@ -143,12 +144,12 @@ mod tests {
             std::fs::write(&file, text).expect("a file");
         }
         let catalogue = Catalogue::built_in().clone().into();
-        let around = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
+        let context = ServerContext::new(root.clone(), BTreeMap::new().into(), catalogue);
         let path = RelPath::below(&root, &root.join("pkg/a.ts")).expect("relative");
         let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
         let mut wanted = faults::needed_facts("typescript", &[]).expect("always");
         wanted.manifests = &["package.json"];
-        let facts = gather(&around, &subject, wanted);
+        let facts = gather(&context, &subject, wanted);
         assert_eq!(facts.missing_base.as_deref(), missing_base, "{files:?}");
         let missing: Vec<&str> = facts.missing_packages.iter().map(String::as_str).collect();
         assert_eq!(missing, missing_packages, "{files:?}");

@@ -1,5 +1,5 @@
-//! Puts pinned language servers into the user's data folder: whole or not at all, never silently,
-//! and only packages that stand in the built-in table.
+//! Installs pinned language servers into the user's data folder: completely or not at all, never
+//! silently, and only packages of the built-in table.
 
 mod run;
 mod stage;
@@ -13,8 +13,8 @@ use self::run::InstallTool;
 use super::resolve::{is_component_there, program_in_folder, program_on_path};
 use crate::lsp::registry::{Catalogue, InstallSources, LanguageSpec, ServerSpec};
 
-/// Where a server's pinned version lives; the version is part of the name, so that a newer
-/// program never runs an older pin. `None` for a server that does not live in a folder of ours.
+/// The folder of a server's pinned version. The version is part of the name so that a newer release
+/// of this program never runs an older pin. `None` for a server without an install folder.
 #[must_use]
 pub fn install_folder(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
     let shared = spec.install.as_ref().and_then(|install| install.folder.as_deref());
@@ -36,22 +36,22 @@ fn pinned_version(spec: &ServerSpec) -> Option<String> {
     npm.or_else(pip).map(str::to_owned)
 }
 
-/// The program of a server among what was installed into `data`.
+/// The program of a server that is installed in `data`.
 #[must_use]
 pub fn installed_program(data: &Path, id: &str, spec: &ServerSpec) -> Option<PathBuf> {
     program_in_folder(&install_folder(data, id, spec)?, &spec.command)
 }
 
-/// What happened to one server.
+/// The result of installing one server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum InstallOutcome {
-    /// It was there.
+    /// It was already installed.
     AlreadyInstalled(InstalledServer),
-    /// It was put there.
+    /// It was installed now.
     NewlyInstalled(InstalledServer),
 }
 
-/// What is where.
+/// An installed server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InstalledServer {
     /// The packages, separated by spaces.
@@ -63,7 +63,7 @@ pub struct InstalledServer {
 /// Why nothing was installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// Neither a language nor a server.
+    /// The name is neither a language nor a server.
     #[error("unknown language or language server {name}; known: {known}")]
     Unknown {
         /// What was asked for.
@@ -71,7 +71,7 @@ pub enum InstallError {
         /// What can be asked for.
         known: String,
     },
-    /// This program cannot fetch the server.
+    /// The server must be installed by other means.
     #[error("{name} cannot be installed by this program: {hint}")]
     ByHand {
         /// Language or server.
@@ -105,7 +105,7 @@ pub enum InstallError {
         /// Its own words, last lines.
         output: String,
     },
-    /// What was fetched is not what the table says.
+    /// The installed packages do not match the table.
     #[error("{packages} was fetched, but {what}")]
     Incomplete {
         /// What was asked for.
@@ -123,10 +123,10 @@ pub enum InstallError {
     },
 }
 
-/// The servers that a word on the command line stands for: those of a language, or one server.
+/// The servers that an argument of `server install` stands for: those of a language, or one server.
 pub fn servers_to_install<'c>(
     catalogue: &'c Catalogue,
-    word: &str,
+    name: &str,
 ) -> Result<Vec<(&'c str, &'c ServerSpec)>, InstallError> {
     let by_hand = |name: &str, spec: Option<&ServerSpec>| InstallError::ByHand {
         name: name.to_owned(),
@@ -134,7 +134,7 @@ pub fn servers_to_install<'c>(
             .and_then(|spec| spec.install.as_ref()?.hint.clone())
             .unwrap_or_else(|| "no language server is known for it".to_owned()),
     };
-    if let Some(language) = catalogue.language(word) {
+    if let Some(language) = catalogue.language(name) {
         let servers = default_servers(catalogue, language);
         let first = || catalogue.server(language.servers.first()?);
         return if servers.is_empty() {
@@ -143,7 +143,7 @@ pub fn servers_to_install<'c>(
             Ok(servers)
         };
     }
-    match catalogue.servers().find(|(id, _)| *id == word) {
+    match catalogue.servers().find(|(id, _)| *id == name) {
         Some((id, spec)) if is_possible(spec) => Ok(vec![(id, spec)]),
         Some((id, spec)) => Err(by_hand(id, Some(spec))),
         None => {
@@ -151,21 +151,23 @@ pub fn servers_to_install<'c>(
             let servers = catalogue.servers().filter(|(_, spec)| is_possible(spec));
             let servers: Vec<&str> = servers.map(|(id, _)| id).collect();
             let known = format!("{}; {}", known.join(", "), servers.join(", "));
-            Err(InstallError::Unknown { name: word.to_owned(), known })
+            Err(InstallError::Unknown { name: name.to_owned(), known })
         }
     }
 }
 
-/// What `server install LANGUAGE` installs: the first server of the language, and those that some
-/// projects need in its place. Alternatives and companions are installed by their own names.
+/// The servers that `server install LANGUAGE` installs: the language's first server and the
+/// conditional ones that some projects need instead. Alternatives and companions are installed by
+/// their own names.
 pub(super) fn default_servers<'c>(
     catalogue: &'c Catalogue,
     language: &LanguageSpec,
 ) -> Vec<(&'c str, &'c ServerSpec)> {
-    let named = catalogue.servers().filter(|(id, _)| language.servers.iter().any(|it| it == id));
+    let named =
+        catalogue.servers().filter(|(id, _)| language.servers.iter().any(|server| server == id));
     let (conditional, plain): (Vec<_>, Vec<_>) =
         named.filter(|(_, spec)| is_possible(spec)).partition(|(_, spec)| spec.when.is_some());
-    let order = |id: &str| language.servers.iter().position(|it| it == id);
+    let order = |id: &str| language.servers.iter().position(|server| server == id);
     let first = plain.into_iter().min_by_key(|(id, _)| order(id));
     conditional.into_iter().chain(first).collect()
 }
@@ -181,13 +183,13 @@ pub struct ServerInstaller<'a> {
     pub data: &'a Path,
     /// The caller's environment.
     pub env: &'a BTreeMap<String, String>,
-    /// The folder whose Rust toolchain counts.
+    /// The folder whose Rust toolchain gets the components.
     pub root: &'a Path,
 }
 
 impl ServerInstaller<'_> {
-    /// Installs one server, unless it is there. Packages' own install scripts do not run. `say`
-    /// is told before anything is done as the superuser.
+    /// Installs one server unless it is installed. Packages' own install scripts do not run. `say`
+    /// is called before any command runs as the superuser.
     pub fn install(
         &self,
         id: &str,
@@ -220,7 +222,7 @@ impl ServerInstaller<'_> {
         })
     }
 
-    /// Components of the toolchain of `root`.
+    /// Adds components to the toolchain of `root`.
     fn rustup(&self, spec: &ServerSpec, source: &InstallSources) -> Result<bool, InstallError> {
         if source.rustup.is_empty() {
             return Ok(false);
@@ -237,7 +239,7 @@ impl ServerInstaller<'_> {
         Ok(true)
     }
 
-    /// Packages of the distribution: only the superuser's own call installs them.
+    /// Installs packages of the distribution, only when the superuser calls.
     fn apt(
         &self,
         spec: &ServerSpec,
@@ -267,7 +269,7 @@ impl ServerInstaller<'_> {
         Ok(true)
     }
 
-    /// A program that installs, or what to do without it.
+    /// The installing program, or an error with its remedy.
     fn tool(
         &self,
         name: &'static str,

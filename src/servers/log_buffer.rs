@@ -1,5 +1,5 @@
-//! What a language server wrote lately, for `server logs`: lines of stderr and its log messages,
-//! bounded, in memory alone.
+//! The latest log lines of a language server for `server logs`: stderr and log messages, bounded,
+//! only in memory.
 
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,24 +9,24 @@ use serde_json::Value;
 use crate::base::limits::{SERVER_LOG_LINE_BYTES_MAX, SERVER_LOG_LINES_MAX};
 use crate::base::text::one_line;
 
-/// One line.
+/// One log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// Milliseconds since the epoch.
     pub at_ms: u64,
     /// `stderr`, or the message type of `window/logMessage`: `error`, `warning`, `info`, `log`,
-    /// `debug`; `engine` for what we did with it.
+    /// `debug`; `engine` for our own actions.
     pub source: &'static str,
     /// Its text, without control characters.
     pub text: String,
 }
 
-/// The last lines.
+/// The latest log lines of one server.
 #[derive(Debug, Default)]
 pub(super) struct LogBuffer(VecDeque<LogLine>);
 
 impl LogBuffer {
-    /// Notes what was written just now.
+    /// Records a line with the current time.
     pub(super) fn push_line(&mut self, source: &'static str, text: &str) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -39,7 +39,7 @@ impl LogBuffer {
         }
     }
 
-    /// Notes a notification, if it is one for people.
+    /// Records a notification if it is a log or user message.
     pub(super) fn push_message(&mut self, method: &str, params: &Value) {
         if !matches!(method, "window/logMessage" | "window/showMessage") {
             return;
@@ -54,8 +54,8 @@ impl LogBuffer {
         self.push_line(source, params["message"].as_str().unwrap_or_default());
     }
 
-    /// Why it ended, by its own words: of what came on stderr since we did something with it, the
-    /// last line that calls itself an error (a backtrace or a version may follow), else the last.
+    /// The likely reason for the server's end: the last stderr line since our last action that
+    /// calls itself an error (a backtrace or a version may follow), else the last stderr line.
     pub(super) fn last_stderr_error(&self) -> Option<&str> {
         let since = self.0.iter().rev().take_while(|line| line.source != "engine");
         let said = since.filter(|line| line.source == "stderr").map(|line| line.text.as_str());

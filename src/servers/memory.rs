@@ -1,4 +1,4 @@
-//! What is done about a language server's memory. Pure.
+//! What to do about a language server's memory.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use crate::base::limits::SERVER_MEMORY_RESTART_SECS_MIN;
 /// Bounds on the memory of one server's process tree.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryLimits {
-    /// Above this a server is started anew when it is idle.
+    /// Above this an idle server is restarted.
     pub soft_bytes: u64,
-    /// Above this it is ended at once.
+    /// Above this a server is killed.
     pub hard_bytes: u64,
 }
 
-/// What to do.
+/// The action for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryAction {
     Keep,
@@ -22,8 +22,8 @@ pub(super) enum MemoryAction {
 }
 
 impl MemoryLimits {
-    /// Judges a server that holds `bytes`. `since_restart` is the time since it was last started
-    /// anew for its memory.
+    /// The action for a server that holds `bytes`. `since_restart` is the time since it was last
+    /// restarted for its memory.
     pub(super) fn action_for(
         &self,
         bytes: u64,

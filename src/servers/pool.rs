@@ -1,6 +1,6 @@
-//! The pool: which actors live, and which of them may have a process. It alone gives places, so the
-//! bound holds over all projects; a server that is needed is never stopped to make room. It waits
-//! for nobody: what takes time is done by actors and by tasks of its own.
+//! The pool: which actors exist, and which of them may have a process. Only the pool grants slots,
+//! so the bound holds across all projects; a server that is needed is never stopped to make room.
+//! The pool never blocks: slow work is done by actors and separate tasks.
 
 mod admin;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::actor::{self, ActorControl, ActorGauge, ServerActor};
+use super::actor::{self, ActorControl, ActorGauge, ServerActor, StartReply};
 use super::eviction::{EvictionCandidate, RecentUse, least_valuable};
 use super::memory::{MemoryAction, MemoryLimits};
 use super::resolve::ResolvedServer;
@@ -30,7 +30,7 @@ use crate::lsp::registry::ServerSpec;
 use crate::lsp::session::DiskChange;
 use crate::processes;
 
-/// What the handle asks of the pool.
+/// A request of the handle to the pool.
 pub(super) enum PoolRequest {
     Forward(Box<RoutedRequest>),
     FilesChanged {
@@ -38,31 +38,31 @@ pub(super) enum PoolRequest {
         changes: Arc<[(PathBuf, DiskChange)]>,
         asked: Vec<MeasureTarget>,
     },
-    /// The same for the servers of one id.
+    /// File changes for the servers of one id only.
     Reread {
         root: PathBuf,
         server: String,
         changes: Arc<[(PathBuf, DiskChange)]>,
     },
-    /// Start one without a question.
+    /// Start a server without a request.
     Start {
         context: Box<ServerContext>,
         choice: Box<ResolvedServer>,
-        reply: StartSender,
+        reply: StartReply,
     },
     List {
         reply: oneshot::Sender<Vec<ServerStatus>>,
     },
     Log {
-        which: PoolFilter,
+        filter: PoolFilter,
         reply: oneshot::Sender<Vec<ServerLogTail>>,
     },
     StopSelected {
-        which: PoolFilter,
+        filter: PoolFilter,
         reply: oneshot::Sender<Vec<ServerActionResult>>,
     },
     Restart {
-        which: PoolFilter,
+        filter: PoolFilter,
         reply: oneshot::Sender<Vec<ServerActionResult>>,
     },
     /// End for good.
@@ -71,17 +71,14 @@ pub(super) enum PoolRequest {
     },
 }
 
-/// Waits for a start's outcome.
-type StartSender = oneshot::Sender<Result<(), Gap>>;
-
-/// A question, and the server to ask.
+/// A request and the server to send it to.
 pub(super) struct RoutedRequest {
     pub(super) context: ServerContext,
     pub(super) choice: ResolvedServer,
     pub(super) request: actor::ActorRequest,
 }
 
-/// Two callers share a server only when it would see the same project with the same tools.
+/// Callers share a server only when it would see the same project with the same tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ServerKey {
     root: PathBuf,
@@ -90,42 +87,42 @@ struct ServerKey {
     program: PathBuf,
     settings: String,
     spec: ServerSpec,
-    /// When packages were last installed where the server looks for them.
+    /// When packages were last installed in the places the server reads.
     packages: Vec<Option<SystemTime>>,
     env: Vec<Option<String>>,
 }
 
-/// Variables that change what a language server finds.
+/// Environment variables that affect a language server's results.
 const KEY_VARIABLES: [&str; 6] =
     ["PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "NODE_PATH", "NODE_OPTIONS"];
 
 impl ServerKey {
-    fn new(around: &ServerContext, choice: &ResolvedServer) -> Self {
+    fn new(context: &ServerContext, choice: &ResolvedServer) -> Self {
         Self {
-            root: around.root.clone(),
+            root: context.root.clone(),
             workspace: choice.workspace.clone(),
             id: choice.id.clone(),
             program: choice.program.clone(),
             settings: choice.settings.to_string(),
             spec: choice.spec.clone(),
             packages: choice.restart_times.clone(),
-            env: KEY_VARIABLES.map(|name| around.env.get(name).cloned()).to_vec(),
+            env: KEY_VARIABLES.map(|name| context.env.get(name).cloned()).to_vec(),
         }
     }
 }
 
-/// Process trees by actor and how much memory each holds.
+/// Resident bytes of each actor's process tree.
 type MemorySizes = Vec<(ActorId, u64)>;
 
 struct PoolEntry {
     actor: ActorId,
-    orders: mpsc::Sender<actor::ActorRequest>,
+    requests: mpsc::Sender<actor::ActorRequest>,
     controls: mpsc::Sender<ActorControl>,
     gauge: Arc<ActorGauge>,
     last_use: Instant,
     recent_use: RecentUse,
     resident_bytes: Option<u64>,
-    /// When it was last started anew for its memory.
+    /// When it was last restarted for its memory.
     restarted: Option<Instant>,
 }
 
@@ -142,13 +139,14 @@ impl PoolEntry {
     fn mark_used(&mut self) {
         self.last_use = Instant::now();
         self.recent_use.note(self.last_use);
-        // Set here, so that the server is not stopped before its actor has seen the question.
+        // Set here because the server could otherwise be stopped before its actor has received the
+        // request.
         self.gauge.is_needed.store(true, Ordering::Relaxed);
     }
 
     fn files_changed(&self, changes: &Arc<[(PathBuf, DiskChange)]>, asked: Arc<[RelPath]>) {
-        let order = actor::ActorRequest::FilesChanged { changes: Arc::clone(changes), asked };
-        if self.orders.try_send(order).is_err() {
+        let request = actor::ActorRequest::FilesChanged { changes: Arc::clone(changes), asked };
+        if self.requests.try_send(request).is_err() {
             self.gauge.has_missed_changes.store(true, Ordering::Relaxed);
         }
     }
@@ -171,41 +169,41 @@ pub(super) struct ServerPool {
     slots: ServerSlots,
     notes: mpsc::UnboundedSender<ActorNote>,
     incoming_notes: mpsc::UnboundedReceiver<ActorNote>,
-    /// The look at memory that is under way.
+    /// The memory measurement in progress.
     memory_measurement: Option<JoinHandle<MemorySizes>>,
 }
 
 impl ServerPool {
     pub(super) fn new(idle: Duration, memory: MemoryLimits) -> Self {
-        let (notes, told) = mpsc::unbounded_channel();
-        let room = ServerSlots::new(notes.clone());
+        let (notes, incoming_notes) = mpsc::unbounded_channel();
+        let slots = ServerSlots::new(notes.clone());
         let entries = HashMap::new();
         Self {
             idle,
             memory,
             entries,
             next_actor: 0,
-            slots: room,
+            slots,
             notes,
-            incoming_notes: told,
+            incoming_notes,
             memory_measurement: None,
         }
     }
 
-    pub(super) async fn run(mut self, mut orders: mpsc::Receiver<PoolRequest>) {
+    pub(super) async fn run(mut self, mut requests: mpsc::Receiver<PoolRequest>) {
         let mut sweep =
             tokio::time::interval(self.idle.clamp(Duration::from_secs(1), Duration::from_secs(30)));
         let mut look = tokio::time::interval(Duration::from_millis(SERVER_MEMORY_LOOK_MS));
         loop {
             tokio::select! {
-                order = orders.recv() => match order {
+                request = requests.recv() => match request {
                     Some(PoolRequest::Stop { reply }) => {
                         self.stop_all().await;
                         let _ = reply.send(());
-                        // Later questions find no pool: nothing may start behind a stop.
+                        // Later requests find no pool, because nothing may start after a stop.
                         return;
                     }
-                    Some(order) => self.handle_request(order),
+                    Some(request) => self.handle_request(request),
                     None => break,
                 },
                 Some(note) = self.incoming_notes.recv() => self.handle_note(note),
@@ -221,13 +219,13 @@ impl ServerPool {
         self.stop_all().await;
     }
 
-    fn handle_request(&mut self, order: PoolRequest) {
-        match order {
-            PoolRequest::Forward(ask) => self.forward_request(*ask),
+    fn handle_request(&mut self, request: PoolRequest) {
+        match request {
+            PoolRequest::Forward(routed) => self.forward_request(*routed),
             PoolRequest::FilesChanged { root, changes, asked } => {
                 let of_root = self.entries.iter().filter(|(key, _)| key.root == root);
                 for (key, entry) in of_root {
-                    // The other servers get no document and must read the file from the disk.
+                    // The other servers get no open document and must read the file from disk.
                     let own = asked.iter().filter(|file| file.servers.contains(&key.id));
                     let asked = own.map(|file| file.path.clone()).collect();
                     entry.files_changed(&changes, asked);
@@ -239,15 +237,15 @@ impl ServerPool {
                     entry.files_changed(&changes, Arc::default());
                 }
             }
-            PoolRequest::Start { context: around, choice, reply } => {
-                let entry = self.entry_for(*around, *choice);
+            PoolRequest::Start { context, choice, reply } => {
+                let entry = self.entry_for(*context, *choice);
                 entry.mark_used();
                 entry.send_control(ActorControl::Start { reply });
             }
             PoolRequest::List { reply } => self.list(reply),
-            PoolRequest::Log { which, reply } => self.log(&which, reply),
-            PoolRequest::StopSelected { which, reply } => self.stop_selected(&which, reply),
-            PoolRequest::Restart { which, reply } => self.restart(&which, reply),
+            PoolRequest::Log { filter, reply } => self.log(&filter, reply),
+            PoolRequest::StopSelected { filter, reply } => self.stop_selected(&filter, reply),
+            PoolRequest::Restart { filter, reply } => self.restart(&filter, reply),
             PoolRequest::Stop { .. } => {}
         }
     }
@@ -257,39 +255,45 @@ impl ServerPool {
             ActorNote::WantsSlot(actor, reply) => self.slots.request_slot(actor, reply),
             ActorNote::SlotReturned(actor) => self.slots.return_slot(actor),
             ActorNote::Refused(actor) => self.slots.mark_staying(actor),
-            // Whoever waits may have a place now: asked after every event.
+            // No action: `make_room` runs after every event.
             ActorNote::Idle => {}
         }
     }
 
-    fn forward_request(&mut self, ask: RoutedRequest) {
-        let RoutedRequest { context: around, choice, request: order } = ask;
-        let entry = self.entry_for(around, choice);
+    fn forward_request(&mut self, routed: RoutedRequest) {
+        let RoutedRequest { context, choice, request } = routed;
+        let entry = self.entry_for(context, choice);
         entry.mark_used();
-        // A full queue is back-pressure on one server; the others' questions must not wait.
-        if let Err(error) = entry.orders.try_send(order) {
+        // The pool must not wait for a full queue: other servers' requests would wait too.
+        if let Err(error) = entry.requests.try_send(request) {
             let gap = Gap::new(Cause::TimedOut, "too many questions are waiting");
             error.into_inner().refuse(gap);
         }
     }
 
-    /// The server that sees this project so; its actor is made when there is none.
-    fn entry_for(&mut self, around: ServerContext, choice: ResolvedServer) -> &mut PoolEntry {
-        let key = ServerKey::new(&around, &choice);
+    /// The entry for this server and context; its actor is created if necessary.
+    fn entry_for(&mut self, context: ServerContext, choice: ResolvedServer) -> &mut PoolEntry {
+        let key = ServerKey::new(&context, &choice);
         self.stop_outdated(&key);
         let (next_actor, notes) = (&mut self.next_actor, &self.notes);
         self.entries.entry(key).or_insert_with(|| {
-            let (orders, received) = mpsc::channel(SERVER_QUEUE_MAX);
+            let (requests, received) = mpsc::channel(SERVER_QUEUE_MAX);
             let (controls, controlled) = mpsc::channel(SERVER_QUEUE_MAX);
             let gauge = Arc::new(ActorGauge::default());
             let actor = *next_actor;
             *next_actor += 1;
-            let ends = (received, Arc::clone(&gauge));
-            let it = ServerActor::new(actor, around, choice, ends, notes.clone());
-            tokio::spawn(it.run(controlled));
+            let server = ServerActor::new(
+                actor,
+                context,
+                choice,
+                received,
+                Arc::clone(&gauge),
+                notes.clone(),
+            );
+            tokio::spawn(server.run(controlled));
             PoolEntry {
                 actor,
-                orders,
+                requests,
                 controls,
                 gauge,
                 last_use: Instant::now(),
@@ -300,8 +304,8 @@ impl ServerPool {
         })
     }
 
-    /// Stops servers that this one replaces, unless they are needed: same project and program, other
-    /// packages or options. A running server does not notice what was installed since.
+    /// Stops servers that this one replaces unless they are needed: same project and program, other
+    /// packages or options. A running server does not notice packages installed later.
     fn stop_outdated(&mut self, key: &ServerKey) {
         let replaces = |old: &ServerKey| {
             let is_same_place = old.root == key.root && old.workspace == key.workspace;
@@ -315,19 +319,19 @@ impl ServerPool {
         self.drop_actors(|_, entry| !entry.is_needed() && entry.last_use.elapsed() >= idle);
     }
 
-    /// Forgets actors. They end their processes, in their own time, when nobody can ask any more.
-    fn drop_actors(&mut self, which: impl Fn(&ServerKey, &PoolEntry) -> bool) {
-        let room = &mut self.slots;
+    /// Drops entries; their actors end their processes because no channel to them is left.
+    fn drop_actors(&mut self, is_dropped: impl Fn(&ServerKey, &PoolEntry) -> bool) {
+        let slots = &mut self.slots;
         self.entries.retain(|key, entry| {
-            let is_forgotten = which(key, entry);
-            if is_forgotten {
-                room.mark_leaving(entry.actor);
+            let drops = is_dropped(key, entry);
+            if drops {
+                slots.mark_leaving(entry.actor);
             }
-            !is_forgotten
+            !drops
         });
     }
 
-    /// Lets those servers go that are worth least, as many as there are others waiting for room.
+    /// Stops the least valuable idle servers, one for each actor waiting for a slot.
     fn make_room(&mut self) {
         let now = Instant::now();
         while self.slots.shortfall() > 0 {
@@ -380,7 +384,7 @@ impl ServerPool {
         }
     }
 
-    /// All actors end; returns when every place is free, or when that takes too long.
+    /// Ends all actors; returns when every slot is free, or at the bound.
     async fn stop_all(&mut self) {
         self.entries.clear();
         self.slots.close();

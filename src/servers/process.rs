@@ -1,6 +1,6 @@
-//! One language server's process tree: stdin behind one ordered writer, stdout cut into messages,
-//! stderr into lines. It is started through a supervisor, which ends the whole tree when our pipes
-//! close; so whatever ends this value, or this program, ends the tree.
+//! One language server's process tree: stdin behind one ordered writer, stdout decoded into
+//! messages, stderr into lines. A supervisor starts it and ends the whole tree when our pipes
+//! close, so dropping this value, or the end of this program, ends the tree.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ pub(super) struct ServerProcess {
     to_server: Option<mpsc::Sender<RpcMessage>>,
     from_server: mpsc::Receiver<RpcMessage>,
     lines: mpsc::Receiver<String>,
-    /// Set when nothing can follow but what is on its way.
+    /// Set when the process has ended and only buffered messages can follow.
     drain_until: Option<Instant>,
     writer: JoinHandle<()>,
     reader: JoinHandle<()>,
 }
 
-/// What comes from a process.
+/// An event of a process.
 #[derive(Debug)]
 pub(super) enum ProcessEvent {
     /// A message.
@@ -48,7 +48,7 @@ pub(super) enum ProcessEvent {
     End,
 }
 
-/// The server does not read what it is sent.
+/// The server does not read its input.
 #[derive(Debug)]
 pub(super) struct WriteQueueFull;
 
@@ -92,12 +92,12 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Queues a message; the queue is bounded, and a full one means that nobody reads.
+    /// Queues a message; a full queue means that the server does not read.
     pub(super) fn send(&self, message: RpcMessage) -> Result<(), WriteQueueFull> {
         self.to_server.as_ref().ok_or(WriteQueueFull)?.try_send(message).map_err(|_| WriteQueueFull)
     }
 
-    /// The next thing that happens; nothing is lost when the future is dropped.
+    /// The next event; cancel safe.
     pub(super) async fn next_event(&mut self) -> ProcessEvent {
         loop {
             if let Some(until) = self.drain_until {
@@ -120,7 +120,7 @@ impl ServerProcess {
         }
     }
 
-    /// After the end: its exit status in words, and the rest of stderr.
+    /// After the end: the exit status as text, and the rest of stderr.
     pub(super) async fn exit_report(&mut self) -> (String, Vec<String>) {
         let drain = Duration::from_millis(SERVER_DRAIN_MS_MAX);
         let status = match timeout(drain, self.child.wait()).await {
@@ -135,28 +135,28 @@ impl ServerProcess {
         (status, rest)
     }
 
-    /// Lets the queue run dry, waits a little for the server to end by itself, then ends its whole
-    /// tree. Some servers run on after `exit`.
+    /// Sends what is queued, waits briefly for the server to exit by itself, then ends the whole
+    /// tree, because some servers run on after `exit`.
     pub(super) async fn shut_down(mut self) {
         self.to_server = None;
         let Self { child, from_server, .. } = &mut self;
         let ended = async {
-            // Its last words are taken from it, or it could not end for want of room in the pipe.
+            // Its output is read meanwhile, because a full pipe would block its exit.
             tokio::join!(child.wait(), async { while from_server.recv().await.is_some() {} })
         };
         let _ = timeout(Duration::from_millis(SERVER_STOP_MS_MAX), ended).await;
         self.kill().await;
     }
 
-    /// Ends the tree at once; returns when it is gone.
+    /// Kills the tree; returns when it is gone.
     pub(super) async fn kill(mut self) {
         self.close();
         let gone = Duration::from_millis(SERVER_KILL_MS_MAX);
         if timeout(gone, self.child.wait()).await.is_ok() {
             return;
         }
-        // The supervisor does not do its work. Its number is not used again before it is waited
-        // for, and that of its group not either.
+        // The supervisor failed to end. Its process and group ids cannot be reused before it is
+        // waited for.
         let leader = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(leader) = leader {
             let _ = kill_process_group(leader, Signal::KILL);
@@ -174,13 +174,13 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // Both own a pipe; the supervisor sees them closed.
+        // Both tasks own a pipe; the supervisor notices that they close.
         self.close();
     }
 }
 
-/// The file of this very program. It may have been replaced since the start: then the kernel's own
-/// link leads to it.
+/// The file of this program. If it was replaced since the start, the kernel's own link still leads
+/// to it.
 fn this_program() -> std::io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     Ok(if program.exists() { program } else { PathBuf::from("/proc/self/exe") })
@@ -224,8 +224,8 @@ async fn read_all(mut stdout: ChildStdout, incoming: mpsc::Sender<RpcMessage>) {
     }
 }
 
-/// Stderr is always drained, because a full pipe would stop the server: lines that nobody takes in
-/// time are lost, and of a long one only the beginning is kept.
+/// Always drains stderr, because a full pipe would block the server: lines that the receiver takes
+/// too late are lost, and long lines are truncated.
 async fn read_lines(stderr: impl AsyncRead + Unpin, lines: mpsc::Sender<String>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();

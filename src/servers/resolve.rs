@@ -1,6 +1,5 @@
-//! Which servers serve a file in this project, where their programs are, and what they must be
-//! told about the project. Looks at the disk, starts nothing; the only thing it makes is a
-//! server's own folder for caches.
+//! Selects the servers for a file: finds their programs and fills in what they need to know about
+//! the project. Reads the disk and starts nothing; creates only a server's own cache folder.
 
 mod packages;
 mod placeholders;
@@ -26,20 +25,20 @@ pub(super) use self::program::{is_component_there, program_in_folder};
 pub struct ResolvedServer {
     /// Server id.
     pub id: String,
-    /// Its catalogue entry, with all placeholders filled in.
+    /// Its catalogue entry with all placeholders filled in.
     pub spec: ServerSpec,
     /// Its program.
     pub program: PathBuf,
-    /// The folder it works in, absolute: the root, or one below it that has the server's marker.
+    /// Absolute path of its workspace: the root, or a folder below with the server's marker.
     pub workspace: PathBuf,
     /// LSP language id of the file.
     pub language_id: String,
     /// Settings with the project's interpreter filled in.
     pub settings: Value,
-    /// When the things it reads only once were last changed; `None` for what does not exist.
+    /// Modification times of what the server reads only once; `None` for what does not exist.
     pub restart_times: Vec<Option<SystemTime>>,
-    /// The pinned version, when the program is the one that `server install` put there. Some
-    /// servers do not say their version themselves.
+    /// The pinned version if `server install` installed the program, because some servers do not
+    /// report their version.
     pub version: Option<String>,
 }
 
@@ -47,29 +46,29 @@ pub struct ResolvedServer {
 /// companions that are installed. `Err` carries the sensor's name. Empty for a file in no known
 /// language, or in an auxiliary one without an installed server.
 pub(super) fn select_servers(
-    around: &ServerContext,
+    context: &ServerContext,
     data: &Path,
     path: &RelPath,
 ) -> Vec<ServerSelection> {
-    let catalogue = &around.catalogue;
+    let catalogue = &context.catalogue;
     let Some((language_id, language, lsp_id)) = catalogue.language_of(path) else {
         return Vec::new();
     };
-    let seeker = ServerResolver { context: around, data, path, language_id, lsp_id };
+    let resolver = ServerResolver { context, data, path, language_id, lsp_id };
     if let Some(chosen) = &language.user_servers {
-        let chosen = chosen.iter().filter(|id| seeker.applies(id));
-        return chosen.map(|id| seeker.required_server(id, None)).collect();
+        let chosen = chosen.iter().filter(|id| resolver.applies(id));
+        return chosen.map(|id| resolver.required_server(id, None)).collect();
     }
     let companions =
-        language.companions.iter().filter_map(|id| seeker.installed_server(id).map(Ok));
-    seeker.main_server(language).into_iter().chain(companions).collect()
+        language.companions.iter().filter_map(|id| resolver.installed_server(id).map(Ok));
+    resolver.main_server(language).into_iter().chain(companions).collect()
 }
 
 /// Whether a server of this language is installed.
-pub(super) fn is_served(around: &ServerContext, data: &Path, language: &LanguageSpec) -> bool {
+pub(super) fn is_served(context: &ServerContext, data: &Path, language: &LanguageSpec) -> bool {
     let named = language.servers.iter().chain(&language.companions);
-    let mut specs = named.filter_map(|id| Some((id, around.catalogue.server(id)?)));
-    specs.any(|(id, spec)| program::find_program(id, spec, None, around, data).is_ok())
+    let mut specs = named.filter_map(|id| Some((id, context.catalogue.server(id)?)));
+    specs.any(|(id, spec)| program::find_program(id, spec, None, context, data).is_ok())
 }
 
 struct ServerResolver<'a> {
@@ -81,9 +80,9 @@ struct ServerResolver<'a> {
 }
 
 impl ServerResolver<'_> {
-    /// One server of the language's own: the one whose condition holds, whether it is installed or
-    /// not, because another version's word would be another project's; else the first that is
-    /// installed; else the gap of the first.
+    /// The language's main server: the one whose condition holds, installed or not, because another
+    /// version's findings would not apply to this project; else the first installed one; else the
+    /// gap of the first.
     fn main_server(&self, language: &LanguageSpec) -> Option<ServerSelection> {
         let applicable = language.servers.iter().filter(|id| self.applies(id));
         let mut unconditional = Vec::new();
@@ -96,8 +95,8 @@ impl ServerResolver<'_> {
                 Some(None) => {}
             }
         }
-        let there = unconditional.iter().find_map(|id| self.installed_server(id));
-        match (there, unconditional.first()) {
+        let installed = unconditional.iter().find_map(|id| self.installed_server(id));
+        match (installed, unconditional.first()) {
             (Some(choice), _) => Some(Ok(choice)),
             (None, _) if language.auxiliary => None,
             (None, Some(id)) => Some(self.required_server(id, None)),
@@ -108,7 +107,7 @@ impl ServerResolver<'_> {
         }
     }
 
-    /// Whether the server speaks about this file's extension.
+    /// Whether the server handles this file's extension.
     fn applies(&self, id: &str) -> bool {
         self.context.catalogue.server(id).is_some_and(|spec| {
             let extension = self.path.extension().unwrap_or_default();
@@ -130,8 +129,9 @@ impl ServerResolver<'_> {
         match program::find_program(id, spec, project_bin, self.context, self.data) {
             Ok(program) => Ok(self.choice(id, spec, program)),
             Err(missing) => {
-                let word = if self.is_first_of_its_language(id) { self.language_id } else { id };
-                Err((id.to_owned(), missing.gap(spec, word)))
+                let install_argument =
+                    if self.is_first_of_its_language(id) { self.language_id } else { id };
+                Err((id.to_owned(), missing.gap(spec, install_argument)))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The places for language servers: who holds one, who waits for one. A place is given back when
-//! its holder drops it, and that is after the process tree is gone.
+//! The process slots for language servers: who holds one and who waits. A holder drops its slot
+//! after its process tree is gone.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -7,23 +7,23 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::base::limits::LANGUAGE_SERVERS_MAX;
 
-/// Number of an actor, for the time of the daemon.
+/// Number of an actor, unique within the daemon.
 pub(super) type ActorId = u64;
 
-/// What actors tell the pool.
+/// A message from an actor to the pool.
 #[derive(Debug)]
 pub(super) enum ActorNote {
     /// It wants to start its process.
     WantsSlot(ActorId, oneshot::Sender<ServerSlot>),
-    /// A place is free again.
+    /// A slot is free again.
     SlotReturned(ActorId),
-    /// It was asked to make room and is needed.
+    /// The actor was asked to make room but is needed.
     Refused(ActorId),
-    /// It may be asked to make room now.
+    /// The actor may be asked to make room now.
     Idle,
 }
 
-/// A place; held beside a process, from before its start until it is gone.
+/// A slot; held from before the process starts until it is gone.
 #[derive(Debug)]
 pub(super) struct ServerSlot {
     actor: ActorId,
@@ -32,16 +32,16 @@ pub(super) struct ServerSlot {
 
 impl Drop for ServerSlot {
     fn drop(&mut self) {
-        // A pool that is gone counts no more.
+        // Without a pool there is nothing to count.
         let _ = self.notes.send(ActorNote::SlotReturned(self.actor));
     }
 }
 
-/// The pool's book of places.
+/// The pool's record of slots.
 #[derive(Debug)]
 pub(super) struct ServerSlots {
     free: usize,
-    /// Places by actor: two while an old process ends beside a new one.
+    /// Slots by actor: two while an old process ends during the start of a new one.
     holding: HashMap<ActorId, usize>,
     leaving: HashSet<ActorId>,
     waiting: VecDeque<(ActorId, oneshot::Sender<ServerSlot>)>,
@@ -54,13 +54,12 @@ impl ServerSlots {
         Self { free: LANGUAGE_SERVERS_MAX, holding, leaving, waiting: VecDeque::new(), notes }
     }
 
-    /// Gives a place, at once or when one is free, first come first served.
+    /// Grants a slot, at once or when one is free, first come first served.
     pub(super) fn request_slot(&mut self, actor: ActorId, reply: oneshot::Sender<ServerSlot>) {
         self.waiting.push_back((actor, reply));
         self.grant_waiting();
     }
 
-    /// A place came back.
     pub(super) fn return_slot(&mut self, actor: ActorId) {
         self.free += 1;
         if let Some(count) = self.holding.get_mut(&actor) {
@@ -71,35 +70,34 @@ impl ServerSlots {
         self.grant_waiting();
     }
 
-    /// The actor was told to give its place back.
+    /// The actor was asked to return its slot.
     pub(super) fn mark_leaving(&mut self, actor: ActorId) {
         if self.holding.contains_key(&actor) {
             self.leaving.insert(actor);
         }
     }
 
-    /// It does not.
+    /// The actor refused to return its slot.
     pub(super) fn mark_staying(&mut self, actor: ActorId) {
         self.leaving.remove(&actor);
     }
 
-    /// Whether this one could be told to leave.
+    /// Whether this actor can be asked to return its slot.
     pub(super) fn may_leave(&self, actor: ActorId) -> bool {
         self.holding.contains_key(&actor) && !self.leaving.contains(&actor)
     }
 
-    /// How many more must leave for everyone who waits.
+    /// How many more actors must leave so that all waiting ones get a slot.
     pub(super) fn shortfall(&mut self) -> usize {
         self.waiting.retain(|(_, reply)| !reply.is_closed());
         self.waiting.len().saturating_sub(self.leaving.len())
     }
 
-    /// Nobody gets a place any more.
+    /// No slot is granted from now on.
     pub(super) fn close(&mut self) {
         self.waiting.clear();
     }
 
-    /// Whether every place is free.
     pub(super) fn are_all_free(&self) -> bool {
         self.free == LANGUAGE_SERVERS_MAX
     }
@@ -113,7 +111,7 @@ impl ServerSlots {
             }
             self.free -= 1;
             *self.holding.entry(actor).or_default() += 1;
-            // One that gave up at this very moment drops the place, which brings it back.
+            // An actor that stopped waiting at this moment drops the slot, which returns it.
             let _ = reply.send(ServerSlot { actor, notes: self.notes.clone() });
         }
     }
@@ -131,7 +129,7 @@ mod tests {
 
     #[test]
     fn there_are_five_places_and_the_sixth_waits_for_one_to_leave() {
-        let (notes, mut told) = mpsc::unbounded_channel();
+        let (notes, mut incoming_notes) = mpsc::unbounded_channel();
         let mut room = ServerSlots::new(notes);
         let mut held: Vec<ServerSlot> =
             (0..5).map(|actor| want(&mut room, actor).try_recv().expect("there is room")).collect();
@@ -145,7 +143,7 @@ mod tests {
         room.mark_leaving(3);
         drop(held.remove(3));
         assert!(sixth.try_recv().is_err(), "only the pool gives places");
-        let Ok(ActorNote::SlotReturned(actor)) = told.try_recv() else {
+        let Ok(ActorNote::SlotReturned(actor)) = incoming_notes.try_recv() else {
             panic!("a dropped place is told")
         };
         room.return_slot(actor);
@@ -154,7 +152,7 @@ mod tests {
 
     #[test]
     fn who_gave_up_waiting_takes_no_place_and_makes_nobody_leave() {
-        let (notes, _told) = mpsc::unbounded_channel();
+        let (notes, _incoming_notes) = mpsc::unbounded_channel();
         let mut room = ServerSlots::new(notes);
         let held: Vec<_> = (0..5).map(|actor| want(&mut room, actor)).collect();
         drop(want(&mut room, 5));

@@ -1,7 +1,6 @@
 //! The process between us and a language server. It starts the server with its own stdin, stdout
-//! and stderr, copies nothing, and sees to it that nothing of the server's tree is left when the
-//! server ends or when the process that started it is gone, however that came about. It must not
-//! know what the server says.
+//! and stderr, copies nothing, and ends the server's whole process tree when the server ends or its
+//! owner is gone for whatever reason.
 //!
 //! ```text
 //! owner ==pipes== supervisor (leads the process group; orphans of the tree become its children)
@@ -9,8 +8,10 @@
 //!                           `-- its children
 //! ```
 //!
-//! Whether the owner is there is read from the pipes, which the kernel closes with it: stdin closed
-//! means that the server should end soon, stdout closed that nobody waits for it.
+//! The supervisor learns from the pipes, which the kernel closes with the owner, whether the owner
+//! The supervisor learns from the pipes, which the kernel closes with the owner, whether the owner
+//! is there: a closed stdin means that the server should end soon, a closed stdout that its output
+//! has no reader any more.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -32,14 +33,15 @@ use crate::processes;
 
 /// First argument of a supervisor: `supervise PROGRAM ARGUMENTS…`. Not for people.
 pub const SUPERVISE: &str = "supervise";
-/// First argument of what becomes the server: `become SUPERVISOR-PID PROGRAM ARGUMENTS…`.
+/// First argument of the process that becomes the server: `become SUPERVISOR-PID PROGRAM
+/// ARGUMENTS…`.
 pub const BECOME: &str = "become";
 /// Exit code when the program cannot be started, as shells have it.
 const CANNOT_START: u8 = 127;
 /// Added to a signal's number for an exit code, as shells have it.
 const SIGNALLED: i32 = 128;
 
-/// Runs the server to its end; returns its exit code, or dies of the signal it died of.
+/// Runs the server to its end; returns its exit code, or dies of the same signal.
 #[must_use]
 pub fn supervise(words: &[OsString]) -> u8 {
     let owner = getppid();
@@ -54,7 +56,7 @@ pub fn supervise(words: &[OsString]) -> u8 {
     status.map_or(CANNOT_START, exit_like)
 }
 
-/// Becomes the server. On Linux the kernel then ends it with the supervisor.
+/// Replaces this process with the server. On Linux the kernel then kills it with the supervisor.
 #[must_use]
 pub fn become_server(words: &[OsString]) -> u8 {
     let Some((supervisor, words)) = words.split_first() else { return CANNOT_START };
@@ -62,7 +64,7 @@ pub fn become_server(words: &[OsString]) -> u8 {
     {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     }
-    // It may have ended before the line above.
+    // The supervisor may have ended before the line above.
     let is_there = getppid().map(|pid| pid.to_string().into());
     if is_there.as_ref() != Some(supervisor) {
         return CANNOT_START;
@@ -79,7 +81,7 @@ fn command(words: &[OsString]) -> io::Result<Command> {
         command.args(arguments);
         return Ok(command);
     }
-    // This very program, also when its file was replaced.
+    // `/proc/self/exe` also works after the file was replaced.
     let mut command = Command::new("/proc/self/exe");
     command.arg(BECOME).arg(getpid().to_string()).args(words);
     Ok(command)
@@ -91,7 +93,7 @@ fn cannot_start(words: &[OsString], error: &io::Error) -> u8 {
     CANNOT_START
 }
 
-/// Waits for the server; adopted processes that end meanwhile are reaped.
+/// Waits for the server; also reaps adopted processes.
 fn wait_for_server(server: Pid) -> Option<WaitStatus> {
     loop {
         match wait(WaitOptions::empty()) {
@@ -102,7 +104,7 @@ fn wait_for_server(server: Pid) -> Option<WaitStatus> {
     }
 }
 
-/// Waits until the owner is gone or wants the end, then sees to it.
+/// Waits until the owner is gone or requests the end, then ends the tree.
 fn end_with_owner(owner: Option<Pid>) {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut end_at: Option<Instant> = None;
@@ -111,10 +113,10 @@ fn end_with_owner(owner: Option<Pid>) {
         let pause =
             end_at.map_or(look, |at| look.min(at.saturating_duration_since(Instant::now())));
         let pause = Timespec { tv_sec: 0, tv_nsec: pause.subsec_nanos().into() };
-        // No event is asked for: closed ends are told all the same, and nothing is read.
+        // `poll` reports closed ends even without requested events, and nothing is read.
         let mut ends =
             [PollFd::new(&stdout, PollFlags::empty()), PollFd::new(&stdin, PollFlags::empty())];
-        // A closed stdin would end every further wait at once.
+        // A closed stdin would end every later `poll` at once.
         let count = if end_at.is_some() { 1 } else { 2 };
         let _ = poll(&mut ends[..count], Some(&pause));
         let is_closed = |end: &PollFd<'_>| !end.revents().is_empty();
@@ -126,7 +128,7 @@ fn end_with_owner(owner: Option<Pid>) {
             end_at = Some(Instant::now() + Duration::from_millis(SERVER_STOP_MS_MAX));
         }
     }
-    // The main thread then sees the server's end, and ends this process.
+    // The main thread then sees the server's end and exits.
     for it in
         processes::living_descendants(&processes::list_processes(), getpid().as_raw_nonzero().get())
     {
@@ -139,11 +141,10 @@ fn end_with_owner(owner: Option<Pid>) {
     let _ = kill_process(own, Signal::KILL);
 }
 
-/// Ends what the server left behind: its process group, then whoever left that.
+/// Ends what the server left behind: its process group, then processes that left the group.
 fn end_tree(owner: Option<Pid>) {
     let group = getpid();
-    // To stay alive for the server's exit code. Not possible when the owner is gone, and then
-    // nobody wants the code.
+    // The supervisor stays alive to return the server's exit code, unless the owner is gone.
     let is_owned = owner.is_some() && getppid() == owner;
     let has_left = is_owned && setpgid(None, owner).is_ok();
     if has_left {
@@ -161,7 +162,7 @@ fn end_tree(owner: Option<Pid>) {
         left.iter().for_each(processes::kill);
         thread::sleep(Duration::from_millis(SUPERVISOR_SWEEP_MS));
     }
-    // Where there is no `/proc`, the group is all that is known.
+    // Without `/proc` only the group is known.
     if !has_left && processes::list_processes().is_empty() {
         let _ = kill_process_group(group, Signal::KILL);
     }

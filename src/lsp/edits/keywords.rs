@@ -1,12 +1,13 @@
-//! Words that can be no name in a language, whatever stands at the place. Words that are reserved
-//! in some places only are left to the language server.
+//! Reserved words, which can never be names in a language. Words that are reserved only in some
+//! positions are left to the language server.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Whether a word is reserved everywhere in a language, by its LSP id. As the names of members
-/// JavaScript takes all of its words; they are refused all the same, because nothing here knows
-/// what a name stands for.
+use crate::lsp::word_set::{WordSet, word_set};
+
+/// Whether a word is reserved everywhere in a language, by its LSP id. JavaScript allows reserved
+/// words as member names; they are refused all the same, because the kind of the symbol is unknown
+/// here.
 pub(super) fn is_reserved(word: &str, language_id: &str) -> bool {
     let words = match language_id {
         "python" => &PYTHON,
@@ -18,15 +19,9 @@ pub(super) fn is_reserved(word: &str, language_id: &str) -> bool {
     words.contains(word)
 }
 
-type KeywordSet = LazyLock<HashSet<&'static str>>;
-
-fn keyword_set(words: &'static str) -> HashSet<&'static str> {
-    words.split_ascii_whitespace().collect()
-}
-
 /// The Python language reference, "Keywords".
-static PYTHON: KeywordSet = LazyLock::new(|| {
-    keyword_set(
+static PYTHON: WordSet = LazyLock::new(|| {
+    word_set(
         "False None True and as assert async await break class continue def del elif else except \
          finally for from global if import in is lambda nonlocal not or pass raise return try \
          while with yield",
@@ -34,8 +29,8 @@ static PYTHON: KeywordSet = LazyLock::new(|| {
 });
 
 /// ECMA-262, `ReservedWord`, without `await` and `yield`, which scripts may use.
-static JAVASCRIPT: KeywordSet = LazyLock::new(|| {
-    keyword_set(
+static JAVASCRIPT: WordSet = LazyLock::new(|| {
+    word_set(
         "break case catch class const continue debugger default delete do else enum export \
          extends false finally for function if import in instanceof new null return super switch \
          this throw true try typeof var void while with",
@@ -43,16 +38,16 @@ static JAVASCRIPT: KeywordSet = LazyLock::new(|| {
 });
 
 /// The Go specification, "Keywords".
-static GO: KeywordSet = LazyLock::new(|| {
-    keyword_set(
+static GO: WordSet = LazyLock::new(|| {
+    word_set(
         "break case chan const continue default defer else fallthrough for func go goto if import \
          interface map package range return select struct switch type var",
     )
 });
 
 /// The Rust reference, "Strict keywords" and "Reserved keywords", edition 2021.
-static RUST: KeywordSet = LazyLock::new(|| {
-    keyword_set(
+static RUST: WordSet = LazyLock::new(|| {
+    word_set(
         "Self abstract as async await become box break const continue crate do dyn else enum \
          extern false final fn for if impl in let loop macro match mod move mut override priv pub \
          ref return self static struct super trait true try type typeof unsafe unsized use \

@@ -1,10 +1,10 @@
-//! Whether a text can be the new name of a symbol: its shape only. Language servers check little,
-//! and some write whatever they are given.
+//! Checks the shape of a symbol's new name, because language servers check little and some write
+//! whatever they get.
 
 use super::keywords::is_reserved;
 
-/// Why no symbol can have this name, whatever stands at the place: control characters, line breaks
-/// among them, and characters that cannot be seen. `None` when some symbol may.
+/// Why no symbol can have this name: control characters, line breaks among them, and invisible
+/// characters. `None` when some symbol may.
 #[must_use]
 pub fn invalid_name_reason(name: &str) -> Option<String> {
     let hidden = name.chars().find(|it| it.is_control() || is_hidden(*it));
@@ -15,14 +15,15 @@ pub fn invalid_name_reason(name: &str) -> Option<String> {
     }
 }
 
-/// Why the name has not the shape of an identifier. Punctuation and spaces are allowed where the
-/// language server's own text of the old name has them, or the file's LSP language does.
+/// Why the name is not shaped like an identifier. Punctuation and spaces are allowed where the
+/// language server's own text of the old name, or the file's LSP language, has them.
 #[must_use]
 pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -> Option<String> {
     let old = old.unwrap_or_default();
     let is_known = |it: char| "_$".contains(it) || name_punctuation(language_id).contains(it);
     let is_allowed = |it: char| it.is_alphanumeric() || is_known(it) || old.contains(it);
-    // Marks of many scripts are no letters; what else is beyond ASCII is left to the server.
+    // Combining marks of many scripts are not letters; other non-ASCII characters are left to the
+    // server.
     let is_foreign = |it: char| !it.is_ascii() && !it.is_whitespace();
     if let Some(odd) = name.chars().find(|it| !is_allowed(*it) && !is_foreign(*it)) {
         return Some(format!("{name:?} is no name: it holds {odd:?}"));
@@ -37,7 +38,7 @@ pub fn misshapen_name_reason(name: &str, old: Option<&str>, language_id: &str) -
     None
 }
 
-/// Punctuation inside the names of a language.
+/// Punctuation allowed in names of a language.
 fn name_punctuation(language_id: &str) -> &'static str {
     match language_id {
         "css" | "scss" | "less" | "html" | "yaml" | "toml" | "shellscript" => "-",
@@ -47,8 +48,8 @@ fn name_punctuation(language_id: &str) -> &'static str {
     }
 }
 
-/// Beyond the control characters: what changes the direction or the width of a text unseen. The
-/// two joiners are part of words in some scripts.
+/// Characters, besides control characters, that invisibly change the direction or width of a text.
+/// The two joiners are part of words in some scripts.
 fn is_hidden(it: char) -> bool {
     matches!(it, '\u{200B}' | '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
         || matches!(it, '\u{2060}'..='\u{206F}' | '\u{FEFF}')

@@ -1,5 +1,5 @@
-//! `WorkspaceEdit` as JSON (LSP 3.17, with the snippet edits of 3.18) to steps. Unlike diagnostics,
-//! an edit is read wholly or not at all: half of a rename is worse than none.
+//! Parses `WorkspaceEdit` JSON (LSP 3.17, with the snippet edits of 3.18). Unlike diagnostics, an
+//! edit is parsed completely or not at all: half of a rename is worse than none.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::base::path::from_uri;
 use crate::wire::lsp::range;
 
 impl WorkspaceEdit {
-    /// Reads both forms: `documentChanges`, which wins when both are there, and `changes`. Null and
-    /// an edit without steps are refused as empty.
+    /// Parses both forms: `documentChanges`, which wins when both are present, and `changes`. Null
+    /// and an edit without steps are refused as empty.
     pub fn parse(edit: &Value) -> Result<Self, EditRefusal> {
         if edit.is_null() {
             return Err(EditRefusal::Empty);
@@ -85,7 +85,7 @@ fn edits(uri: &str, list: &Value, annotations: &Value) -> Result<Vec<TextEdit>, 
 }
 
 fn text_edit(uri: &str, edit: &Value, annotations: &Value) -> Result<TextEdit, EditRefusal> {
-    // rust-analyzer's own form of a snippet is `insertTextFormat: 2`.
+    // rust-analyzer marks snippets by `insertTextFormat: 2`.
     if !edit["snippet"].is_null() || edit["insertTextFormat"] == 2 {
         return Err(EditRefusal::Snippet(display_uri(uri)));
     }
@@ -98,7 +98,7 @@ fn text_edit(uri: &str, edit: &Value, annotations: &Value) -> Result<TextEdit, E
     Ok(TextEdit { range, new_text })
 }
 
-/// An annotation that nobody can look up may be one that asks for consent.
+/// An unknown annotation may be one that requires consent.
 fn refuse_unconfirmed(annotated: &Value, annotations: &Value) -> Result<(), EditRefusal> {
     let Some(id) = annotated["annotationId"].as_str() else { return Ok(()) };
     let annotation = &annotations[id];

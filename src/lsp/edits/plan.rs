@@ -1,5 +1,4 @@
-//! The steps of an edit, made one after the other on the files in memory; what differs at the end
-//! is the plan.
+//! Applies the steps of an edit in order to files in memory; the difference at the end is the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,17 +13,17 @@ use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use crate::base::path::RelPath;
 use crate::base::text::PositionEncoding;
 
-/// What an edit would do.
+/// The planned result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditPlan {
     /// The files before and after.
     pub set: ChangeSet,
-    /// How many replacements were made in texts.
+    /// Number of replacements in texts.
     pub edits: usize,
 }
 
-/// Makes the edit in memory. Refused as a whole when any part of it is not certain; the order of
-/// the checks decides only which reason is named.
+/// Applies the edit in memory. It is refused as a whole when any part is uncertain; the order of
+/// the checks only decides which reason is named.
 pub fn plan_edit(
     edit: &WorkspaceEdit,
     tree: &DiskTree,
@@ -37,7 +36,8 @@ pub fn plan_edit(
     let mut planning = EditPlanner::new(tree, encoding);
     let mut steps = edit.steps.as_slice();
     while let Some(first) = steps.first() {
-        // Edits in a row are about the same state: one document may be named more than once.
+        // Consecutive text edits refer to the same state, because a document may be named more than
+        // once.
         let is_edit = |step: &EditStep| matches!(step, EditStep::Edit { .. });
         let run = steps.iter().take_while(|step| is_edit(step)).count();
         let (now, later) = steps.split_at(run.max(1));
@@ -55,7 +55,7 @@ pub fn plan_edit(
 #[derive(Clone, Debug)]
 struct PlannedFile {
     bytes: Arc<[u8]>,
-    /// Where it stood at the beginning.
+    /// Its original path.
     origin: Option<RelPath>,
 }
 
@@ -82,7 +82,7 @@ impl<'t> EditPlanner<'t> {
         place.ok_or_else(|| EditRefusal::OutsideRoot(file.to_string_lossy().into_owned()))
     }
 
-    /// Edits in a row, gathered by file.
+    /// Consecutive text edits grouped by file.
     fn edit(&mut self, steps: &[EditStep]) -> Result<(), EditRefusal> {
         let mut by_file: BTreeMap<RelPath, Vec<&TextEdit>> = BTreeMap::new();
         for step in steps {
@@ -108,8 +108,8 @@ impl<'t> EditPlanner<'t> {
         Ok(())
     }
 
-    /// A version counts for documents that the server has from us. Our versions begin with 1, and
-    /// servers write 0 or null for documents whose version they do not know.
+    /// A version counts for documents that we opened. Our versions begin with 1, and servers write
+    /// 0 or null for documents whose version they do not know.
     fn refuse_other_version(
         &self,
         path: &RelPath,
@@ -174,7 +174,7 @@ impl<'t> EditPlanner<'t> {
         if self.exists(&new) {
             match exists {
                 IfExists::Ignore => return Ok(()),
-                // A file may take a file's place; folders are not merged.
+                // A file may replace a file; folders are not merged.
                 IfExists::Overwrite
                     if self.files.contains_key(&old) && self.files.contains_key(&new) => {}
                 _ => return Err(EditRefusal::Exists(new.to_string())),

@@ -1,11 +1,11 @@
-//! Files that are not the project's to edit, as a refusal of a rename that would have to.
+//! Refuses renames that would edit generated, vendored or ignored files.
 
 use super::{DiskTree, EditRefusal};
 use crate::base::path::RelPath;
 use crate::base::protected::{foreign_folder, is_generated};
 
 /// Refuses a path that is protected by its name, by git's ignore rules, or by the first lines of
-/// the text that stands there now.
+/// its current text.
 pub(super) fn refuse_protected(path: &RelPath, tree: &DiskTree) -> Result<(), EditRefusal> {
     let refuse = |reason: String| Err(EditRefusal::Protected { path: path.to_string(), reason });
     if let Some(folder) = foreign_folder(path) {

@@ -1,9 +1,9 @@
-//! Why a proposed edit is not made.
+//! Reasons for refusing a proposed edit.
 
 use crate::base::limits::{CHANGED_BYTES_MAX, CHANGED_FILES_MAX};
 use crate::base::text::Position;
 
-/// One reason, one line.
+/// One reason; its text is one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditRefusal {
     /// The server answered null or without any change.
@@ -12,7 +12,7 @@ pub enum EditRefusal {
     /// The answer is not a `WorkspaceEdit`.
     #[error("the language server's edit cannot be read: {0}")]
     Malformed(String),
-    /// The server wants a person's consent first.
+    /// The edit requires the user's consent.
     #[error("the language server wants this confirmed by a person: {0}")]
     NeedsConfirmation(String),
     /// A text with placeholders, although plain text was asked for.
@@ -28,10 +28,10 @@ pub enum EditRefusal {
         /// Version that the server has.
         sent: i32,
     },
-    /// The disk holds other bytes than the server saw.
+    /// The disk differs from what the server saw.
     #[error("{0}: the file changed after the language server saw it")]
     HashMismatch(String),
-    /// Two edits of one text meet.
+    /// Two edits of one text overlap.
     #[error("{path}:{}:{}: two edits overlap", at.line + 1, at.character + 1)]
     Overlap {
         /// The file.
@@ -47,10 +47,10 @@ pub enum EditRefusal {
         /// The place, as the server counts.
         at: Position,
     },
-    /// A path that leads out of the project, by itself or through a symbolic link.
+    /// A path that leads out of the project, directly or through a symbolic link.
     #[error("{0}: outside the root")]
     OutsideRoot(String),
-    /// A file that is made by a tool or comes from elsewhere.
+    /// A generated, vendored or ignored file.
     #[error("{path}: {reason}, so a change would not last")]
     Protected {
         /// The file.
@@ -58,7 +58,7 @@ pub enum EditRefusal {
         /// `generated`, `in vendor/`, `ignored by git`.
         reason: String,
     },
-    /// A file that cannot be read or is none.
+    /// A file that cannot be read or is not a regular file.
     #[error("{path}: {reason}")]
     Unreadable {
         /// The file.
@@ -66,25 +66,25 @@ pub enum EditRefusal {
         /// Why, as a lower-case fragment.
         reason: String,
     },
-    /// Something stands where a file should be made.
+    /// Something exists where a file should be created.
     #[error("{0}: exists already")]
     Exists(String),
-    /// A folder with files in it would be deleted without the word `recursive`.
+    /// A folder with files in it would be deleted without `recursive`.
     #[error("{0}: the folder is not empty")]
     NotEmpty(String),
     /// Only another name for an import is proposed.
     #[error("only an alias would be made here ({0}): rename where the symbol is defined")]
     AliasOnly(String),
-    /// More than one step should change.
+    /// The edit changes more files than the bound allows.
     #[error("more than {CHANGED_FILES_MAX} files would change")]
     TooManyFiles,
-    /// More than one step should read and write.
+    /// The edit reads and writes more bytes than the bound allows.
     #[error("more than {} MiB would be read and written", CHANGED_BYTES_MAX / (1024 * 1024))]
     TooManyBytes,
 }
 
 impl EditRefusal {
-    /// The kind, for programs.
+    /// The kind of refusal as a stable identifier.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! Edits laid onto texts and files: what is made, what is refused, and that the result is the one a
-//! simple-minded reading of the protocol gives.
+//! Tests of applying edits to texts and files: what is changed, what is refused, and that the
+//! result equals that of a naive implementation.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ fn rel(path: &str) -> RelPath {
     RelPath::parse(path).expect("relative")
 }
 
-/// A project below `/r` in which every path leads to itself.
+/// A project below `/r` in which every path resolves to itself.
 fn tree(edit: &WorkspaceEdit, files: &[(&str, &str)]) -> DiskTree {
     let place = |path: &Path| (path.to_path_buf(), RelPath::below(Path::new("/r"), path));
     let file = |(path, text): &(&str, &str)| (rel(path), Arc::from(text.as_bytes()));
@@ -24,7 +24,7 @@ fn tree(edit: &WorkspaceEdit, files: &[(&str, &str)]) -> DiskTree {
     }
 }
 
-/// What would stand under each changed path; `-` for nothing.
+/// The planned text of each changed path; `-` for a deleted one.
 fn outcome(files: &[(&str, &str)], edit: &Value) -> Result<Vec<(String, String)>, EditRefusal> {
     let edit = WorkspaceEdit::parse(edit)?;
     let plan = plan_edit(&edit, &tree(&edit, files), PositionEncoding::Utf16)?;
@@ -341,7 +341,7 @@ fn an_alias_is_not_a_rename() {
     assert!(!WorkspaceEdit::parse(&two).expect("an edit").is_alias_only("total"));
 }
 
-/// Units of a text that no edit may cut: characters, and `\r\n` as one.
+/// Units of a text that no edit may split: characters, and `\r\n` as one.
 fn units(text: &str) -> Vec<String> {
     let mut units: Vec<String> = Vec::new();
     for character in text.chars() {

@@ -1,11 +1,11 @@
-//! Edits of one text, laid onto it.
+//! Applies edits to one text.
 
 use super::{EditRefusal, TextEdit};
 use crate::base::text::{LineIndex, Position, PositionEncoding};
 
-/// The text with all edits made. All ranges speak of the text as it is given, in any order.
-/// Inserts at one place keep their order; a replacement that is there twice counts once (two
-/// projects of one server each name it), an insert that is there twice is two inserts.
+/// The text with all edits applied. All ranges refer to the given text, in any order. Inserts at
+/// one place keep their order; a duplicate replacement counts once (two projects of one server each
+/// name it), a duplicate insert is two inserts.
 ///
 /// Line breaks of the new texts become those of the text, where it has only one kind.
 pub(super) fn apply_text_edits(
@@ -21,7 +21,7 @@ pub(super) fn apply_text_edits(
         let end = offset(path, &index, edit.range.end, encoding)?;
         placed.push((start, end, *edit));
     }
-    // Stable: what the server lists first at one place is inserted first.
+    // A stable sort, because inserts at one place keep the server's order.
     placed.sort_by_key(|(start, _, _)| *start);
     placed.dedup_by(|b, a| a.0 < a.1 && (a.0, a.1) == (b.0, b.1) && a.2.new_text == b.2.new_text);
     let breaks = LineBreaks::from_text(text);
@@ -46,7 +46,7 @@ fn offset(
     encoding: PositionEncoding,
 ) -> Result<usize, EditRefusal> {
     let last = index.end();
-    // Whole-file replacements end at the beginning of the line behind the last one, also where the
+    // Whole-file replacements end at the beginning of the line after the last one, even when the
     // last line has no line break.
     if at.character == 0 && Some(at.line) == last.line.checked_add(1) {
         return Ok(index.length());

@@ -12,8 +12,8 @@ pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     codes: &[],
 };
 
-/// Without a toolchain gopls knows nothing; without a module it resolves only the standard
-/// library. An import that go.mod requires only has to be downloaded.
+/// gopls reports nothing without a toolchain, and resolves only the standard library without a
+/// module. An import that go.mod requires only has to be downloaded.
 pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     if facts.programs.is_empty() {
         let remedy = "install Go and put it on PATH";
@@ -34,7 +34,7 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
     let foreign = matching_indices(found, |one| {
         let import = one.message.strip_prefix("could not import ").unwrap_or_default();
         let import = import.split([' ', '(']).next().unwrap_or_default();
-        // Only a module's path begins with a host name.
+        // Only a module path begins with a host name.
         let is_foreign = import.split('/').next().is_some_and(|host| host.contains('.'));
         one.code == "BrokenImport" && is_foreign && (!has_module || is_required(manifest, import))
     });
@@ -70,7 +70,7 @@ pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     codes: &[],
 };
 
-/// Without a package rust-analyzer checks syntax at most, and says nothing.
+/// Outside a package rust-analyzer checks syntax at most, without saying so.
 pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
     if !facts.has_any(&["Cargo.toml", "rust-project.json"]) {
         let detail = "the file belongs to no Cargo package, so only syntax is checked";
@@ -99,7 +99,7 @@ pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
     codes: &["pp_file_not_found"],
 };
 
-/// What a header that was not found would have declared.
+/// Findings about names that a missing header would have declared.
 const UNDECLARED_CODES: [&str; 5] = [
     "undeclared_var_use",
     "unknown_typename",
@@ -148,7 +148,7 @@ pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Projec
     }
     let unknown =
         |name: &str| imports.iter().any(|at| found[*at].message.contains(&format!(".{name} ")));
-    // Only the types that come from those imports.
+    // Only the types from those imports.
     let types = matching_indices(found, |one| {
         one.code == UNDEFINED_TYPE && one.message.split_whitespace().next().is_some_and(&unknown)
     });

@@ -1,4 +1,5 @@
-//! PHP: packages that composer.json requires and nobody installed. Codes of intelephense 1.18.
+//! PHP: packages that composer.json requires and that are not installed. Codes of intelephense
+//! 1.18.
 
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
 
 pub(super) fn php_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     let manifest: Value = serde_json::from_str(facts.manifest("composer.json")).unwrap_or_default();
-    // `php` and `ext-*` are no packages.
+    // `php` and `ext-*` are not packages.
     let requires = |key: &str| {
         manifest[key].as_object().is_some_and(|map| map.keys().any(|name| name.contains('/')))
     };

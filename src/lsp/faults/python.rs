@@ -1,5 +1,5 @@
-//! Python: imports that cannot be resolved because nothing is installed where the server looks.
-//! Codes of pyright 1.1, basedpyright 1.40, ty 0.0.105 and pyrefly.
+//! Python: imports that cannot be resolved because the packages are not installed where the server
+//! searches. Codes of pyright 1.1, basedpyright 1.40, ty 0.0.105 and pyrefly.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub(super) const PYTHON_FACTS: NeededFacts = NeededFacts {
     codes: IMPORT_CODES,
 };
 
-/// Modules whose package has another name (package index).
+/// Modules whose package has another name in the package index.
 const PACKAGES: &[(&str, &str)] = &[
     ("bs4", "beautifulsoup4"),
     ("crypto", "pycryptodome"),
@@ -62,7 +62,7 @@ pub(super) fn python_fault(
     facts: &FaultFacts,
     found: &[Finding],
 ) -> Option<ProjectFault> {
-    // A module of the project itself is missing by mistake, whatever is installed.
+    // A missing module of the project itself is a mistake, whatever is installed.
     let foreign = matching_indices(found, |one| {
         IMPORT_CODES.contains(&one.code.as_str())
             && imported_module(one).is_some_and(|name| !facts.neighbours.contains(name))
@@ -126,8 +126,8 @@ fn import_count(text: &str) -> usize {
     text.lines().filter(is_import).count()
 }
 
-/// Whether a manifest names the package of a module. Names compare as the package index does it:
-/// without case, `_` and `-` alike.
+/// Whether a manifest names the package of a module. Names are compared as the package index does:
+/// case-insensitively, with `_` equal to `-`.
 fn names_package(manifest: &str, module: &str) -> bool {
     let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
     let (manifest, module) = (plain(manifest), module.to_ascii_lowercase());

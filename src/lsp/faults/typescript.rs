@@ -1,4 +1,4 @@
-//! TypeScript and JavaScript: packages that package.json declares and nobody installed, a
+//! TypeScript and JavaScript: packages that package.json declares and that are not installed, a
 //! tsconfig.json whose base is missing, a file that no tsconfig.json covers. Codes of TypeScript
 //! 5.9 and 7.0 (`diagnosticMessages.json`).
 
@@ -24,21 +24,21 @@ pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     codes: &[],
 };
 
-/// Code of the finding by which `lsp::freshness::tsserver` says that a file belongs to no
-/// tsconfig.json. It never leaves [`super::explain_findings`].
+/// Code of the finding by which `lsp::freshness::tsserver` marks a file without a tsconfig.json.
+/// [`super::explain_findings`] removes it.
 pub(in crate::lsp) const INFERRED_PROJECT: &str = "inferred-project";
 
-/// A module was not found, or nothing is known about it; the message quotes it.
+/// A module was not found, or has no type information; the message quotes it.
 const MODULE_CODES: [&str; 4] = ["2307", "2792", "2875", "7016"];
 /// A name of Node is unknown.
 const NODE_CODES: [&str; 2] = ["2580", "2591"];
 /// A name of a test runner is unknown.
 const RUNNER_CODES: [&str; 2] = ["2582", "2593"];
 const RUNNERS: [&str; 5] = ["@types/jest", "@types/mocha", "jest", "mocha", "vitest"];
-/// "Implicitly has an 'any' type": what an unknown module makes of callbacks and of JSX.
+/// "Implicitly has an 'any' type": a consequence of unknown modules in callbacks and JSX.
 const IMPLICIT_CODES: [&str; 3] = ["7006", "7026", "7031"];
 /// "Do you need to change your target library?", JSX and module options: settings that a missing
-/// base would have held.
+/// base would have provided.
 const OPTION_CODES: [&str; 9] =
     ["1259", "1378", "2550", "2568", "2583", "2585", "2792", "2802", "17004"];
 const NODE_MODULES: [&str; 17] = [
@@ -103,7 +103,7 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
     })
 }
 
-/// Whether the packages that nobody installed would have made this finding go away.
+/// Whether installing the missing packages would have prevented this finding.
 fn is_missing_package(facts: &FaultFacts, finding: &Finding) -> bool {
     let is_missing = |package: &str| facts.missing_packages.contains(package);
     let code = finding.code.as_str();
@@ -138,7 +138,7 @@ fn install(facts: &FaultFacts) -> String {
     known.map_or("npm install", |(_, command)| command).to_owned()
 }
 
-/// The packages that a package.json declares; none for one that cannot be read.
+/// The packages that a package.json declares; empty for an unreadable one.
 #[must_use]
 pub fn declared(manifest: &str) -> BTreeSet<String> {
     let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
@@ -147,8 +147,8 @@ pub fn declared(manifest: &str) -> BTreeSet<String> {
     kinds.into_iter().flat_map(of_kind).collect()
 }
 
-/// What a tsconfig.json extends: a path, a package's file, or several. The file may hold comments
-/// and trailing commas.
+/// What a tsconfig.json extends: a path, a package's file, or several. Comments and trailing commas
+/// are allowed.
 #[must_use]
 pub fn extended_configs(config: &str) -> Vec<String> {
     let config = without_comments(config);
@@ -164,8 +164,8 @@ pub fn extended_configs(config: &str) -> Vec<String> {
     }
 }
 
-/// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript goes on with what
-/// it can read of a broken one, and says so nowhere near the files it covers.
+/// Whether a tsconfig.json is JSON with comments and trailing commas. TypeScript uses what it can
+/// read of a broken one, and reports that nowhere near the files it covers.
 #[must_use]
 pub fn is_readable(config: &str) -> bool {
     let config = without_comments(config.trim_start_matches('\u{feff}'));

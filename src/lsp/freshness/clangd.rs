@@ -1,10 +1,11 @@
-//! clangd publishes with the document's version when the change asks for it (`wantDiagnostics`),
-//! and also when nothing changed if a rebuild is forced (`forceRebuild`). The first publish may rest
-//! on the headers as they were before; the right one follows when the new preamble is built, of which
-//! `textDocument/clangd.fileStatus` speaks. Being idle alone proves nothing: the rebuild that the
-//! new preamble causes is queued, not yet running. A second barrier passes the queue behind it.
-//! Each change makes clangd look at the includes in a thread of its own, and it says so; only where
-//! that was not heard, quiet must show that the thread does not begin late. Observed with clangd 22.1.
+//! clangd publishes with the document's version when the change requests it (`wantDiagnostics`),
+//! and without a difference if a rebuild is forced (`forceRebuild`). The first publish may be based
+//! on outdated headers; the correct one follows when the new preamble is built, which
+//! `textDocument/clangd.fileStatus` reports. Being idle alone proves nothing: the rebuild caused by
+//! the new preamble is queued but not yet running, so a second barrier has to pass that queue. Each
+//! change makes clangd scan the includes in a separate thread, and it reports that; only where that
+//! report is missing, a quiet time must show that the thread does not start late. Observed with
+//! clangd 22.1.
 
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::{MeasurementContext, ProtocolStep, ServerEvent};
 use crate::base::limits::SETTLE_MS;
 use crate::base::path::{RelPath, from_uri};
 
-/// How a state begins while the includes are looked at.
+/// Prefix of the state while the includes are scanned.
 const PARSING_INCLUDES: &str = "parsing includes";
 
 /// State of one wait.
@@ -23,15 +24,15 @@ const PARSING_INCLUDES: &str = "parsing includes";
 pub struct ClangdProtocol {
     push: PushProtocol,
     activity: ClangdActivity,
-    /// Whether it was heard to look at the includes.
+    /// Whether clangd reported scanning the includes.
     has_parsed_includes: bool,
     confirmation: IdleConfirmation,
 }
 
-/// What clangd says it does with the file.
+/// What clangd reports to do with the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ClangdActivity {
-    /// It has not said: `clangdFileStatus` is off or the version is older.
+    /// No report: `clangdFileStatus` is off or the version is older.
     #[default]
     Unknown,
     Busy,
@@ -44,7 +45,7 @@ enum IdleConfirmation {
     #[default]
     Missing,
     Requested,
-    /// Something happened after it was asked, so its answer proves nothing.
+    /// Something happened after the barrier was requested, so its answer proves nothing.
     Outdated,
     Passed,
 }
@@ -59,7 +60,7 @@ pub(in crate::lsp) fn complete_options(options: &mut Value) {
     }
 }
 
-/// Whether other files may include this one: all that is no source to be compiled by itself.
+/// Whether other files may include this one: true for everything but source files.
 pub(in crate::lsp) fn is_header(path: &RelPath) -> bool {
     let extension = path.extension().unwrap_or_default();
     !matches!(extension.as_str(), "c" | "cc" | "cpp" | "cxx" | "c++" | "m" | "mm" | "cu")
@@ -99,9 +100,9 @@ impl ClangdProtocol {
     pub(super) fn on_server_event(
         &mut self,
         subject: &MeasurementContext<'_>,
-        heard: ServerEvent<'_>,
+        event: ServerEvent<'_>,
     ) -> ProtocolStep {
-        let ServerEvent::Notification("textDocument/clangd.fileStatus", params) = heard else {
+        let ServerEvent::Notification("textDocument/clangd.fileStatus", params) = event else {
             return ProtocolStep::Wait;
         };
         let is_ours =
@@ -116,7 +117,7 @@ impl ClangdProtocol {
             return self.on_wake(subject);
         }
         self.activity = ClangdActivity::Busy;
-        // The barrier itself is work, and shows as such.
+        // The barrier itself is work and is reported as such.
         if self.confirmation == IdleConfirmation::Passed {
             self.confirmation = IdleConfirmation::Missing;
         }
@@ -140,7 +141,7 @@ impl ClangdProtocol {
         };
     }
 
-    /// Holds a verdict back until clangd is idle and has passed the second barrier.
+    /// Delays a verdict until clangd is idle and has passed the second barrier.
     fn confirm(&mut self, subject: &MeasurementContext<'_>, step: ProtocolStep) -> ProtocolStep {
         if !matches!(step, ProtocolStep::Done(Ok(_))) || self.activity == ClangdActivity::Unknown {
             return step;
@@ -155,7 +156,7 @@ impl ClangdProtocol {
         }
     }
 
-    /// Time has to do where clangd does not say when it is idle.
+    /// A quiet time replaces the idle report where clangd sends none.
     fn rules(&self, subject: &MeasurementContext<'_>) -> ProofRules {
         let quiet = match self.activity {
             ClangdActivity::Unknown => subject.habits.quiet(subject.spec.publishes),
@@ -196,9 +197,9 @@ mod tests {
                 }
                 State(state) => {
                     let status = json!({"uri": subject.uri, "state": state});
-                    let heard =
+                    let event =
                         ServerEvent::Notification("textDocument/clangd.fileStatus", &status);
-                    clangd.on_server_event(subject, heard)
+                    clangd.on_server_event(subject, event)
                 }
                 Wake => clangd.on_wake(subject),
             });

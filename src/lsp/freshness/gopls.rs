@@ -1,10 +1,10 @@
-//! gopls publishes with the document's version, and without one about the file on disk: a text
-//! equal to the disk's is published with its version only after a change, which may be one of
-//! nothing. With `diagnosticsDelay` above zero it publishes twice, the first time partly. Without,
-//! what it knows of one view of the project is published once, when all of it is analysed, and an
-//! analysis that a newer state ends publishes nothing. Newer ones, which have the command
-//! `gopls.views`, may count a file among several views. Observed with gopls of January 2023; the
-//! order of analysis and publish was read in the sources.
+//! gopls publishes with the document's version, but without one about the file on disk: a text
+//! equal to the disk's is published with its version only after a change, which may be empty. With
+//! `diagnosticsDelay` above zero it publishes twice, the first time partially. With zero, the
+//! results for one view of the project are published once, when all of it is analysed, and an
+//! analysis superseded by a newer state publishes nothing. Newer versions, which have the command
+//! `gopls.views`, may assign a file to several views. Observed with gopls of January 2023; the
+//! order of analysis and publish was read in its sources.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use crate::lsp::registry::ServerSpec;
 
 /// gopls' own default of `diagnosticsDelay`.
 const DEFAULT_DIAGNOSTICS_DELAY: Duration = Duration::from_secs(1);
-/// What gopls says of every import while it cannot load the project.
+/// gopls' error for every import while it cannot load the project.
 const IMPORT_COMPLAINT: &str = "could not import ";
 
 /// State of one wait.
 #[derive(Debug, Default)]
 pub struct GoplsProtocol {
     push: PushProtocol,
-    /// Whether it published about the file on disk, which it does in place of our text when it was
-    /// sent while the project was being loaded.
+    /// Whether it published about the file on disk, as it does instead of our text when that was
+    /// sent while the project was loading.
     published_disk_text: bool,
     has_resent: bool,
 }
@@ -79,8 +79,8 @@ fn rules(subject: &MeasurementContext<'_>) -> ProofRules {
     ProofRules { quiet, needs_version: true, clean_without_version: false }
 }
 
-/// While gopls cannot load the project, complaints about imports follow from that, and an empty
-/// list follows from nothing.
+/// While gopls cannot load the project, errors about imports follow from that, and an empty list
+/// proves nothing.
 fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
     if !found.is_empty() {
@@ -91,7 +91,7 @@ fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec
     Err(if is_outside { gap.with_remedy("go mod init") } else { gap })
 }
 
-/// The setting wins over the option: gopls asks for it after the handshake.
+/// The setting overrides the option, because gopls requests it after the handshake.
 fn diagnostics_delay(spec: &ServerSpec) -> Duration {
     let option = &spec.initialization_options["diagnosticsDelay"];
     let setting = &spec.settings["gopls"]["diagnosticsDelay"];
@@ -99,7 +99,7 @@ fn diagnostics_delay(spec: &ServerSpec) -> Duration {
     text.and_then(parse_go_duration).unwrap_or(DEFAULT_DIAGNOSTICS_DELAY)
 }
 
-/// A Go duration of one number and one unit; others are left to the default.
+/// A Go duration of one number and one unit; others use the default.
 fn parse_go_duration(text: &str) -> Option<Duration> {
     let unit_at = text.find(|character: char| !character.is_ascii_digit() && character != '.')?;
     let (number, unit) = text.split_at(unit_at);
@@ -162,7 +162,7 @@ mod tests {
             (400, Publish(Some(3), vec!["wrong"])),
         ];
         check(NO_DELAY, None, &acts, &["wake", "resend", "wait", "wake", "1 found"]);
-        // Published before the barrier: the versioned one may be on its way behind it.
+        // Published before the barrier: the versioned publish may follow.
         let acts = [(0, Publish(None, vec![])), (1, Publish(Some(3), vec![])), (2, Barrier)];
         check(NO_DELAY, None, &acts, &["wait", "wait", "clean"]);
     }

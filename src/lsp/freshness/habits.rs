@@ -1,6 +1,6 @@
-//! How one server publishes, learned while it runs: whether it sends versions, and how long the
-//! pause is between the steps of one analysis. Learned habits make a wait longer or a proof
-//! stricter; they never make an empty list a proof.
+//! Learns how one server publishes while it runs: whether it sends versions, and how long it pauses
+//! between the steps of one analysis. Learned habits make a wait longer or a proof stricter; they
+//! never make an empty list a proof.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -18,26 +18,27 @@ use crate::lsp::registry::PublishTraits;
 #[derive(Debug, Default)]
 pub struct PublishHabits {
     sends_versions: bool,
-    /// Whether one text may be published once for each of several views of the project.
+    /// Whether one text may be published once for each view of the project.
     has_views: bool,
     gaps_ms: VecDeque<u64>,
-    /// Last publish about each text, as long as no newer text was sent.
+    /// The last publish about each text, until a newer text is sent.
     last_publish: HashMap<RelPath, Instant>,
 }
 
 impl PublishHabits {
-    /// What the server offers. gopls knows several views of a folder since it has this command.
+    /// Reads the server's capabilities. gopls has supported several views of a folder since it has
+    /// this command.
     pub(in crate::lsp) fn offered(&mut self, capabilities: &Value) {
         let commands = capabilities["executeCommandProvider"]["commands"].as_array();
         self.has_views = commands.is_some_and(|all| all.iter().any(|it| it == "gopls.views"));
     }
 
-    /// A text was sent: the next publish about it is the first.
+    /// A text was sent: the next publish about it is the first one.
     pub(in crate::lsp) fn on_text_sent(&mut self, path: &RelPath) {
         self.last_publish.remove(path);
     }
 
-    /// A publish came.
+    /// Records a publish.
     pub(in crate::lsp) fn on_publish(&mut self, path: &RelPath, has_version: bool, now: Instant) {
         self.sends_versions |= has_version;
         if self.last_publish.len() > OPEN_DOCUMENTS_MAX {
@@ -53,7 +54,7 @@ impl PublishHabits {
         }
     }
 
-    /// Whether a publish without a version is none about a text of ours.
+    /// Whether a publish without a version is never about our text.
     pub(super) fn sends_versions(&self, known: PublishTraits) -> bool {
         known.version || self.sends_versions
     }
@@ -63,7 +64,7 @@ impl PublishHabits {
         self.has_views
     }
 
-    /// How long nothing must come after a publish before it is the last one.
+    /// The required quiet time after a publish.
     pub(super) fn quiet(&self, known: PublishTraits) -> Duration {
         let mut gaps: Vec<u64> = self.gaps_ms.iter().copied().collect();
         gaps.sort_unstable();

@@ -1,7 +1,7 @@
 //! Eclipse's Java server publishes without version, for every change and always a while after it,
-//! so a list is believed when its publishing began after a barrier. Then the project is built, so
-//! that files changed on disk are seen, and what is published after that has the last word.
-//! Observed with 1.45: publishing is told by `language/progressReport`, with `task` and `complete`.
+//! so a list counts when its publishing began after a barrier. Then the project is built, so that
+//! files changed on disk are seen, and what is published after that is final. Observed with 1.45:
+//! `language/progressReport` reports publishing, with `task` and `complete`.
 
 use std::time::{Duration, Instant};
 
@@ -15,42 +15,42 @@ use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::parse_diagnostics;
 
-/// Said of a file outside every source folder: nothing else is looked for in it.
+/// Reported for a file outside every source folder, which is not checked further.
 const OUTSIDE_SOURCES_MESSAGE: &str = "only syntax errors are reported";
 
-/// Results of `java/buildWorkspace`; the others are 1 (well) and 2 (with errors).
+/// Results of `java/buildWorkspace`; the others are 1 (succeeded) and 2 (with errors).
 const BUILD_FAILED: i64 = 0;
 const BUILD_CANCELLED: i64 = 3;
 
-/// State of one question.
+/// State of one measurement.
 #[derive(Debug, Default)]
 pub struct JdtlsProtocol {
     stage: JdtlsStage,
-    /// Whether publishing that began after the barrier is under way.
+    /// Whether publishing that began after the barrier is in progress.
     is_publishing: bool,
-    /// What it published last about the file.
+    /// The last list published about the file.
     last_findings: Option<Vec<Finding>>,
     build_count: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum JdtlsStage {
-    /// The server works through what was sent.
+    /// Barrier requested: the server processes what was sent before.
     #[default]
     Barrier,
-    /// The list for our text is awaited until then.
+    /// Waiting until then for the list for our text.
     Publish(Instant),
     /// The project is being built.
     Build,
-    /// The build is asked for again then.
+    /// The build is requested again then.
     Rebuild(Instant),
-    /// What the build may still publish is awaited until then.
+    /// Waiting until then for publishes caused by the build.
     Settle(Instant),
-    /// Whether anything is on its way is asked.
+    /// A last barrier checks that no publish is in progress.
     Confirm,
 }
 
-/// Tells the server that its progress reports are understood; it sends none otherwise.
+/// Announces support for progress reports; the server sends none otherwise.
 pub fn enable_progress_reports(options: &mut Value) {
     if options.is_null() {
         *options = json!({});
@@ -72,7 +72,7 @@ impl JdtlsProtocol {
         barrier_request(subject)
     }
 
-    /// Barriers prove the same when they are answered by an error.
+    /// An error answer to a barrier proves the same.
     pub(super) fn on_response(
         &mut self,
         subject: &MeasurementContext<'_>,
@@ -119,15 +119,15 @@ impl JdtlsProtocol {
     pub(super) fn on_server_event(
         &mut self,
         subject: &MeasurementContext<'_>,
-        heard: ServerEvent<'_>,
+        event: ServerEvent<'_>,
     ) -> ProtocolStep {
-        let ServerEvent::Notification("language/progressReport", params) = heard else {
+        let ServerEvent::Notification("language/progressReport", params) = event else {
             return ProtocolStep::Wait;
         };
         if params["task"] != "Publish Diagnostics" || self.stage == JdtlsStage::Barrier {
             return ProtocolStep::Wait;
         }
-        // The end of publishing that began before the barrier ends nothing here.
+        // Ignores the end of publishing that began before the barrier.
         self.is_publishing = params["complete"] == false;
         self.advance(subject)
     }
@@ -141,7 +141,7 @@ impl JdtlsProtocol {
             JdtlsStage::Publish(_) if self.last_findings.is_some() && !self.is_publishing => {
                 self.build()
             }
-            // Published before the barrier was answered, it seems: the text is sent once more.
+            // Probably published before the barrier was answered: the text is sent again.
             JdtlsStage::Publish(until) if until <= subject.now && !self.is_publishing => {
                 self.send_again()
             }
@@ -164,7 +164,7 @@ impl JdtlsProtocol {
     fn build(&mut self) -> ProtocolStep {
         self.stage = JdtlsStage::Build;
         self.build_count += 1;
-        // Not a full one.
+        // Not a full build.
         ProtocolStep::SendRequest("java/buildWorkspace", Value::Bool(false))
     }
 
@@ -208,7 +208,7 @@ impl JdtlsProtocol {
     }
 }
 
-/// Publishing that is under way ends by a message.
+/// Publishing in progress ends with a message.
 fn wake_at(until: Instant, subject: &MeasurementContext<'_>) -> ProtocolStep {
     if until <= subject.now { ProtocolStep::Wait } else { ProtocolStep::WakeAt(until) }
 }
@@ -219,9 +219,9 @@ mod tests {
     use super::*;
 
     enum Act {
-        /// The pending request is answered by this.
+        /// The response to the pending request.
         Answer(Value),
-        /// Publishing begins, or ends.
+        /// Publishing begins or ends.
         Task(bool),
         Publish(usize),
         Wake,

@@ -1,7 +1,7 @@
-//! Pull diagnostics (LSP 3.17): the answer is for the version the server has when it answers, and
-//! a newer change of ours ends this measurement, so an answer that arrives is for these bytes.
-//! An empty answer while the server is loading proves nothing and is asked again; one behind a
-//! logged error proves nothing where the server is known to fail like that.
+//! Pull diagnostics (LSP 3.17): an answer is for the version the server has when it answers, and a
+//! newer change of ours ends this measurement, so an answer that arrives is for these bytes. An
+//! empty answer during loading proves nothing and is requested again; one after a logged error
+//! proves nothing where the server is known to fail like that.
 
 use std::time::Duration;
 
@@ -24,11 +24,12 @@ const ERROR: u64 = 1;
 pub struct PullProtocol {
     retry_count: u32,
     asks_again: bool,
-    /// The first line of an error logged since the question.
+    /// The first line of an error logged since the request.
     failure: Option<String>,
 }
 
-/// The request for a document's diagnostics. No `previousResultId` is sent: the answer is whole.
+/// The request for a document's diagnostics, without `previousResultId` so that the answer is
+/// complete.
 pub(super) fn diagnostic_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
     ProtocolStep::SendRequest(
         "textDocument/diagnostic",
@@ -46,16 +47,18 @@ impl PullProtocol {
             Ok(report) => {
                 match (report["kind"].as_str(), parse_diagnostics(subject.about, &report["items"]))
                 {
-                    (Some("full"), Some(found)) if found.is_empty() && subject.is_loading => {
+                    (Some("full"), Some(findings)) if findings.is_empty() && subject.is_loading => {
                         self.asks_again = true;
                         ProtocolStep::Wait
                     }
-                    (Some("full"), Some(found)) => {
-                        let failure = self.failure.take().filter(|_| found.is_empty());
+                    (Some("full"), Some(findings)) => {
+                        let failure = self.failure.take().filter(|_| findings.is_empty());
                         let gap = |failure| {
                             Gap::new(Cause::Crashed, format!("the server failed: {failure}"))
                         };
-                        ProtocolStep::Done(failure.map_or(Ok(found), |failure| Err(gap(failure))))
+                        ProtocolStep::Done(
+                            failure.map_or(Ok(findings), |failure| Err(gap(failure))),
+                        )
                     }
                     _ => ProtocolStep::Done(Err(Gap::new(
                         Cause::Crashed,
@@ -77,10 +80,10 @@ impl PullProtocol {
     pub(super) fn on_server_event(
         &mut self,
         subject: &MeasurementContext<'_>,
-        heard: ServerEvent<'_>,
+        event: ServerEvent<'_>,
     ) -> ProtocolStep {
         if subject.spec.logs_failures
-            && let ServerEvent::Notification("window/logMessage", params) = heard
+            && let ServerEvent::Notification("window/logMessage", params) = event
             && params["type"].as_u64() == Some(ERROR)
         {
             let words = params["message"].as_str().and_then(|words| words.lines().next());

@@ -18,7 +18,7 @@ use crate::wire::lsp::parse_diagnostics;
 #[derive(Debug, Default)]
 pub struct PushProtocol {
     barrier_passed: bool,
-    /// When silence is taken for an answer that proves nothing.
+    /// When silence becomes a result that proves nothing.
     silent_at: Option<Instant>,
     last_publish: Option<ReceivedPublish>,
     confirmation: BarrierConfirmation,
@@ -26,13 +26,13 @@ pub struct PushProtocol {
     has_reopened: bool,
 }
 
-/// How far the second barrier is, behind a publish without a version.
+/// State of the second barrier, after a publish without a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum BarrierConfirmation {
     #[default]
     Missing,
     Requested,
-    /// Asked, and another publish came: its answer confirms nothing.
+    /// Requested, but another publish followed, so its answer confirms nothing.
     Outdated,
     Passed,
 }
@@ -45,12 +45,12 @@ struct ReceivedPublish {
     at: Instant,
 }
 
-/// What counts as proof of one server.
+/// What counts as proof from one server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofRules {
-    /// How long nothing must come after a publish.
+    /// Required quiet time after a publish.
     pub(super) quiet: Duration,
-    /// Whether a publish without a version is about nothing of ours.
+    /// Whether a publish without a version is never about our text.
     pub(super) needs_version: bool,
     /// Whether an empty publish without a version counts.
     pub(super) clean_without_version: bool,
@@ -67,7 +67,7 @@ impl ProofRules {
     }
 }
 
-/// A cheap request whose answer shows that the server has worked through what was sent before.
+/// A cheap request whose answer proves that the server has processed everything sent before.
 pub(super) fn barrier_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
     ProtocolStep::SendRequest(
         "textDocument/documentSymbol",
@@ -76,7 +76,7 @@ pub(super) fn barrier_request(subject: &MeasurementContext<'_>) -> ProtocolStep 
 }
 
 impl PushProtocol {
-    /// The barrier was answered; an error answer proves the same.
+    /// The barrier was answered; an error proves the same.
     pub(super) fn on_response(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.on_response_with(subject, ProofRules::for_server(subject))
     }
@@ -116,12 +116,12 @@ impl PushProtocol {
         diagnostics: &Value,
     ) -> ProtocolStep {
         let is_other = version.is_some_and(|version| version != i64::from(subject.version));
-        // Without a version, what comes before the barrier may be about older bytes.
+        // Without a version, a publish before the barrier may be about older bytes.
         let proves_nothing = version.is_none() && (rules.needs_version || !self.barrier_passed);
         if is_other || proves_nothing {
             return ProtocolStep::Wait;
         }
-        let Some(found) = parse_diagnostics(subject.about, diagnostics) else {
+        let Some(findings) = parse_diagnostics(subject.about, diagnostics) else {
             return ProtocolStep::Done(Err(Gap::new(
                 Cause::Crashed,
                 "the server's published diagnostics could not be read",
@@ -136,7 +136,7 @@ impl PushProtocol {
             }
         };
         self.last_publish = Some(ReceivedPublish {
-            findings: found,
+            findings,
             has_our_version: version.is_some(),
             while_loading: subject.is_loading,
             at: subject.now,
@@ -164,8 +164,8 @@ impl PushProtocol {
             return ProtocolStep::WakeAt(quiet_at);
         }
         if !last.findings.is_empty() {
-            let (found, is_sure) = (last.findings.clone(), last.has_our_version);
-            return self.confirm(subject, is_sure, found);
+            let (findings, is_sure) = (last.findings.clone(), last.has_our_version);
+            return self.confirm(subject, is_sure, findings);
         }
         if subject.is_loading {
             return ProtocolStep::Wait;
@@ -186,16 +186,16 @@ impl PushProtocol {
         )))
     }
 
-    /// Holds a verdict without a version back until the second barrier.
+    /// Delays a verdict without a version until the second barrier.
     fn confirm(
         &mut self,
         subject: &MeasurementContext<'_>,
         is_sure: bool,
-        found: Vec<Finding>,
+        findings: Vec<Finding>,
     ) -> ProtocolStep {
         match self.confirmation {
-            BarrierConfirmation::Passed => ProtocolStep::Done(Ok(found)),
-            _ if is_sure => ProtocolStep::Done(Ok(found)),
+            BarrierConfirmation::Passed => ProtocolStep::Done(Ok(findings)),
+            _ if is_sure => ProtocolStep::Done(Ok(findings)),
             BarrierConfirmation::Missing => {
                 self.confirmation = BarrierConfirmation::Requested;
                 barrier_request(subject)
@@ -204,8 +204,8 @@ impl PushProtocol {
         }
     }
 
-    /// Nothing was published yet. A server that is loading gets its time; one that is not is made
-    /// to read the document anew, once.
+    /// Nothing was published yet. A loading server gets its time; any other must reread the
+    /// document once.
     fn silence(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         match self.silent_at {
             None => ProtocolStep::Wait,
@@ -222,12 +222,12 @@ impl PushProtocol {
         }
     }
 
-    /// Whether the barrier was answered and nothing that counts was published.
+    /// Whether the barrier was answered and no publish counts yet.
     pub(super) fn is_waiting_for_a_publish(&self) -> bool {
         self.barrier_passed && self.last_publish.is_none()
     }
 
-    /// Forgets what was heard, because the text is sent once more.
+    /// Resets the state, because the text is sent again.
     pub(super) fn again(&mut self, step: ProtocolStep) -> ProtocolStep {
         (self.barrier_passed, self.silent_at, self.last_publish) = (false, None, None);
         self.confirmation = BarrierConfirmation::Missing;
@@ -333,7 +333,7 @@ mod tests {
             (1_101, Barrier),
         ];
         check_of(seen, false, &acts, &["wake", "wake", "wake", ask, "1 found"]);
-        // It was busy, and not done.
+        // The server was busy and not done.
         let acts = [
             (1, Barrier),
             (200, Publish(None, 0)),

@@ -1,7 +1,7 @@
-//! rust-analyzer has two lanes. Its own diagnostics come by pull; what the compiler says comes from
+//! rust-analyzer has two sources of diagnostics. Its own come by pull; the compiler's come from
 //! `cargo check`, which reads the disk and publishes. The verdict waits for both, because types and
-//! borrows are the compiler's. The version of a publish proves nothing: old items are published
-//! again under new versions; a whole run that began after the question was asked is the proof.
+//! borrows are the compiler's. The version of a publish proves nothing, because old items are
+//! published again under new versions; the proof is a complete run that began after the request.
 
 pub mod flycheck;
 
@@ -18,34 +18,34 @@ use crate::base::verdict::{Cause, Gap};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::parse_diagnostics;
 
-/// The native diagnostic of a file that no crate includes; cargo never looks at such a file.
+/// The native diagnostic of a file that no crate includes; cargo never checks such a file.
 const UNLINKED: &str = "unlinked-file";
 
-/// State of one question.
+/// State of one measurement.
 #[derive(Debug, Default)]
 pub struct RustAnalyzerProtocol {
     pull: PullProtocol,
     stage: RustAnalyzerStage,
-    /// Whether the server got its moment to notice that its trouble is over.
+    /// Whether the server had its moment to notice that the trouble is fixed.
     has_waited: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RustAnalyzerStage {
-    /// The project is loaded; what is asked meanwhile is answered by nothing.
+    /// The project is loading; answers meanwhile would be empty.
     #[default]
     Loading,
-    /// The server's own diagnostics are asked for: while they come, others ask, too, and all share
-    /// the next run.
+    /// The server's own diagnostics are requested: requests that arrive meanwhile share the next
+    /// run.
     Native,
-    /// A run of the compiler that began late enough is awaited.
+    /// Waiting for a compiler run that began late enough.
     Check,
-    /// It ended. The server's own diagnostics are asked for again: what the run published comes
-    /// before their answer, and by now the server has read what changed on disk.
+    /// The run ended. The server's own diagnostics are requested again: the run's publishes arrive
+    /// before the answer, and by now the server has read what changed on disk.
     Confirm,
 }
 
-/// Saves start no check of their own, so that the end of one is the end of the session's.
+/// Saves start no check of their own, so that the end of a run is the end of the session's run.
 pub fn disable_check_on_save(options: &mut Value, settings: &mut Value) {
     set_quiet(options);
     if settings.is_null() {
@@ -80,7 +80,7 @@ impl RustAnalyzerProtocol {
         match self.stage {
             RustAnalyzerStage::Native | RustAnalyzerStage::Confirm => {
                 match self.pull.on_response(subject, answer) {
-                    // What it said while it was loading lacks the dependencies.
+                    // Results during loading lack the dependencies.
                     ProtocolStep::Done(Ok(_)) if subject.is_loading => self.start_over(),
                     ProtocolStep::Done(Ok(found)) => self.on_pulled(subject, found),
                     ProtocolStep::FallBack => {
@@ -97,9 +97,9 @@ impl RustAnalyzerProtocol {
     pub(super) fn on_server_event(
         &mut self,
         subject: &MeasurementContext<'_>,
-        heard: ServerEvent<'_>,
+        event: ServerEvent<'_>,
     ) -> ProtocolStep {
-        match (self.stage, heard) {
+        match (self.stage, event) {
             (
                 RustAnalyzerStage::Check,
                 ServerEvent::ProgressBegan(_) | ServerEvent::ProgressEnded(_),
@@ -141,7 +141,7 @@ impl RustAnalyzerProtocol {
         self.await_run(subject)
     }
 
-    /// What mends the project may have been told a moment ago, and not be read yet.
+    /// The file that fixes the project may have been reported only a moment ago.
     fn on_project_fault(&mut self, subject: &MeasurementContext<'_>, gap: Gap) -> ProtocolStep {
         if std::mem::replace(&mut self.has_waited, true) {
             return ProtocolStep::Done(Err(gap));
@@ -162,13 +162,13 @@ impl RustAnalyzerProtocol {
     }
 }
 
-/// Both lanes. What both say is said once, in the compiler's words; without an error of its own
-/// the file is clean only when the run reached everything.
+/// Combines both sources. What both report is kept once, in the compiler's wording; without an
+/// error of its own the file is clean only when the run covered everything.
 fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     let unreadable = || Gap::new(Cause::Crashed, "published diagnostics could not be read");
     let items = subject.flycheck.items(subject.file);
     let mut found = parse_diagnostics(subject.about, &items).ok_or_else(unreadable)?;
-    // In a project with a fault the server's own words are mostly about the fault.
+    // In a faulty project the server's own findings are mostly about the fault.
     let native = match subject.flycheck.project_fault() {
         Some(_) => Vec::new(),
         None => native,
@@ -193,7 +193,7 @@ fn has_error(found: &[Finding]) -> bool {
     found.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// The project's root: the file's absolute path without its relative one.
+/// The project's root: the file's absolute path without its relative path.
 fn root_of<'a>(subject: &MeasurementContext<'a>) -> &'a Path {
     let depth = subject.about.path.as_str().split('/').count();
     subject.file.ancestors().nth(depth).unwrap_or(subject.file)

@@ -1,6 +1,6 @@
-//! typescript-language-server pushes late and without versions, but passes tsserver's synchronous
-//! commands through `typescript.tsserverRequest`. tsserver works its queue in order, so the answer
-//! is for the text sent before the question. Observed with typescript-language-server 6.0.2.
+//! typescript-language-server pushes late and without versions, but forwards tsserver's synchronous
+//! commands through `typescript.tsserverRequest`. tsserver processes its queue in order, so the
+//! answer is for the text sent before the request. Observed with typescript-language-server 6.0.2.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::lsp::faults::INFERRED_PROJECT;
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::lsp::parse_tsserver_diagnostics;
 
-/// State of one question.
+/// State of one measurement.
 #[derive(Debug, Default)]
 pub struct TsserverProtocol {
     stage: TsserverStage,
@@ -26,14 +26,14 @@ pub struct TsserverProtocol {
 enum TsserverStage {
     #[default]
     Project,
-    /// The files on disk are read anew.
+    /// tsserver rereads the files on disk.
     Reload,
     Syntactic,
     Semantic,
 }
 
 impl TsserverProtocol {
-    /// vtsls watches the disk itself, and its word lags behind what is created and removed.
+    /// vtsls watches the disk itself, and its results lag behind created and removed files.
     pub(super) fn disk_changed(&mut self) {
         self.stage = TsserverStage::Reload;
     }
@@ -85,8 +85,8 @@ impl TsserverProtocol {
         }
     }
 
-    /// Without a tsconfig.json tsserver guesses how modules resolve. Which findings that explains is
-    /// for `lsp::faults` to say; here the fact is put beside them.
+    /// Without a tsconfig.json tsserver guesses how modules resolve. `lsp::faults` decides which
+    /// findings that explains; the fact is added to the findings here.
     fn finish(&mut self, subject: &MeasurementContext<'_>) -> Vec<Finding> {
         let mut found = std::mem::take(&mut self.findings);
         if self.is_inferred && !found.is_empty() {

@@ -1,7 +1,6 @@
-//! Lines that no other file can notice: they stand in the body of a function whose header says all
-//! there is to know of it, or give another value to what has a type of its own. Told by the shape of
-//! lines, and only in languages where a header says so much; whatever is doubtful can be noticed. It
-//! must not know names.
+//! Finds changed lines that no other file can notice: those in the body of a function with an
+//! explicit signature, and new values of variables with an explicit type. Works on the shape of
+//! lines, and only in languages with explicit signatures; doubtful lines count as noticeable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +8,7 @@ use super::words::{strip_comment, word_ranges};
 use super::{ChangedLines, InvisibleLines};
 use crate::base::path::RelPath;
 
-/// How headers of functions look.
+/// The syntax of function headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderStyle {
     C,
@@ -20,15 +19,15 @@ pub(super) enum HeaderStyle {
     TypeScript,
 }
 
-/// What opens a block: a line and, of a header over several lines, those that close brackets.
+/// A header of a block: a line and, if it spans several lines, those that close its brackets.
 #[derive(Debug)]
 struct BlockFrame {
     indent: usize,
     header: String,
 }
 
-/// The changed lines of two texts that nobody else can notice, as indices; none when the changes
-/// do not leave the structure of the text alone.
+/// Indices of the changed lines of two texts that no other file can notice; empty when the changes
+/// affect the structure of the text.
 pub(super) fn invisible_lines(
     path: &RelPath,
     (old, gone): ChangedLines<'_>,
@@ -52,8 +51,8 @@ pub(super) fn invisible_lines(
     if weight(old, &gone) == weight(new, &came) { (gone, came) } else { Default::default() }
 }
 
-/// The languages whose headers are explicit. What is wrong in a header of C shows in all that
-/// include it.
+/// The languages with explicit signatures. Problems in a C header show in all files that include
+/// it.
 fn header_style(path: &RelPath) -> Option<HeaderStyle> {
     Some(match path.extension()?.as_str() {
         "c" | "cc" | "cpp" | "cxx" => HeaderStyle::C,
@@ -66,7 +65,7 @@ fn header_style(path: &RelPath) -> Option<HeaderStyle> {
     })
 }
 
-/// How many brackets stay open, and whether a string or a comment does.
+/// Number of brackets left open, and whether a string or comment is left open.
 fn balance<'l>(lines: impl Iterator<Item = &'l str>) -> [isize; 7] {
     let mut open = [0; 7];
     for line in lines {
@@ -84,7 +83,7 @@ fn balance<'l>(lines: impl Iterator<Item = &'l str>) -> [isize; 7] {
 }
 
 impl HeaderStyle {
-    /// Of the changed lines those in the body of an explicit function.
+    /// The changed lines in the body of an explicit function.
     fn body_lines(self, lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
         let (mut found, mut open) = (BTreeSet::new(), Vec::<BlockFrame>::new());
         let mut changed = changed.iter().copied().peekable();
@@ -115,8 +114,8 @@ impl HeaderStyle {
         found
     }
 
-    /// Of the changed lines those that give a variable of the module a value, by what they say of it
-    /// before the value: its name and type, which are all that others see of it.
+    /// The changed lines that assign a module's variable, with their text before the value: name
+    /// and type, which is all that other files see.
     fn count_declarations<'l>(
         self,
         lines: &[&'l str],
@@ -126,14 +125,14 @@ impl HeaderStyle {
         said.collect()
     }
 
-    /// `name: type` of a line at the beginning of which a variable with a type gets its value.
+    /// `name: type` of a line that begins with an assignment to a typed variable.
     fn declaration(self, line: &str) -> Option<&str> {
-        // What is no class and no enumeration begins where the line does.
+        // Except for classes and enumerations, the declaration begins where the line does.
         let starts = line.starts_with(|first: char| first.is_alphabetic() || first == '_');
         let (declaration, value) = line.split_once('=')?;
         let (name, kind) = declaration.split_once(':')?;
         let is_said = match self {
-            // A type that is left to the value, and what `import *` is governed by.
+            // A type inferred from the value, and the variable that controls `import *`.
             Self::Python => {
                 let is_name = name.chars().all(|it| it.is_alphanumeric() || it == '_');
                 let is_open = ["Final", "TypeAlias"].iter().any(|word| kind.contains(word));
@@ -151,14 +150,15 @@ impl HeaderStyle {
         (starts && is_said && is_whole && is_value).then_some(declaration)
     }
 
-    /// Whether what stands below these blocks is in the body of a function that says everything.
+    /// Whether lines below these headers are in the body of a function with an explicit signature.
     fn is_body(self, open: &[BlockFrame]) -> bool {
-        // What a macro makes of a function is not known.
+        // A macro may turn a function into anything.
         let outside = open.iter().take_while(|frame| !frame.header.contains('!'));
         outside.into_iter().any(|frame| self.is_explicit(frame.header.trim_end()))
     }
 
-    /// Whether a header is a function's, is complete, and leaves nothing to be read in the body.
+    /// Whether a header is a complete function header that leaves nothing to be inferred from the
+    /// body.
     fn is_explicit(self, header: &str) -> bool {
         let has = |words: &[&str]| {
             word_ranges(header).any(|(start, end)| words.contains(&&header[start..end]))
@@ -198,7 +198,7 @@ impl HeaderStyle {
         }
     }
 
-    /// Whether a line may set something of the object around, where that declares it.
+    /// Whether a line may set an attribute of the object where that declares it.
     fn sets_member(self, code: &str) -> bool {
         let has_object = match self {
             Self::Python => code.contains("self.") || code.contains("cls."),
@@ -208,7 +208,7 @@ impl HeaderStyle {
         has_object && code.contains('=')
     }
 
-    /// Whether a line lets the bodies of its file be seen from elsewhere.
+    /// Whether a line exposes function bodies of its file to other files.
     fn exposes_bodies(self, line: &str) -> bool {
         match self {
             Self::Python => line.trim_start().starts_with("global "),
@@ -218,7 +218,7 @@ impl HeaderStyle {
     }
 }
 
-/// Whether a type of TypeScript ends where the line does.
+/// Whether a TypeScript type ends at the end of the line.
 fn is_whole_type(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_suffix("=>").unwrap_or(text).trim_end();

@@ -1,18 +1,17 @@
-//! Words of a line of code in no particular language: which of them are names, which are declared
-//! there, which say that something is imported. Rough on purpose: what is found too much costs a
-//! look at one file more.
+//! Words of a line of code in no particular language: which are names, which are declared there,
+//! which indicate an import. Deliberately rough: a false match only costs a check of one more file.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::base::limits::NAME_CHARS_MIN;
+use crate::lsp::word_set::{WordSet, word_set};
 
-/// Whether a byte belongs to a word; every byte beyond ASCII does.
+/// Whether a byte belongs to a word; all non-ASCII bytes do.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// The words of a text, as byte ranges.
+/// The words of a text as byte ranges.
 pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -24,24 +23,24 @@ pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + 
     })
 }
 
-/// Whether a word can be the name of something that other files mention.
+/// Whether a word can be a name that other files mention.
 pub(super) fn is_symbol_name(word: &str) -> bool {
     word.chars().count() >= NAME_CHARS_MIN
         && !word.starts_with(|first: char| first.is_ascii_digit())
         && !KEYWORDS.contains(word)
 }
 
-/// Whether a name that merely came or went on a line is worth looking for.
+/// Whether a name that was only added or removed on a line is worth searching for.
 pub(super) fn is_distinctive(word: &str) -> bool {
     is_symbol_name(word) && !COMMON.contains(word)
 }
 
-/// Whether a word says that its line imports or exports a module.
+/// Whether a word indicates that its line imports or exports a module.
 pub(super) fn is_import_keyword(word: &str) -> bool {
     IMPORTING.contains(word)
 }
 
-/// The words of a line of code: without comments, and of its strings only those that are one word
+/// The words of a line of code, without comments; of its strings only those that are a single word
 /// (a key, a tag).
 pub(super) fn names_of_code(line: &str) -> Vec<&str> {
     let Some(code) = strip_comment(line) else { return Vec::new() };
@@ -57,11 +56,11 @@ pub(super) fn names_of_code(line: &str) -> Vec<&str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DeclaredName<'t> {
     pub(super) name: &'t str,
-    /// Whether it is a parameter: callers know the function by another name.
+    /// Whether it is a parameter, which callers do not refer to.
     pub(super) is_parameter: bool,
 }
 
-/// The names that a line of code declares, as far as its shape shows: the word behind `def`,
+/// The names that a line of code declares, as far as its shape shows: the word after `def`,
 /// `class`, `fn` …, the first word before `=` or `:`, a parameter with its type, a function's name.
 pub(super) fn declared_names(line: &str) -> Vec<DeclaredName<'_>> {
     let Some(code) = strip_comment(line) else { return Vec::new() };
@@ -109,7 +108,7 @@ pub(super) fn strip_comment(line: &str) -> Option<&str> {
     (!is_comment).then(|| &code[..end.unwrap_or(code.len())])
 }
 
-/// Where strings of one line begin and end, quotes included in the beginning.
+/// Where strings of one line begin and end; the beginning includes the quote.
 fn string_ranges(code: &str) -> Vec<(usize, usize)> {
     let bytes = code.as_bytes();
     let (mut found, mut at) = (Vec::new(), 0);
@@ -128,13 +127,7 @@ fn is_declaration_keyword(word: &str) -> bool {
     DECLARING.contains(word)
 }
 
-type WordSet = LazyLock<HashSet<&'static str>>;
-
-fn word_set(words: &'static str) -> HashSet<&'static str> {
-    words.split(' ').collect()
-}
-
-/// Words that a declared name follows.
+/// Words before a declared name.
 static DECLARING: WordSet = LazyLock::new(|| {
     word_set(
         "class const def defmodule defp enum extension fn fun func function impl interface let \
@@ -143,7 +136,7 @@ static DECLARING: WordSet = LazyLock::new(|| {
     )
 });
 
-/// Words that a call follows; behind any other word a name with a bracket is being declared.
+/// Words before a call; after any other word a name with a bracket is being declared.
 static BEFORE_CALLS: WordSet = LazyLock::new(|| {
     word_set(
         "and assert async await case defer delete do elif else elsif from go if in is lambda new \
@@ -159,7 +152,7 @@ static IMPORTING: WordSet = LazyLock::new(|| {
     )
 });
 
-/// Keywords and built-in types: never the name of anything.
+/// Keywords and built-in types, which are never names of symbols.
 static KEYWORDS: WordSet = LazyLock::new(|| {
     word_set(
         "Any Boolean Dict Err False Int Integer None Null Number Option Optional Override \
@@ -176,7 +169,7 @@ static KEYWORDS: WordSet = LazyLock::new(|| {
     )
 });
 
-/// Words of every file: they connect two files only where they are declared.
+/// Words that occur in every file: they connect two files only where they are declared.
 static COMMON: WordSet = LazyLock::new(|| {
     word_set(
         "Error List Map Object Result Set Type args data dict end err error get http https item \

@@ -1,5 +1,5 @@
-//! A project's `.lsp.json` in the format of Claude Code's plugins (as of 2.1.330): servers by
-//! name, each with the extensions it serves. Keys that mean nothing here are passed over.
+//! A project's `.lsp.json` in the format of Claude Code's plugins (as of 2.1.330): servers by name,
+//! each with the extensions it serves. Unknown keys are ignored.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ struct HostServer {
     settings: Option<Value>,
     #[serde(default)]
     transport: HostTransport,
-    /// False for a server that is there for navigation alone.
+    /// False for a server that is used for navigation only.
     #[serde(default = "super::yes")]
     diagnostics: bool,
 }
@@ -52,8 +52,9 @@ impl HostServers {
 }
 
 impl Catalogue {
-    /// With the servers of a project's `.lsp.json`: each is preferred for the extensions it names.
-    /// Those without diagnostics or over a socket are left out, and so is this program itself.
+    /// This catalogue with the servers of a project's `.lsp.json`: each is preferred for the
+    /// extensions it names. Those without diagnostics or over a socket are skipped, and so is this
+    /// program itself.
     #[must_use]
     pub fn with_host_servers(mut self, file: HostServers) -> Self {
         for (id, server) in file.0 {
@@ -86,10 +87,10 @@ impl Catalogue {
             language.extensions.entry(extension.clone()).or_insert_with(|| lsp_id.clone());
             language.servers.retain(|other| other != id);
             language.servers.insert(0, id.to_owned());
-            // Who describes a server wants it to be asked.
+            // A server that the project describes is meant to be asked.
             language.auxiliary = false;
         }
-        // A server of the catalogue keeps its completion protocol and its markers.
+        // A server of the catalogue keeps its protocol and its markers.
         let known = self.servers.get(id).cloned();
         let spec = known.unwrap_or_else(default_server_spec);
         let to_root = |text: String| {
@@ -97,7 +98,7 @@ impl Catalogue {
                 .replace("${CLAUDE_PROJECT_DIR}", "${root}")
         };
         let spec = ServerSpec {
-            // By whatever id it goes, it must not hide what an edit broke in other files.
+            // Whatever its id, it must not hide what an edit broke in other files.
             change_after_open: spec.change_after_open || server.command.contains("pyright"),
             command: to_root(server.command),
             args: server.args.into_iter().map(to_root).collect(),

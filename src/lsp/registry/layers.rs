@@ -1,5 +1,5 @@
-//! What a project and a user lay over the catalogue: whole entries of a project's own `lsp.json`,
-//! single fields and chosen servers of `ralph.yaml`.
+//! Layers over the catalogue: whole entries of a project's own `lsp.json`, and single fields and
+//! chosen servers of `ralph.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Catalogue, ServerSpec};
 
-/// Options about languages and servers, from all files of options.
+/// Options about languages and servers, merged from all option files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogueOverrides {
     /// `lsp.servers`, by server id.
@@ -19,7 +19,7 @@ pub struct CatalogueOverrides {
     pub languages: Vec<String>,
 }
 
-/// Fields of one server that the user sets; what is absent stays.
+/// Fields of one server that the user overrides; absent ones keep their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerOverride {
@@ -27,16 +27,16 @@ pub struct ServerOverride {
     pub command: Option<String>,
     /// All arguments.
     pub args: Option<Vec<String>>,
-    /// Variables, beside those that are there.
+    /// Environment variables in addition to existing ones.
     pub env: BTreeMap<String, String>,
-    /// Laid over the settings, object by object.
+    /// Merged into the settings, object by object.
     pub settings: Option<Value>,
-    /// Laid over the initialization options, object by object.
+    /// Merged into the initialization options, object by object.
     pub initialization_options: Option<Value>,
 }
 
 impl ServerOverride {
-    /// These fields, and those of `over` in their place.
+    /// These fields, overridden by those of `over`.
     pub fn override_with(&mut self, over: Self) {
         let Self { command, args, env, settings, initialization_options } = over;
         self.command = command.or(self.command.take());
@@ -80,8 +80,8 @@ fn merge_json(below: &mut Value, over: Option<&Value>) {
 }
 
 impl Catalogue {
-    /// This catalogue with a project's own entries in place of those with the same id. An
-    /// extension belongs to the project's language alone.
+    /// This catalogue with a project's own entries replacing those with the same id. An extension
+    /// belongs to the project's language only.
     #[must_use]
     pub fn with_project_entries(&self, own: Self) -> Self {
         let mut merged = self.clone();
@@ -95,8 +95,8 @@ impl Catalogue {
         merged
     }
 
-    /// With the user's options; ids that are not known have been refused before and are passed
-    /// over.
+    /// This catalogue with the user's options; unknown ids, which were rejected before, are
+    /// skipped.
     #[must_use]
     pub fn with_user_options(mut self, options: &CatalogueOverrides) -> Self {
         for (id, over) in &options.servers {

@@ -1,5 +1,4 @@
-//! The smallest single change that turns one text into another, as an LSP content change. Knows
-//! texts and encodings only.
+//! The smallest single change that turns one text into another, as an LSP content change.
 
 use serde_json::{Value, json};
 
@@ -24,9 +23,9 @@ fn has_lone_return(text: &str) -> bool {
     bytes.iter().enumerate().any(is_lone)
 }
 
-/// One ranged content change from `old` to `new`, counted as the server counts. Equal texts give an
-/// insertion of nothing, which still makes a new version. Some servers that announce ranged changes
-/// die of a change without a range.
+/// One ranged content change from `old` to `new`, in the server's encoding. Equal texts give an
+/// empty insertion, which still makes a new version. Some servers that announce ranged changes
+/// crash on a change without a range.
 pub(super) fn ranged_change(old: &str, new: &str, encoding: PositionEncoding) -> Value {
     let (start, old_end, new_end) = difference(old, new);
     let index = LineIndex::new(old);
@@ -42,7 +41,7 @@ pub(super) fn ranged_change(old: &str, new: &str, encoding: PositionEncoding) ->
 }
 
 /// Byte offsets: where the texts begin to differ, and where the difference ends in each. All three
-/// lie between characters, and never between a `\r` and its `\n`, where LSP has no position.
+/// are on character boundaries, and never between `\r` and `\n`, where LSP has no position.
 fn difference(old: &str, new: &str) -> (usize, usize, usize) {
     if old == new {
         return (0, 0, 0);

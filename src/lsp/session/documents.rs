@@ -1,5 +1,5 @@
-//! The documents a language server has open: versions that only grow, the smallest change that
-//! makes the server's text ours, and which to close when there are too many.
+//! The documents a language server has open: versions that only grow, the smallest change to the
+//! current text, and which document to close when there are too many.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::base::limits::OPEN_DOCUMENTS_MAX;
 use crate::base::path::RelPath;
 use crate::base::text::PositionEncoding;
 
-/// What must be sent before a document can be asked about.
+/// A message that brings a document up to date before it is measured.
 #[derive(Debug)]
 pub(super) enum SyncStep {
     /// `didOpen` with the whole text, as this version.
@@ -22,22 +22,22 @@ pub(super) enum SyncStep {
     Change(i32, Value),
     /// `didSave`.
     Save,
-    /// `didClose` of this document, which is opened again.
+    /// `didClose` of this document, which is opened again afterwards.
     Close,
-    /// Another document is closed for good: there are too many.
+    /// Close another document because there are too many.
     Evict(RelPath),
 }
 
-/// Which texts are sent once more although the server has them.
+/// Whether to resend a text that the server already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResendPolicy {
-    /// None: the server is asked.
+    /// Never: the server answers requests.
     Never,
-    /// One that is open: a server that only publishes says nothing about what it has seen.
+    /// If the document is open: a server that only publishes does not publish a known text again.
     Known,
-    /// Also one just opened: gopls publishes a text equal to the disk's without its version.
+    /// Also if it was just opened: gopls publishes a text equal to the disk's without its version.
     Opened,
-    /// Closed and opened again: the last means to make a silent server speak.
+    /// Close and reopen it: the last means to make a silent server publish.
     Reopened,
 }
 
@@ -46,18 +46,18 @@ pub(super) enum ResendPolicy {
 pub(super) enum OpenPolicy {
     /// Nothing.
     Plain,
-    /// A change to the same text: pyright 1.1.414 takes what a file that is opened says for what the
-    /// disk said, and leaves alone the files that import it.
+    /// A change to the same text: pyright 1.1.414 assumes that an opened file equals the disk, and
+    /// does not recheck the files that import it.
     Changed,
 }
 
 #[derive(Debug)]
 struct OpenDocument {
     hash: ContentHash,
-    /// The text that the server has; ranges are counted in it.
+    /// The server's text, to which ranges refer.
     text: Arc<str>,
     last_use: u64,
-    /// State of the project around it when its text was sent last.
+    /// The project's epoch when this text was last sent.
     context_epoch: u64,
 }
 
@@ -66,8 +66,8 @@ struct OpenDocument {
 pub(super) struct OpenDocuments {
     open: HashMap<RelPath, OpenDocument>,
     to_close: HashSet<RelPath>,
-    /// Versions go on after a close, so that a late publish of an earlier life is never taken for
-    /// the current one.
+    /// Versions continue after a close, so that a late publish for an earlier opening is never
+    /// taken for the current one.
     versions: HashMap<RelPath, i32>,
     use_count: u64,
     context_epoch: u64,
@@ -79,11 +79,11 @@ pub(super) struct OpenDocuments {
 
 impl OpenDocuments {
     /// Reads the server's `textDocumentSync`, a number or an object, and its `positionEncoding`
-    /// (LSP 3.17); a server that names none counts UTF-16.
+    /// (LSP 3.17), which defaults to UTF-16.
     pub(super) fn set_capabilities(&mut self, capabilities: &Value) {
         let sync = &capabilities["textDocumentSync"];
-        let word = capabilities["positionEncoding"].as_str().unwrap_or_default();
-        self.encoding = PositionEncoding::from_lsp_name(word);
+        let encoding = capabilities["positionEncoding"].as_str().unwrap_or_default();
+        self.encoding = PositionEncoding::from_lsp_name(encoding);
         let kind = sync.as_u64().or_else(|| sync["change"].as_u64());
         self.wants_ranges = kind == Some(2);
         self.wants_save =
@@ -91,7 +91,6 @@ impl OpenDocuments {
         self.saves_with_text = sync["save"]["includeText"] == json!(true);
     }
 
-    /// How the server counts columns.
     pub(super) fn encoding(&self) -> PositionEncoding {
         self.encoding
     }
@@ -106,52 +105,53 @@ impl OpenDocuments {
         self.open.contains_key(path)
     }
 
-    /// Whether the document was open.
+    /// Forgets a document; returns whether it was open.
     pub(super) fn close(&mut self, path: &RelPath) -> bool {
         self.to_close.remove(path);
         self.open.remove(path).is_some()
     }
 
-    /// Marks a document whose text is not the disk's any more.
+    /// Marks a document for closing because its text differs from the disk.
     pub(super) fn close_later(&mut self, path: RelPath) {
         self.to_close.insert(path);
     }
 
-    /// Whether it was marked, and other bytes of it were not asked about since.
+    /// Whether the document is still marked for closing.
     pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
         self.to_close.contains(path)
     }
 
-    /// Something changed that open documents may depend on.
+    /// Records a change that open documents may depend on.
     pub(super) fn advance_context_epoch(&mut self) {
         self.context_epoch += 1;
     }
 
-    /// Whether the surroundings changed since this document's text was sent, or the text is the
-    /// one that the server has.
-    pub(super) fn is_suspect(&self, question: &DocumentRequest) -> bool {
-        self.open.get(&question.path).is_some_and(|document| {
-            document.context_epoch != self.context_epoch || document.hash == question.hash
+    /// Whether the project changed since this document's text was sent, or the server already has
+    /// this text.
+    pub(super) fn is_suspect(&self, request: &DocumentRequest) -> bool {
+        self.open.get(&request.path).is_some_and(|document| {
+            document.context_epoch != self.context_epoch || document.hash == request.hash
         })
     }
 
-    /// What must be sent so that the question's text is the server's, and the version that then
-    /// stands for it. Of too many documents the one not used for longest is to be closed, but none
-    /// of the `busy` ones.
+    /// The messages that make the document's text the server's, and its version afterwards. When
+    /// too many documents are open, the least recently used one is evicted, but none of the `busy`
+    /// ones.
     pub(super) fn sync_steps(
         &mut self,
-        question: &DocumentRequest,
-        (resend, opening): (ResendPolicy, OpenPolicy),
+        request: &DocumentRequest,
+        resend: ResendPolicy,
+        opening: OpenPolicy,
         busy: &HashSet<RelPath>,
     ) -> (i32, Vec<SyncStep>) {
-        // The same bytes, sent once more, are still not the disk's.
-        if self.open.get(&question.path).is_none_or(|document| document.hash != question.hash) {
-            self.to_close.remove(&question.path);
+        // Resending the same bytes does not make them the disk's, so the mark stays.
+        if self.open.get(&request.path).is_none_or(|document| document.hash != request.hash) {
+            self.to_close.remove(&request.path);
         }
         let mut syncs = Vec::new();
-        let mut version = self.versions.get(&question.path).copied().unwrap_or(0);
-        match self.open.get(&question.path) {
-            Some(document) if document.hash == question.hash && resend == ResendPolicy::Never => {}
+        let mut version = self.versions.get(&request.path).copied().unwrap_or(0);
+        match self.open.get(&request.path) {
+            Some(document) if document.hash == request.hash && resend == ResendPolicy::Never => {}
             Some(document)
                 if resend == ResendPolicy::Reopened
                     || self.wants_ranges && has_disputed_lines(&document.text) =>
@@ -161,8 +161,8 @@ impl OpenDocuments {
             }
             Some(document) => {
                 version += 1;
-                syncs.push(SyncStep::Change(version, self.change(&document.text, &question.text)));
-                if self.wants_save && document.hash != question.hash {
+                syncs.push(SyncStep::Change(version, self.change(&document.text, &request.text)));
+                if self.wants_save && document.hash != request.hash {
                     syncs.push(SyncStep::Save);
                 }
             }
@@ -174,10 +174,10 @@ impl OpenDocuments {
         let is_followed = resend == ResendPolicy::Opened || opening == OpenPolicy::Changed;
         if is_followed && matches!(syncs.last(), Some(SyncStep::Open(_))) {
             version += 1;
-            syncs.push(SyncStep::Change(version, self.change(&question.text, &question.text)));
+            syncs.push(SyncStep::Change(version, self.change(&request.text, &request.text)));
         }
-        self.versions.insert(question.path.clone(), version);
-        self.record_open(question);
+        self.versions.insert(request.path.clone(), version);
+        self.record_open(request);
         syncs.extend(self.eviction_candidate(busy).map(SyncStep::Evict));
         (version, syncs)
     }
@@ -190,12 +190,12 @@ impl OpenDocuments {
         }
     }
 
-    fn record_open(&mut self, question: &DocumentRequest) {
+    fn record_open(&mut self, request: &DocumentRequest) {
         self.use_count += 1;
-        let (hash, text) = (question.hash, Arc::clone(&question.text));
-        let (last_use, surroundings) = (self.use_count, self.context_epoch);
-        let document = OpenDocument { hash, text, last_use, context_epoch: surroundings };
-        self.open.insert(question.path.clone(), document);
+        let (hash, text) = (request.hash, Arc::clone(&request.text));
+        let (last_use, context_epoch) = (self.use_count, self.context_epoch);
+        let document = OpenDocument { hash, text, last_use, context_epoch };
+        self.open.insert(request.path.clone(), document);
     }
 
     fn eviction_candidate(&self, busy: &HashSet<RelPath>) -> Option<RelPath> {

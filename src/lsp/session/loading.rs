@@ -1,5 +1,5 @@
-//! Whether the server is still loading the project, by what it says about itself. What it answers
-//! meanwhile may be empty for want of knowledge.
+//! Whether the server is still loading the project, by its own signals. Answers during loading may
+//! be empty because the server does not know the project yet.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::lsp::registry::ReadySignal;
 
-/// The signals of one server.
+/// The loading state of one server.
 #[derive(Debug)]
 pub(super) struct LoadingState {
-    /// The signal that has not come yet.
+    /// The signal still awaited.
     awaited_signal: Option<ReadySignal>,
-    /// Running progresses that count as loading.
+    /// Tokens of running progresses that count as loading.
     tokens: HashSet<String>,
-    /// What the server has to complain about the project, and the progress that shows it.
+    /// The server's complaint about the project, with the token of the progress that shows it.
     fault: Option<(String, String)>,
-    /// Beginnings of the message that all files of the project are listed; empty once it came.
+    /// Prefixes of the log message that all files of the project are listed; emptied when it came.
     file_list_messages: Vec<String>,
 }
 
-/// One `$/progress`, read.
+/// The kind of a `$/progress` notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProgressKind {
     Began,
@@ -39,7 +39,7 @@ impl LoadingState {
         }
     }
 
-    /// Whether it knows the files that are not open, too.
+    /// Whether the server has listed the files that are not open.
     pub(super) fn knows_files(&self) -> bool {
         self.file_list_messages.is_empty()
     }
@@ -78,7 +78,7 @@ impl LoadingState {
         }
     }
 
-    /// A notification of the server's own kind.
+    /// Handles a server-specific notification.
     pub(super) fn on_notification(&mut self, method: &str, params: &Value) {
         match (method, self.awaited_signal) {
             ("window/logMessage", _) => {
@@ -87,7 +87,7 @@ impl LoadingState {
                     self.file_list_messages.clear();
                 }
             }
-            // rust-analyzer can be loading again later, after a change of Cargo.toml.
+            // rust-analyzer may load again after a change of Cargo.toml.
             ("experimental/serverStatus", _) => match params["quiescent"].as_bool() {
                 Some(true) if self.awaited_signal == Some(ReadySignal::ServerStatus) => {
                     self.awaited_signal = None;
@@ -105,7 +105,7 @@ impl LoadingState {
     }
 }
 
-/// gopls shows a project that it cannot load as a progress that ends when it can.
+/// gopls shows a project that fails to load as a progress that ends when it loads.
 fn is_complaint(title: &str) -> bool {
     title == "Error loading workspace"
 }

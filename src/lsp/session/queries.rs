@@ -1,6 +1,6 @@
-//! Requests that are passed through to the server: references, definition, hover, rename. The
-//! document is brought up to date first, and nothing is asked that the server has not announced:
-//! some servers never answer what they do not know.
+//! Forwarded requests: references, definition, hover, rename. The document is brought up to date
+//! first, and no request is sent for a capability that the server has not announced, because some
+//! servers never answer unknown requests.
 
 use std::time::{Duration, Instant};
 
@@ -19,18 +19,18 @@ use crate::wire::jsonrpc::RpcError;
 /// A request about one document as it is on disk.
 #[derive(Clone, Debug)]
 pub struct ServerQuery {
-    /// The document; its ticket comes back with the answer.
+    /// The document; its ticket is returned with the answer.
     pub document: DocumentRequest,
     /// The method: `textDocument/references`.
     pub method: String,
-    /// The server capability that must be announced: `referencesProvider`, or a part of one:
+    /// The required server capability: `referencesProvider`, or a part of one:
     /// `renameProvider.prepareProvider`.
     pub capability: String,
-    /// Where in the document, in UTF-16; becomes `position` in the server's own counting.
+    /// The position in UTF-16; sent as `position` in the server's encoding.
     pub position: Option<Position>,
-    /// Whether `textDocument` belongs to the parameters; not for requests about the workspace.
+    /// Whether to send `textDocument`; false for requests about the workspace.
     pub names_document: bool,
-    /// Whether the answer speaks of files that are not open.
+    /// Whether the answer covers files that are not open.
     pub needs_all_files: bool,
     /// The other parameters, an object.
     pub params: Value,
@@ -39,13 +39,13 @@ pub struct ServerQuery {
 /// What the server answered.
 #[derive(Clone, Debug)]
 pub struct QueryReply {
-    /// The result as it came; columns in it count as `encoding` says.
+    /// The result as received; its columns use `encoding`.
     pub result: Value,
-    /// How the server counts columns.
+    /// The server's position encoding.
     pub encoding: PositionEncoding,
-    /// What it announced for the capability that was asked for.
+    /// The server's value for the required capability.
     pub capability: Value,
-    /// The version of the document that was asked about.
+    /// The document's version during the request.
     pub version: i32,
 }
 
@@ -53,19 +53,19 @@ pub struct QueryReply {
 pub(super) struct PendingQuery {
     query: ServerQuery,
     deadline: Instant,
-    /// Version of the document, once it was sent.
+    /// The document's version; set when the request was sent.
     version: i32,
     request_id: Option<i64>,
     retry_count: u32,
-    /// Whether the server was told a newer text of its document: this one is not sent again.
+    /// Whether the server got a newer text of its document: this query is not sent again.
     is_superseded: bool,
     /// Whether its document changed on disk before it was sent.
     is_outdated: bool,
 }
 
 impl LspSession {
-    /// Asks a query. It waits while the server is loading, and supersedes questions about other
-    /// bytes of its document: the server knows one text of a file.
+    /// Sends a query, once the server is loaded. It supersedes requests about other bytes of its
+    /// document, because the server holds only one text of a file.
     pub fn query(&mut self, query: ServerQuery, now: Instant) {
         self.supersede(&query.document, now);
         let id = self.next_job;
@@ -100,7 +100,7 @@ impl LspSession {
 
     fn begin_query(&mut self, id: u64) {
         let Some(pending) = self.queries.get(&id) else { return };
-        let (query, is_behind) = (pending.query.clone(), pending.is_outdated);
+        let (query, is_outdated) = (pending.query.clone(), pending.is_outdated);
         let announced = self.announced(&query.capability);
         if matches!(announced, Value::Null | Value::Bool(false)) {
             let detail = format!("the server does not offer {}", query.method);
@@ -108,7 +108,7 @@ impl LspSession {
             return;
         }
         let (version, _) = self.send_text(&query.document, ResendPolicy::Never);
-        if is_behind {
+        if is_outdated {
             self.documents.close_later(query.document.path.clone());
         }
         let mut params = query.params;
@@ -133,7 +133,7 @@ impl LspSession {
         }
     }
 
-    /// What the server announced for a capability, or for a dotted part of one.
+    /// The server's value for a capability, or for a dotted part of one.
     fn announced(&self, capability: &str) -> &Value {
         capability.split('.').fold(&self.capabilities, |announced, part| &announced[part])
     }
@@ -185,8 +185,8 @@ impl LspSession {
         }
     }
 
-    /// Ends what has not been sent and is about other bytes of the file: it would make the server's
-    /// text the older one again.
+    /// Ends unsent queries about other bytes of the file: they would set the server's text back to
+    /// an older one.
     pub(super) fn supersede_queries(&mut self, newer: &DocumentRequest) {
         let mut unsent = Vec::new();
         for (id, pending) in &mut self.queries {
@@ -200,7 +200,7 @@ impl LspSession {
         }
     }
 
-    /// The file changed on disk: queries about it that have not been sent hold an older text.
+    /// The file changed on disk: unsent queries about it hold an older text.
     pub(super) fn mark_queries_outdated(&mut self, path: &RelPath) {
         let unsent = self.queries.values_mut().filter(|pending| pending.request_id.is_none());
         for pending in unsent.filter(|pending| pending.query.document.path == *path) {

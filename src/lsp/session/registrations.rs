@@ -1,5 +1,5 @@
-//! What the server registered after the handshake (`client/registerCapability`), by id: what is
-//! unregistered stops. A new process registers anew, because it gets a new session.
+//! The server's dynamic registrations (`client/registerCapability`) by id. They belong to the
+//! session, so a new process starts with none.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,12 +34,12 @@ pub(super) struct Registrations {
 impl Registrations {
     /// `client/registerCapability`.
     pub(super) fn register(&mut self, params: &Value) {
-        for one in params["registrations"].as_array().map_or(&[][..], Vec::as_slice) {
-            let Some(method) = one["method"].as_str() else { continue };
-            let watchers = one["registerOptions"]["watchers"].as_array();
+        for entry in params["registrations"].as_array().map_or(&[][..], Vec::as_slice) {
+            let Some(method) = entry["method"].as_str() else { continue };
+            let watchers = entry["registerOptions"]["watchers"].as_array();
             let watchers = watchers.into_iter().flatten().filter_map(watcher).collect();
             let registration = MethodRegistration { method: method.to_owned(), watchers };
-            self.by_id.insert(id(one), registration);
+            self.by_id.insert(id(entry), registration);
         }
     }
 
@@ -47,8 +47,8 @@ impl Registrations {
     /// it correctly.
     pub(super) fn unregister(&mut self, params: &Value) {
         for key in ["unregisterations", "unregistrations"] {
-            for one in params[key].as_array().map_or(&[][..], Vec::as_slice) {
-                self.by_id.remove(&id(one));
+            for entry in params[key].as_array().map_or(&[][..], Vec::as_slice) {
+                self.by_id.remove(&id(entry));
             }
         }
     }
@@ -58,9 +58,9 @@ impl Registrations {
         self.by_id.values().any(|registration| registration.method == method)
     }
 
-    /// Whether the server asked to hear of this change. A pattern without a folder of its own is
-    /// meant from any of `places`: a server that works in one folder of the project (a Go module, a
-    /// crate) depends on files of the others as well, and names only what is below its own.
+    /// Whether a watcher of the server matches this change. A pattern without a base folder applies
+    /// to each of `places`, because a server that works in one folder of the project (a Go module,
+    /// a crate) also depends on files of the others, but names only what is below its own.
     pub(super) fn watches(&self, places: [&Path; 2], file: &Path, change: DiskChange) -> bool {
         let kind = match change {
             DiskChange::Created => 1,
@@ -86,7 +86,7 @@ fn id(registration: &Value) -> String {
 fn watcher(watcher: &Value) -> Option<FileWatcher> {
     let pattern = &watcher["globPattern"];
     let base = &pattern["baseUri"];
-    // A workspace folder stands for its URI.
+    // A workspace folder in place of its URI.
     let base = base.as_str().or_else(|| base["uri"].as_str());
     let text = pattern.as_str().or_else(|| pattern["pattern"].as_str())?;
     let kinds = watcher["kind"].as_u64().unwrap_or(7);
@@ -126,12 +126,13 @@ mod tests {
     #[test]
     fn what_is_unregistered_stops_and_the_rest_stays() {
         let mut registrations = Registrations::default();
-        let one = |id: &str, method: &str| json!({"id": id, "method": method});
-        registrations
-            .register(&json!({"registrations": [one("a", "m"), one("b", "m"), one("c", "n")]}));
-        registrations.unregister(&json!({"unregisterations": [one("a", "m"), one("c", "n")]}));
+        let entry = |id: &str, method: &str| json!({"id": id, "method": method});
+        registrations.register(
+            &json!({"registrations": [entry("a", "m"), entry("b", "m"), entry("c", "n")]}),
+        );
+        registrations.unregister(&json!({"unregisterations": [entry("a", "m"), entry("c", "n")]}));
         assert!(registrations.provides("m") && !registrations.provides("n"));
-        registrations.unregister(&json!({"unregistrations": [one("b", "m")]}));
+        registrations.unregister(&json!({"unregistrations": [entry("b", "m")]}));
         assert!(!registrations.provides("m"));
     }
 }

@@ -1,5 +1,5 @@
-//! Measurements that begin once more: the server says that what it answered is outdated, it offers
-//! another protocol now, or only a new version of the text makes it speak.
+//! Restarts measurements: the server reports that its answer is outdated, it now offers another
+//! protocol, or only a new version of the text makes it publish.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::lsp::registry::DiagnosticsMethod;
 const PULL: &str = "textDocument/diagnostic";
 
 impl LspSession {
-    /// Which texts are sent although the server has them.
+    /// Whether this server's protocol needs known texts resent.
     pub(super) fn resend(&self) -> ResendPolicy {
         match self.method {
             DiagnosticsMethod::Push | DiagnosticsMethod::Clangd | DiagnosticsMethod::Jdtls => {
@@ -28,11 +28,11 @@ impl LspSession {
         }
     }
 
-    /// Ends the jobs about the same bytes: the text is sent as a newer version, and nothing is
-    /// published about the older one any more. Yields their tickets.
-    pub(super) fn take_over(&mut self, question: &DocumentRequest) -> Vec<u64> {
+    /// Ends the jobs about the same bytes, because the text is sent as a newer version and nothing
+    /// is published for the older one any more. Returns their tickets.
+    pub(super) fn take_over(&mut self, document: &DocumentRequest) -> Vec<u64> {
         let is_same =
-            |other: &DocumentRequest| other.path == question.path && other.hash == question.hash;
+            |other: &DocumentRequest| other.path == document.path && other.hash == document.hash;
         let same = self.jobs.iter().filter(|(_, job)| is_same(&job.document));
         let same: Vec<u64> = same.map(|(id, _)| *id).collect();
         same.into_iter()
@@ -41,7 +41,7 @@ impl LspSession {
             .collect()
     }
 
-    /// Takes a job out; the server need not answer what it was asked.
+    /// Removes a job and cancels its request.
     pub(super) fn remove_job(&mut self, id: u64) -> Option<MeasureJob> {
         let job = self.jobs.remove(&id)?;
         self.cancel(job.request_id);
@@ -56,26 +56,26 @@ impl LspSession {
         }
     }
 
-    /// Sends a job's text again as needed and takes the first step again.
+    /// Resends a job's text as needed and restarts its protocol.
     pub(super) fn restart(&mut self, id: u64, resend: ResendPolicy, now: Instant) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
         job.wake_at = None;
-        let (request, question) = (job.request_id.take(), job.document.clone());
+        let (request, document) = (job.request_id.take(), job.document.clone());
         self.cancel(request);
-        let (version, _) = self.send_text(&question, resend);
+        let (version, _) = self.send_text(&document, resend);
         if let Some(job) = self.jobs.get_mut(&id) {
             job.version = version;
         }
         self.advance_job(id, now, CompletionProtocol::begin);
     }
 
-    /// clangd rebuilds what includes a saved header; what it published before is outdated.
+    /// clangd rebuilds files that include a saved header, so what it published before is outdated.
     pub(super) fn restart_others(&mut self, saved: u64, now: Instant) {
         let others: Vec<u64> = self.jobs.keys().copied().filter(|id| *id != saved).collect();
         self.restart_with_new_protocol(&others, now);
     }
 
-    /// Restarts jobs with a protocol that has heard nothing.
+    /// Restarts jobs with a fresh protocol.
     pub(super) fn restart_with_new_protocol(&mut self, jobs: &[u64], now: Instant) {
         let (method, resend) = (self.method, self.resend());
         for id in jobs {
@@ -86,7 +86,7 @@ impl LspSession {
         }
     }
 
-    /// The server says that what it answered is outdated: open pulls are asked again.
+    /// The server reports that its answers are outdated: open pulls are requested again.
     pub(super) fn refresh(&mut self, now: Instant) {
         let mut outdated = Vec::new();
         for (id, job) in &mut self.jobs {
@@ -100,15 +100,15 @@ impl LspSession {
         self.restart_with_new_protocol(&outdated, now);
     }
 
-    /// Chooses the protocol by what the server offers now. Offered pull, many servers stop
-    /// publishing, so pull is taken wherever it is announced.
+    /// Chooses the protocol by what the server offers now. Many servers stop publishing once pull
+    /// is offered, so pull is used wherever it is announced.
     pub(super) fn providers_changed(&mut self, now: Instant) {
         let announced = &self.capabilities["diagnosticProvider"];
         let pulls = announced.is_object() || self.registrations.provides(PULL);
         let method = match self.spec.diagnostics {
             DiagnosticsMethod::Push | DiagnosticsMethod::Pull if pulls => DiagnosticsMethod::Pull,
             _ if self.has_fallen_back => DiagnosticsMethod::Push,
-            // Not announced may be not yet announced, and some servers answer all the same.
+            // The capability may be announced later, and some servers answer without announcing it.
             own => own,
         };
         if method != self.method {

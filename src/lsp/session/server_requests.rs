@@ -1,5 +1,5 @@
-//! What the client tells the server about itself, and the answers to the server's own requests.
-//! Every request is answered: a server that waits for an answer looks like a slow one.
+//! The client's capabilities, and responses to the server's own requests. Every request is
+//! answered, because a server that waits for an answer looks like a slow one.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,8 +12,8 @@ use crate::lsp::freshness::METHOD_NOT_FOUND;
 use crate::lsp::registry::{DiagnosticsMethod, ServerSpec};
 use crate::wire::jsonrpc::{RpcError, RpcId, RpcMessage};
 
-/// Parameters of `initialize`. Pull is offered with dynamic registration, because pyright enables
-/// it only then. UTF-8 comes first, because clangd takes the first encoding it knows.
+/// Parameters of `initialize`. Pull is offered with dynamic registration because pyright enables it
+/// only then. UTF-8 comes first because clangd takes the first encoding it knows.
 pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32) -> Value {
     let folder = workspace_folder(root);
     json!({
@@ -52,7 +52,7 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
                 },
                 "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true},
             },
-            // rust-analyzer says by it when it has loaded the project.
+            // rust-analyzer reports by it that the project is loaded.
             "experimental": {"serverStatusNotification": true},
         },
     })
@@ -68,7 +68,7 @@ impl LspSession {
         let result = match method {
             "workspace/configuration" => Ok(self.configuration(params)),
             "workspace/workspaceFolders" => Ok(json!([workspace_folder(&self.workspace)])),
-            // Nobody asked the server for an edit, so none is applied behind the agent's back.
+            // Edits are never requested this way, so none is applied without the agent's knowledge.
             "workspace/applyEdit" => Ok(json!({"applied": false})),
             "window/showDocument" => Ok(json!({"success": false})),
             "client/registerCapability"
@@ -101,9 +101,8 @@ impl LspSession {
         }
     }
 
-    /// One answer per item: the settings of its dotted section, null where there are none. The
-    /// settings are the same in every folder, so `scopeUri` is not looked at. Eclipse's Java server
-    /// fails on null.
+    /// One answer per item: the settings of its dotted section, or null. All folders have the same
+    /// settings, so `scopeUri` is ignored. Eclipse's Java server fails on null.
     fn configuration(&self, params: &Value) -> Value {
         let items = params["items"].as_array().map_or(&[][..], Vec::as_slice);
         let answer = |item: &Value| {

@@ -1,5 +1,4 @@
-//! Keeping the server's picture of the files ours: documents that are open, and files that changed
-//! on disk without us.
+//! Keeps the server's view of the files current: open documents, and files that changed on disk.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +13,11 @@ use crate::lsp::freshness::clangd;
 use crate::lsp::registry::DiagnosticsMethod;
 
 impl LspSession {
-    /// Files changed on disk. An open one is closed, so that the server reads the disk until it is
-    /// asked about again; those in `asked` are about to be, and stay open. One that is being
-    /// measured is closed afterwards: some servers call a closed file clean. The server hears of
-    /// those it asked to hear of; before the handshake is done, as soon as it asks.
+    /// Handles files that changed on disk. Open documents are closed, so that the server reads the
+    /// disk until they are measured again; those in `asked` are about to be measured and stay open.
+    /// A document being measured is closed afterwards, because some servers call a closed file
+    /// clean. The server is notified as far as its watchers match; before the handshake is done,
+    /// changes are kept.
     pub fn files_changed(&mut self, changes: &[(PathBuf, DiskChange)], asked: &[RelPath]) {
         if self.phase == SessionPhase::Stopping || changes.is_empty() {
             return;
@@ -26,13 +26,15 @@ impl LspSession {
         for (path, _) in changes {
             let path = RelPath::below(&self.root, path).filter(|path| !asked.contains(path));
             let Some(path) = path else { continue };
-            // Texts that have not been sent become open documents later.
+            // Unsent texts become open documents later, so they are marked as outdated.
             self.mark_queries_outdated(&path);
-            for waiting in self.queued_measures.iter_mut().filter(|one| one.document.path == path) {
+            for waiting in
+                self.queued_measures.iter_mut().filter(|queued| queued.document.path == path)
+            {
                 waiting.is_outdated = true;
             }
-            // tsserver may go on with the text of a document that is closed because the disk has
-            // another one; it reads all files anew when it is told to.
+            // tsserver may keep the text of a document that is closed because the disk differs; it
+            // rereads all files on request.
             self.is_behind_disk |=
                 self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
             if self.is_measured(&path) {
@@ -44,22 +46,22 @@ impl LspSession {
         if self.phase == SessionPhase::Starting {
             return self.queue_changes(changes.to_vec());
         }
-        // What an open document says comes with `didChange`, and some servers analyse twice when
-        // the disk speaks, too.
+        // Contents of an open document are sent by `didChange`, and some servers analyse twice when
+        // they are also notified of the disk's change.
         let is_asked = |path: &Path| asked.iter().any(|asked| asked.under(&self.root) == path);
         let is_new = |(path, change): &&(PathBuf, DiskChange)| {
             *change != DiskChange::Changed || !is_asked(path)
         };
         let new: Vec<(PathBuf, DiskChange)> = changes.iter().filter(is_new).cloned().collect();
-        let is_unheard = |(path, change): &(PathBuf, DiskChange)| {
+        let is_unwatched = |(path, change): &(PathBuf, DiskChange)| {
             !self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
-        self.is_behind_disk |= new.iter().any(is_unheard);
+        self.is_behind_disk |= new.iter().any(is_unwatched);
         self.send_changes(new);
         self.rediscover_project(changes);
     }
 
-    /// rust-analyzer that has found no project looks for one again only when its folders change.
+    /// rust-analyzer without a project searches for one again only when its folders change.
     fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
         let is_manifest = |(path, _): &(PathBuf, DiskChange)| path.ends_with("Cargo.toml");
         if self.flycheck.has_no_project() && changes.iter().any(is_manifest) {
@@ -69,11 +71,10 @@ impl LspSession {
         }
     }
 
-    /// Tells the server of changes, older ones first, as far as it asked to hear of them; the rest
-    /// is kept until it does.
+    /// Notifies the server of changes that its watchers match, oldest first; the rest is kept.
     pub(super) fn send_changes(&mut self, changes: Vec<(PathBuf, DiskChange)>) {
         self.queue_changes(changes);
-        let is_told = |(path, change): &mut (PathBuf, DiskChange)| {
+        let is_watched = |(path, change): &mut (PathBuf, DiskChange)| {
             self.registrations.watches([&self.workspace, &self.root], path, *change)
         };
         let event = |(path, change): (PathBuf, DiskChange)| {
@@ -84,7 +85,8 @@ impl LspSession {
             };
             json!({"uri": to_uri(&path), "type": kind})
         };
-        let events: Vec<Value> = self.unsent_changes.extract_if(.., is_told).map(event).collect();
+        let events: Vec<Value> =
+            self.unsent_changes.extract_if(.., is_watched).map(event).collect();
         if !events.is_empty() {
             self.notify("workspace/didChangeWatchedFiles", json!({"changes": events}));
         }
@@ -96,23 +98,23 @@ impl LspSession {
         self.unsent_changes.drain(..too_many);
     }
 
-    /// Sends what makes the question's text the document's text. Yields its version, and whether a
+    /// Brings the server's text of the document up to date. Returns its version, and whether a
     /// header was saved for which clangd rebuilds other files.
     pub(super) fn send_text(
         &mut self,
-        question: &DocumentRequest,
+        request: &DocumentRequest,
         resend: ResendPolicy,
     ) -> (i32, bool) {
-        let uri = to_uri(&question.path.under(&self.root));
+        let uri = to_uri(&request.path.under(&self.root));
         let busy: HashSet<RelPath> =
             self.jobs.values().map(|job| job.document.path.clone()).collect();
         let is_clangd = self.method == DiagnosticsMethod::Clangd;
-        let is_forced = is_clangd && self.documents.is_suspect(question);
+        let is_forced = is_clangd && self.documents.is_suspect(request);
         let opening =
             if self.spec.change_after_open { OpenPolicy::Changed } else { OpenPolicy::Plain };
-        let (version, syncs) = self.documents.sync_steps(question, (resend, opening), &busy);
+        let (version, syncs) = self.documents.sync_steps(request, resend, opening, &busy);
         if !syncs.is_empty() {
-            self.habits.on_text_sent(&question.path);
+            self.habits.on_text_sent(&request.path);
         }
         let mut is_saved = false;
         for sync in syncs {
@@ -121,8 +123,8 @@ impl LspSession {
                     self.notify(
                         "textDocument/didOpen",
                         json!({"textDocument": {
-                            "uri": uri, "languageId": question.language_id, "version": version,
-                            "text": &*question.text,
+                            "uri": uri, "languageId": request.language_id, "version": version,
+                            "text": &*request.text,
                         }}),
                     );
                 }
@@ -139,13 +141,13 @@ impl LspSession {
                 }
                 SyncStep::Save => {
                     is_saved = true;
-                    self.notify_saved(&uri, &question.text);
+                    self.notify_saved(&uri, &request.text);
                 }
-                SyncStep::Close => self.notify_closed(&question.path),
+                SyncStep::Close => self.notify_closed(&request.path),
                 SyncStep::Evict(path) => self.close(&path),
             }
         }
-        let is_header_saved = is_clangd && is_saved && clangd::is_header(&question.path);
+        let is_header_saved = is_clangd && is_saved && clangd::is_header(&request.path);
         if is_header_saved {
             self.documents.advance_context_epoch();
         }
@@ -171,7 +173,7 @@ impl LspSession {
         }
     }
 
-    /// Closes a document that was to stay open only as long as it was asked about.
+    /// Closes a document that is marked for closing once it is not being measured.
     pub(super) fn close_if_due(&mut self, path: &RelPath) {
         if !self.is_measured(path) && self.documents.is_to_close(path) {
             self.close(path);

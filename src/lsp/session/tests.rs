@@ -33,7 +33,7 @@ impl Play {
         Self::able(method, &json!({"textDocumentSync": 2}))
     }
 
-    /// Behind the handshake with a server of these capabilities.
+    /// A session after the handshake with a server of these capabilities.
     fn able(method: &str, capabilities: &Value) -> Self {
         let mut play = Self::new(method);
         play.sent();
@@ -42,7 +42,7 @@ impl Play {
         play
     }
 
-    /// Time passes, and the session is woken.
+    /// Advances the time and ticks the session.
     fn wait_until(&mut self, at_ms: u64) {
         self.at_ms = at_ms;
         let now = self.now();
@@ -75,13 +75,14 @@ impl Play {
     }
 
     fn query_about(&mut self, ticket: u64, method: &str, capability: &str, all_files: bool) {
-        self.query_text(ticket, (method, capability), "x = 'é𝄞'; y", all_files);
+        self.query_text(ticket, method, capability, "x = 'é𝄞'; y", all_files);
     }
 
     fn query_text(
         &mut self,
         ticket: u64,
-        (method, capability): (&str, &str),
+        method: &str,
+        capability: &str,
         text: &str,
         all_files: bool,
     ) {
@@ -105,7 +106,7 @@ impl Play {
         self.session.query(query, now);
     }
 
-    /// What came out since the last look, one word each.
+    /// The effects since the last call, each as a short text.
     fn sent(&mut self) -> Vec<String> {
         let word = |effect| match effect {
             SessionEffect::Send(RpcMessage::Request { id: RpcId::Number(id), method, .. }) => {
@@ -151,7 +152,7 @@ fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
     play.sent();
     play.query_about(1, "textDocument/references", "referencesProvider", true);
     assert_eq!(play.sent(), [""; 0]);
-    // A place in an open file is known all the same.
+    // A query about an open file does not need the file list.
     play.query(2, "textDocument/prepareRename", "renameProvider.prepareProvider");
     assert_eq!(play.sent(), ["textDocument/didOpen v1", "textDocument/prepareRename#1"]);
     let log =
@@ -242,7 +243,7 @@ fn an_answer_that_never_comes_is_a_gap_at_the_deadline() {
     assert_eq!(deadline, play.start + Duration::from_millis(DIAGNOSTICS_MS_MAX));
     play.at_ms = DIAGNOSTICS_MS_MAX;
     play.session.tick(deadline);
-    // Not a word since the question: the process is given up, too.
+    // No message since the request, so the process is given up, too.
     assert_eq!(play.sent(), ["give up: TimedOut", "$/cancelRequest", "ticket 1: TimedOut"]);
     assert!(!play.session.is_busy());
 }
@@ -252,7 +253,7 @@ fn a_server_without_pull_is_believed_by_version_from_then_on() {
     let mut play = Play::ready("pull");
     play.ask(1, "a.py", "x");
     play.sent();
-    // Published while nobody listened, and never again for this version.
+    // Published before the protocol listened, and never again for this version.
     play.receive(json!({"method": "textDocument/publishDiagnostics", "params":
         {"uri": "file:///r/a.py", "version": 1, "diagnostics": []}}));
     play.receive(json!({"id": 1, "error": {"code": -32601, "message": "no"}}));
@@ -326,7 +327,7 @@ fn a_document_is_not_closed_under_its_own_question() {
     }
     let closed = |words: &[String]| words.iter().any(|word| word == "textDocument/didClose");
     let before = play.sent();
-    // One of the others was evicted, never the one in question.
+    // One of the others was evicted, never the one being measured.
     assert_eq!(before.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
     play.receive(json!({"id": 1, "result": report(0, 0)}));
     assert!(closed(&play.sent()), "closed afterwards, because the disk differs");
@@ -341,7 +342,7 @@ fn only_so_many_documents_stay_open() {
     }
     let sent = play.sent();
     assert_eq!(sent.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
-    // The one that was closed is opened again before anything is asked about it.
+    // The closed document is reopened before it is measured.
     play.ask(100, "0.py", "x");
     assert_eq!(play.sent()[..2], ["textDocument/didOpen v2", "textDocument/didClose"]);
 }

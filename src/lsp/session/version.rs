@@ -1,9 +1,8 @@
-//! A server's version in a word. What servers say of it may be a sentence (clangd) or a whole JSON
-//! text (gopls). It must not know which server speaks.
+//! Shortens a server's version, which may be a sentence (clangd) or a JSON text (gopls).
 
 use serde_json::Value;
 
-/// The number in what a server calls its version; what it said, where there is none.
+/// The version number in a server's version text; the text itself where there is none.
 pub(super) fn short_version(said: &str) -> String {
     let build = serde_json::from_str::<Value>(said).unwrap_or_default();
     // Go's build information; the inner one is that of the module.

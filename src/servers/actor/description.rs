@@ -1,4 +1,4 @@
-//! What an actor says about its server.
+//! The description of a server for status lists.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::ServerActor;
 use crate::base::verdict::Gap;
 use crate::servers::ServerState;
 
-/// How a server is.
+/// A snapshot of a server's state.
 #[derive(Debug)]
 pub(in crate::servers) struct ActorDescription {
     pub(in crate::servers) state: ServerState,

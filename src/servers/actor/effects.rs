@@ -1,4 +1,5 @@
-//! What a session wants done, and what its answers tell about the server.
+//! Performs a session's effects: sends messages, delivers answers, and learns from them whether the
+//! server works and how long it takes to start.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -9,7 +10,7 @@ use crate::base::verdict::{Cause, Gap};
 use crate::lsp::session::SessionEffect;
 
 impl ServerActor {
-    /// Does what the session wants; a gap means that the process must go.
+    /// Performs the session's effects; a gap means that the process must be ended.
     pub(super) fn perform(&mut self) -> Option<Gap> {
         let mut running = self.running.take()?;
         let effects = running.session.take_effects();
@@ -42,7 +43,7 @@ impl ServerActor {
                         outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_transient());
                     let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
                     if let Some(PendingReply::Diagnostics(reply)) = reply {
-                        // The asker may have gone on; the verdict is then simply not needed.
+                        // The caller may have dropped its receiver; then the verdict is not needed.
                         let _ = reply.send((self.version.clone(), outcome));
                     }
                 }
@@ -66,8 +67,8 @@ impl ServerActor {
         give_up
     }
 
-    /// A ticket has its answer. One that proves that the server works closes the breaker; the first
-    /// one tells what a start costs.
+    /// Removes an answered ticket. An answer that proves that the server works closes the breaker;
+    /// the first such answer measures the cost of a start.
     fn settle_ticket(
         &mut self,
         ticket: u64,

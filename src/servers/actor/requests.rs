@@ -1,5 +1,5 @@
-//! What an actor is told: questions in their order, what the pool does with its server, and what the
-//! pool may look at.
+//! An actor's interfaces: requests in their order, control messages from the pool, and the gauge
+//! that the pool reads without asking.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::servers::log_buffer::LogLine;
 /// An answer: the server's version and its verdict.
 pub(in crate::servers) type ServerAnswer = (Option<String>, Result<Vec<Finding>, Gap>);
 
-/// What callers ask of a server; taken in order.
+/// A caller's request to a server; processed in order.
 pub(in crate::servers) enum ActorRequest {
     /// Measure a file.
     Measure { subject: MeasureInput, language_id: String, reply: oneshot::Sender<ServerAnswer> },
@@ -29,9 +29,9 @@ pub(in crate::servers) enum ActorRequest {
 }
 
 impl ActorRequest {
-    /// Answers a question that nobody will work on.
+    /// Answers a request that will not be processed.
     pub(in crate::servers) fn refuse(self, gap: Gap) {
-        // The asker may have gone on.
+        // The caller may have dropped its receiver.
         match self {
             Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
             Self::Query { reply, .. } => drop(reply.send(Err(gap))),
@@ -40,49 +40,49 @@ impl ActorRequest {
     }
 }
 
-/// Waits for the handshake of a server that is to be started.
-pub(super) type StartReply = oneshot::Sender<Result<(), Gap>>;
+/// Reports the outcome of a server's start.
+pub(in crate::servers) type StartReply = oneshot::Sender<Result<(), Gap>>;
 
-/// What the pool does with a server, past the questions that wait for it.
+/// Control messages from the pool, which overtake queued requests.
 pub(in crate::servers) enum ActorControl {
-    /// Give the place back, unless somebody needs the server.
+    /// Return the slot unless the server is needed.
     Release,
     /// End the process; `done` is dropped when it is gone.
     Stop { done: oneshot::Sender<()> },
-    /// Start the process unless it runs.
+    /// Start the process unless it is running.
     Start { reply: StartReply },
-    /// Start the process anew; without a `reply` only if nobody needs the server.
+    /// Restart the process; without a `reply` only if the server is not needed.
     Restart { reply: Option<StartReply> },
-    /// End the process at once; open questions get this gap.
+    /// Kill the process; open requests get this gap.
     Kill(Gap),
-    /// Say how it is.
+    /// Report the state.
     Describe { reply: oneshot::Sender<ActorDescription> },
-    /// Say what it wrote.
+    /// Report the log lines.
     Log { reply: oneshot::Sender<Vec<LogLine>> },
 }
 
-/// What the pool may look at without asking.
+/// Atomics that the pool reads without asking the actor.
 #[derive(Debug, Default)]
 pub(in crate::servers) struct ActorGauge {
-    /// Whether questions are open or the server says that it is loading.
+    /// Whether requests are open or the server is loading.
     pub(in crate::servers) is_needed: AtomicBool,
-    /// Whether there is anything to say about it: it runs, is to run, or went wrong.
+    /// Whether status lists show it: it runs, waits to start, or failed.
     pub(in crate::servers) is_listed: AtomicBool,
-    /// Process id of the tree's leader, 0 when there is none.
+    /// Process id of the tree's leader; 0 without a process.
     pub(in crate::servers) process_id: AtomicU32,
-    /// Time from a start to the first answer, 0 when there never was one.
+    /// Time from a start to the first answer; 0 before any answer.
     pub(in crate::servers) restart_ms: AtomicU64,
-    /// Set by the pool when it could not tell which files changed.
+    /// Set by the pool when a file change did not fit into the actor's queue.
     pub(in crate::servers) has_missed_changes: AtomicBool,
 }
 
-/// Who waits for a ticket.
+/// The receiver of a ticket's answer.
 pub(super) enum PendingReply {
     Diagnostics(oneshot::Sender<ServerAnswer>),
     QueryReply(oneshot::Sender<Result<QueryReply, Gap>>),
 }
 
-/// What waits for a process, and its turn in it.
+/// An entry of the queue for a running process.
 pub(super) enum QueuedRequest {
     Request(Box<ActorRequest>),
     Start(Option<StartReply>),
@@ -91,7 +91,7 @@ pub(super) enum QueuedRequest {
 impl QueuedRequest {
     pub(super) fn refuse(self, gap: Gap) {
         match self {
-            Self::Request(order) => order.refuse(gap),
+            Self::Request(request) => request.refuse(gap),
             Self::Start(Some(reply)) => drop(reply.send(Err(gap))),
             Self::Start(None) => {}
         }

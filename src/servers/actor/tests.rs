@@ -1,4 +1,4 @@
-//! What an order means for its server before the actor has taken it.
+//! Tests of requests that the actor has not received yet, and of its end.
 
 use super::*;
 use crate::base::hash::ContentHash;
@@ -6,8 +6,8 @@ use crate::base::path::RelPath;
 use crate::lsp::registry::Catalogue;
 use crate::servers::actor::requests::ServerAnswer;
 
-/// An actor whose channel holds one question.
-fn asked()
+/// An actor whose channel holds one request.
+fn actor_with_request()
 -> (ServerActor, mpsc::Sender<ActorRequest>, Arc<ActorGauge>, oneshot::Receiver<ServerAnswer>) {
     let root = std::path::PathBuf::from("/p");
     let catalogue = Arc::new(Catalogue::built_in().clone());
@@ -21,22 +21,22 @@ fn asked()
         restart_times: Vec::new(),
         version: None,
     };
-    let around = ServerContext::new(root, Arc::default(), catalogue);
-    let (orders, received) = mpsc::channel(1);
+    let context = ServerContext::new(root, Arc::default(), catalogue);
+    let (requests, received) = mpsc::channel(1);
     let gauge = Arc::new(ActorGauge::default());
     let (notes, _) = mpsc::unbounded_channel();
-    let actor = ServerActor::new(1, around, choice, (received, Arc::clone(&gauge)), notes);
+    let actor = ServerActor::new(1, context, choice, received, Arc::clone(&gauge), notes);
     let (reply, answer) = oneshot::channel();
     let path = RelPath::parse("a.py").expect("relative");
     let subject = MeasureInput { path, text: "".into(), hash: ContentHash::of_bytes(b"") };
-    let order = ActorRequest::Measure { subject, language_id: "python".to_owned(), reply };
-    assert!(orders.try_send(order).is_ok());
-    (actor, orders, gauge, answer)
+    let request = ActorRequest::Measure { subject, language_id: "python".to_owned(), reply };
+    assert!(requests.try_send(request).is_ok());
+    (actor, requests, gauge, answer)
 }
 
 #[test]
 fn an_order_that_was_not_taken_yet_keeps_its_server() {
-    let (mut actor, _orders, gauge, _answer) = asked();
+    let (mut actor, _orders, gauge, _answer) = actor_with_request();
     gauge.is_needed.store(true, Ordering::Relaxed);
     actor.settle();
     assert!(gauge.is_needed.load(Ordering::Relaxed));
@@ -44,9 +44,9 @@ fn an_order_that_was_not_taken_yet_keeps_its_server() {
 
 #[tokio::test]
 async fn nobody_is_left_without_an_answer_when_the_pool_lets_go() {
-    let (actor, orders, _gauge, mut answer) = asked();
+    let (actor, requests, _gauge, mut answer) = actor_with_request();
     let (controls, controlled) = mpsc::channel(1);
-    drop((orders, controls));
+    drop((requests, controls));
     actor.run(controlled).await;
     let (_, verdict) = answer.try_recv().expect("an answer");
     assert_eq!(verdict.unwrap_err().cause, Cause::Crashed);

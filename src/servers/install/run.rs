@@ -1,4 +1,4 @@
-//! One run of an installing program, bounded in time, with its last words for the error.
+//! Runs an installing program, bounded in time, and keeps the end of its output for the error.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _};
@@ -10,7 +10,7 @@ use super::InstallError;
 use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
 use crate::processes;
 
-/// Variables with which a user sends packages elsewhere than into the folder that is asked for.
+/// Environment variables that redirect packages away from the requested folder.
 const REDIRECTING_VARIABLES: [&str; 8] = [
     "PYTHONHOME",
     "PYTHONPATH",
@@ -22,7 +22,7 @@ const REDIRECTING_VARIABLES: [&str; 8] = [
     "npm_config_location",
 ];
 
-/// A program that installs.
+/// An installing program.
 pub(super) struct InstallTool<'a> {
     pub(super) name: &'static str,
     pub(super) program: PathBuf,
@@ -30,12 +30,12 @@ pub(super) struct InstallTool<'a> {
 }
 
 impl InstallTool<'_> {
-    /// Runs it in `folder`; it asks nothing, because its input is empty.
+    /// Runs it in `folder` with empty input, so that it cannot prompt.
     pub(super) fn run(&self, arguments: &[String], folder: &Path) -> Result<(), InstallError> {
         let command = || format!("{} {}", self.name, arguments.join(" "));
         let failed = |output: String| InstallError::Failed { command: command(), output };
         let io = |error: std::io::Error| failed(error.to_string());
-        // A file, unlike a pipe, never fills up.
+        // Output goes to a file because a pipe could fill up.
         let mut words = tempfile::tempfile().map_err(io)?;
         let mut child = Command::new(&self.program)
             .args(arguments)
@@ -58,8 +58,8 @@ impl InstallTool<'_> {
     }
 }
 
-/// Waits for its end; after the bound it is ended with all that it started. No group of its own: a
-/// terminal's interrupt ends it with us.
+/// Waits for its end; at the bound it is killed with all its children. It gets no process group of
+/// its own, so that a terminal's interrupt ends it with us.
 fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus>> {
     let deadline = Instant::now() + bound;
     while Instant::now() < deadline {
@@ -68,7 +68,7 @@ fn wait(child: &mut Child, bound: Duration) -> std::io::Result<Option<ExitStatus
         }
         std::thread::sleep(Duration::from_millis(INSTALL_POLL_MS));
     }
-    // Looked at before it ends: then they have other parents.
+    // Children are listed before the kill, because they get other parents by it.
     let id = i32::try_from(child.id()).unwrap_or_default();
     let below = processes::living_descendants(&processes::list_processes(), id);
     child.kill()?;
@@ -104,7 +104,7 @@ mod tests {
         let mut words = BufReader::new(child.stdout.take().unwrap());
         words.read_line(&mut String::new()).unwrap();
         assert_eq!(wait(&mut child, Duration::ZERO).unwrap(), None);
-        // The end of the pipe: nobody holds it any more.
+        // End of the pipe: no process holds it any more.
         assert_eq!(words.read_line(&mut String::new()).unwrap(), 0);
     }
 }

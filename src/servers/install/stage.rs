@@ -1,6 +1,6 @@
-//! One server's packages into a folder of their own. The folder is filled where it stays, because
-//! a virtual environment cannot be moved; a link under the server's name, made last, is what
-//! makes it count.
+//! Installs one server's packages into a folder of their own. They are installed where they stay,
+//! because a virtual environment cannot be moved; a link under the server's name, created last,
+//! publishes the folder.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::symlink;
@@ -13,11 +13,11 @@ use crate::base::limits::{INSTALL_MS_MAX, INSTALL_POLL_MS};
 use crate::lsp::registry::{InstallSources, ServerSpec};
 use crate::servers::resolve::program_in_folder;
 
-/// Holds the folders that the links lead to.
+/// The folder that holds the link targets.
 const STORE: &str = ".store";
 
 impl ServerInstaller<'_> {
-    /// Fetches the packages and makes `target` a link to them.
+    /// Installs the packages and makes `target` a link to their folder.
     pub(super) fn install_packages(
         &self,
         target: &Path,
@@ -70,7 +70,8 @@ impl ServerInstaller<'_> {
     }
 }
 
-/// Waits until no other process installs the same; released when dropped, or with the process.
+/// Waits until no other process installs the same server. The lock is released when dropped, or by
+/// the kernel with the process.
 fn lock_install(path: &Path) -> Result<File, InstallError> {
     let options = File::options().create(true).truncate(false).write(true).open(path);
     let lock = options.map_err(folder_error(path))?;
@@ -86,7 +87,7 @@ fn lock_install(path: &Path) -> Result<File, InstallError> {
     }
 }
 
-/// Removes what interrupted installations have left.
+/// Removes what interrupted installations left.
 fn remove_leftovers(store: &Path, prefix: &str) -> Result<(), InstallError> {
     for entry in fs::read_dir(store).map_err(folder_error(store))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {
@@ -108,7 +109,7 @@ fn fetch_npm(
     npm.run(&arguments.collect::<Vec<_>>(), folder)
 }
 
-/// Only built packages are taken: building one would run its code.
+/// Only built packages are accepted, because building one would run its code.
 fn fetch_pip(
     python: &InstallTool<'_>,
     packages: &[String],
@@ -129,7 +130,7 @@ fn fetch_pip(
     own.run(&arguments.collect::<Vec<_>>(), folder)
 }
 
-/// The entry that a path with `*` in its names stands for; `None` unless there is exactly one.
+/// Expands a path with `*` in its names; `None` unless exactly one entry matches.
 fn expand_unique(folder: &Path, pattern: &str) -> Option<PathBuf> {
     let mut found = folder.to_path_buf();
     for part in pattern.split('/') {
@@ -147,12 +148,12 @@ fn expand_unique(folder: &Path, pattern: &str) -> Option<PathBuf> {
     found.exists().then_some(found)
 }
 
-/// Makes the folder count.
+/// Publishes the folder by an atomic rename of a link.
 fn publish(folder: &Path, target: &Path) -> Result<(), InstallError> {
     let name = folder.file_name().unwrap_or_default();
     let link = target.with_file_name(format!(".{}", name.to_string_lossy()));
     symlink(Path::new(STORE).join(name), &link).map_err(folder_error(&link))?;
-    // A half-made folder of an earlier time may be in the way; a link is replaced as it is.
+    // An incomplete folder without a link may be in the way; a link is simply replaced.
     if target.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         fs::remove_dir_all(target).map_err(folder_error(target))?;
     }

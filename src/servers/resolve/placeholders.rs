@@ -1,4 +1,4 @@
-//! Placeholders in what a server is started with and told.
+//! Fills in the placeholders of a catalogue entry: command, arguments, environment and settings.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -11,7 +11,7 @@ use crate::base::hash::ContentHash;
 use crate::lsp::registry::ServerSpec;
 use crate::servers::{ServerContext, install};
 
-/// What the placeholders of one server stand for in one workspace folder.
+/// The placeholder values of one server in one workspace.
 pub(super) struct PlaceholderFiller<'a> {
     context: &'a ServerContext,
     workspace: &'a Path,
@@ -24,20 +24,15 @@ impl<'a> PlaceholderFiller<'a> {
         id: &str,
         spec: &ServerSpec,
         workspace: &'a Path,
-        around: &'a ServerContext,
+        context: &'a ServerContext,
         data: &Path,
     ) -> Self {
         let place = ContentHash::of_bytes(workspace.as_os_str().as_encoded_bytes()).short_hex();
         let storage = data.join("storage").join(format!("{}-{place}", id.replace('/', "_")));
-        Self {
-            context: around,
-            workspace,
-            server: install::install_folder(data, id, spec),
-            storage,
-        }
+        Self { context, workspace, server: install::install_folder(data, id, spec), storage }
     }
 
-    /// The entry without placeholders.
+    /// The entry with its placeholders filled in.
     pub(super) fn spec(&self, spec: &ServerSpec) -> ServerSpec {
         let text = |text: &String| self.text(text).unwrap_or_default();
         ServerSpec {
@@ -50,7 +45,7 @@ impl<'a> PlaceholderFiller<'a> {
         }
     }
 
-    /// Null in place of a text whose placeholder stands for nothing.
+    /// A text whose placeholder is unset becomes null.
     fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => self.text(text).map_or(Value::Null, Value::String),
@@ -62,8 +57,8 @@ impl<'a> PlaceholderFiller<'a> {
         }
     }
 
-    /// The text with its placeholders filled in; `None` when one stands for nothing here. Words
-    /// that are no placeholder of ours stay.
+    /// The text with its placeholders filled in; `None` when one is unset. Unknown placeholders
+    /// stay as they are.
     fn text(&self, text: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = text;
@@ -97,7 +92,7 @@ impl<'a> PlaceholderFiller<'a> {
             "root" => of(Some(self.workspace)),
             "server" => of(self.server.as_deref()),
             "storage" => {
-                // A server that cannot write there says so itself.
+                // On failure the server itself reports that it cannot write there.
                 let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
                 of(Some(&self.storage))
             }
@@ -108,10 +103,10 @@ impl<'a> PlaceholderFiller<'a> {
     }
 }
 
-/// What a name in a placeholder stands for.
+/// The value of a placeholder.
 enum PlaceholderValue {
     Text(String),
-    /// A placeholder of ours that stands for nothing here.
+    /// A known placeholder without a value here.
     Unset,
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Where a server's program is, or what is missing.
+//! Finds a server's program, or reports what is missing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use crate::base::verdict::{Cause, Gap};
 use crate::lsp::registry::ServerSpec;
 use crate::servers::{ServerContext, install};
 
-/// What stands in the way of starting a server.
+/// What prevents a server from being started.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum MissingProgram {
     /// The server itself.
     Server,
-    /// A program that it needs.
+    /// A program that the server requires.
     Requirement(String),
 }
 
 impl MissingProgram {
-    /// In words, with the act that mends it; `word` is what `server install` is told.
-    pub(super) fn gap(&self, spec: &ServerSpec, word: &str) -> Gap {
+    /// The gap with its remedy; `install_argument` is the argument for `server install`.
+    pub(super) fn gap(&self, spec: &ServerSpec, install_argument: &str) -> Gap {
         let gap = match self {
             Self::Server => Gap::new(Cause::NotInstalled, "not installed"),
             Self::Requirement(program) => {
@@ -27,25 +27,27 @@ impl MissingProgram {
             }
         };
         gap.with_remedy(match &spec.install {
-            Some(install) if install.is_possible() => format!("moai-ralph server install {word}"),
+            Some(install) if install.is_possible() => {
+                format!("moai-ralph server install {install_argument}")
+            }
             Some(install) if install.hint.is_some() => install.hint.clone().unwrap_or_default(),
             _ => format!("put {} on PATH", spec.command),
         })
     }
 }
 
-/// The project's own program where `when` demands it, then what the user installed through
-/// `server install`, then the caller's PATH.
+/// The project's own program where `when` demands it, then the one installed by `server install`,
+/// then the first on the caller's PATH.
 pub(super) fn find_program(
     id: &str,
     spec: &ServerSpec,
     project_bin: Option<&Path>,
-    around: &ServerContext,
+    context: &ServerContext,
     data: &Path,
 ) -> Result<PathBuf, MissingProgram> {
-    let needed = spec.needs.iter().find(|program| program_on_path(program, &around.env).is_none());
+    let needed = spec.needs.iter().find(|program| program_on_path(program, &context.env).is_none());
     let program =
-        server_program(id, spec, project_bin, around, data).ok_or(MissingProgram::Server)?;
+        server_program(id, spec, project_bin, context, data).ok_or(MissingProgram::Server)?;
     match needed {
         None => Ok(program),
         Some(program) => Err(MissingProgram::Requirement(program.clone())),
@@ -56,30 +58,30 @@ fn server_program(
     id: &str,
     spec: &ServerSpec,
     project_bin: Option<&Path>,
-    around: &ServerContext,
+    context: &ServerContext,
     data: &Path,
 ) -> Option<PathBuf> {
     let folder = install::install_folder(data, id, spec);
     if spec.command.contains('/') {
         let command = match spec.command.strip_prefix("${server}/") {
             Some(inside) => folder?.join(inside),
-            None => around.root.join(spec.command.replace("${root}", ".")),
+            None => context.root.join(spec.command.replace("${root}", ".")),
         };
         return is_program(&command).then_some(command);
     }
     let own = project_bin.map(|bin| bin.join(&spec.command)).filter(|program| is_program(program));
     let found = own.or_else(|| program_in_folder(&folder?, &spec.command));
-    // Beside a server that needs the project's own version, one on PATH would be any version.
+    // Where the project's own version is required, the one on PATH could be any version.
     let elsewhere =
-        || if spec.when.is_some() { None } else { program_on_path(&spec.command, &around.env) };
+        || if spec.when.is_some() { None } else { program_on_path(&spec.command, &context.env) };
     let program = found.or_else(elsewhere)?;
     let components = spec.install.as_ref().map_or(&[][..], |install| &install.rustup);
     let is_there = components.is_empty()
-        || is_component_there(&program, &spec.command, &around.root, &around.env);
+        || is_component_there(&program, &spec.command, &context.root, &context.env);
     is_there.then_some(program)
 }
 
-/// A program among what `server install` has put into a folder.
+/// The path of a program that `server install` has put into a folder.
 pub(in crate::servers) fn program_in_folder(folder: &Path, command: &str) -> Option<PathBuf> {
     if let Some(inside) = command.strip_prefix("${server}/") {
         return Some(folder.join(inside)).filter(|program| is_program(program));
@@ -89,7 +91,7 @@ pub(in crate::servers) fn program_in_folder(folder: &Path, command: &str) -> Opt
     programs.find(|program| is_program(program))
 }
 
-/// A program on the PATH of this environment.
+/// The path of a program on the PATH of this environment.
 #[must_use]
 pub fn program_on_path(name: &str, env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let folders = std::env::split_paths(env.get("PATH")?);
@@ -101,8 +103,8 @@ pub(super) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a program of rustup stands for a real one: rustup puts a link under every component's
-/// name, installed or not. True where that cannot be told from files; the server then says it.
+/// Whether a rustup proxy leads to an installed component: rustup puts a link under every
+/// component's name, installed or not. True where files cannot tell; the server then reports it.
 pub(in crate::servers) fn is_component_there(
     program: &Path,
     name: &str,
@@ -129,7 +131,7 @@ pub(in crate::servers) fn is_component_there(
 }
 
 /// The toolchain that rustup would use in `root`: the variable, the project's file, the default.
-/// `None` when a directory override may decide.
+/// `None` when a directory override may apply.
 fn toolchain(root: &Path, env: &BTreeMap<String, String>, home: &Path) -> Option<String> {
     if let Some(channel) = env.get("RUSTUP_TOOLCHAIN") {
         return Some(channel.clone());
@@ -143,7 +145,7 @@ fn toolchain(root: &Path, env: &BTreeMap<String, String>, home: &Path) -> Option
         for name in ["rust-toolchain", "rust-toolchain.toml"] {
             let Some(bytes) = read_regular_file(&folder.join(name)) else { continue };
             let text = String::from_utf8(bytes).ok()?;
-            // The old form is one line with the channel.
+            // The legacy format is one line with the channel.
             return toml_value(&text, "channel")
                 .or_else(|| (!text.contains('=')).then(|| text.trim().to_owned()));
         }

@@ -1,5 +1,5 @@
-//! What a project's files say about servers: which folder a server works in, and which version of
-//! a package the project uses.
+//! Reads from a project's files in which workspace a server works and which version of a package
+//! the project uses.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 use crate::lsp::registry::{ProjectCondition, ServerSpec, WorkspaceRule};
 
-/// The folder a server works in for a file: of the first marker that any folder between the file
-/// and the root has, the folder nearest to the file or to the root; the root when none has one.
+/// The workspace of a server for a file: for the first marker found in any folder between the file
+/// and the root, the folder nearest to the file or to the root; the root without any marker.
 pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -> PathBuf {
     let file = path.under(root);
     let folders: Vec<&Path> =
@@ -26,9 +26,9 @@ pub(super) fn server_workspace(spec: &ServerSpec, root: &Path, path: &RelPath) -
     found.map_or_else(|| root.to_path_buf(), |folder| folder.to_path_buf())
 }
 
-/// Whether the project uses the package in that major version: by what is installed nearest to
-/// the file, else by what `package.json` asks for. Yields the project's own `node_modules/.bin`
-/// folder, which need not exist.
+/// Whether the project uses the package in that major version: by the installation nearest to the
+/// file, else by the range in `package.json`. Returns the project's own `node_modules/.bin` folder,
+/// which need not exist.
 pub(super) fn project_bin_if_used(
     when: &ProjectCondition,
     root: &Path,
@@ -53,7 +53,7 @@ pub(super) fn project_bin_if_used(
     None
 }
 
-/// First number of a version or a range such as `^7.0.2`, `>=5`, `7.x`.
+/// The first number of a version or a range such as `^7.0.2`, `>=5`, `7.x`.
 fn major(version: &Value) -> Option<u64> {
     let version = version.as_str()?;
     let digits: String = version
@@ -68,7 +68,7 @@ fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&read_regular_file(path)?).ok()
 }
 
-/// A project may hold anything under this name, so devices and pipes are not opened.
+/// Devices and pipes are not opened, because a project may hold anything under this name.
 pub(super) fn read_regular_file(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let meta = path.metadata().ok()?;

@@ -1,4 +1,4 @@
-//! Tests of the choice: which servers, from where, told what, in which folder.
+//! Tests of server selection: which servers, from where, with which settings, in which folder.
 
 use std::collections::BTreeMap;
 
@@ -42,9 +42,9 @@ impl Project {
             ("HOME".to_owned(), text("home")),
         ]);
         let catalogue = Catalogue::built_in().clone().with_user_options(&self.options).into();
-        let around = ServerContext::new(self.root.clone(), env.into(), catalogue);
+        let context = ServerContext::new(self.root.clone(), env.into(), catalogue);
         let path = RelPath::below(&self.root, &self.root.join(path)).expect("relative");
-        select_servers(&around, &self.root.join("data"), &path)
+        select_servers(&context, &self.root.join("data"), &path)
     }
 
     fn relative(&self, path: &Path) -> String {
@@ -83,7 +83,7 @@ fn the_projects_typescript_chooses_the_server() {
     let seven = (package, r#"{"version": "7.0.2"}"#);
     let local = ("node_modules/.bin/tsc", "");
     check(&[seven, local], "src/a.ts", &["typescript-native node_modules/.bin/tsc"]);
-    // Another version's word would be another project's.
+    // Another version's findings would not apply to this project.
     let wanted = ("package.json", r#"{"devDependencies": {"typescript": "^7.0.0"}}"#);
     check(&[wanted, ("path/bin/typescript-language-server", "")], "a.tsx", &[&native]);
 }
@@ -206,7 +206,7 @@ fn rustups_link_counts_only_where_the_component_is_installed() {
     proxy(&[default, stable], gap);
     proxy(&[default, stable, stable_too], there);
     proxy(&[default, stable_too, old, pin], gap);
-    // What cannot be told from files is left to the server to say.
+    // Where files cannot tell, the server has to report it.
     proxy(&[stable], there);
     let overrides = ("home/.rustup/settings.toml", "[overrides]\n\"/x\" = \"stable-x\"\n");
     proxy(&[overrides, stable], there);

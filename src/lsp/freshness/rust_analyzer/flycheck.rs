@@ -1,16 +1,15 @@
-//! The runs of `cargo check` inside one rust-analyzer, shared by all questions of its session.
-//! rust-analyzer says of a run only when it began and ended, and the end of a cancelled one looks
-//! like any other; so no run is started while one is under way, and saves start none. It must not
-//! know files or documents beyond what was published about them.
+//! The runs of `cargo check` inside one rust-analyzer, shared by all requests of its session.
+//! rust-analyzer reports only when a run began and ended, and the end of a cancelled run looks like
+//! any other; so no run is started during another one, and saves start none.
 //!
 //! ```text
 //! Idle --wanted, ask for a run--> Asked --begin--> Running --end--> Idle, covers what came before
 //!   ^-------------- the project is loaded anew: nothing is covered ------'
 //! ```
 //!
-//! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`, the items of a file are
-//! published whole, before the next request is answered; failures are told by
-//! `experimental/serverStatus` after the end; of crates that need no compiling nothing is said.
+//! Observed with rust-analyzer 1.95: tokens `rust-analyzer/flycheck/0`; the items of a file are
+//! published whole, before the next request is answered; `experimental/serverStatus` reports
+//! failures after the end; nothing is published for crates that need no compiling.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -26,19 +25,19 @@ use crate::base::verdict::{Cause, Gap};
 const ERROR: u64 = 1;
 const HINT: u64 = 4;
 
-/// The state of the runs and what they published.
+/// The state of the runs and the items they published.
 #[derive(Debug, Default)]
 pub struct Flycheck {
     phase: FlycheckPhase,
-    /// Tokens of runs under way, whoever asked for them.
+    /// Tokens of current runs, whoever requested them.
     tokens: HashSet<String>,
-    /// The newest ticket that the last whole run speaks of.
+    /// The newest ticket that the last complete run covers.
     covered_ticket: Option<u64>,
-    /// Whether the last run said nothing and is to be run once more.
+    /// Whether the last run published nothing and has to be repeated.
     was_silent: bool,
-    /// What is published now, per file that has anything.
+    /// The currently published items, for each file that has any.
     published: BTreeMap<PathBuf, Vec<Value>>,
-    /// What the server says is wrong with the project or with `cargo`.
+    /// The server's complaint about the project or `cargo`.
     reported_fault: Option<String>,
 }
 
@@ -46,7 +45,7 @@ pub struct Flycheck {
 enum FlycheckPhase {
     #[default]
     Idle,
-    /// A run was asked for, with the newest ticket there was.
+    /// A run was requested, with the newest ticket at that time.
     Requested {
         ticket: u64,
         at: Instant,
@@ -58,14 +57,14 @@ enum FlycheckPhase {
 }
 
 impl Flycheck {
-    /// What starts a run over the whole workspace.
+    /// The notification that starts a run over the whole workspace.
     #[must_use]
     pub fn start_request() -> (&'static str, Value) {
         ("rust-analyzer/runFlycheck", json!({"textDocument": null}))
     }
 
-    /// Somebody waits for a run; `newest` is the newest ticket whose text is on disk. True when a
-    /// run must be asked for now: a later one than is under way is asked for when that one ends.
+    /// Requests a run that covers `newest`, the newest ticket whose text is on disk. True when the
+    /// run must be started now; during another run it is started when that one ends.
     pub fn request_run(&mut self, newest: u64, now: Instant) -> bool {
         let must_start = self.phase == FlycheckPhase::Idle || self.is_overdue(now);
         if must_start {
@@ -74,19 +73,19 @@ impl Flycheck {
         must_start
     }
 
-    /// Whether a whole run began after this question was asked.
+    /// Whether a complete run began after this request.
     #[must_use]
     pub fn covers(&self, ticket: u64) -> bool {
         self.covered_ticket.is_some_and(|covered| covered >= ticket)
     }
 
-    /// Whether a run is changing what is published.
+    /// Whether a run is changing the published items.
     #[must_use]
     pub fn is_running(&self) -> bool {
         !self.tokens.is_empty()
     }
 
-    /// When a run that was asked for must have begun.
+    /// Deadline for a requested run to begin.
     #[must_use]
     pub fn begin_deadline(&self) -> Option<Instant> {
         match self.phase {
@@ -97,13 +96,13 @@ impl Flycheck {
         }
     }
 
-    /// Whether a run that was asked for has not begun in time.
+    /// Whether a requested run has not begun in time.
     #[must_use]
     pub fn is_overdue(&self, now: Instant) -> bool {
         self.begin_deadline().is_some_and(|until| until <= now)
     }
 
-    /// A progress of the server.
+    /// Handles a progress of the server.
     pub fn on_progress(&mut self, token: &str, kind: Option<&str>) {
         if !token.contains("flycheck") {
             return;
@@ -121,8 +120,9 @@ impl Flycheck {
                     && self.tokens.is_empty()
                 {
                     self.phase = FlycheckPhase::Idle;
-                    // A run is silent when every crate was compiled before without an error, or
-                    // when the project is loaded anew and ends it. The second one in a row is whole.
+                    // A run publishes nothing when every crate was compiled before without an
+                    // error, or when reloading the project aborts it. The second one in a row is
+                    // complete.
                     self.was_silent = !saw_crate && !self.was_silent;
                     if !self.was_silent {
                         self.covered_ticket = Some(ticket);
@@ -136,8 +136,8 @@ impl Flycheck {
         }
     }
 
-    /// A notification of the server's own kind. A project that is loaded anew ends its runs, and
-    /// their ends then prove nothing.
+    /// Handles a server-specific notification. Reloading the project aborts the runs, and their
+    /// ends then prove nothing.
     pub fn on_notification(&mut self, method: &str, params: &Value) {
         if method != "experimental/serverStatus" {
             return;
@@ -150,10 +150,10 @@ impl Flycheck {
         self.reported_fault = params["message"].as_str().filter(|_| !is_well).map(str::to_owned);
     }
 
-    /// Published diagnostics of any file, also one outside the workspace.
+    /// Records published diagnostics of any file, including those outside the workspace.
     pub fn on_publish(&mut self, params: &Value) {
         let Some(file) = params["uri"].as_str().and_then(from_uri) else { return };
-        // Hints are parts of another item: where a value was moved, what would mend it.
+        // Hints are parts of another item: where a value was moved, what would fix it.
         let is_whole = |item: &&Value| item["severity"].as_u64() != Some(HINT);
         let items = params["diagnostics"].as_array().map_or(&[][..], Vec::as_slice);
         if let FlycheckPhase::Running { saw_crate, .. } = &mut self.phase
@@ -161,7 +161,7 @@ impl Flycheck {
         {
             *saw_crate = true;
         }
-        // With pull offered only the compiler's items are published.
+        // With pull offered, only the compiler's items are published.
         let items: Vec<Value> = items.iter().filter(is_whole).cloned().collect();
         if items.is_empty() {
             self.published.remove(&file);
@@ -176,8 +176,8 @@ impl Flycheck {
         self.published.get(file).map_or_else(|| json!([]), |items| json!(items))
     }
 
-    /// Why a file without items of its own is not proven clean by the last run: it failed, or the
-    /// compiler gave up at errors elsewhere. `root` is cut off where it can be.
+    /// Why the last run does not prove a file without items clean: it failed, or the compiler
+    /// stopped at errors elsewhere. `root` is stripped from paths where possible.
     #[must_use]
     pub fn unproven_reason(&self, root: &Path) -> Option<Gap> {
         if let Some(gap) = self.project_fault() {
@@ -193,23 +193,23 @@ impl Flycheck {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        // Errors keep the compiler from the crates that need theirs, and from its lints everywhere;
-        // what does not parse keeps it from everything.
+        // Errors prevent the compiler from checking dependent crates, and from linting any; syntax
+        // errors prevent everything.
         let detail = format!("cargo check stops at errors in {file}{others}");
         Some(Gap::new(Cause::ProjectFault, detail).with_remedy("mend those first"))
     }
 
-    /// What the server says is wrong with the project, as a gap.
+    /// The server's complaint about the project, as a gap.
     #[must_use]
     pub fn project_fault(&self) -> Option<Gap> {
         let trouble = self.reported_fault.as_deref()?;
-        // cargo's own words stand below rust-analyzer's.
+        // cargo's own output follows rust-analyzer's text.
         let mut lines = trouble.lines().map(str::trim).filter(|line| !line.is_empty());
         let said = lines.clone().find(|line| line.starts_with("error")).or_else(|| lines.next())?;
         Some(Gap::new(Cause::ProjectFault, format!("the cargo project has a fault: {said}")))
     }
 
-    /// Whether the server has found no project at all.
+    /// Whether the server found no project at all.
     #[must_use]
     pub fn has_no_project(&self) -> bool {
         self.reported_fault
@@ -217,7 +217,7 @@ impl Flycheck {
             .is_some_and(|trouble| trouble.starts_with("Failed to discover"))
     }
 
-    /// The trouble, unless it is that of an earlier run, which a new one may clear.
+    /// The current complaint, without that of an earlier run, which a new run may clear.
     #[must_use]
     pub fn lasting_project_fault(&self) -> Option<Gap> {
         let is_of_run = |trouble: &str| trouble.starts_with("cargo check failed");

@@ -1,4 +1,4 @@
-//! Sessions with rust-analyzer, played message by message as version 1.95 was observed to speak.
+//! Sessions with rust-analyzer, replayed message by message as observed with version 1.95.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Play {
         self.receive(json!({"method": "$/progress", "params": params}));
     }
 
-    /// A run that says nothing is asked for once more.
+    /// A run that publishes nothing is repeated once.
     fn silent_run(&mut self) {
         self.flycheck("begin");
         self.flycheck("end");
@@ -88,7 +88,7 @@ impl Play {
         self.session.tick(self.now);
     }
 
-    /// Requests and notifications sent since the last look; verdicts go to `answers`.
+    /// Requests and notifications since the last call; verdicts go to `answers`.
     fn sent(&mut self) -> Vec<(String, i64)> {
         let mut sent = Vec::new();
         for effect in self.session.take_effects() {
@@ -115,7 +115,7 @@ impl Play {
         sent
     }
 
-    /// Answers every pull with these items and every barrier; yields how many runs were asked for.
+    /// Answers every pull with these items and every barrier; returns how many runs were started.
     fn answer_requests(&mut self, native: &Value) -> usize {
         let mut run_count = 0;
         loop {
@@ -155,7 +155,7 @@ fn nothing() -> Value {
     json!([])
 }
 
-/// One question, and one run that publishes `published` for its file; the answer.
+/// One request and one run that publishes `published` for its file; returns the answer.
 fn verdict(native: &Value, published: Value) -> String {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");

@@ -1,4 +1,4 @@
-//! What is sent so that the server has our bytes, and what it asked to hear.
+//! Synchronization: messages that bring the server our bytes, and watched files.
 
 use super::*;
 use crate::base::limits::REFRESHES_MAX;
@@ -17,7 +17,7 @@ impl Play {
             {"uri": format!("file:///r/{file}"), "version": version, "diagnostics": items}}));
     }
 
-    /// Parameters of the messages of one method since the last look.
+    /// Parameters of the messages of one method since the last call.
     fn params_of(&mut self, wanted: &str) -> Vec<Value> {
         let params = |effect| match effect {
             SessionEffect::Send(RpcMessage::Notification { method, params })
@@ -33,7 +33,7 @@ impl Play {
 
 #[test]
 fn a_change_is_ranged_and_counted_as_the_server_counts() {
-    // Behind a quote, 한 and 🦀.
+    // The position is after a quote, 한 and 🦀.
     for (encoding, column) in [("utf-8", 8), ("utf-16", 4), ("utf-32", 3)] {
         let capabilities = json!({"textDocumentSync": {"change": 2}, "positionEncoding": encoding});
         let mut play = Play::able("pull", &capabilities);
@@ -94,7 +94,7 @@ fn a_storm_is_measured_at_its_beginning_and_at_its_end() {
         words.extend(play.sent());
     }
     let superseded = words.iter().filter(|word| word.ends_with("Superseded")).count();
-    assert_eq!(superseded, 9, "each is told as soon as a newer one comes: {words:?}");
+    assert_eq!(superseded, 9, "each is notified as soon as a newer one comes: {words:?}");
     play.wait_until(9 * 30 + STORM_MS);
     words.extend(play.sent());
     let asked = words.iter().filter(|word| word.contains("textDocument/diagnostic"));
@@ -200,7 +200,7 @@ fn gopls_gets_a_change_of_nothing_so_that_it_names_the_version() {
         ["textDocument/didOpen v1", "textDocument/didChange v2", "textDocument/documentSymbol#1"];
     assert_eq!(play.sent(), opened);
     play.receive(json!({"id": 1, "result": null}));
-    // It speaks of the disk instead, once, while it loads the project.
+    // While it loads the project, it publishes once about the disk instead.
     play.publish("a.go", None, 0);
     assert_eq!(play.sent(), ["textDocument/didChange v3", "textDocument/documentSymbol#2"]);
     play.receive(json!({"id": 2, "result": null}));
@@ -234,7 +234,7 @@ fn clangd_is_forced_where_it_would_be_silent_or_trust_an_old_header() {
     play.wait_until(1_000);
     play.ask(5, "a.cpp", "z");
     assert!(forced(&mut play), "a header changed on disk");
-    // A header is saved while its includer is measured: what was published before is outdated.
+    // A header is saved while a file that includes it is measured: earlier publishes are outdated.
     play.wait_until(1_500);
     play.ask(6, "a.h", "y");
     let words = play.sent();
@@ -256,8 +256,8 @@ fn changes_from_before_a_server_asked_to_hear_of_them_are_told_then_and_once() {
              "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}})
     };
     play.receive(watch(1));
-    let told = play.params_of("workspace/didChangeWatchedFiles");
-    assert_eq!(told, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 2}]})]);
+    let notified = play.params_of("workspace/didChangeWatchedFiles");
+    assert_eq!(notified, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 2}]})]);
     play.receive(watch(2));
     assert_eq!(play.sent(), ["answer null"]);
     play.session.files_changed(&change("/r/lib.py", DiskChange::Deleted), &[]);
@@ -279,22 +279,22 @@ fn a_query_about_an_older_text_does_not_become_the_text_that_is_measured() {
     let mut play = Play::able("pull", &capabilities);
     let progress = |kind: &str| json!({"method": "$/progress", "params": {"token": 1, "value": {"kind": kind, "title": "Loading"}}});
     play.receive(progress("begin"));
-    play.query_text(1, hover, "old", false);
+    play.query_text(1, hover.0, hover.1, "old", false);
     play.ask(2, "a.py", "new");
     assert_eq!(play.sent()[0], "ticket 1: Superseded");
     play.receive(progress("end"));
     assert!(!play.sent().iter().any(|word| word.contains("didChange")));
     play.receive(json!({"id": 1, "result": report(0, 1)}));
     assert_eq!(play.sent(), ["ticket 2: 1 found"]);
-    // One on its way is not sent once more with its text either.
-    play.query_text(3, hover, "new", false);
+    // A text being measured is not resent either.
+    play.query_text(3, hover.0, hover.1, "new", false);
     assert_eq!(play.sent(), ["textDocument/hover#2"]);
     play.ask(4, "a.py", "newer");
     play.sent();
     play.receive(json!({"id": 2, "error": {"code": -32801, "message": "modified"}}));
     assert_eq!(play.sent(), ["ticket 3: Superseded"]);
-    // And a newer one ends a measurement of an older text.
-    play.query_text(5, hover, "newest", false);
+    // A newer text ends the measurement of an older one.
+    play.query_text(5, hover.0, hover.1, "newest", false);
     assert!(play.sent().contains(&"ticket 4: Superseded".to_owned()));
 }
 
@@ -339,8 +339,8 @@ fn what_changed_during_the_handshake_is_told_when_the_server_asks() {
         [{"id": "1", "method": "workspace/didChangeWatchedFiles",
             "registerOptions": {"watchers": [{"globPattern": "**/*.py"}]}}]}}),
     );
-    let told = play.params_of("workspace/didChangeWatchedFiles");
-    assert_eq!(told, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 1}]})]);
+    let notified = play.params_of("workspace/didChangeWatchedFiles");
+    assert_eq!(notified, [json!({"changes": [{"uri": "file:///r/lib.py", "type": 1}]})]);
 }
 
 #[test]
