@@ -1,5 +1,5 @@
-//! The working tree on disk: where its root is, one bounded read of one file, which files there
-//! are, when they were written, and private folders.
+//! The working tree on disk: its root, bounded reads of single files, directory walks, modification
+//! stamps, and private folders.
 
 pub mod copies;
 mod ignores;
@@ -30,18 +30,18 @@ pub use walk::{
     FileWalk, files_of_sizes, is_real_path, walk_files, walk_hidden, walk_names, walk_watched,
 };
 
-/// Root of a working directory: inside a git work tree the nearest ancestor with a `.moai`
-/// directory that is not above the work tree, else the work tree itself (`.git` is a directory, or
-/// the file that `git worktree add` leaves). Without git the nearest ancestor with a `.moai`
-/// directory below `home`, else the directory itself. Canonical; a directory that cannot be
-/// canonicalised comes back resolved by text.
+/// Root of a working directory: inside a git work tree, the nearest ancestor with a `.moai`
+/// directory up to the work tree, else the work tree itself (its `.git` is a directory, or the file
+/// that `git worktree add` creates). Without git, the nearest ancestor with a `.moai` directory
+/// below `home`, else the directory itself. Canonical; a directory that cannot be canonicalized is
+/// resolved lexically.
 #[must_use]
 pub fn find_root(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let cwd = canonical(cwd);
     let work_tree = cwd.ancestors().find(|at| at.join(".git").exists());
     let home = home.map(canonical);
     for at in cwd.ancestors() {
-        // A folder above the repository, or the whole home, is nobody's project.
+        // Neither a folder above the repository nor the whole home is a project.
         let is_too_far = work_tree.is_none() && home.as_deref() == Some(at);
         if at.join(".moai").is_dir() && !is_too_far {
             return at.to_path_buf();
@@ -57,22 +57,22 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| normalize(path))
 }
 
-/// Where a path that was asked for really leads.
+/// Target of a requested path.
 struct ResolvedPath {
     /// Canonical.
     absolute: PathBuf,
-    /// `None` when it is the root itself.
+    /// `None` if it is the root itself.
     relative: Option<RelPath>,
 }
 
-/// Follows a path below a canonical root; what leads out of it or nowhere is skipped, with the
-/// reason.
+/// Resolves a path below a canonical root. A path that is broken or leads out of the root is
+/// skipped, with the reason.
 fn resolve_in_root(root: &Path, path: &Path) -> Result<ResolvedPath, SkippedFile> {
     let skip = |reason: &str| Err(skipped_file(root, path, reason));
-    let asked = root.join(path);
-    let absolute = match asked.canonicalize() {
+    let requested = root.join(path);
+    let absolute = match requested.canonicalize() {
         Ok(absolute) => absolute,
-        Err(_) if asked.is_symlink() => return skip("broken symbolic link"),
+        Err(_) if requested.is_symlink() => return skip("broken symbolic link"),
         Err(error) => return skip(&io_error_reason(&error)),
     };
     if absolute == root {
@@ -95,14 +95,15 @@ fn io_error_reason(error: &io::Error) -> String {
     }
 }
 
-/// The skipped file, named relative to the root where it lies below it. The folder is followed,
-/// because a host may name the root through a symbolic link.
+/// The skipped file, relative to the root if below it. Its folder is resolved, because a host may
+/// name the root through a symbolic link.
 fn skipped_file(root: &Path, path: &Path, reason: &str) -> SkippedFile {
-    let asked = root.join(path);
-    let followed = || Some(asked.parent()?.canonicalize().ok()?.join(asked.file_name()?));
-    let relative = RelPath::below(root, &asked)
-        .or_else(|| followed().and_then(|followed| RelPath::below(root, &followed)));
-    let path = relative.map_or_else(|| path.to_string_lossy().into_owned(), |it| it.to_string());
+    let requested = root.join(path);
+    let resolved = || Some(requested.parent()?.canonicalize().ok()?.join(requested.file_name()?));
+    let relative = RelPath::below(root, &requested)
+        .or_else(|| resolved().and_then(|resolved| RelPath::below(root, &resolved)));
+    let path = relative
+        .map_or_else(|| path.to_string_lossy().into_owned(), |relative| relative.to_string());
     SkippedFile { path, reason: reason.to_owned() }
 }
 

@@ -1,6 +1,6 @@
-//! What git knows about a root: which files changed, where worktrees meet, the commit of HEAD. The
-//! only place that names `git2`. This file only reads; checkpoints write objects and refs of our
-//! own, and nobody here writes an index or a work tree.
+//! Git data of a root: changed files, worktrees, the commit of HEAD. The only module that uses
+//! `git2`. This file only reads; checkpoints write objects and refs of our own, and no module here
+//! writes an index or a work tree.
 
 pub mod base_versions;
 pub mod branches;
@@ -25,16 +25,16 @@ use crate::base::evidence::SkippedFile;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::{NEVER_WALKED, RelPath};
 
-/// Why what stands in a repository inside this one is not looked at.
+/// Reason for skipping a nested repository.
 pub const NESTED_REPOSITORY: &str = "a repository of its own";
 
-/// Git data that cannot be used. Never a sign that there is no git, or that nothing changed.
+/// Unusable git data. Never means that there is no git, or that nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct GitError {
-    /// What is wrong, as a lower-case fragment for people.
+    /// The problem, as a lower-case fragment for people.
     pub detail: String,
-    /// The one command that mends it, when there is one.
+    /// The command that fixes it, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -43,16 +43,15 @@ pub struct GitError {
 pub struct WorkTreeChanges {
     /// Relative to the root; sorted, each once.
     pub files: Vec<RelPath>,
-    /// Files of HEAD or the index that are not there any more, relative to the root.
+    /// Deleted files of HEAD or the index, relative to the root.
     pub deleted: Vec<RelPath>,
-    /// Changed files that cannot be named, because their path is not UTF-8; they may be of any
-    /// kind, and the path shows replacement characters.
+    /// Changed files whose path is not UTF-8, of any kind; the path shows replacement characters.
     pub skipped: Vec<SkippedFile>,
 }
 
-/// Where the repository of this root keeps what its worktrees share (`.git` of the main work
-/// tree); canonical. `None` without git. Asks neither for the owner nor for a sound
-/// configuration, so that a name derived from it does not change while those are mended.
+/// The folder that the worktrees of this root's repository share (`.git` of the main work tree);
+/// canonical. `None` without git. Ignores ownership and broken configuration, so that names derived
+/// from the folder do not change while those are fixed.
 #[must_use]
 pub fn common_dir(root: &Path) -> Option<PathBuf> {
     let git_dir = Repository::discover_path(root, no_ceiling()).ok()?;
@@ -65,18 +64,18 @@ pub fn common_dir(root: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
-/// The folder that git keeps for the work tree of a root.
+/// Git's folder for the work tree of a root.
 #[must_use]
 pub fn work_tree_git_dir(root: &Path) -> Option<PathBuf> {
     Repository::discover_path(root, no_ceiling()).ok()
 }
 
-/// Which files git does not look at, by rules that are in no commit: those to ignore, of the
-/// repository and of its user, and those of a sparse checkout. `None` where there are none.
+/// Rules outside of commits that hide files from git: ignore rules of the repository and of the
+/// user, and those of a sparse checkout. `None` where there are none.
 #[must_use]
 pub fn local_ignore_rules(root: &Path) -> [Option<Vec<u8>>; 2] {
     let Ok(Some(repository)) = open(root) else { return [None, None] };
-    // gitignore(5): `core.excludesFile` stands for the user's file, where it is set.
+    // gitignore(5): `core.excludesFile` replaces the user's default file.
     let config = repository.config();
     let set = config.and_then(|config| config.get_path("core.excludesfile")).ok();
     let settings = env::var_os("XDG_CONFIG_HOME")
@@ -103,11 +102,11 @@ fn read_some(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Files below the root that differ from HEAD: staged, unstaged, untracked and not ignored, and
-/// the new names of renamed ones; without commits, all of them. Deleted files are a list of their
-/// own; folders and submodules are left out, and so are untracked files in [`NEVER_WALKED`] folders.
+/// renamed ones by their new name; without commits, all files. Deleted files are listed separately;
+/// folders, submodules, and untracked files in [`NEVER_WALKED`] folders are left out.
 ///
-/// `Ok(None)` when the root lies in no work tree or is a folder that its work tree ignores. The
-/// root may be a subfolder; then only the files below it are returned.
+/// `Ok(None)` if the root is in no work tree or is a folder that its work tree ignores. The root
+/// may be a subfolder; then only the files below it are returned.
 pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, GitError> {
     let Some(repository) = open(root)? else { return Ok(None) };
     let broken = |error: git2::Error| unreadable_repository(root, &error);
@@ -127,7 +126,7 @@ pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, 
     }
     let mut changed = WorkTreeChanges::default();
     let head = repository.head().and_then(|head| head.peel_to_tree()).ok();
-    // A submodule, or a repository inside this one: what changed in it is not known here.
+    // Changes inside submodules and nested repositories are not examined.
     let mut inner =
         hidden_entries::changed_inner_repositories(&repository, &work_tree, head.as_ref())
             .map_err(broken)?;
@@ -157,8 +156,9 @@ pub fn files_changed_since_head(root: &Path) -> Result<Option<WorkTreeChanges>, 
     Ok(Some(changed))
 }
 
-/// The same, and the files that commits since `base` (as [`base_commit`] gave it) changed. A base that is
-/// gone, after a rebase and a cleanup, is an error: what it would have shown is not known.
+/// Like [`files_changed_since_head`], plus the files changed by commits since `base` (from
+/// [`base_commit`]). A base that no longer exists, after a rebase and a cleanup, is an error,
+/// because its changes are unknown.
 pub fn files_changed_since(
     root: &Path,
     base: Option<&str>,
@@ -196,8 +196,8 @@ pub fn files_changed_since(
     Ok(Some(changed))
 }
 
-/// Those of the paths below the root that git ignores; a file that git tracks is not ignored,
-/// whatever the rules say. None without git.
+/// The paths below the root that git ignores, without tracked files, whatever the rules. Empty
+/// without git.
 pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {
     let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };
     let broken = |error: git2::Error| unreadable_repository(root, &error);
@@ -217,11 +217,11 @@ pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>
     Ok(ignored)
 }
 
-/// Stands for "no commit yet" where a loop remembers what it started from.
+/// Base of a loop that started before the first commit.
 const NO_COMMIT: &str = "none";
 
-/// What [`files_changed_since`] takes as its base: the commit of HEAD, or that there is none yet. `None`
-/// without git, or when git's data cannot be used.
+/// The base for [`files_changed_since`]: the commit of HEAD, or a marker that there is none yet.
+/// `None` without git, or if git's data is unusable.
 #[must_use]
 pub fn base_commit(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
@@ -229,8 +229,7 @@ pub fn base_commit(root: &Path) -> Option<String> {
     if is_unborn { Some(NO_COMMIT.to_owned()) } else { head_commit(root) }
 }
 
-/// Id of the commit of HEAD, in hex. `None` without git, without a commit, or when git's data
-/// cannot be used.
+/// Commit id of HEAD in hex. `None` without git, without a commit, or if git's data is unusable.
 #[must_use]
 pub fn head_commit(root: &Path) -> Option<String> {
     let repository = open(root).ok()??;
@@ -238,7 +237,7 @@ pub fn head_commit(root: &Path) -> Option<String> {
     Some(commit.id().to_string())
 }
 
-/// The text of a file in the commit of HEAD; `None` when it is not there or no text.
+/// The text of a file in HEAD; `None` if it does not exist or is not UTF-8.
 #[must_use]
 pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
     let repository = open(root).ok()??;
@@ -269,7 +268,7 @@ impl WorkTreeChanges {
     }
 }
 
-/// A path as git names it.
+/// Converts git's bytes to a path.
 fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
@@ -281,8 +280,7 @@ fn no_ceiling() -> std::iter::Empty<&'static OsStr> {
 fn open(root: &Path) -> Result<Option<Repository>, GitError> {
     match Repository::discover(root) {
         Ok(repository) => Ok(Some(repository)),
-        // A `.git` that leads nowhere or lacks its parts is "not found" too, but then there was
-        // meant to be git.
+        // A `.git` that is broken or incomplete is "not found" too, but then git was expected.
         Err(error) if error.code() == ErrorCode::NotFound && !has_git_entry(root) => Ok(None),
         Err(error) => Err(unreadable_repository(root, &error)),
     }
@@ -311,15 +309,15 @@ fn unreadable_repository(root: &Path, error: &git2::Error) -> GitError {
     GitError { detail: format!("git data cannot be read: {}", error.message()), remedy: None }
 }
 
-/// Whether a changed entry is still a file in the work tree.
+/// Whether a changed entry still is a file in the work tree.
 fn is_there(absolute: &Path, status: Status) -> bool {
     let is_gone = status.contains(Status::WT_DELETED)
         || (status.contains(Status::INDEX_DELETED) && !status.contains(Status::WT_NEW));
     !is_gone && fs::symlink_metadata(absolute).is_ok_and(|metadata| !metadata.is_dir())
 }
 
-/// Whether nobody put this file under version control and nobody meant to: a package folder that
-/// is not ignored yet would drown the change.
+/// Whether an untracked file is in a package folder; one that is not ignored yet would drown the
+/// change.
 fn is_untracked_package(path: &Path, status: Status) -> bool {
     status == Status::WT_NEW && is_never_walked(path)
 }

@@ -1,17 +1,17 @@
-//! Process trees, read from `/proc`: who descends from whom, and how much memory each holds. Where
-//! there is no `/proc` every tree is empty, and its memory is unmeasured.
+//! Process trees, read from `/proc`: descendants and memory. Without `/proc` every tree is empty,
+//! and its memory is unmeasured.
 
 use std::collections::HashSet;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// One process, as it was a moment ago.
+/// One process at the time of the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessInfo {
     pid: i32,
     parent: i32,
-    /// In clock ticks since boot: with the number it names one process, also when the number is
-    /// used again.
+    /// In clock ticks since boot; identifies the process together with its pid, which may be
+    /// reused.
     started: u64,
     resident_bytes: u64,
     has_ended: bool,
@@ -28,7 +28,7 @@ fn read_process(pid: i32) -> Option<ProcessInfo> {
     parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `proc_pid_stat(5)`: the name stands in parentheses and may hold anything, the fields follow it.
+/// `proc_pid_stat(5)`: the name is in parentheses and may contain anything; the fields follow it.
 fn parse(stat: &str) -> Option<ProcessInfo> {
     let (before, fields) = stat.rsplit_once(") ")?;
     let pid = before.split(' ').next()?.parse().ok()?;
@@ -44,38 +44,46 @@ fn parse(stat: &str) -> Option<ProcessInfo> {
     })
 }
 
-/// Living descendants of a process, without itself.
+/// Living descendants of a process, without the process itself.
 pub(crate) fn living_descendants(all: &[ProcessInfo], root: i32) -> Vec<ProcessInfo> {
     let mut known = HashSet::from([root]);
-    let mut found = Vec::new();
+    let mut descendants = Vec::new();
     loop {
-        let is_next = |it: &&ProcessInfo| known.contains(&it.parent) && !known.contains(&it.pid);
+        let is_next = |process: &&ProcessInfo| {
+            known.contains(&process.parent) && !known.contains(&process.pid)
+        };
         let next: Vec<ProcessInfo> = all.iter().filter(is_next).copied().collect();
         if next.is_empty() {
-            return found;
+            return descendants;
         }
-        known.extend(next.iter().map(|it| it.pid));
-        found.extend(next.into_iter().filter(|it| !it.has_ended));
+        known.extend(next.iter().map(|process| process.pid));
+        descendants.extend(next.into_iter().filter(|process| !process.has_ended));
     }
 }
 
-/// Memory of a process and all that descend from it. Pages that they share count in each: for the
-/// exact share the kernel walks all page tables, some 40 ms for 500 MiB instead of 20 microseconds.
+/// Memory of a process and its descendants. Shared pages count in each process: for the exact share
+/// the kernel walks all page tables, some 40 ms for 500 MiB instead of 20 microseconds.
 pub(crate) fn tree_resident_bytes(all: &[ProcessInfo], root: i32) -> Option<u64> {
-    let own = all.iter().find(|it| it.pid == root)?;
+    let own = all.iter().find(|process| process.pid == root)?;
     Some(
         own.resident_bytes
-            + living_descendants(all, root).iter().map(|it| it.resident_bytes).sum::<u64>(),
+            + living_descendants(all, root)
+                .iter()
+                .map(|process| process.resident_bytes)
+                .sum::<u64>(),
     )
 }
 
 /// The first child of a process.
 pub(crate) fn first_child(all: &[ProcessInfo], parent: i32) -> Option<i32> {
-    all.iter().filter(|it| it.parent == parent).min_by_key(|it| it.started).map(|it| it.pid)
+    all.iter()
+        .filter(|process| process.parent == parent)
+        .min_by_key(|process| process.started)
+        .map(|process| process.pid)
 }
 
-/// From now on whoever loses its parent below this process becomes its child, also when it left the
-/// process group.
+/// Makes this process the new parent of orphaned descendants, including those that left the process
+/// group.
 pub(crate) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -83,17 +91,17 @@ pub(crate) fn adopt_orphans() {
     }
 }
 
-/// Kills exactly this process, and no other that got its number meanwhile.
+/// Kills exactly this process, and not another one that reused its pid.
 #[cfg(target_os = "linux")]
-pub(crate) fn kill(it: &ProcessInfo) {
+pub(crate) fn kill(process: &ProcessInfo) {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-    let Some(pid) = Pid::from_raw(it.pid) else { return };
-    // The handle first, then the look: what is seen is what the handle holds.
+    let Some(pid) = Pid::from_raw(process.pid) else { return };
+    // Open the handle before the check, so that the check is about the process of the handle.
     let handle = pidfd_open(pid, PidfdFlags::empty());
-    if read_process(it.pid).map(|now| now.started) != Some(it.started) {
+    if read_process(process.pid).map(|now| now.started) != Some(process.started) {
         return;
     }
-    // Fails when it has just ended, which is what is wanted.
+    // Fails if it has just ended, which is the goal.
     let _ = match handle {
         Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
         Err(_) => kill_process(pid, Signal::KILL),
@@ -102,8 +110,8 @@ pub(crate) fn kill(it: &ProcessInfo) {
 
 /// Kills this process.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn kill(it: &ProcessInfo) {
-    let Some(pid) = Pid::from_raw(it.pid) else { return };
+pub(crate) fn kill(process: &ProcessInfo) {
+    let Some(pid) = Pid::from_raw(process.pid) else { return };
     let _ = kill_process(pid, Signal::KILL);
 }
 
@@ -111,7 +119,7 @@ pub(crate) fn kill(it: &ProcessInfo) {
 mod tests {
     use super::*;
 
-    fn found(pid: i32, parent: i32, pages: u64) -> ProcessInfo {
+    fn process_info(pid: i32, parent: i32, pages: u64) -> ProcessInfo {
         let stat = format!(
             "{pid} (a) b (c) S {parent} 1 1 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 {started} 999 {pages} 1",
             started = 100 + pid,
@@ -122,19 +130,25 @@ mod tests {
     #[test]
     fn a_name_may_hold_blanks_and_parentheses() {
         let page_bytes = rustix::param::page_size() as u64;
-        let it = found(7, 3, 5);
-        assert_eq!((it.pid, it.parent, it.started), (7, 3, 107));
-        assert_eq!((it.resident_bytes, it.has_ended), (5 * page_bytes, false));
+        let process = process_info(7, 3, 5);
+        assert_eq!((process.pid, process.parent, process.started), (7, 3, 107));
+        assert_eq!((process.resident_bytes, process.has_ended), (5 * page_bytes, false));
         assert_eq!(parse("7 (x) Z"), None);
     }
 
     #[test]
     fn a_tree_is_all_that_descends_from_a_process_and_sums_up() {
         // Children may have smaller numbers than their parents.
-        let all = [found(9, 4, 8), found(4, 1, 1), found(5, 9, 2), found(6, 1, 4), found(3, 4, 16)];
+        let all = [
+            process_info(9, 4, 8),
+            process_info(4, 1, 1),
+            process_info(5, 9, 2),
+            process_info(6, 1, 4),
+            process_info(3, 4, 16),
+        ];
         let pids = |root| {
             let mut pids: Vec<i32> =
-                living_descendants(&all, root).iter().map(|it| it.pid).collect();
+                living_descendants(&all, root).iter().map(|process| process.pid).collect();
             pids.sort_unstable();
             pids
         };
@@ -150,10 +164,10 @@ mod tests {
     fn only_the_very_process_is_killed() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().expect("`sleep`");
         let pid = i32::try_from(child.id()).expect("a process id");
-        let it = read_process(pid).expect("it runs");
-        kill(&ProcessInfo { started: it.started + 1, ..it });
+        let process = read_process(pid).expect("it runs");
+        kill(&ProcessInfo { started: process.started + 1, ..process });
         assert_eq!(child.try_wait().expect("ours"), None);
-        kill(&it);
+        kill(&process);
         assert_eq!(child.wait().expect("ours").code(), None);
     }
 }

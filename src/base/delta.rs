@@ -153,7 +153,7 @@ pub fn carry_findings(set: &[Finding], from: &LineHashes, to: &LineHashes) -> Ve
     set.iter().filter_map(carry).collect()
 }
 
-/// Pairs equal findings of two sets; each finding is in finding pair at most.
+/// Pairs equal findings of two sets; each is in at most one pair.
 struct FindingPairs<'f> {
     /// Earlier findings without a partner, in the order of their places.
     unmatched: Vec<&'f Finding>,

@@ -1,5 +1,5 @@
-//! Checkpoints without git: copies of a root's files in a private folder, each content once under
-//! the hash of its bytes.
+//! Checkpoints without git: copies of a root's files in a private folder, stored once per content
+//! under its hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -21,35 +21,35 @@ use crate::base::limits::{
 use crate::base::path::RelPath;
 use crate::base::tree::{self, Checkpoint, FileKind, FileNode, FileTree};
 
-/// The contents.
+/// Stored contents.
 const CONTENTS_FOLDER: &str = "contents";
-/// The lists of files, a folder per loop.
+/// File lists, one folder per loop.
 const LISTS_FOLDER: &str = "lists";
 
-/// The files below a canonical root, hidden ones too, without links and what `.gitignore` excludes;
-/// `wanted` may leave out more, and `also` are looked at even if they are excluded. Their contents
-/// are copied into the folder, those that it has not yet.
+/// Copies the files below a canonical root into the folder, unless their contents are stored
+/// already: hidden files too, but neither links nor files excluded by `.gitignore`. `wanted` may
+/// exclude more; `also` are copied even if they are ignored.
 pub fn copy_work_tree(
     root: &Path,
     folder: &Path,
     also: &BTreeSet<RelPath>,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> io::Result<FileTree> {
-    let found = walk_hidden(root, wanted);
-    let left_out = found.skipped.into_iter().map(|it| (it.path, it.reason)).collect();
+    let walk = walk_hidden(root, wanted);
+    let left_out = walk.skipped.into_iter().map(|file| (file.path, file.reason)).collect();
     let tree = FileTree { omitted: left_out, ..FileTree::default() };
-    let mut copying = TreeCopier { root, folder, bytes_left: CHECKPOINT_BYTES_MAX, tree };
-    let mut paths: BTreeSet<&RelPath> = found.files.iter().collect();
+    let mut copier = TreeCopier { root, folder, bytes_left: CHECKPOINT_BYTES_MAX, tree };
+    let mut paths: BTreeSet<&RelPath> = walk.files.iter().collect();
     paths.extend(also.iter().filter(|path| wanted(path) && is_in_place(root, path)));
     for path in paths {
-        if !copying.tree.omitted.contains_key(path.as_str()) {
-            copying.add(path)?;
+        if !copier.tree.omitted.contains_key(path.as_str()) {
+            copier.add(path)?;
         }
     }
-    Ok(copying.tree)
+    Ok(copier.tree)
 }
 
-/// Whether no link leads to it.
+/// Whether the path leads through no link.
 fn is_in_place(root: &Path, path: &RelPath) -> bool {
     !path.folders().any(|folder| root.join(folder).is_symlink())
 }
@@ -57,7 +57,7 @@ fn is_in_place(root: &Path, path: &RelPath) -> bool {
 struct TreeCopier<'a> {
     root: &'a Path,
     folder: &'a Path,
-    /// Bytes that may still be read.
+    /// Remaining byte budget.
     bytes_left: u64,
     tree: FileTree,
 }
@@ -82,12 +82,13 @@ impl TreeCopier<'_> {
     }
 }
 
-/// Copies a content unless it is there, and returns its name. A copy is as young as its last use.
+/// Stores a content unless it exists, and returns its name. The modification time is that of the
+/// last use.
 fn copy(folder: &Path, bytes: &[u8]) -> io::Result<String> {
     let name = ContentHash::of_bytes(bytes).to_string();
     let path = content_path(folder, &name);
     match path.symlink_metadata() {
-        // A shorter one was cut off by a loss of power.
+        // A shorter copy was truncated by a power failure.
         Ok(metadata) if metadata.is_file() && metadata.len() == bytes.len() as u64 => {
             if is_older(&metadata, CHECKPOINT_COPY_SECS_MIN / 2) {
                 OpenOptions::new().write(true).open(&path)?.set_modified(SystemTime::now())?;
@@ -103,7 +104,7 @@ fn is_older(metadata: &Metadata, secs: u64) -> bool {
     age.is_some_and(|age| age > Duration::from_secs(secs))
 }
 
-/// A file's bytes; `None` when it is gone, the error is why it is left out.
+/// A file's kind and bytes; `None` if it is gone. The error is the reason to omit it.
 fn read_with_kind(file: &Path, room: u64) -> Result<Option<(FileKind, Vec<u8>)>, String> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -133,12 +134,12 @@ fn read_with_kind(file: &Path, room: u64) -> Result<Option<(FileKind, Vec<u8>)>,
     Ok(Some((kind, bytes)))
 }
 
-/// Nothing stands there, or a file in place of a folder above it.
+/// Whether the path is free, or leads through a file.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// One file of a list, and of what is left out: short, because lists are long.
+/// The stored form of a file list; compact, because lists are long.
 #[derive(Serialize, Deserialize)]
 struct StoredList {
     at_secs: i64,
@@ -148,7 +149,7 @@ struct StoredList {
     left_out: BTreeMap<String, String>,
 }
 
-/// Keeps a list of files; one of the same name is replaced.
+/// Saves the file list of a checkpoint; one of the same name is replaced.
 pub fn save_copy_list(
     folder: &Path,
     (root, tree): (&Path, &FileTree),
@@ -165,7 +166,7 @@ pub fn save_copy_list(
     write_private(&list_path(folder, owner, name), &bytes)
 }
 
-/// What stands in the list of a name.
+/// The tree of a checkpoint.
 pub fn read_copied_tree(folder: &Path, owner: &str, name: &str) -> io::Result<FileTree> {
     Ok(stored(folder, owner, name)?.tree())
 }
@@ -192,11 +193,11 @@ fn stored(folder: &Path, owner: &str, name: &str) -> io::Result<StoredList> {
     serde_json::from_slice(&bytes).map_err(|error| damaged(&error))
 }
 
-/// All lists that can be read, the oldest first; those of one loop in the order they were made.
+/// All readable lists, the oldest first, and those of one loop in order.
 pub fn list_copies(folder: &Path) -> io::Result<Vec<Checkpoint>> {
-    let mut found = Vec::new();
-    each(folder, |owner, name, stored| {
-        found.push(Checkpoint {
+    let mut checkpoints = Vec::new();
+    visit_lists(folder, |owner, name, stored| {
+        checkpoints.push(Checkpoint {
             owner: owner.to_owned(),
             name: name.to_owned(),
             at_secs: stored.at_secs,
@@ -204,16 +205,16 @@ pub fn list_copies(folder: &Path) -> io::Result<Vec<Checkpoint>> {
             tree_id: stored.tree().id(),
         });
     })?;
-    tree::sort_checkpoints(&mut found);
-    Ok(found)
+    tree::sort_checkpoints(&mut checkpoints);
+    Ok(checkpoints)
 }
 
-/// Why the list of a name cannot be read, when there is one.
+/// Why an existing list cannot be read.
 #[must_use]
 pub fn copy_list_damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
     let names = |folder: &Path| entries(folder).unwrap_or_default();
     let lists = folder.join(LISTS_FOLDER);
-    // Only names that are in the folder: these were typed.
+    // Only names found in the folder, because these were typed by a user.
     let owner = names(&lists).into_iter().find(|it| it == owner)?;
     let file = format!("{name}.json");
     names(&lists.join(&owner))
@@ -222,25 +223,25 @@ pub fn copy_list_damage(folder: &Path, owner: &str, name: &str) -> Option<String
         .map(|error| error.to_string())
 }
 
-/// Shows every list that can be read; returns whether all can. One that cannot costs only itself.
-fn each(folder: &Path, mut seen: impl FnMut(&str, &str, StoredList)) -> io::Result<bool> {
-    let mut can_all = true;
+/// Visits every readable list; returns whether all are readable. A damaged list costs only itself.
+fn visit_lists(folder: &Path, mut visit: impl FnMut(&str, &str, StoredList)) -> io::Result<bool> {
+    let mut all_readable = true;
     for owner in entries(&folder.join(LISTS_FOLDER))? {
         for name in entries(&folder.join(LISTS_FOLDER).join(&owner))? {
             let Some(name) = name.strip_suffix(".json") else { continue };
             match stored(folder, &owner, name) {
-                Ok(stored) => seen(&owner, name, stored),
+                Ok(stored) => visit(&owner, name, stored),
                 Err(error) => {
                     tracing::warn!(%error, "a checkpoint cannot be read");
-                    can_all = false;
+                    all_readable = false;
                 }
             }
         }
     }
-    Ok(can_all)
+    Ok(all_readable)
 }
 
-/// A content by its name.
+/// The content stored under a name.
 pub fn read_copied_content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     let bytes = fs::read(content_path(folder, name))?;
     if ContentHash::of_bytes(&bytes).to_string() == name {
@@ -250,8 +251,8 @@ pub fn read_copied_content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Lets lists go, and the contents that no other list names, except young ones. While a list cannot
-/// be read, no contents go: it may name them.
+/// Deletes lists, and the contents that no other list names, except recent ones. While any list is
+/// unreadable no contents are deleted, because it may name them.
 pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     for copy in copies {
         let path = list_path(folder, &copy.owner, &copy.name);
@@ -259,17 +260,17 @@ pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // One that holds other lists stays.
+        // A folder with other lists stays.
         let _ = fs::remove_dir(path.parent().unwrap_or(folder));
     }
     if copies.is_empty() {
         return Ok(());
     }
     let mut named = BTreeSet::new();
-    let can_all = each(folder, |_, _, stored| {
+    let all_readable = visit_lists(folder, |_, _, stored| {
         named.extend(stored.files.into_iter().map(|(_, content, _)| content));
     })?;
-    if !can_all {
+    if !all_readable {
         return Ok(());
     }
     let contents = folder.join(CONTENTS_FOLDER);
@@ -285,7 +286,7 @@ pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     Ok(())
 }
 
-/// Names in a folder; none when there is no folder.
+/// Names in a folder; empty if there is no folder.
 fn entries(folder: &Path) -> io::Result<Vec<String>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

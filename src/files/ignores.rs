@@ -1,5 +1,4 @@
-//! What `.gitignore` files exclude by their texts alone: those of a tree that need not be on the
-//! disk.
+//! Evaluates `.gitignore` files from their texts alone, for a tree that need not be on disk.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,24 +7,24 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::base::path::RelPath;
 
-/// The name of the files that exclude.
+/// Name of the rule files.
 const GITIGNORE: &str = ".gitignore";
 
 /// The rules of a tree.
 #[derive(Debug, Default)]
 pub struct IgnoreRules {
-    /// By the folder they stand in; the root is empty.
+    /// By folder; the root is empty.
     rules: BTreeMap<String, Gitignore>,
 }
 
 impl IgnoreRules {
-    /// Whether a file holds rules.
+    /// Whether the path is a rule file.
     #[must_use]
     pub fn is_ignore_file(path: &RelPath) -> bool {
         path.as_str().rsplit('/').next() == Some(GITIGNORE)
     }
 
-    /// Takes in the rules of a file. A line that is no pattern costs only itself, as in git.
+    /// Adds the rules of a file. An invalid line costs only itself, as in git.
     pub fn add_file(&mut self, path: &RelPath, text: &str) {
         let folder = path.folders().last().unwrap_or_default();
         let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
@@ -37,7 +36,7 @@ impl IgnoreRules {
         }
     }
 
-    /// Whether a file is excluded, itself or with a folder above it.
+    /// Whether a file or one of its folders is excluded.
     #[must_use]
     pub fn excludes(&self, path: &RelPath) -> bool {
         let is_excluded = |at: &str, is_folder: bool| {

@@ -1,4 +1,4 @@
-//! What a set of changes cannot say: whether a file is a program, and where a link leads. Nothing
+//! File properties that a change set does not cover: the executable bit and symbolic links. Nothing
 //! here follows a link.
 
 use std::fs::{self, OpenOptions, Permissions};
@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use super::is_real_path;
 use crate::base::path::RelPath;
 
-/// Makes a regular file one that may be executed by whoever may read it, or by nobody.
+/// Makes a regular file executable for all who may read it, or for none.
 pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let flags = flags.bits().cast_signed();
@@ -25,8 +25,8 @@ pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Resu
     file.set_permissions(Permissions::from_mode(after))
 }
 
-/// Puts a link where `before` says what leads from there now (`None`: nothing stands there), or
-/// takes it away. Anything else in its place stays, and is an error.
+/// Replaces the link whose target is `before` (`None`: the path must be free) by one to `after`, or
+/// removes it. Anything else at the path stays, and is an error.
 pub fn set_link(
     root: &Path,
     path: &RelPath,
@@ -48,7 +48,7 @@ pub fn set_link(
         (None, Some(after)) => symlink(after, &link),
         (Some(_), None) => fs::remove_file(&link),
         (Some(_), Some(after)) => {
-            // A new one beside it, renamed over it: at no moment is there none.
+            // Rename a new link over the old one, so that there is always one.
             let folder = tempfile::Builder::new().prefix(".moai-ralph-link-").tempdir_in(parent)?;
             let new = folder.path().join("new");
             symlink(after, &new)?;

@@ -1,4 +1,4 @@
-//! Folders that only their owner can enter, and files that only their owner can read.
+//! Private folders (0700) and files (0600).
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -7,16 +7,16 @@ use std::path::Path;
 
 use rustix::process::geteuid;
 
-/// Makes sure that a directory exists that nobody else can enter (0700), with its parents. An
-/// existing one of our own loses the rights of group and others. Fails when it is not a directory
-/// or, itself or as a symbolic link, belongs to another user.
+/// Creates a private directory (0700) with its parents. An existing one of this user loses the
+/// permissions of group and others. Fails if it is not a directory, or if it or a symbolic link in
+/// its place belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let denied = |text: &str| {
         let text = format!("{} {text}", path.display());
         Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
     };
-    // In a shared folder another user may have put a link to a directory of ours.
+    // In a shared folder another user may have linked to one of our directories.
     if fs::symlink_metadata(path)?.uid() != geteuid().as_raw() {
         return denied("belongs to another user");
     }
@@ -31,7 +31,7 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The bytes of a file of at most this many; `None` when there is none, or none that can be read.
+/// The bytes of a file within this limit; `None` if it is missing or unreadable.
 #[must_use]
 pub fn read_private(path: &Path, bytes_max: usize) -> Option<Vec<u8>> {
     let bytes_max = u64::try_from(bytes_max).unwrap_or(u64::MAX);
@@ -44,16 +44,16 @@ pub fn read_private(path: &Path, bytes_max: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Puts a file that only its owner can read (0600) into a private folder, or in the place of
-/// another: whoever reads sees the old bytes or all of the new ones, also after a loss of power.
+/// Writes a private file (0600) atomically and durably: readers see the old bytes or all new ones,
+/// even after a power failure.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let file = create_temp_sibling(path, bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// The same without waiting for the disk: after a loss of power it may be empty or short, which its
-/// readers must notice.
+/// Like [`write_private`] without waiting for the disk. After a power failure the file may be empty
+/// or truncated, which its readers must detect.
 pub fn write_private_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create_temp_sibling(path, bytes)?.persist(path).map(drop).map_err(|error| error.error)
 }

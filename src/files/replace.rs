@@ -1,16 +1,16 @@
-//! One file written wholly or not at all, for what the program keeps for its users.
+//! Atomic replacement of one file that the program keeps for its users.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Writes a file, in the place of one that may be there; a symbolic link is followed. Whoever reads
-/// it meanwhile sees the old bytes or the new ones. The rights of the old file are kept.
+/// Writes a file atomically, replacing an existing one; a symbolic link is followed. Readers see
+/// the old bytes or the new ones. Permissions are kept.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // A new file gets what the umask leaves, like one that an editor makes.
+    // A new file gets the umask's permissions, as from an editor.
     let rights = fs::metadata(&path).map(|it| it.permissions());
     let is_new = rights.is_err();
     let rights = rights.unwrap_or_else(|_| Permissions::from_mode(0o666));

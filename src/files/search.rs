@@ -1,4 +1,4 @@
-//! Bounded looks through the texts of many files at once.
+//! Parallel, time-bounded search through the texts of many files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -8,22 +8,22 @@ use super::snapshot::{Snapshot, read_snapshot};
 use crate::base::evidence::SkippedFile;
 use crate::base::path::RelPath;
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMatches<T> {
-    /// The files in which there was something, in the order in which they were given.
+    /// Files with a match, in the given order.
     pub files: Vec<(RelPath, T)>,
-    /// Whether the time was up before all files were read.
+    /// Whether the deadline passed before all files were read.
     pub is_truncated: bool,
 }
 
-/// Looks through files below the root, on all processors, until the deadline. What cannot be read
-/// as a source text has nothing in it.
+/// Searches files below the root on all processors until the deadline. Files that are not readable
+/// source texts have no match.
 pub fn search_files<T: Send>(
     root: &Path,
     files: &[RelPath],
     deadline: Instant,
-    look: &(dyn Fn(&str) -> Option<T> + Sync),
+    visit: &(dyn Fn(&str) -> Option<T> + Sync),
 ) -> FileMatches<T> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let share = files.len().div_ceil(threads).max(1);
@@ -35,7 +35,7 @@ pub fn search_files<T: Send>(
                 break;
             }
             let text = read_snapshot(root, &path.under(root)).ok().map(|snapshot| snapshot.text);
-            found.extend(text.and_then(|text| look(&text)).map(|it| (path.clone(), it)));
+            found.extend(text.and_then(|text| visit(&text)).map(|it| (path.clone(), it)));
         }
         (found, is_cut)
     };
@@ -44,7 +44,7 @@ pub fn search_files<T: Send>(
             files.chunks(share).map(|share| scope.spawn(move || search_share(share))).collect();
         let mut all = FileMatches { files: Vec::new(), is_truncated: false };
         for share in shares {
-            // A look that panicked has not seen its share.
+            // A share whose search panicked is incomplete.
             let (found, is_cut) = share.join().unwrap_or_else(|_| (Vec::new(), true));
             all.files.extend(found);
             all.is_truncated |= is_cut;
@@ -53,18 +53,17 @@ pub fn search_files<T: Send>(
     })
 }
 
-/// Shows every file below the root to `look`, on all processors: each takes a share of the files,
-/// in the order in which they are given, with a value of its own. The values come back in this
-/// order. A file that cannot be read, or not before the deadline, is shown as skipped, and so is
-/// one with which `look` panics.
+/// Folds over all files below the root on all processors: each takes a share of the files, in the
+/// given order, with a value of its own. The values are returned in this order. A file that is
+/// unreadable, past the deadline, or makes `visit` panic is passed as skipped.
 pub fn fold_files<A: Default + Send>(
     root: &Path,
     files: &[RelPath],
     deadline: Instant,
-    look: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
+    visit: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
 ) -> Vec<A> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let look_at_share = |share: &[RelPath]| {
+    let fold_share = |share: &[RelPath]| {
         let mut value = A::default();
         for path in share {
             let skipped =
@@ -75,18 +74,17 @@ pub fn fold_files<A: Default + Send>(
             } else {
                 read_snapshot(root, &path.under(root))
             };
-            // What goes wrong with one file costs that file and no other.
-            let looked = catch_unwind(AssertUnwindSafe(|| look(&mut value, file)));
-            if looked.is_err() {
-                look(&mut value, Err(skipped(PANICKED)));
+            // A panic costs only one file.
+            let result = catch_unwind(AssertUnwindSafe(|| visit(&mut value, file)));
+            if result.is_err() {
+                visit(&mut value, Err(skipped(PANICKED)));
             }
         }
         value
     };
     std::thread::scope(|scope| {
         let shares = files.chunks(files.len().div_ceil(threads).max(1));
-        let threads: Vec<_> =
-            shares.map(|share| scope.spawn(move || look_at_share(share))).collect();
+        let threads: Vec<_> = shares.map(|share| scope.spawn(move || fold_share(share))).collect();
         let joined = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         joined.map(|value| value.expect("what may panic is caught inside")).collect()
     })
@@ -94,7 +92,7 @@ pub fn fold_files<A: Default + Send>(
 
 /// Why a file was not read before the deadline.
 const DEADLINE_PASSED: &str = "the time was up";
-/// Why a file that was read is not known.
+/// Reason for a file whose visit panicked.
 const PANICKED: &str = "internal error; the daemon's log says more";
 
 #[cfg(test)]
@@ -113,12 +111,12 @@ mod tests {
             let text = if file.as_str() < "05.py" { "needle" } else { "hay" };
             std::fs::write(file.under(root.path()), text).expect("written");
         }
-        let look = |text: &str| text.contains("needle").then_some(());
+        let visit = |text: &str| text.contains("needle").then_some(());
         let later = Instant::now() + Duration::from_mins(1);
-        let found = search_files(root.path(), &files, later, &look);
+        let found = search_files(root.path(), &files, later, &visit);
         let expected = files[..5].iter().map(|path| (path.clone(), ())).collect();
         assert_eq!(found, FileMatches { files: expected, is_truncated: false });
-        let cut = search_files(root.path(), &files, Instant::now(), &look);
+        let cut = search_files(root.path(), &files, Instant::now(), &visit);
         assert_eq!(cut, FileMatches { files: Vec::new(), is_truncated: true });
     }
 
@@ -131,16 +129,16 @@ mod tests {
         for file in files.iter().take(4) {
             std::fs::write(file.under(root.path()), file.as_str()).expect("written");
         }
-        let look = |seen: &mut Vec<String>, file: Result<Snapshot, SkippedFile>| match file {
+        let visit = |seen: &mut Vec<String>, file: Result<Snapshot, SkippedFile>| match file {
             Ok(file) if &*file.text == "bad.py" => panic!("it cannot do that"),
             Ok(file) => seen.push(file.text.to_string()),
             Err(skipped) => seen.push(format!("{}: {}", skipped.path, skipped.reason)),
         };
         let alone = |file: usize, deadline: Instant| {
-            fold_files(root.path(), &files[file..=file], deadline, &look).concat()
+            fold_files(root.path(), &files[file..=file], deadline, &visit).concat()
         };
         let later = Instant::now() + Duration::from_mins(1);
-        assert_eq!(fold_files(root.path(), &files[..2], later, &look).concat(), ["a.py", "b.py"]);
+        assert_eq!(fold_files(root.path(), &files[..2], later, &visit).concat(), ["a.py", "b.py"]);
         assert_eq!(alone(4, later), ["gone.py: does not exist"]);
         assert_eq!(alone(2, later), ["bad.py: internal error; the daemon's log says more"]);
         assert_eq!(alone(0, Instant::now()), ["a.py: the time was up"]);

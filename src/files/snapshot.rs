@@ -1,4 +1,4 @@
-//! One bounded read of one file: text and hash of the same bytes, or the reason why not.
+//! Reads one file once, within bounds: text and hash of the same bytes, or the reason why not.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
@@ -21,20 +21,20 @@ use crate::base::path::RelPath;
 /// A file's text at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its own path, not that of a symbolic link to it.
+    /// The path after following symbolic links.
     pub path: RelPath,
-    /// Every byte of it, a byte order mark included.
+    /// The whole text, including a byte order mark.
     pub text: Arc<str>,
-    /// Hash of exactly these bytes.
+    /// Hash of these bytes.
     pub hash: ContentHash,
 }
 
-/// Reads one file once. `path` is absolute or relative to the root; a symbolic link inside the
-/// root that leads to a file inside it is followed.
+/// Reads one file once. `path` is absolute or relative to the root; a symbolic link within the root
+/// is followed.
 ///
-/// The error is the file as skipped, with its reason: it does not exist, is not a regular file,
-/// is larger than [`SOURCE_BYTES_MAX`], is not readable, is binary or not UTF-8, or lies outside
-/// the root. Never blocks on a FIFO and never reads beyond the bound, even while the file grows.
+/// The error is the skipped file with its reason: it does not exist, is not a regular file, is
+/// larger than [`SOURCE_BYTES_MAX`], is not readable, is binary or not UTF-8, or is outside the
+/// root. Never blocks on a FIFO and never reads beyond the limit, even while the file grows.
 pub fn read_snapshot(root: &Path, path: &Path) -> Result<Snapshot, SkippedFile> {
     let root = canonical(root);
     let skip = |reason: &str| skipped_file(&root, path, reason);
@@ -44,8 +44,8 @@ pub fn read_snapshot(root: &Path, path: &Path) -> Result<Snapshot, SkippedFile> 
     text_of(relative, bytes).map_err(|reason| skip(&reason))
 }
 
-/// A root whose files are read one after the other: each is opened from the root's folder, and
-/// nothing on the way may be a link. Only names that lead through links are resolved.
+/// Reads many files of a root: each is opened relative to the root's folder, without following
+/// links. Only paths that lead through links are resolved.
 pub struct RootReader {
     root: PathBuf,
     #[cfg(target_os = "linux")]
@@ -53,7 +53,7 @@ pub struct RootReader {
 }
 
 impl RootReader {
-    /// A canonical root.
+    /// Opens a canonical root.
     #[must_use]
     pub fn open(root: &Path) -> Self {
         #[cfg(target_os = "linux")]
@@ -68,7 +68,7 @@ impl RootReader {
         }
     }
 
-    /// The same as [`read_snapshot`].
+    /// Reads a file like [`read_snapshot`].
     pub fn read(&self, path: &RelPath) -> Result<Snapshot, SkippedFile> {
         #[cfg(target_os = "linux")]
         if let Some(file) = self.file(path) {
@@ -80,13 +80,13 @@ impl RootReader {
         read_snapshot(&self.root, Path::new(path.as_str()))
     }
 
-    /// A regular file below the root's own folders.
+    /// Opens a regular file below the root without following links.
     #[cfg(target_os = "linux")]
     fn file(&self, path: &RelPath) -> Option<File> {
         use rustix::fs::{AtFlags, FileType, ResolveFlags, openat2, statat};
 
         let folder = self.folder.as_ref()?;
-        // Opening a device can already act on it.
+        // Opening a device can have side effects.
         let found = statat(folder, path.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok()?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
             return None;
@@ -97,7 +97,7 @@ impl RootReader {
     }
 }
 
-/// The same for bytes that came another way, under the path they stand for.
+/// A snapshot of bytes from another source, under the path they stand for.
 pub fn snapshot_of_bytes(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, SkippedFile> {
     let name = path.to_string();
     let text =
@@ -115,8 +115,8 @@ fn text_of(path: RelPath, bytes: Vec<u8>) -> Result<Snapshot, String> {
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
-    // Looked at before it is opened, because opening a device can already act on it; and again
-    // afterwards, because the name may lead somewhere else by then.
+    // Checked before opening, because opening a device can have side effects; and again afterwards,
+    // because the path may lead elsewhere by then.
     regular(&fs::symlink_metadata(path).map_err(|error| io_error_reason(&error))?)?;
     bytes_in(open(path).map_err(|error| io_error_reason(&error))?)
 }
@@ -129,7 +129,7 @@ fn bytes_in(file: File) -> Result<Vec<u8>, String> {
     if bytes.len() as u64 > SOURCE_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// Length in bytes of a regular file that is small enough.
+/// Length in bytes of a regular file within the size limit.
 fn regular(metadata: &Metadata) -> Result<u64, String> {
     match metadata {
         it if it.is_dir() => Err("a directory".to_owned()),

@@ -1,5 +1,4 @@
-//! When files of a root were last written, to notice writers who tell nobody: the shell,
-//! formatters, git.
+//! Stamps of files on disk, to notice writers that do not report: the shell, formatters, git.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,8 +6,8 @@ use std::path::Path;
 
 use crate::base::path::RelPath;
 
-/// Modification and change time (nanoseconds since the epoch), size and inode of a file. Whoever
-/// writes it changes at least one: the change time cannot be set back.
+/// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
+/// write changes at least one of them, because the change time cannot be set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     modified_ns: i128,
@@ -18,15 +17,15 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// Whether the file was written, replaced or moved here at this time (nanoseconds since the
-    /// epoch) or later.
+    /// Whether the file was written, replaced or moved here at or after this time (nanoseconds
+    /// since the epoch).
     #[must_use]
     pub fn is_modified_since(&self, nanoseconds: i128) -> bool {
         self.changed_ns >= nanoseconds
     }
 }
 
-/// The stamps of files below the root that are there.
+/// The stamps of existing files below the root.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let stamp = |file: &RelPath| {

@@ -1,4 +1,4 @@
-//! A file that only grows, read on from where the last look ended.
+//! Reads a growing file incrementally.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -7,31 +7,31 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Up to where a file was read.
+/// Position up to which a file was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TailPosition {
     device: u64,
     inode: u64,
-    /// Behind the last line that was read.
+    /// Offset after the last complete line read.
     offset: u64,
-    /// The line that stands there was too long, and its rest is passed over.
+    /// The rest of a line that was too long is still to be skipped.
     is_inside_long_line: bool,
 }
 
-/// What a look found.
+/// Result of one read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TailChunk {
-    /// New whole lines; a last one without its line break comes with the next look.
+    /// New complete lines; an incomplete last one comes with a later read.
     pub text: String,
-    /// Lines longer than the bound, which were passed over.
+    /// Skipped lines that were longer than the bound.
     pub long_lines: usize,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub bytes: usize,
-    /// Whether there is more than was read.
+    /// Whether there is more to read.
     pub has_more: bool,
 }
 
-/// Reads at most `bytes_max` bytes on. A file that was replaced or cut is read from its beginning.
+/// Reads up to `bytes_max` further bytes. A replaced or truncated file is read from its beginning.
 /// Never blocks on a pipe.
 pub fn read_tail(path: &Path, tail: &mut TailPosition, bytes_max: usize) -> io::Result<TailChunk> {
     let not_regular = || io::Error::other("not a regular file");
@@ -74,7 +74,7 @@ impl TailPosition {
         let end = bytes[start..].iter().rposition(|byte| *byte == b'\n');
         let end = end.map_or(start, |at| start + at + 1);
         grown.text = String::from_utf8_lossy(&bytes[start..end]).into_owned();
-        // A whole look without a line break: nobody waits for the end of such a line.
+        // A full read without a line break: such a line is skipped.
         let is_long = end == 0 && grown.has_more;
         if is_long {
             self.is_inside_long_line = true;

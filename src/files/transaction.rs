@@ -1,16 +1,15 @@
-//! Sets of changes that are made wholly or not at all, also when the process is killed in the
-//! middle. It must not know who wants a change or why.
+//! Change sets that are applied completely or not at all, even if the process is killed meanwhile.
 //!
 //! ```text
 //! locked -> checked -> record and old bytes durable -> new bytes beside the files ("staged")
 //!   -> every file checked once more and renamed into place -> "committed" -> record removed
 //! ```
 //!
-//! Before "staged" nothing but our own temporary files exists; between the two marks a set that was
-//! not finished is taken back, file by file; after "committed" it is only tidied up. What somebody
-//! else wrote meanwhile is not overwritten: the old file is taken out, looked at, and only then lost
-//! (on a file system that cannot exchange two files it is looked at a moment before), and a file is
-//! taken back only while it holds our bytes.
+//! Before "staged" nothing but our own temporary files exists. Between the two marks an unfinished
+//! set is rolled back, file by file; after "committed" only cleanup is left. Writes by others are
+//! never lost: the old file is moved out of its place and compared before it is deleted (on a file
+//! system that cannot exchange two files, it is compared just before), and a file is rolled back
+//! only while it holds our bytes.
 
 mod journal;
 mod path_state;
@@ -28,18 +27,18 @@ use crate::base::change::{ChangeSet, PathChange};
 use crate::base::limits::{CHANGES_RETRY_MS, CHANGES_WAIT_MS_MAX};
 use crate::base::path::RelPath;
 
-/// Why a set of changes was not made. Except for the last two every file is as it was.
+/// Why a change set was not applied. Except for the last two, every file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A file holds other bytes than the change was computed for, or is not there, or is there.
+    /// A file differs from the state that the change was computed for.
     #[error("{0}: changed meanwhile; nothing was written")]
     Changed(String),
-    /// Something that is no file, or a symbolic link, stands in the way.
+    /// Something that is not a regular file is at the path.
     #[error("{path}: {reason}; nothing was written")]
     Obstructed {
         /// The path.
         path: String,
-        /// What stands there.
+        /// What it is.
         reason: String,
     },
     /// Reading or writing failed.
@@ -47,37 +46,37 @@ pub enum ApplyError {
     Failed {
         /// The path.
         path: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// Another set of the same project is being made.
+    /// Another change set of the project is being applied.
     #[error("another change of this project is being made; nothing was written")]
     Busy,
-    /// Others wrote files while they were being replaced.
+    /// Other writers changed files while they were being replaced.
     #[error("{0}: written by others meanwhile and left so; every other file is as it was")]
     Mixed(String),
-    /// An earlier set could not be taken back, or this one.
+    /// This change set, or an earlier one, could not be rolled back.
     #[error("a change is half done and cannot be taken back now ({0}); it is tried again later")]
     HalfDone(String),
 }
 
-/// What became of a set that was not finished when its process ended.
+/// Result of recovering an unfinished change set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangeRecovery {
-    /// The root it was made in.
+    /// The root of its files.
     pub root: PathBuf,
-    /// Whether all its changes had been made; otherwise they were taken back.
+    /// Whether all its changes had been made; otherwise they were rolled back.
     pub was_complete: bool,
-    /// Files that others changed since, which were left as they are.
+    /// Files that others changed since, which were left alone.
     pub changed_by_others: Vec<RelPath>,
 }
 
-/// Makes all changes below a canonical root, or none. `folder` is the project's private folder for
-/// this purpose; sets of one folder are made one after the other. Unfinished sets of an earlier
-/// process are taken back first. Blocks for reading, writing and syncing.
+/// Applies all changes below a canonical root, or none. `folder` is the project's private folder
+/// for journals; its change sets are applied one after the other. Unfinished sets of earlier
+/// processes are rolled back first. Blocks for reading, writing and syncing.
 ///
-/// Files keep owner, group and permissions; new ones get what any new file gets. Every file is
-/// replaced by a new one of the same name, so other hard links keep the old text.
+/// Files keep owner, group and permissions; new ones get the defaults. Every file is replaced by a
+/// new one of the same name, so other hard links keep the old content.
 pub fn apply_change_set(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(), ApplyError> {
     let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
     private_dir(folder).map_err(failed)?;
@@ -86,8 +85,8 @@ pub fn apply_change_set(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(
         return Err(ApplyError::Busy);
     };
     recover_locked(folder)?;
-    let spots = inspect_paths(root, set)?;
-    let (journal, record) = Journal::begin(folder, root, set, &spots).map_err(failed)?;
+    let states = inspect_paths(root, set)?;
+    let (journal, record) = Journal::begin(folder, root, set, &states).map_err(failed)?;
     match write_all(root, &journal, &record, set) {
         Ok(()) => {
             finish(root, &journal, &record);
@@ -103,8 +102,8 @@ pub fn apply_change_set(root: &Path, folder: &Path, set: &ChangeSet) -> Result<(
     }
 }
 
-/// Takes back, or tidies up, what earlier processes left unfinished. Does nothing while another
-/// process is at work in the folder, or when there is no such folder.
+/// Rolls back or cleans up what earlier processes left unfinished. Does nothing while another
+/// process works in the folder, or if there is no such folder.
 pub fn recover_change_sets(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -121,7 +120,7 @@ fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     let mut recovered = Vec::new();
     for (journal, record) in Journal::unfinished(folder).map_err(half_done)? {
         let root = record.root.clone();
-        // A file system that is not mounted now may come back.
+        // The file system may be mounted again later.
         if !root.is_dir() {
             continue;
         }
@@ -137,15 +136,15 @@ fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     Ok(recovered)
 }
 
-/// An exclusive flock; the kernel gives it back when the process ends, however it ends.
+/// An exclusive flock; the kernel releases it when the process ends, in whatever way.
 fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     let file = journal::private_file(&folder.join("lock"))?;
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if begun.elapsed() >= patience => return Ok(None),
+            Err(TryLockError::WouldBlock) if start.elapsed() >= patience => return Ok(None),
             Err(TryLockError::WouldBlock) => {
                 std::thread::sleep(Duration::from_millis(CHANGES_RETRY_MS));
             }
@@ -153,17 +152,18 @@ fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
     }
 }
 
-/// What stands under every path now; refused when it is not what the changes were computed for.
+/// The current state of every path; an error if it differs from the state that the changes were
+/// computed for.
 fn inspect_paths(root: &Path, set: &ChangeSet) -> Result<Vec<PathState>, ApplyError> {
-    let mut spots = Vec::with_capacity(set.changes.len());
+    let mut states = Vec::with_capacity(set.changes.len());
     for change in &set.changes {
-        let spot = PathState::inspect(root, &change.path)?;
-        if spot.content.hash() != change.before {
+        let state = PathState::inspect(root, &change.path)?;
+        if state.content.hash() != change.before {
             return Err(ApplyError::Changed(change.path.to_string()));
         }
-        spots.push(spot);
+        states.push(state);
     }
-    Ok(spots)
+    Ok(states)
 }
 
 fn write_all(
@@ -189,7 +189,7 @@ fn write_all(
     let failed_journal =
         |error| ApplyError::Failed { path: journal.folder().display().to_string(), error };
     journal.mark(JournalMark::Staged).map_err(failed_journal)?;
-    // Writing took time: who changed a file meanwhile is not overwritten.
+    // Writing took time, so check again that no other writer changed a file.
     inspect_paths(root, set)?;
     for (entry, change) in record.entries.iter().zip(&set.changes) {
         if PathState::inspect(root, &change.path)?.content.hash() != change.before {
@@ -201,8 +201,8 @@ fn write_all(
     journal.mark(JournalMark::Committed).map_err(failed_journal)
 }
 
-/// Makes one change of a staged set. The last look may be older than somebody's write, so what the
-/// change replaces is looked at once more when nobody can reach it by its name.
+/// Applies one change of a staged set. Another writer may have changed the file since the last
+/// check, so the replaced file is compared once more when it is out of reach.
 fn apply_one(root: &Path, entry: &JournalEntry, change: &PathChange) -> Result<(), ApplyError> {
     let path = change.path.to_string();
     let failed = |error| ApplyError::Failed { path: path.clone(), error };
@@ -221,14 +221,15 @@ fn apply_one(root: &Path, entry: &JournalEntry, change: &PathChange) -> Result<(
         Ok(false) => return fs::rename(&temporary, &file).map_err(failed),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound => return Err(ApplyError::Changed(path)),
-            // No room for a longer name beside it.
+            // The temporary name is too long for the file system.
             io::ErrorKind::InvalidFilename if is_deletion => {
                 return fs::remove_file(&file).map_err(failed);
             }
             _ => return Err(failed(error)),
         },
     }
-    let out = PathState::inspect(root, &entry.temporary).ok().and_then(|spot| spot.content.hash());
+    let out =
+        PathState::inspect(root, &entry.temporary).ok().and_then(|state| state.content.hash());
     if out == change.before {
         return path_state::remove(&temporary).map(drop).map_err(failed);
     }
@@ -241,7 +242,7 @@ fn apply_one(root: &Path, entry: &JournalEntry, change: &PathChange) -> Result<(
     Err(ApplyError::Changed(path))
 }
 
-/// Makes the names durable: a rename is in the folder, not in the file.
+/// Makes the names durable, because a rename is stored in the folder and not in the file.
 fn sync_folders(root: &Path, record: &JournalRecord) -> io::Result<()> {
     let parents = record.entries.iter().filter_map(|entry| {
         let file = entry.path.under(root);
@@ -261,11 +262,11 @@ fn sync_folders(root: &Path, record: &JournalRecord) -> io::Result<()> {
     Ok(())
 }
 
-/// After the commit: folders in which nothing is left go, the deepest first, and so does the record.
-/// Nothing here can undo what was done, so failures are only logged.
+/// After the commit: removes emptied folders, the deepest first, and the journal. Failures are only
+/// logged, because nothing here can undo the change.
 fn finish(root: &Path, journal: &Journal, record: &JournalRecord) {
     for folder in record.emptied_folders.iter().rev() {
-        // One that holds something stays; so does an empty folder that lost no file.
+        // A folder that is not empty stays.
         let _ = fs::remove_dir(folder.under(root));
     }
     if let Err(error) = journal.remove() {
@@ -273,7 +274,7 @@ fn finish(root: &Path, journal: &Journal, record: &JournalRecord) {
     }
 }
 
-/// Puts every file back that holds our bytes; returns those that hold somebody else's.
+/// Restores every file that holds our bytes; returns those that hold other bytes.
 fn roll_back(
     root: &Path,
     journal: &Journal,
@@ -282,20 +283,21 @@ fn roll_back(
     let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
         ApplyError::HalfDone(format!("{path}: {error}"))
     };
-    // A mark whose sync failed may be there, and would make half of what follows count as all.
+    // A mark whose sync failed may exist, and would make the rest of a half-done set count as
+    // complete.
     journal
         .unmark(JournalMark::Committed)
         .map_err(|error| ApplyError::HalfDone(error.to_string()))?;
     let was_staged = journal.has(JournalMark::Staged);
     let mut left = Vec::new();
     for (number, entry) in record.entries.iter().enumerate().rev() {
-        let restored = roll_back_one(root, journal, (number, entry), was_staged);
+        let restored = roll_back_one(root, journal, number, entry, was_staged);
         if !restored.map_err(|error| half_done(&entry.path, &error))? {
             left.push(entry.path.clone());
         }
     }
     for folder in record.made_folders.iter().rev() {
-        // One that holds somebody else's file stays.
+        // A folder with files of others stays.
         let _ = fs::remove_dir(folder.under(root));
     }
     let synced = sync_folders(root, record)
@@ -304,11 +306,12 @@ fn roll_back(
     Ok(left)
 }
 
-/// Whether the file is as it was; not when it holds somebody else's bytes.
+/// Whether the file was restored; false if it holds bytes of another writer.
 fn roll_back_one(
     root: &Path,
     journal: &Journal,
-    (number, entry): (usize, &JournalEntry),
+    number: usize,
+    entry: &JournalEntry,
     was_staged: bool,
 ) -> io::Result<bool> {
     let waiting = entry.restored.under(root);
@@ -322,7 +325,7 @@ fn roll_back_one(
         Err(error) if error.kind() == io::ErrorKind::InvalidFilename => None,
         found => found?.as_ref().and_then(hash_of),
     };
-    // As long as the new bytes lie there, they were not put into place.
+    // As long as the temporary file holds the new bytes, they were not moved into place.
     if aside.is_some() && aside == entry.after {
         return path_state::remove(&temporary).map(|_| true);
     }
@@ -330,7 +333,7 @@ fn roll_back_one(
     let now = hash_of(&now);
     let before = entry.before.as_ref().map(|it| &it.hash);
     if aside.is_some() && now == entry.after {
-        // What was taken out of the file's place, whosever it is.
+        // The file that was moved out of the way, whoever wrote it.
         match now {
             Some(_) => fs::rename(&temporary, &file)?,
             None => path_state::rename_no_replace(&temporary, &file)?,
@@ -355,11 +358,11 @@ fn roll_back_one(
     }
 }
 
-/// What stands there; `None` when it is no file. An error is not somebody else's bytes: what stands
-/// there is not known, so it is tried again.
+/// The path's content; `None` if it is not a regular file. After an error the content is unknown,
+/// so the rollback is retried later.
 fn inspect_file(root: &Path, path: &RelPath) -> io::Result<Option<PathContent>> {
     match PathState::inspect(root, path) {
-        Ok(spot) => Ok(Some(spot.content)),
+        Ok(state) => Ok(Some(state.content)),
         Err(ApplyError::Failed { error, .. }) => Err(error),
         Err(_) => Ok(None),
     }

@@ -1,4 +1,4 @@
-//! Which files there are below some starting points.
+//! Directory walks: lists the files below some starting points.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,39 +17,39 @@ use crate::base::path::{NEVER_WALKED, RelPath};
 pub struct FileWalk {
     /// Sorted, each once.
     pub files: Vec<RelPath>,
-    /// What was asked for or wanted and could not be looked at; sorted, each once.
+    /// Requested or wanted entries that could not be read; sorted, each once.
     pub skipped: Vec<SkippedFile>,
 }
 
 /// The files below `starts`: files or directories, absolute or relative to the root.
 ///
-/// A directory is walked without what `.gitignore` excludes (also without git, then from the root
-/// down; with git as far up as its work tree reaches), hidden entries, [`NEVER_WALKED`] folders
-/// and symbolic links, which cannot loop therefore; the target of a link is found under its own
-/// name if it lies below a start. `wanted` says which of the files found this way are kept. A file
-/// named as a start is kept in any case, and so is the walk below a directory named as a start.
+/// A directory is walked without files excluded by `.gitignore` (even without git, then from the
+/// root down; with git, as far up as its work tree), hidden entries, [`NEVER_WALKED`] folders, and
+/// symbolic links, so that links cannot loop; the target of a link is found under its own name if
+/// it is below a start. `wanted` selects among the files found this way. A file named as a start is
+/// always included, and so are the contents of a directory named as a start.
 ///
-/// Skipped are: a start that does not exist, lies outside the root or is neither file nor
-/// directory; a directory that cannot be read; a wanted name that is not UTF-8 or not a regular
-/// file; and everything after the first [`WALK_FILES_MAX`] files.
+/// Skipped are: a start that does not exist, is outside the root, or is neither file nor directory;
+/// a directory that cannot be read; a wanted entry that is not UTF-8 or not a regular file; and
+/// everything after the first [`WALK_FILES_MAX`] files.
 #[must_use]
 pub fn walk_files(
     root: &Path,
     starts: &[PathBuf],
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> FileWalk {
-    walk_up_to(WALK_FILES_MAX, (root, false), starts, wanted)
+    walk_up_to(WALK_FILES_MAX, root, false, starts, wanted)
 }
 
-/// All files below the root as [`walk_files`] finds them, hidden ones and those in hidden folders, too.
+/// All files below the root as in [`walk_files`], with hidden files and folders.
 #[must_use]
 pub fn walk_hidden(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> FileWalk {
-    walk_up_to(WALK_FILES_MAX, (root, true), &[root.to_path_buf()], wanted)
+    walk_up_to(WALK_FILES_MAX, root, true, &[root.to_path_buf()], wanted)
 }
 
-/// The files below the root that a language server may read, whether git ignores them or not:
-/// generated code counts. Hidden entries, [`NEVER_WALKED`] folders and the build output of Cargo
-/// are left out; what cannot be read is left out, too, and so is everything after the bound.
+/// The files below the root that a language server may read, including those that git ignores,
+/// because generated code counts. Hidden entries, [`NEVER_WALKED`] folders, Cargo's build output,
+/// unreadable entries, and everything after the limit are left out.
 #[must_use]
 pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
@@ -59,11 +59,10 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
 
-/// The names of such files below the root, hidden ones too if they are wanted, because some servers
-/// are configured by them: their own, and those that lead through a symbolic link, which are links
-/// to files, and the files in a folder of the root under the name of a link to it. Links are
-/// followed once, so that nothing loops. Where a link leads somewhere else, other files stand under
-/// these names.
+/// The paths of such files, including wanted hidden ones, because some servers are configured by
+/// them: their own paths, those of symbolic links to files, and those of files in a linked folder
+/// of the root. Links are followed once, so that they cannot loop. When a link is changed, these
+/// paths lead to other files.
 #[must_use]
 pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let root = canonical(root);
@@ -82,9 +81,9 @@ pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Ve
     names
 }
 
-/// The regular files below the root that have one of these sizes in bytes, wherever they stand:
-/// hidden, ignored, in folders of packages. Left out are `except`, where our own copies lie, and
-/// other work trees of repositories. False when there were more than `entries_max` entries.
+/// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones
+/// and those in package folders, but without `except`, where our own copies are, and without other
+/// work trees of repositories. False if there were more than `entries_max` entries.
 #[must_use]
 pub fn files_of_sizes(
     root: &Path,
@@ -100,21 +99,21 @@ pub fn files_of_sizes(
         let is_work_tree = is_dir && entry.depth() > 0 && entry.path().join(".git").is_file();
         !is_work_tree && entry.path() != except
     });
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for (count, entry) in builder.build().flatten().enumerate() {
         if count >= entries_max {
-            return (found, false);
+            return (files, false);
         }
         let has_size =
             |entry: &DirEntry| entry.metadata().is_ok_and(|it| sizes.contains(&it.len()));
         if is_file(&entry) && has_size(&entry) {
-            found.push(entry.into_path());
+            files.push(entry.into_path());
         }
     }
-    (found, true)
+    (files, true)
 }
 
-/// The names that lead through one link.
+/// The paths that lead through one link.
 fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     let Ok(target) = link.canonicalize() else { return Vec::new() };
     if !target.is_dir() {
@@ -131,8 +130,8 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
     files.filter_map(below).collect()
 }
 
-/// Whether a name below the root is a file's own, not one that leads through a symbolic link; of
-/// one that is not there, whether its folder's is.
+/// Whether a path below the root leads through no symbolic link. For a path that does not exist,
+/// its folder decides.
 #[must_use]
 pub fn is_real_path(root: &Path, path: &RelPath) -> bool {
     let root = canonical(root);
@@ -149,7 +148,7 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// What stands below a folder of the root and a language server may look at.
+/// Entries below a folder of the root that a language server may read.
 fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
     let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
     let mut builder = WalkBuilder::new(folder);
@@ -164,17 +163,18 @@ fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry>
 
 fn walk_up_to(
     files_max: usize,
-    (root, with_hidden): (&Path, bool),
+    root: &Path,
+    with_hidden: bool,
     starts: &[PathBuf],
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> FileWalk {
     let root = canonical(root);
     let (files, skipped) = (BTreeSet::new(), Vec::new());
-    let mut found = WalkCollector { root, with_hidden, wanted, files_max, files, skipped };
+    let mut collector = WalkCollector { root, with_hidden, wanted, files_max, files, skipped };
     for start in starts {
-        found.start(start);
+        collector.start(start);
     }
-    let WalkCollector { files, mut skipped, .. } = found;
+    let WalkCollector { files, mut skipped, .. } = collector;
     skipped.sort_by(|a, b| (&a.path, &a.reason).cmp(&(&b.path, &b.reason)));
     skipped.dedup();
     FileWalk { files: files.into_iter().collect(), skipped }
@@ -206,23 +206,23 @@ impl WalkCollector<'_> {
 
     fn below(&mut self, directory: &Path) {
         for entry in walker(&self.root, directory).hidden(!self.with_hidden).build() {
-            let found = match entry {
+            let file = match entry {
                 Ok(entry) => self.entry(&entry),
                 Err(error) => {
                     self.error(directory, &error);
                     None
                 }
             };
-            let is_new = found.as_ref().is_some_and(|file| !self.files.contains(file));
+            let is_new = file.as_ref().is_some_and(|file| !self.files.contains(file));
             if is_new && self.files.len() >= self.files_max {
                 let reason = format!("more than {} files", self.files_max);
                 return self.skip(directory, &reason);
             }
-            self.files.extend(found);
+            self.files.extend(file);
         }
     }
 
-    /// The file of an entry, when it is a wanted one that can be read.
+    /// The path of an entry if it is wanted and readable.
     fn entry(&mut self, entry: &DirEntry) -> Option<RelPath> {
         let kind = entry.file_type().filter(|kind| !kind.is_dir() && !kind.is_symlink())?;
         match RelPath::below(&self.root, entry.path()) {
@@ -230,7 +230,7 @@ impl WalkCollector<'_> {
             Some(path) if kind.is_file() => return Some(path),
             Some(_) => self.skip(entry.path(), "not a regular file"),
             None => {
-                // The name with replacement characters still tells whether it is wanted.
+                // The lossy name is enough to tell whether the file is wanted.
                 let readable = PathBuf::from(entry.path().to_string_lossy().into_owned());
                 let path = RelPath::below(&self.root, &readable);
                 if path.is_some_and(|path| (self.wanted)(&path)) {
@@ -256,7 +256,7 @@ impl WalkCollector<'_> {
     }
 }
 
-/// The path an error of the walk speaks of.
+/// The path in an error of the walk.
 fn path_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
@@ -269,16 +269,16 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 
 fn walker(root: &Path, directory: &Path) -> WalkBuilder {
     let has_git = root.ancestors().any(|ancestor| ancestor.join(".git").exists());
-    // Without git the crate would obey every .gitignore up to `/`, such as the `*` that people
-    // keep in a home directory; so the ones between root and start are then read here. What one of
-    // them excludes, a `.gitignore` below the start cannot take back.
+    // Without git, the `ignore` crate would obey every .gitignore up to `/`, such as the `*` that
+    // people keep in a home directory; so the files between root and start are read here. A
+    // `.gitignore` below the start cannot re-include what one of them excludes.
     let above = if has_git { Vec::new() } else { ignores_above(root, directory) };
     let mut builder = WalkBuilder::new(directory);
     builder
         .current_dir(root)
         .parents(has_git)
         .require_git(false)
-        // Rules of git that stand outside the project count where git does.
+        // Git's rules outside the project apply only where git does.
         .git_global(has_git)
         .git_exclude(has_git)
         .ignore(false)
@@ -301,7 +301,7 @@ fn is_never_walked(name: &str) -> bool {
 /// The `.gitignore` files from the parent of a directory up to the root, nearest first.
 fn ignores_above(root: &Path, directory: &Path) -> Vec<Gitignore> {
     let parents = directory.ancestors().skip(1).take_while(|parent| parent.starts_with(root));
-    // A line that is no pattern costs only itself, as in git.
+    // An invalid line costs only itself, as in git.
     parents.map(|parent| Gitignore::new(parent.join(".gitignore")).0).collect()
 }
 
@@ -514,8 +514,7 @@ mod tests {
     fn a_walk_that_finds_too_much_stops_and_says_so() {
         let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.py", ""), ("e/", "")]);
         let walk = |files_max| {
-            let walk =
-                walk_up_to(files_max, (&tree.root(), false), &[PathBuf::from(".")], &|_| true);
+            let walk = walk_up_to(files_max, &tree.root(), false, &[PathBuf::from(".")], &|_| true);
             (walk.files.len(), walk.skipped)
         };
         assert_eq!(walk(3), (3, vec![]));

@@ -1,5 +1,5 @@
-//! What files were at the base of a change: work tree, index and commits since then together, and
-//! deleted files, too.
+//! Contents of changed files at the base: work tree, index and commits since then together,
+//! including deleted files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,28 +13,28 @@ use crate::base::evidence::SkippedFile;
 use crate::base::limits::SOURCE_BYTES_MAX;
 use crate::base::path::RelPath;
 
-/// What stood under a path at the base.
+/// Content of a path at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BytesAtBase {
-    /// Nothing.
+    /// The path did not exist.
     Absent,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// Something that is not read: a link, a submodule, too many bytes.
+    /// Not read: a link, a submodule, too many bytes.
     NotRead(&'static str),
 }
 
-/// The paths below a root that a change touched.
+/// The changed paths below a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BaseVersions {
-    /// Sorted, each once; what stands there now is for the caller to read.
+    /// Sorted, each once; the caller reads the current content.
     pub files: Vec<(RelPath, BytesAtBase)>,
-    /// Changed files that cannot be named or looked into.
+    /// Changed files that cannot be named or read.
     pub skipped: Vec<SkippedFile>,
 }
 
-/// What was touched since `base`, as [`super::base_commit`] or a person names it; without one, since the
-/// commit of HEAD. `Ok(None)` where [`super::files_changed_since_head`] says so.
+/// The paths changed since `base`, a result of [`super::base_commit`] or any revision; `None`:
+/// HEAD. `Ok(None)` as in [`super::files_changed_since_head`].
 pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<BaseVersions>, GitError> {
     let Some(changed) = files_changed_since(root, base)? else { return Ok(None) };
     let Some(repository) = open(root)? else { return Ok(None) };
@@ -60,8 +60,8 @@ pub fn versions_since(root: &Path, base: Option<&str>) -> Result<Option<BaseVers
     Ok(Some(BaseVersions { files, skipped: changed.skipped }))
 }
 
-/// What files were at a base, as [`versions_since`] takes it, in the order of the paths; without a
-/// base, in the commit of HEAD. `Ok(None)` where git has no say.
+/// Contents of files at a base, as for [`versions_since`], in the order of the paths. `Ok(None)`
+/// without a work tree.
 pub fn versions_at(
     root: &Path,
     base: Option<&str>,
@@ -82,7 +82,7 @@ pub fn versions_at(
     Ok(Some(versions))
 }
 
-/// The tree of a base; of HEAD without one. `None` before the first commit.
+/// The tree of a base, by default HEAD. `None` before the first commit.
 fn tree_of<'r>(
     repository: &'r Repository,
     base: Option<&str>,

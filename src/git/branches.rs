@@ -1,5 +1,5 @@
-//! Branches: where HEAD stands, what is not committed, who has which branch checked out, which
-//! commit contains which. It only reads, and must not know what is merged or why.
+//! Branches, read-only: the state of HEAD and the work tree, which work tree has a branch checked
+//! out, which commit contains another.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,31 +14,31 @@ use super::{
     work_tree_and_root,
 };
 
-/// How a work tree stands.
+/// State of a work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkTreeStatus {
-    /// Where it begins; canonical.
+    /// Its folder; canonical.
     pub work_tree: PathBuf,
     /// The commit of HEAD; `None` before the first one.
     pub head: Option<String>,
     /// The branch that is checked out; `None` when HEAD is detached.
     pub branch: Option<String>,
-    /// What was begun and is not finished: `a merge`, `a rebase`.
+    /// Unfinished operation: `a merge`, `a rebase`.
     pub unfinished: Option<&'static str>,
     /// Tracked files that differ from HEAD or are in conflict, relative to the work tree.
     pub uncommitted: Vec<String>,
-    /// Files that git does not track and does not ignore.
+    /// Untracked files that are not ignored.
     pub untracked: Vec<String>,
     /// Files with conflicts.
     pub conflicts: Vec<String>,
 }
 
-/// How the work tree of a root stands.
+/// The state of a root's work tree.
 pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
     let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
-    let mut standing = WorkTreeStatus {
+    let mut status = WorkTreeStatus {
         work_tree,
         unfinished: unfinished(&repository),
         ..WorkTreeStatus::default()
@@ -46,8 +46,8 @@ pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
     let head = repository.find_reference("HEAD").map_err(failed)?;
     let target = head.symbolic_target().ok().flatten();
     let branch = target.and_then(|target| target.strip_prefix("refs/heads/"));
-    standing.branch = branch.map(str::to_owned);
-    standing.head = match repository.head().and_then(|head| head.peel_to_commit()) {
+    status.branch = branch.map(str::to_owned);
+    status.head = match repository.head().and_then(|head| head.peel_to_commit()) {
         Ok(commit) => Some(commit.id().to_string()),
         Err(error) if error.code() == ErrorCode::UnbornBranch => None,
         Err(error) => return Err(failed(error)),
@@ -59,20 +59,20 @@ pub fn work_tree_status(root: &Path) -> Result<WorkTreeStatus, GitError> {
         let shown = path.to_string_lossy().into_owned();
         if entry.status() == Status::WT_NEW {
             if !is_untracked_package(&path, entry.status()) {
-                standing.untracked.push(shown);
+                status.untracked.push(shown);
             }
             continue;
         }
         if entry.status().contains(Status::CONFLICTED) {
-            standing.conflicts.push(shown.clone());
+            status.conflicts.push(shown.clone());
         }
-        standing.uncommitted.push(shown);
+        status.uncommitted.push(shown);
     }
-    Ok(standing)
+    Ok(status)
 }
 
-/// What git ignores in a work tree and does not track, relative to it; a folder of which nothing is
-/// tracked is one entry, with a slash at its end.
+/// Ignored, untracked files of a work tree, relative to it; a folder without tracked files is one
+/// entry with a trailing slash.
 pub fn ignored_untracked(root: &Path) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -94,13 +94,13 @@ fn unfinished(repository: &Repository) -> Option<&'static str> {
     }
 }
 
-/// Whether a text can name a branch on a command line.
+/// Whether a text is a valid branch name on a command line.
 #[must_use]
 pub fn is_branch_name(name: &str) -> bool {
     !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&branch_ref(name))
 }
 
-/// The commit of a ref; `None` when there is no such ref.
+/// The commit of a ref; `None` if there is no such ref.
 pub fn resolve_commit(root: &Path, reference: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let commit = repository.find_reference(reference).and_then(|it| it.peel_to_commit());
@@ -111,14 +111,14 @@ pub fn resolve_commit(root: &Path, reference: &str) -> Result<Option<String>, Gi
     }
 }
 
-/// The ref of a branch.
+/// The full ref of a branch.
 #[must_use]
 pub fn branch_ref(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
-/// Files of a work tree, relative to it, that lie where `new` has one, `old` has none, and the move
-/// from one commit to the other would write.
+/// Files of a work tree, relative to it, that moving from commit `old` to `new` would overwrite:
+/// they exist where only `new` has a file.
 pub fn obstructing_files(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -129,18 +129,18 @@ pub fn obstructing_files(root: &Path, (old, new): (&str, &str)) -> Result<Vec<St
     let mut found = BTreeSet::new();
     for delta in diff.deltas().filter(|delta| delta.status() == Delta::Added) {
         let path = path_of(delta.new_file().path_bytes().unwrap_or_default());
-        // A file where a folder must be is in the way as well, unless it goes itself.
-        let lies = |at: &&Path| {
+        // A file in place of a needed folder obstructs too, unless the move removes it.
+        let obstructs = |at: &&Path| {
             let meta = work_tree.join(at).symlink_metadata();
             meta.is_ok_and(|meta| !meta.is_dir()) && old.get_path(at).is_err()
         };
-        let above = path.ancestors().filter(|at| !at.as_os_str().is_empty()).find(lies);
+        let above = path.ancestors().filter(|at| !at.as_os_str().is_empty()).find(obstructs);
         found.extend(above.map(|at| at.to_string_lossy().into_owned()));
     }
     Ok(found.into_iter().collect())
 }
 
-/// Whether `commit` contains everything that `other` does.
+/// Whether `commit` is `other` or a descendant of it.
 pub fn contains_commit(root: &Path, commit: &str, other: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let contains = || -> Result<bool, git2::Error> {
@@ -150,7 +150,7 @@ pub fn contains_commit(root: &Path, commit: &str, other: &str) -> Result<bool, G
     contains().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// Whether there is a merge among the commits that `commit` has and `base` has not.
+/// Whether any commit in `base..commit` is a merge.
 pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitError> {
     let repository = needed(root)?;
     let has = || -> Result<bool, git2::Error> {
@@ -168,7 +168,7 @@ pub fn has_merges(root: &Path, base: &str, commit: &str) -> Result<bool, GitErro
     has().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// The work tree that has a branch checked out, or is rebasing it.
+/// The work tree that has a branch checked out or is rebasing it.
 pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitError> {
     let repository = needed(root)?;
     let common = repository.commondir().to_path_buf();
@@ -180,10 +180,10 @@ pub fn checked_out_at(root: &Path, branch: &str) -> Result<Option<PathBuf>, GitE
     }
     let full = branch_ref(branch);
     let has = |folder: &PathBuf| {
-        let said = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-        said("HEAD").trim() == format!("ref: {full}")
-            || said("rebase-merge/head-name").trim() == full
-            || said("rebase-apply/head-name").trim() == full
+        let content = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+        content("HEAD").trim() == format!("ref: {full}")
+            || content("rebase-merge/head-name").trim() == full
+            || content("rebase-apply/head-name").trim() == full
     };
     for folder in folders.into_iter().filter(has) {
         if let Some(tree) = work_tree(&folder, &common).filter(|tree| tree.is_dir()) {
@@ -198,36 +198,36 @@ fn work_tree(folder: &Path, common: &Path) -> Option<PathBuf> {
         let main = Repository::open(common).ok()?;
         return main.workdir().map(Path::to_path_buf);
     }
-    let leads = fs::read_to_string(folder.join("gitdir")).ok()?;
-    Path::new(leads.trim()).parent().map(Path::to_path_buf)
+    let target = fs::read_to_string(folder.join("gitdir")).ok()?;
+    Path::new(target.trim()).parent().map(Path::to_path_buf)
 }
 
-/// Git's own folders about linked work trees at a path, also of one that is being made.
+/// Git's own folders of linked work trees at a path, including one that is being created.
 pub fn linked_git_dirs(root: &Path, tree: &Path) -> Result<Vec<PathBuf>, GitError> {
     let linked = needed(root)?.commondir().join("worktrees");
     let Ok(entries) = fs::read_dir(linked) else { return Ok(Vec::new()) };
-    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, whose name the
-    // folder has. One that git was killed over has none yet.
+    // gitrepository-layout(5): `gitdir` leads to the `.git` file of the work tree, and the folder
+    // has the work tree's name. If git was killed, `gitdir` may be missing.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let leads_there = |folder: &PathBuf| {
-        let Ok(leads) = fs::read_to_string(folder.join("gitdir")) else {
+        let Ok(target) = fs::read_to_string(folder.join("gitdir")) else {
             return folder.file_name() == tree.file_name();
         };
-        let leads = folder.join(leads.trim());
-        leads.parent().is_some_and(|leads| real(leads) == real(tree))
+        let target = folder.join(target.trim());
+        target.parent().is_some_and(|target| real(target) == real(tree))
     };
     Ok(entries.flatten().map(|entry| entry.path()).filter(leads_there).collect())
 }
 
-/// The work tree that a repository was made with, as its linked ones know it; `None` for a bare one.
+/// The main work tree of a repository; `None` for a bare one.
 pub fn main_work_tree(root: &Path) -> Result<Option<PathBuf>, GitError> {
     let common = needed(root)?.commondir().to_path_buf();
     let tree = work_tree(&common, &common);
     Ok(tree.map(|tree| tree.canonicalize().unwrap_or(tree)))
 }
 
-/// The remote that a branch follows: the configured one, else `origin`. `None` without remotes and
-/// for a branch that follows another one here.
+/// The remote of a branch: the configured one, else `origin`. `None` without remotes and for a
+/// branch that follows a local one.
 pub fn upstream_remote(root: &Path, branch: &str) -> Result<Option<String>, GitError> {
     let repository = needed(root)?;
     let config = repository.config().map_err(|error| unreadable_repository(root, &error))?;
@@ -247,22 +247,19 @@ mod tests {
         let project = Project::with(&["a", "b"]);
         project.write("a", "second\n");
         project.write("new", "1\n");
-        let standing = work_tree_status(&project.root()).unwrap();
-        assert_eq!(standing.head, super::super::head_commit(&project.root()));
-        assert_eq!(
-            (standing.uncommitted, standing.untracked),
-            (vec!["a".into()], vec!["new".into()])
-        );
-        assert_eq!((standing.unfinished, standing.conflicts), (None, Vec::new()));
-        assert!(standing.branch.is_some());
+        let status = work_tree_status(&project.root()).unwrap();
+        assert_eq!(status.head, super::super::head_commit(&project.root()));
+        assert_eq!((status.uncommitted, status.untracked), (vec!["a".into()], vec!["new".into()]));
+        assert_eq!((status.unfinished, status.conflicts), (None, Vec::new()));
+        assert!(status.branch.is_some());
     }
 
     #[test]
     fn before_the_first_commit_there_is_a_branch_without_one() {
         let project = Project::new();
         Repository::init(project.root()).unwrap();
-        let standing = work_tree_status(&project.root()).unwrap();
-        assert!(standing.branch.is_some() && standing.head.is_none());
+        let status = work_tree_status(&project.root()).unwrap();
+        assert!(status.branch.is_some() && status.head.is_none());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Checkpoints: the files of a work tree as a commit under a ref of our own. HEAD, index and work
-//! tree are only read; what is written are objects and the ref.
+//! tree are only read; only objects and the ref are written.
 //!
-//! Contents are the bytes of the work tree, so that a file comes back as it was. What git knows by
-//! another content, because a filter program stands between the two, is left out: it may be what
-//! the filter keeps secret. So are files that are not tracked and usually hold secrets.
+//! Contents are the bytes of the work tree, so that files are restored exactly. Files behind a
+//! filter program are left out, because they may be what the filter keeps secret, and so are
+//! untracked files that usually hold secrets.
 
 mod refs;
 
@@ -42,35 +42,35 @@ const MODES: [(u32, FileKind); 3] =
 const SUBMODULE: u32 = 0o160_000;
 /// `GIT_INDEX_ENTRY_STAGEMASK`: the side of a conflict.
 const STAGE_MASK: u16 = 0x3000;
-/// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git was told not to look.
+/// `GIT_INDEX_ENTRY_VALID` (assume-unchanged): git does not check the file.
 const ASSUME_VALID: u16 = 0x8000;
-/// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, among the extended flags: what is on the disk is the user's.
+/// `GIT_INDEX_ENTRY_SKIP_WORKTREE`, one of the extended flags: the file on disk is the user's.
 const SKIP_WORKTREE: u16 = 0x4000;
 
-/// Why a file behind a filter program is left out.
+/// Reason for omitting a file behind a filter program.
 const FILTERED: &str = "a filter of git stands before it";
-/// Why a file that is not tracked and has such a name is left out.
+/// Reason for omitting an untracked file with such a name.
 const SENSITIVE: &str = "it usually holds secrets";
 
-/// What a look leaves out or takes in.
+/// Which files a snapshot excludes or adds.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotFilter<'a> {
-    /// Files and folders that are nobody's business here.
+    /// Excluded files and folders.
     pub excluded: &'a [RelPath],
-    /// Files that are taken in even if git ignores them.
+    /// Files included even if git ignores them.
     pub included: &'a BTreeSet<RelPath>,
 }
 
-/// A work tree as it stood.
+/// State of a work tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkTreeSnapshot {
-    /// The files; contents are in git already.
+    /// The files; their contents are in git already.
     pub tree: FileTree,
     /// Id of git's tree; equal files, equal id.
     pub id: String,
 }
 
-/// Whether git has the say over a root: it lies in a work tree that does not ignore it.
+/// Whether the root is in a work tree that does not ignore it.
 pub fn is_git_managed(root: &Path) -> Result<bool, GitError> {
     let Some(repository) = open(root)? else { return Ok(false) };
     let Some((work_tree, root)) = work_tree_and_root(&repository, root) else { return Ok(false) };
@@ -82,15 +82,15 @@ pub fn is_git_managed(root: &Path) -> Result<bool, GitError> {
     ignored.map(|is_ignored| !is_ignored).map_err(|error| unreadable_repository(&root, &error))
 }
 
-/// The files below the root, tracked or not, without those that git ignores, submodules and other
-/// repositories. Writes the contents that git has not yet, and nothing else. Only for a root that
-/// git [`is_git_managed`].
+/// Captures the files below the root, tracked or not, without ignored files, submodules and nested
+/// repositories. Writes new contents to git's object database, and nothing else. Only for a root
+/// that [`is_git_managed`].
 ///
-/// An unchanged file is not read: git's index knows its content, unless line ends are converted,
+/// Unchanged files are not read: git's index knows their content, unless line ends are converted,
 /// which shows in the size.
 pub fn snapshot_work_tree(
     root: &Path,
-    lens: SnapshotFilter<'_>,
+    filter: SnapshotFilter<'_>,
 ) -> Result<WorkTreeSnapshot, GitError> {
     let repository = needed(root)?;
     let (work_tree, canonical) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
@@ -99,7 +99,7 @@ pub fn snapshot_work_tree(
     let mut builder = SnapshotBuilder {
         odb: repository.odb().map_err(failed)?,
         root: &canonical,
-        filter: lens,
+        filter,
         repository: &repository,
         has_filters: has_filter_programs(&repository),
         trusts_modes: trusts_modes(&repository),
@@ -109,9 +109,9 @@ pub fn snapshot_work_tree(
         captured: WorkTreeSnapshot::default(),
     };
     builder.walk(&repository, prefix).map_err(failed)?;
-    let SnapshotBuilder { captured: mut look, .. } = builder;
-    look.id = write_tree(&repository, prefix, &look.tree).map_err(failed)?.to_string();
-    Ok(look)
+    let SnapshotBuilder { mut captured, .. } = builder;
+    captured.id = write_tree(&repository, prefix, &captured.tree).map_err(failed)?.to_string();
+    Ok(captured)
 }
 
 struct SnapshotBuilder<'a> {
@@ -122,10 +122,10 @@ struct SnapshotBuilder<'a> {
     /// Whether filter programs are configured.
     has_filters: bool,
     trusts_modes: bool,
-    /// Whether line ends or the like may be converted; what was has another size in git.
+    /// Whether contents may be converted; a converted file has another size in git.
     may_convert: bool,
     bytes: u64,
-    /// Those of files that git does not track.
+    /// Bytes of untracked files.
     untracked_bytes: u64,
     captured: WorkTreeSnapshot,
 }
@@ -145,7 +145,7 @@ impl SnapshotBuilder<'_> {
         let new = statuses.iter().filter(|(_, status)| status.contains(Status::WT_NEW));
         for (path, status) in new {
             let Some(below) = below(prefix, path) else { continue };
-            // A repository inside this one is listed as a folder.
+            // A nested repository is listed as a folder.
             let is_ours =
                 !path.ends_with(b"/") && !is_untracked_package(&super::path_of(path), *status);
             if is_ours && seen.insert(below.to_vec()) {
@@ -194,8 +194,7 @@ impl SnapshotBuilder<'_> {
         self.add_from_disk(path, Some(entry.mode))
     }
 
-    /// Takes a file that git does not track, unless it is nothing to be kept. `path` is what git
-    /// calls it.
+    /// Adds an untracked file, unless it is left out. `path` is relative to the work tree.
     fn untracked(&mut self, path: &[u8], below: &[u8]) -> Result<(), git2::Error> {
         let Some(name) = self.held_path(below) else { return Ok(()) };
         if is_sensitive(&name) {
@@ -220,27 +219,27 @@ impl SnapshotBuilder<'_> {
         self.add_from_disk(below, None)
     }
 
-    /// Whether a filter program stands between git's content of a file and the work tree.
+    /// Whether a filter program converts the file between git and the work tree.
     fn is_filtered(&self, path: &[u8]) -> bool {
         if !self.has_filters {
             return false;
         }
         let path = super::path_of(path);
         let filter = self.repository.get_attr(&path, "filter", AttrCheckFlags::FILE_THEN_INDEX);
-        // What cannot be told may be filtered.
+        // If unknown, it may be filtered.
         !matches!(filter, Ok(None))
     }
 
-    /// Takes a file as it stands on disk; `mode` is what git knows of it.
+    /// Adds a file from disk; `mode` is git's mode of it.
     fn add_from_disk(&mut self, path: &[u8], mode: Option<u32>) -> Result<(), git2::Error> {
         let Some(name) = self.held_path(path) else { return Ok(()) };
         let file = name.under(self.root);
         let Ok(metadata) = file.symlink_metadata() else { return Ok(()) };
-        // Behind a link in place of a folder stands another file, perhaps outside the root.
+        // A linked folder leads to another file, perhaps outside the root.
         if name.folders().any(|folder| self.root.join(folder).is_symlink()) {
             return Ok(());
         }
-        // A folder or a device is no content.
+        // Folders and devices have no content.
         if !metadata.is_file() && !metadata.is_symlink() {
             return Ok(());
         }
@@ -276,7 +275,7 @@ impl SnapshotBuilder<'_> {
         if is_program { FileKind::Program } else { FileKind::File }
     }
 
-    /// The path, unless it is left out.
+    /// The path, unless it is excluded.
     fn held_path(&mut self, path: &[u8]) -> Option<RelPath> {
         let text = str::from_utf8(path).ok().and_then(RelPath::parse);
         let Some(name) = text else {
@@ -305,8 +304,7 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// What differs from the index, by path in the work tree; folders that are repositories of their
-/// own end with `/`.
+/// Differences from the index, by path in the work tree; nested repositories end with `/`.
 fn statuses(
     repository: &Repository,
     prefix: &Path,
@@ -328,7 +326,7 @@ fn below<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     path.strip_prefix(prefix)?.strip_prefix(b"/")
 }
 
-/// Whether programs turn contents into what the work tree holds.
+/// Whether filter programs are configured.
 fn has_filter_programs(repository: &Repository) -> bool {
     let Ok(config) = repository.config().and_then(|mut config| config.snapshot()) else {
         return true;
@@ -337,8 +335,8 @@ fn has_filter_programs(repository: &Repository) -> bool {
     entries.map_or(true, |mut entries| entries.next().is_some())
 }
 
-/// Whether line ends are converted, or attributes that may say so stand anywhere: asking git for the
-/// size of every content takes longer than all the rest.
+/// Whether line ends may be converted, by configuration or by attributes anywhere: asking git for
+/// the size of every content takes longer than everything else.
 fn may_convert(repository: &Repository, work_tree: &Path) -> bool {
     let config = repository.config().and_then(|mut config| config.snapshot());
     let is_set = |name: &str| config.as_ref().is_ok_and(|it| it.get_entry(name).is_ok());
@@ -350,7 +348,7 @@ fn may_convert(repository: &Repository, work_tree: &Path) -> bool {
         || repository.index().map_or(true, |index| has_attributes(&index, work_tree))
 }
 
-/// Whether attributes are in the index, or on the disk in a folder of it, tracked or not.
+/// Whether there are attribute files in the index, or on disk in one of its folders.
 fn has_attributes(index: &Index, work_tree: &Path) -> bool {
     let mut folders = BTreeSet::from([Path::new("").to_path_buf()]);
     for entry in index.iter() {
@@ -358,7 +356,7 @@ fn has_attributes(index: &Index, work_tree: &Path) -> bool {
             return true;
         }
         for folder in super::path_of(&entry.path).ancestors().skip(1) {
-            // Those above a known one are known.
+            // The parents of a known folder are known.
             if folders.contains(folder) {
                 break;
             }
@@ -387,8 +385,8 @@ fn content(file: &Path, metadata: &Metadata) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Git's tree of these files, made in an index that is only in memory. It begins with the tree of
-/// HEAD, so that folders without a change are not written again.
+/// Writes git's tree of these files from an index in memory. It starts with the tree of HEAD, so
+/// that unchanged folders are not written again.
 fn write_tree(repository: &Repository, prefix: &Path, tree: &FileTree) -> Result<Oid, git2::Error> {
     let mut index = Index::new()?;
     if let Some(head) = head_tree(repository, prefix) {
@@ -426,7 +424,7 @@ fn write_tree(repository: &Repository, prefix: &Path, tree: &FileTree) -> Result
     index.write_tree_to(repository)
 }
 
-/// What HEAD has below the root.
+/// HEAD's tree of the root.
 fn head_tree<'r>(repository: &'r Repository, prefix: &Path) -> Option<git2::Tree<'r>> {
     let tree = repository.head().ok()?.peel_to_tree().ok()?;
     if prefix.as_os_str().is_empty() {

@@ -1,5 +1,5 @@
-//! What differs between a commit and the work tree, with the texts of the commit: commits since
-//! then, the index and the work tree together.
+//! Differences between a commit and the work tree (including index and commits since then), with
+//! the texts of the commit.
 
 use std::path::{Path, PathBuf};
 
@@ -15,32 +15,32 @@ use crate::base::path::RelPath;
 /// One file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDifference {
-    /// Its path now, relative to the root; of a deleted file the path it had.
+    /// Current path, relative to the root; for a deleted file its former path.
     pub path: RelPath,
-    /// The path it had, where git takes it for a renamed file.
+    /// Former path, if git detects a rename.
     pub old_path: Option<RelPath>,
-    /// What it was.
+    /// Its former text.
     pub before: TextAtBase,
-    /// Whether it is there now.
+    /// Whether it exists now.
     pub exists: bool,
 }
 
 /// A file at the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextAtBase {
-    /// It was not there.
+    /// The file did not exist.
     Absent,
     /// Its text.
     Text(String),
-    /// It is or was a repository of its own, in which nobody looks.
+    /// It is or was a nested repository, which is not examined.
     Repository,
-    /// It was there and has no text that can be had: why, as a lower-case fragment.
+    /// It existed, but its text cannot be read; the reason is a lower-case fragment.
     Unreadable(&'static str),
 }
 
-/// The files below the root that differ from a commit: any revision git understands, what
-/// [`super::base_commit`] gave, or HEAD. Sorted by path. `None` when the root lies in no work tree. A
-/// revision that cannot be found is an error, never no difference.
+/// The files below the root that differ from a commit: any git revision, a result of
+/// [`super::base_commit`], or HEAD. Sorted by path. `None` if the root is in no work tree. An
+/// unknown revision is an error, never an empty difference.
 pub fn diff_since(
     root: &Path,
     base: Option<&str>,
@@ -77,7 +77,7 @@ pub fn diff_since(
     Ok(Some(files))
 }
 
-/// The tree of a base; none before the first commit.
+/// The tree of a base; `None` before the first commit.
 fn tree<'r>(
     repository: &'r Repository,
     base: Option<&str>,

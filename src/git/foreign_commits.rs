@@ -1,7 +1,6 @@
-//! How far a branch has taken in what others committed on the branch it goes back to. Only what is
-//! certain counts: a commit that was made in this work tree is nobody else's, wherever it has gone
-//! since, and where git keeps no whole record of what was made here, nothing is certain. It only
-//! reads, and must not know what the answer is for.
+//! Finds how far a branch has taken in commits that others made on its base branch. Only certain
+//! cases count: a commit made in this work tree is never foreign, wherever it has gone since, and
+//! without a complete reflog nothing is certain.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,20 +11,19 @@ use super::branches::branch_ref;
 use super::{GitError, needed, unreadable_repository};
 use crate::base::limits::{FOREIGN_COMMITS_MAX, REFLOG_ENTRIES_MAX};
 
-/// What a move of HEAD is called in its log when it went to commits that were made elsewhere, on
-/// top of the commit whose id follows.
+/// Prefix of a reflog message for a rebase onto the commit whose id follows; its commits were made
+/// elsewhere.
 pub const REBASED_ONTO: &str = "moai-ralph rebase onto ";
 
-/// Where the branch of a remote is kept when a merge fetched it, apart from what people fetch.
+/// Ref of a remote branch that a merge fetched, separate from what people fetch.
 #[must_use]
 pub fn fetched_ref(remote: &str, branch: &str) -> String {
     format!("refs/moai-ralph/bases/{remote}/{branch}")
 }
 
-/// The commit that the changes of a branch count from: the newest one of `base` that HEAD contains,
-/// where everything between `start` and it is certainly the work of others. Else `start`, the
-/// commit the branch began with. `base` is a branch here; what is known of it at the remote counts
-/// as well.
+/// The commit from which a branch's own changes count: the newest commit of `base` that HEAD
+/// contains if everything between `start` and it is certainly foreign, else `start`, the commit the
+/// branch began with. `base` is a local branch; its state at the remote counts as well.
 pub fn own_changes_base(
     root: &Path,
     start: &str,
@@ -62,19 +60,20 @@ fn newest_foreign_base(
         if made.is_none() {
             made = Some(commits_made_here(repository, start, head)?);
         }
-        // Without a whole record nothing is certain.
+        // Nothing is certain without a complete reflog.
         let Some(Some(made)) = &made else { return Ok(None) };
-        if is_foreign(repository, (start, met), made)? {
+        if is_foreign(repository, start, met, made)? {
             found = Some(met);
         }
     }
     Ok(found)
 }
 
-/// Whether nothing between two commits was made here.
+/// Whether no commit between the two was made here.
 fn is_foreign(
     repository: &Repository,
-    (start, met): (Oid, Oid),
+    start: Oid,
+    met: Oid,
     made: &BTreeSet<Oid>,
 ) -> Result<bool, git2::Error> {
     match commits_between(repository, start, met)? {
@@ -83,7 +82,7 @@ fn is_foreign(
     }
 }
 
-/// The commits that `to` has and `from` has not; `None` when they are too many.
+/// The commits in `from..to`; `None` if there are too many.
 fn commits_between(
     repository: &Repository,
     from: Oid,
@@ -97,8 +96,8 @@ fn commits_between(
     Ok((commits.len() <= FOREIGN_COMMITS_MAX).then_some(commits))
 }
 
-/// The commits that were made in this work tree since `start`, on whatever branch. `None` when its
-/// log does not lead from `start` to HEAD without a break.
+/// The commits made in this work tree since `start`, on any branch. `None` if the reflog has a gap
+/// between `start` and HEAD.
 fn commits_made_here(
     repository: &Repository,
     start: Oid,
@@ -108,7 +107,7 @@ fn commits_made_here(
     let mut made = BTreeSet::new();
     let mut next = head;
     let mut has_start = false;
-    // The newest one first.
+    // Newest first.
     for (index, entry) in log.iter().enumerate() {
         if index == REFLOG_ENTRIES_MAX {
             break;
@@ -140,16 +139,16 @@ fn commits_made_here(
 /// How HEAD came to a commit.
 #[derive(Debug, PartialEq, Eq)]
 enum HeadMove {
-    /// By making it.
+    /// It was committed.
     Committed,
-    /// It was there before.
+    /// It existed before.
     MovedTo,
-    /// It was made elsewhere for this branch, with others on top of this commit.
+    /// It was rebased elsewhere, together with others, onto this commit.
     Rebased(Oid),
 }
 
 impl HeadMove {
-    /// By its line in the log of HEAD, as git 2.47 writes it; what is not known was made.
+    /// Parses a reflog message as git 2.47 writes it; an unknown one counts as a commit.
     fn from_log_message(message: &str) -> Self {
         let (action, rest) = message.split_once(": ").unwrap_or((message, ""));
         let rebased = action.strip_prefix(REBASED_ONTO).and_then(|id| Oid::from_str(id).ok());

@@ -1,6 +1,5 @@
-//! What git was told not to look at, made visible for one look: entries of the index that are
-//! marked as unchanged or as left out of the work tree, and repositories inside this one, whatever
-//! is configured for them. The marks on disk stay as they are.
+//! Reveals what git hides: index entries marked as assume-unchanged or skip-worktree, and nested
+//! repositories whatever their configuration. The marks on disk are not changed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,9 +15,8 @@ const SKIP_WORKTREE: u16 = 1 << 14;
 /// Mode of a repository inside another one.
 const SUBMODULE_MODE: u32 = 0o160_000;
 
-/// Gives the repository an index in memory without these marks, so that all it says from here on is
-/// about what stands on disk. Returns what a sparse checkout left out and is not there: it is not
-/// deleted.
+/// Gives the repository an in-memory index without these marks, so that it reports the real state
+/// of the disk. Returns the entries that a sparse checkout left out, which are not deleted.
 pub(super) fn clear_hidden_flags(
     repository: &Repository,
     work_tree: &Path,
@@ -39,7 +37,7 @@ pub(super) fn clear_hidden_flags(
             }
             entry.flags &= !ASSUME_UNCHANGED;
             entry.flags_extended &= !SKIP_WORKTREE;
-            // Nothing is known of the file any more, so its content is looked at.
+            // The cached state is unknown now, so git reads the content.
             entry.file_size = 0;
             entry.mtime = IndexTime::new(0, 0);
         }
@@ -53,9 +51,9 @@ fn is_hidden(entry: &IndexEntry) -> bool {
     entry.flags & ASSUME_UNCHANGED != 0 || entry.flags_extended & SKIP_WORKTREE != 0
 }
 
-/// The repositories inside this one, by their path in the work tree, that are not at the commit
-/// that a tree has for them or have changes of their own; both beside what git reports, because
-/// its configuration can tell it to ignore them.
+/// Nested repositories, by their path in the work tree, that are not at the commit that the tree
+/// records or have changes. Found in addition to git's status, because its configuration can ignore
+/// them.
 pub(super) fn changed_inner_repositories(
     repository: &Repository,
     work_tree: &Path,
@@ -72,8 +70,8 @@ pub(super) fn changed_inner_repositories(
     Ok(differs.collect())
 }
 
-/// Whether a repository is at a commit and has no changes. One that was never fetched is an empty
-/// folder, in which nothing can have changed.
+/// Whether a repository is at a commit and has no changes. A submodule that was never fetched is an
+/// empty folder without changes.
 fn is_clean_at(folder: &Path, commit: Oid) -> bool {
     if !folder.join(".git").exists() {
         return folder.read_dir().is_ok_and(|mut entries| entries.next().is_none());

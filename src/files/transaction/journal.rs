@@ -1,5 +1,5 @@
-//! The record of a set of changes that is being made: enough to take it back after the process is
-//! gone. Private to the user, because it holds source text.
+//! The journal of a change set in progress, with all that is needed to roll it back after the
+//! process has ended. Private to the user, because it contains source text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -15,14 +15,14 @@ use crate::base::limits::CHANGES_KEPT_MAX;
 use crate::base::path::RelPath;
 
 const RECORD: &str = "record.json";
-/// Beginning of the names of records in use, and of those kept aside.
+/// Name prefixes of journals in use, and of those kept aside.
 const IN_USE: &str = "change-";
 const KEPT: &str = "kept-";
 
-/// How far a set has come.
+/// Progress of a change set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JournalMark {
-    /// All new bytes lie beside the files; from here on files are replaced.
+    /// All new bytes are next to the files; from here on files are replaced.
     Staged,
     /// All files are replaced.
     Committed,
@@ -37,13 +37,13 @@ impl JournalMark {
     }
 }
 
-/// What is to be done, in the order of the set.
+/// The planned changes, in the order of the set.
 #[derive(Debug)]
 pub(super) struct JournalRecord {
     pub(super) root: PathBuf,
     pub(super) entries: Vec<JournalEntry>,
     pub(super) made_folders: Vec<RelPath>,
-    /// Folders that go when nothing is left in them, each before those in it.
+    /// Folders to remove if empty, each before its subfolders.
     pub(super) emptied_folders: Vec<RelPath>,
 }
 
@@ -54,10 +54,10 @@ pub(super) struct JournalEntry {
     /// Hash of the new bytes, in hex.
     pub(super) after: Option<String>,
     pub(super) after_owner: Option<FileOwner>,
-    /// Where the new bytes wait, beside the file.
+    /// Temporary path of the new bytes, next to the file.
     pub(super) temporary: RelPath,
-    /// Where the old bytes wait when they are put back; another name, because what waits under
-    /// the first one says that the file was not replaced yet.
+    /// Temporary path of the old bytes during a rollback. A different path, because a file at
+    /// `temporary` means that the target was not replaced yet.
     pub(super) restored: RelPath,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct OldFile {
     pub(super) owner: FileOwner,
 }
 
-/// The record as it is written.
+/// The stored form of the record.
 #[derive(Serialize, Deserialize)]
 struct StoredRecord {
     root: PathBuf,
@@ -86,21 +86,21 @@ struct StoredEntry {
     restored: String,
 }
 
-/// The folder of one record.
+/// The folder of one journal.
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
 }
 
 impl Journal {
-    /// Writes the record and every old text, durably; nothing in the project is touched yet.
+    /// Writes the record and all old contents durably; the project is not touched yet.
     pub(super) fn begin(
         parent: &Path,
         root: &Path,
         set: &ChangeSet,
         spots: &[PathState],
     ) -> io::Result<(Self, JournalRecord)> {
-        // Private by itself: 0700.
+        // Created with mode 0700.
         let folder = tempfile::Builder::new().prefix(IN_USE).tempdir_in(parent)?;
         let id = folder.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let record = record(root, set, spots, &id[IN_USE.len()..])?;
@@ -118,7 +118,7 @@ impl Journal {
         Ok((Self { folder: folder.keep() }, record))
     }
 
-    /// The records that processes left behind. One that was never wholly written is removed:
+    /// Journals left by ended processes. One that was not completely written is removed, because
     /// nothing had been done yet.
     pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(Self, JournalRecord)>> {
         let mut found = Vec::new();
@@ -131,7 +131,7 @@ impl Journal {
             let journal = Self { folder };
             match fs::read(journal.folder.join(RECORD)) {
                 Ok(bytes) => {
-                    // Whatever it says, it cannot be taken for nothing: a file may be half done.
+                    // A damaged record must not be ignored, because a file may be half done.
                     let unreadable = |reason: &str| {
                         io::Error::other(format!("{}: {reason}", journal.folder.display()))
                     };
@@ -162,7 +162,7 @@ impl Journal {
         sync_folder(&self.folder)
     }
 
-    /// Takes a mark away, if it is there; durable when it returns.
+    /// Removes a mark, if it exists; durable when it returns.
     pub(super) fn unmark(&self, mark: JournalMark) -> io::Result<()> {
         if remove(&self.folder.join(mark.name()))? { sync_folder(&self.folder) } else { Ok(()) }
     }
@@ -171,7 +171,7 @@ impl Journal {
         fs::read(old_name(&self.folder, number))
     }
 
-    /// The record first: without it the rest means nothing.
+    /// The record first, because without it the rest means nothing.
     pub(super) fn remove(&self) -> io::Result<()> {
         match fs::remove_file(self.folder.join(RECORD)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -179,7 +179,7 @@ impl Journal {
         }
     }
 
-    /// Keeps the old texts for a person to look at; the oldest such record makes room.
+    /// Keeps the old contents for the user; the oldest such journal is deleted.
     pub(super) fn keep_aside(&self) -> io::Result<()> {
         let Some(parent) = self.folder.parent() else { return Ok(()) };
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -238,8 +238,8 @@ fn record(
     })
 }
 
-/// The folders that the set names, and those in them that lose a file. Others in them may be
-/// somebody's, empty or not.
+/// The folders named by the set, and their subfolders that lose a file. Other subfolders may belong
+/// to the user, empty or not.
 fn emptied(set: &ChangeSet) -> Vec<RelPath> {
     let named: BTreeSet<RelPath> = set.emptied_folders.iter().cloned().collect();
     let mut folders = named.clone();
@@ -254,9 +254,9 @@ fn hash(bytes: &[u8]) -> String {
     crate::base::hash::ContentHash::of_bytes(bytes).to_string()
 }
 
-/// A hidden name in the same folder, so that a rename stays in one file system and no walk, and no
-/// language server that watches sources, takes it for a file of the project. Equally long for old
-/// and new: where the new bytes could be written, the old ones can, too.
+/// A hidden name in the same folder, so that renames stay within one file system and neither walks
+/// nor language servers take the file for source. Old and new names are equally long, so that if
+/// one can be written, the other can too.
 fn temporary_path(path: &RelPath, side: &str, id: &str, number: usize) -> io::Result<RelPath> {
     let folder = path.as_str().rfind('/').map_or("", |at| &path.as_str()[..=at]);
     RelPath::parse(&format!("{folder}.moai-ralph-{side}-{id}-{number}"))
@@ -286,7 +286,7 @@ impl From<&JournalRecord> for StoredRecord {
 }
 
 impl JournalRecord {
-    /// `None` when a path is not one below a root.
+    /// `None` if a path is not below the root.
     fn parse(stored: StoredRecord) -> Option<Self> {
         let paths = |texts: &[String]| -> Option<Vec<RelPath>> {
             texts.iter().map(|text| RelPath::parse(text)).collect()
@@ -314,7 +314,7 @@ fn old_name(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("{number}.old"))
 }
 
-/// Opens a file of the private folder (0600), made when it is not there.
+/// Opens a file of the private folder (0600), creating it if missing.
 pub(super) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

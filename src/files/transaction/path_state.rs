@@ -1,5 +1,5 @@
-//! One path below the root: what stands there, and writing so that nobody sees half a file.
-//! Symbolic links are never followed: they may lead out of the root.
+//! State of one path below the root, and atomic writes to it. Symbolic links are never followed,
+//! because they may lead out of the root.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -14,11 +14,11 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::CHANGED_BYTES_MAX;
 use crate::base::path::RelPath;
 
-/// What stands under a path.
+/// State of a path.
 #[derive(Debug)]
 pub(super) struct PathState {
     pub(super) content: PathContent,
-    /// The folders above it that do not exist, the highest first.
+    /// Missing parent folders, outermost first.
     pub(super) missing_folders: Vec<RelPath>,
 }
 
@@ -37,7 +37,7 @@ impl PathContent {
     }
 }
 
-/// Whose a file is, and what they may do.
+/// Owner and permissions of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileOwner {
     user: u32,
@@ -46,8 +46,8 @@ pub(super) struct FileOwner {
 }
 
 impl PathState {
-    /// Looks without following links. A folder, a link or a device in the place of the file, or
-    /// anything but a folder above it, is refused.
+    /// Inspects a path without following links. Anything but a regular file, or a parent that is
+    /// not a folder, is refused.
     pub(super) fn inspect(root: &Path, path: &RelPath) -> Result<Self, ApplyError> {
         let obstructed = |at: &str, reason: &str| {
             let (path, reason) = (at.to_owned(), reason.to_owned());
@@ -98,8 +98,7 @@ fn read_content(file: &Path) -> io::Result<PathContent> {
     Ok(PathContent::File { hash: ContentHash::of_bytes(&bytes), bytes, owner })
 }
 
-/// Writes a file that must not exist yet, durably. Without an owner it becomes what any new file
-/// of this process becomes.
+/// Writes a new file durably. Without an owner it gets the defaults of this process.
 pub(super) fn write_new(path: &Path, bytes: &[u8], owner: Option<&FileOwner>) -> io::Result<()> {
     let mode = if owner.is_some() { 0o600 } else { 0o666 };
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
@@ -109,13 +108,13 @@ pub(super) fn write_new(path: &Path, bytes: &[u8], owner: Option<&FileOwner>) ->
         if (meta.uid(), meta.gid()) != (owner.user, owner.group) {
             fchown(&file, Some(owner.user), Some(owner.group))?;
         }
-        // After the owner: giving a file away clears some bits.
+        // After chown, which clears some bits.
         file.set_permissions(Permissions::from_mode(owner.mode))?;
     }
     file.sync_all()
 }
 
-/// Makes a folder unless somebody else just did.
+/// Creates a folder unless it exists.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     match fs::create_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
@@ -127,7 +126,7 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // Some file systems cannot; the look a moment ago found nothing there.
+        // Some file systems do not support this; the path was free a moment ago.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             if to.symlink_metadata().is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
@@ -138,7 +137,7 @@ pub(super) fn rename_no_replace(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Exchanges two files, or says that this file system cannot.
+/// Exchanges two files; false if the file system does not support it.
 pub(super) fn exchange_files(one: &Path, other: &Path) -> io::Result<bool> {
     use rustix::io::Errno;
     match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
@@ -148,11 +147,11 @@ pub(super) fn exchange_files(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes a file; whether it was there.
+/// Removes a file; returns whether it existed.
 pub(super) fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
-        // A folder above it is gone or was never made, or no file can have such a name.
+        // A parent folder is missing, or the name is not possible.
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound
             | io::ErrorKind::NotADirectory

@@ -1,4 +1,4 @@
-//! Checkpoints that are kept: a commit for each, under a ref that names loop and iteration.
+//! Stored checkpoints: one commit each, under a ref that names loop and iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,42 +11,41 @@ use super::{MODES, WorkTreeSnapshot};
 use crate::base::path::RelPath;
 use crate::base::tree::{self, Checkpoint, FileNode, FileTree};
 
-/// What the message of a checkpoint's commit holds beside its first line.
+/// The JSON part of a checkpoint's commit message.
 #[derive(Serialize, Deserialize)]
 struct CommitNote {
     root: PathBuf,
     left_out: BTreeMap<String, String>,
 }
 
-/// Keeps what was looked at as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced.
-/// The commit of HEAD, if there is one, becomes its parent, so that git can show the difference.
+/// Commits a snapshot as `refs/moai-ralph/<owner>/<name>`; one of the same name is replaced. HEAD's
+/// commit, if there is one, becomes its parent, so that git can show the difference.
 pub fn commit_checkpoint(
     root: &Path,
-    look: &WorkTreeSnapshot,
+    snapshot: &WorkTreeSnapshot,
     (owner, name): (&str, &str),
     at_secs: i64,
 ) -> Result<Checkpoint, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
-    let made = || -> Result<Checkpoint, git2::Error> {
-        let tree = repository.find_tree(Oid::from_str(&look.id)?)?;
+    let commit_snapshot = || -> Result<Checkpoint, git2::Error> {
+        let tree = repository.find_tree(Oid::from_str(&snapshot.id)?)?;
         let by = Signature::new("moai-ralph", "moai-ralph@localhost", &Time::new(at_secs, 0))?;
         let head = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
         let parents: Vec<&Commit<'_>> = head.iter().collect();
-        let said = CommitNote { root: canonical(root), left_out: look.tree.omitted.clone() };
-        let said = serde_json::to_string(&said).map_err(|error| of_json(&error))?;
-        let message = format!("Checkpoint {name} of {owner}\n\n{said}\n");
+        let note = CommitNote { root: canonical(root), left_out: snapshot.tree.omitted.clone() };
+        let note = serde_json::to_string(&note).map_err(|error| of_json(&error))?;
+        let message = format!("Checkpoint {name} of {owner}\n\n{note}\n");
         let commit = repository.commit(None, &by, &by, &message, &tree, &parents)?;
         repository.reference(&checkpoint_ref(owner, name), commit, true, "checkpoint")?;
         let (owner, name) = (owner.to_owned(), name.to_owned());
-        let tree_id = look.id.clone();
+        let tree_id = snapshot.id.clone();
         Ok(Checkpoint { owner, name, at_secs, tree_id, root: canonical(root) })
     };
-    made().map_err(failed)
+    commit_snapshot().map_err(failed)
 }
 
-/// All checkpoints of the repository, the oldest first; those of one loop in the order they were
-/// made.
+/// All checkpoints of the repository, the oldest first, and those of one loop in order.
 pub fn list_checkpoints(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
@@ -55,13 +54,13 @@ pub fn list_checkpoints(root: &Path) -> Result<Vec<Checkpoint>, GitError> {
         let reference = reference.map_err(failed)?;
         let Some((owner, name)) = reference.name().ok().and_then(parts) else { continue };
         let Ok(commit) = reference.peel_to_commit() else { continue };
-        let Ok(said) = read_commit_note(&commit) else { continue };
+        let Ok(note) = read_commit_note(&commit) else { continue };
         found.push(Checkpoint {
             owner: owner.to_owned(),
             name: name.to_owned(),
             at_secs: commit.time().seconds(),
             tree_id: commit.tree_id().to_string(),
-            root: said.root,
+            root: note.root,
         });
     }
     tree::sort_checkpoints(&mut found);
@@ -95,7 +94,7 @@ fn canonical(root: &Path) -> PathBuf {
     root.canonicalize().unwrap_or_else(|_| root.to_path_buf())
 }
 
-/// Those of the paths that any of the checkpoints holds.
+/// The paths that any of the checkpoints contains.
 pub fn paths_in_checkpoints(
     root: &Path,
     checkpoints: &[Checkpoint],
@@ -106,7 +105,7 @@ pub fn paths_in_checkpoints(
     for checkpoint in checkpoints {
         let tree = Oid::from_str(&checkpoint.tree_id).and_then(|id| repository.find_tree(id));
         let tree = tree.map_err(|error| unreadable_repository(root, &error))?;
-        // A folder of this name is another thing.
+        // A folder of this name does not count.
         let holds = |path: &&RelPath| {
             let entry = tree.get_path(Path::new(path.as_str()));
             entry.is_ok_and(|entry| entry.kind() != Some(ObjectType::Tree))
@@ -137,14 +136,14 @@ fn collect(
     Ok(())
 }
 
-/// A content by its name.
+/// The content of a blob.
 pub fn read_blob(root: &Path, name: &str) -> Result<Vec<u8>, GitError> {
     let repository = needed(root)?;
     let read = || repository.find_blob(Oid::from_str(name)?).map(|blob| blob.content().to_vec());
     read().map_err(|error| unreadable_repository(root, &error))
 }
 
-/// Several contents by their names, in this order; the repository is opened once.
+/// The contents of several blobs, in this order; opens the repository once.
 pub fn read_blobs(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
     let repository = needed(root)?;
     let read = |name: &&str| -> Result<Vec<u8>, git2::Error> {
@@ -154,7 +153,7 @@ pub fn read_blobs(root: &Path, names: &[&str]) -> Result<Vec<Vec<u8>>, GitError>
     contents.map_err(|error| unreadable_repository(root, &error))
 }
 
-/// Lets checkpoints go; what only they held, git collects when it next tidies up.
+/// Deletes checkpoints; git's garbage collection removes their objects.
 pub fn delete_checkpoint_refs(root: &Path, checkpoints: &[Checkpoint]) -> Result<(), GitError> {
     let repository = needed(root)?;
     for checkpoint in checkpoints {
@@ -169,10 +168,10 @@ pub fn delete_checkpoint_refs(root: &Path, checkpoints: &[Checkpoint]) -> Result
     Ok(())
 }
 
-/// Refs are shared by the worktrees of a repository; ids of loops are unique among them.
+/// Worktrees of a repository share their refs; ids of loops are unique among them.
 const NAMESPACE: &str = "refs/moai-ralph/loop-";
 
-/// The whole ref of a checkpoint.
+/// The full ref of a checkpoint.
 #[must_use]
 pub fn checkpoint_ref(owner: &str, name: &str) -> String {
     format!("refs/moai-ralph/{owner}/{name}")
