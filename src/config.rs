@@ -1,5 +1,5 @@
-//! Options: default < user file < project file < environment. Pure: texts come in, a validated
-//! configuration or one error with file, line and key comes out.
+//! Options: defaults < user file < project file < environment. Pure: takes texts and returns a
+//! validated configuration, or one error with file, line and key.
 
 mod checks;
 pub mod judge;
@@ -17,62 +17,62 @@ use crate::looping::criteria::{CheckCommand, CheckCriterion};
 use crate::looping::options::BaselineMode;
 use crate::lsp::registry::{Catalogue, CatalogueOverrides, ServerOverride};
 
-/// The options in force.
+/// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Whether hooks do anything at all.
+    /// Whether hooks are active.
     pub is_enabled: bool,
-    /// Whether language servers are asked.
+    /// Whether language servers are used.
     pub lsp_enabled: bool,
-    /// Longest wait of a hook after an edit.
+    /// Time a hook waits for results after an edit.
     pub inline_budget: Duration,
-    /// Languages whose server is asked; `None` stands for all.
+    /// Languages with a language server; `None` for all.
     pub languages: Option<Vec<String>>,
-    /// Servers that are asked in place of a language's own, by language id.
+    /// Server selection by language id, instead of the language's own.
     pub server_choices: BTreeMap<String, Vec<String>>,
-    /// Fields of servers that differ from the catalogue, by server id.
+    /// Overridden fields of servers, by server id.
     pub servers: BTreeMap<String, ServerOverride>,
     /// Whether a missing language server pauses a loop.
     pub lsp_required: bool,
     /// Idle time of a language server.
     pub server_idle: Duration,
-    /// Memory above which an idle language server is started anew, in bytes.
+    /// Memory above which an idle language server is restarted, in bytes.
     pub memory_soft_bytes: u64,
-    /// Memory above which a language server is ended at once, in bytes.
+    /// Memory above which a language server is killed at once, in bytes.
     pub memory_hard_bytes: u64,
     /// Whether the structural scan runs.
     pub scan_enabled: bool,
-    /// More folders of rules, relative to the root.
+    /// Additional rule folders, relative to the root.
     pub rule_dirs: Vec<String>,
-    /// Rules that are left out, by id.
+    /// Ids of disabled rules.
     pub disabled_rules: Vec<String>,
-    /// Severities that differ from the rules' own, by id: a word of rule files, `off` too.
+    /// Overridden severities by rule id, as named in rule files, or `off`.
     pub rule_severities: BTreeMap<String, String>,
-    /// Iterations of a loop that does not say how many.
+    /// Default number of iterations.
     pub max_iterations: u32,
-    /// Longest time from a Stop to its answer.
+    /// Time limit of a Stop.
     pub stop_timeout: Duration,
-    /// Longest wait of a Stop for language servers.
+    /// Time a Stop waits for language servers.
     pub stop_budget: Duration,
-    /// Longest run of the project's own checks.
+    /// Time limit of the project's checks.
     pub check_timeout: Duration,
-    /// What a loop asks of the project's own commands.
+    /// Criteria that a loop checks with the project's commands.
     pub success_criteria: Vec<CheckCriterion>,
-    /// Commands that are run at every Stop.
+    /// Commands that run at every Stop.
     pub checks: Vec<CheckCommand>,
-    /// Whether a criterion without a command takes the one that the project's files suggest.
+    /// Whether a criterion without a command uses the one that the project's files suggest.
     pub propose_checks: bool,
     /// Whether a merged loop is pushed to the remote of its base branch.
     pub push: bool,
-    /// The baseline of a loop that does not say which.
+    /// Default baseline of a loop.
     pub baseline: BaselineMode,
-    /// Shortest time from a Stop that goes on to its answer.
+    /// Delay of a Stop that continues the loop.
     pub cooldown: Duration,
-    /// Thousandths of the model's context window that a session may fill; 0: all of it.
+    /// Thousandths of the model's context window that a session may fill; 0: no limit.
     pub context_permille: u64,
-    /// Tokens of that window; `None`: what is known of the model.
+    /// Size of that window in tokens; `None`: from the price table.
     pub context_window: Option<u64>,
-    /// Who judges a change, and how.
+    /// Options of the judges.
     pub judge: JudgeOptions,
     /// Idle time of the daemon.
     pub daemon_idle: Duration,
@@ -80,14 +80,14 @@ pub struct Config {
     pub tools: Option<Vec<String>>,
 }
 
-/// A configuration that cannot be used.
+/// An invalid configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// The file, or the environment variable.
+    /// File name, or environment variable.
     pub source_name: String,
     /// 1-based line; `None` for the environment.
     pub line: Option<u64>,
-    /// Dotted path of the key; empty when the text is no YAML mapping at all.
+    /// Dotted path of the key; empty if the text is not a YAML mapping.
     pub key: String,
     /// What is wrong.
     pub reason: String,
@@ -106,7 +106,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// One file's worth of options; what is absent keeps the lower layer's value.
+/// The options of one layer; missing ones keep the value of the layer below.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ConfigDocument {
@@ -181,7 +181,7 @@ enum ToolsOption {
     List(Vec<String>),
 }
 
-/// Tools that an agent can be offered.
+/// Tools that can be offered to agents.
 const TOOLS: [&str; 11] = [
     "diagnostics",
     "references",
@@ -196,10 +196,10 @@ const TOOLS: [&str; 11] = [
     "loop_cancel",
 ];
 
-/// Severities of rules.
+/// Allowed severities of rules.
 const SEVERITIES: [&str; 5] = ["error", "warning", "info", "hint", "off"];
 
-/// All keys, for the environment's variables.
+/// All keys; each has an environment variable.
 const KEYS: [&str; 36] = [
     "enabled",
     "lsp.enabled",
@@ -278,7 +278,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Lays the files (name and text, lowest first) and then the environment over the defaults.
+    /// Applies the files (name and text, lowest first) and then the environment to the defaults.
     /// `catalogue` holds the ids that options may name.
     pub fn load(
         files: &[(String, String)],
@@ -303,7 +303,7 @@ impl Config {
         Ok(config)
     }
 
-    /// A variable's value is read as the YAML value of its key.
+    /// Parses a variable's value as the YAML value of its key.
     fn apply_variable(
         &mut self,
         variable: &str,
@@ -411,7 +411,7 @@ impl Config {
         Ok(())
     }
 
-    /// The tools that agents are offered.
+    /// Tools offered to agents.
     #[must_use]
     pub fn mcp_tools(&self) -> Vec<&str> {
         let is_on = |name: &&str| match &self.tools {
@@ -456,7 +456,7 @@ impl Config {
         Ok(())
     }
 
-    /// What is laid over the catalogue.
+    /// Overrides of the catalogue.
     #[must_use]
     pub fn overrides(&self) -> CatalogueOverrides {
         CatalogueOverrides {
@@ -466,7 +466,7 @@ impl Config {
         }
     }
 
-    /// Whether the language server of this language is asked.
+    /// Whether language servers are used for this language.
     #[must_use]
     pub fn is_language_enabled(&self, language: &str) -> bool {
         self.lsp_enabled
@@ -505,7 +505,7 @@ fn bounded<T>(
 }
 
 fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
-    // An empty file, or one of comments alone, sets nothing.
+    // A file that is empty or contains only comments sets nothing.
     let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     if text.lines().all(is_empty) {
         return Ok(ConfigLayer::default());
@@ -530,10 +530,10 @@ fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
     })
 }
 
-/// The line of a key whose value is out of range: the parser has accepted it and its place is
-/// gone, so the last part of its name is looked up.
+/// The line of a key whose value is out of range. The parser has accepted it without its position,
+/// so the last part of the key is searched.
 fn line_of(text: &str, key: &str) -> Option<u64> {
-    // In flow style, several keys share the line of an outer one.
+    // In flow style, the key may be on the line of an outer one.
     let line = key.rsplit('.').find_map(|part| {
         let name = format!("{part}:");
         text.lines().position(|line| line.trim_start().starts_with(&name))

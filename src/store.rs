@@ -1,5 +1,6 @@
-//! What must survive the process: one SQLite database per project, all of them owned by one thread.
-//! The only place that names `rusqlite`.
+//! Persistent state: one SQLite database per project, all owned by one thread. The only module that
+//! uses `rusqlite`. Typed functions per table are in files below `store/`, built on `Store::write`
+//! and `Store::read`, which are private to them.
 
 pub mod exams;
 pub mod judgements;
@@ -24,34 +25,34 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::{STORE_OPEN_MAX, STORE_QUEUE_MAX};
 use open::{ProjectDatabase, TransactionMode};
 
-/// The folder of all projects' folders, below the state folder.
+/// The parent of all projects' folders, below the state folder.
 pub const PROJECTS_FOLDER: &str = "projects";
 
-/// Which project's database. Worktrees of one repository share theirs.
+/// Identifies a project's database. Worktrees of one repository share theirs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProjectKey(String);
 
 impl ProjectKey {
-    /// The key of a project: of the folder its worktrees share, or of its root without git.
-    /// Both canonical, or the same project would get two keys.
+    /// The key of a project, from the folder shared by its worktrees, or from its root without git.
+    /// The path must be canonical, or the same project would get two keys.
     #[must_use]
     pub fn from_folder(common_dir_or_root: &Path) -> Self {
         Self(ContentHash::of_bytes(common_dir_or_root.as_os_str().as_bytes()).short_hex())
     }
 
-    /// The project's private folder below the state folder; the database is in it.
+    /// The project's private folder below the state folder, with the database.
     #[must_use]
     pub fn folder(&self, home: &Path) -> PathBuf {
         home.join(PROJECTS_FOLDER).join(&self.0)
     }
 
-    /// The file of the database itself, which is made when it is first needed.
+    /// The database file, which is created at its first use.
     #[must_use]
     pub fn database(&self, home: &Path) -> PathBuf {
         self.folder(home).join(open::DATABASE_FILE)
     }
 
-    /// The key of the project whose database below the state folder this is.
+    /// The key of the project that owns this database below the state folder.
     fn of_database(database: &Path, home: &Path) -> Option<Self> {
         let key = Self(database.parent()?.file_name()?.to_str()?.to_owned());
         let named = database.ancestors().nth(3)?;
@@ -59,40 +60,40 @@ impl ProjectKey {
         (is_home && key.database(named) == database).then_some(key)
     }
 
-    /// Where the last damaged database was moved to, as long as it is kept.
+    /// Path of the last damaged database, while it is kept.
     #[must_use]
     pub fn damaged_copy(&self, home: &Path) -> Option<PathBuf> {
         open::last_moved_aside(&self.database(home))
     }
 }
 
-/// Why something was not stored or not found out.
+/// Why a store operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// A constraint of the schema refused the change.
     #[error("refused by the store: {0}")]
     Conflict(String),
-    /// The database was written by a newer program and is left alone.
+    /// The database was written by a newer program and is not touched.
     #[error(
         "the store {path} was written by a newer program (schema {found}, this one knows {known})"
     )]
     Newer {
-        /// The database file.
+        /// Database file.
         path: PathBuf,
-        /// Its schema.
+        /// Schema of the database.
         found: usize,
-        /// The newest schema this program knows.
+        /// Newest schema known to this program.
         known: usize,
     },
     /// The database is damaged. The next use moves it aside and starts a fresh one.
     #[error("the store is damaged: {0}")]
     Corrupt(String),
-    /// The database is sound, but what one loop holds makes no sense to this program.
+    /// The database is sound, but the state of one loop cannot be read.
     #[error("loop {id} cannot be read ({reason}); moai-ralph loop cancel {id} sets it aside")]
     Unreadable {
         /// The loop.
         id: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// Disk full, not writable, locked too long, or the store thread is gone.
@@ -115,15 +116,15 @@ impl From<rusqlite::Error> for StoreError {
 #[derive(Clone, Debug)]
 pub struct Store {
     jobs: mpsc::Sender<StoreJob>,
-    /// Whether any database was found damaged.
+    /// Whether a damaged database was found.
     has_damage: Arc<AtomicBool>,
 }
 
 type StoreJob = Box<dyn FnOnce(&mut OpenDatabases) + Send>;
 
 impl Store {
-    /// Starts the thread over a state folder, which is created (0700) when it is first needed.
-    /// Nothing is opened yet. When no thread can be had, every use is [`StoreError::Unavailable`].
+    /// Starts the thread for a state folder, which is created (0700) at its first use. Opens
+    /// nothing yet. If the thread cannot be started, every use is [`StoreError::Unavailable`].
     #[must_use]
     pub fn start(home: PathBuf) -> Self {
         let (jobs, mut queue) = mpsc::channel::<StoreJob>(STORE_QUEUE_MAX);
@@ -140,15 +141,15 @@ impl Store {
         Self { jobs, has_damage }
     }
 
-    /// Whether a database was found damaged that [`Store::take_recovery_notice`] may tell of; known without
-    /// asking the thread.
+    /// Whether [`Store::take_recovery_notice`] may have a notice; answered without the store
+    /// thread.
     #[must_use]
     pub fn has_damage(&self) -> bool {
         self.has_damage.load(Ordering::Acquire)
     }
 
-    /// Where a damaged database of this project was moved to since the last time this was asked,
-    /// as one sentence for people and the log. Opens the database if it is not.
+    /// Where a damaged database of this project was moved to since the last call, as one sentence
+    /// for people and the log. Opens the database if necessary.
     pub async fn take_recovery_notice(
         &self,
         project: &ProjectKey,
@@ -162,9 +163,9 @@ impl Store {
         .await
     }
 
-    /// Runs `work` in one `BEGIN IMMEDIATE` transaction: committed, and durable, when it returns
-    /// `Ok`; rolled back when it returns an error or panics. Opens and migrates the database at
-    /// its first use. Dropping the future does not stop work that is already queued.
+    /// Runs `work` in one `BEGIN IMMEDIATE` transaction: durably committed when this returns `Ok`,
+    /// rolled back after an error or a panic. Opens and migrates the database at its first use.
+    /// Dropping the future does not stop queued work.
     async fn write<T: Send + 'static>(
         &self,
         project: &ProjectKey,
@@ -174,7 +175,7 @@ impl Store {
         self.run(move |databases| databases.transact(&project, TransactionMode::Write, work)).await
     }
 
-    /// The same for reading; a change inside `work` is refused.
+    /// Like [`Store::write`] for reading; changes inside `work` are refused.
     async fn read<T: Send + 'static>(
         &self,
         project: &ProjectKey,
@@ -190,19 +191,19 @@ impl Store {
     ) -> Result<T, StoreError> {
         let gone = || StoreError::Unavailable("the store thread is gone".to_owned());
         let (reply, answer) = oneshot::channel();
-        // Nobody waits for the answer any more when the caller was dropped; the work still counts.
+        // The work counts even if the caller was dropped meanwhile.
         let job: StoreJob = Box::new(move |databases| drop(reply.send(job(databases))));
         self.jobs.send(job).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 }
 
-/// The open databases; lives on the store thread and nowhere else.
+/// The open databases; only used on the store thread.
 struct OpenDatabases {
     home: PathBuf,
     /// The least recently used first.
     open: Vec<(ProjectKey, ProjectDatabase)>,
-    /// Projects whose database said that it is damaged: checked wholly when opened again.
+    /// Projects whose database reported damage: checked thoroughly at the next opening.
     suspects: HashSet<ProjectKey>,
     notices: HashMap<ProjectKey, String>,
     has_damage: Arc<AtomicBool>,
@@ -221,7 +222,7 @@ impl OpenDatabases {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut database = self.take(project)?;
-        // After a panic the connection is dropped, and with it everything half-done.
+        // After a panic the connection is dropped, with everything half done.
         let result = catch_unwind(AssertUnwindSafe(|| database.transact(access, work)))
             .unwrap_or_else(|_| {
                 Err(StoreError::Unavailable("a panic inside a store operation".to_owned()))
@@ -233,13 +234,13 @@ impl OpenDatabases {
             Err(StoreError::Corrupt(_)) => {
                 self.suspects.insert(project.clone());
             }
-            // A fresh connection is the cheapest way out of whatever state this one is in.
+            // A new connection is the cheapest recovery from an unknown state.
             Err(StoreError::Unavailable(_) | StoreError::Newer { .. }) => {}
         }
         result
     }
 
-    /// The database of a project, taken out of the open ones or opened.
+    /// Takes the database of a project out of the open ones, or opens it.
     fn take(&mut self, project: &ProjectKey) -> Result<ProjectDatabase, StoreError> {
         if let Some(at) = self.open.iter().position(|(key, _)| key == project) {
             let (_, database) = self.open.remove(at);

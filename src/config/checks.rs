@@ -1,4 +1,4 @@
-//! The options that say what a loop asks of the project's own commands.
+//! Options of the project's checks in a loop.
 
 use serde::Deserialize;
 

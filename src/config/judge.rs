@@ -1,4 +1,4 @@
-//! Options of the judge: which model is asked, how, for how long and for how much.
+//! Options of judges: model, back end, time and cost.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use serde::Deserialize;
 use super::{OptionRefusal, bounded, set};
 use crate::base::limits::JUDGES_MAX;
 
-/// How a model is reached.
+/// Back ends for models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
     /// The `claude` program, headless.
     #[default]
     Claude,
-    /// A command: the prompt on stdin, the answer on stdout.
+    /// A command: prompt on stdin, answer on stdout.
     Command,
-    /// An HTTP endpoint that speaks like OpenAI's chat completions.
+    /// An HTTP endpoint with OpenAI's chat completions API.
     Openai,
-    /// An HTTP endpoint that speaks like Anthropic's messages.
+    /// An HTTP endpoint with Anthropic's messages API.
     Anthropic,
-    /// Nobody.
+    /// No judge.
     None,
 }
 
 impl BackendKind {
-    /// The word in options and reports.
+    /// The name in options and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,30 +42,30 @@ impl BackendKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JudgeChoice {
-    /// What it is called in reports; empty: as its back end.
+    /// Name in reports; empty for the back end's name.
     pub name: String,
-    /// How it is reached.
+    /// Its back end.
     pub backend: BackendKind,
-    /// Its model; empty: that of the rubric, else the back end's own choice.
+    /// Its model; empty for the rubric's, else the back end's default.
     pub model: String,
-    /// Program and arguments of a command.
+    /// For `command`: program and arguments.
     pub command: Vec<String>,
-    /// The endpoint.
+    /// For HTTP: the endpoint.
     pub url: String,
-    /// The environment variable that holds the key.
+    /// For HTTP: the environment variable with the key.
     pub api_key_env: String,
 }
 
-/// The options in force.
+/// The effective options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeOptions {
-    /// The one judge, unless there is a list.
+    /// The judge if there is no list.
     default_judge: JudgeChoice,
     /// Several judges.
     listed_judges: Vec<JudgeChoice>,
-    /// Longest wait for one answer.
+    /// Time limit of one answer.
     pub timeout: Duration,
-    /// What one call may cost, in US cents, where the back end can be told.
+    /// Cost limit of one call in US cents, for back ends that support it.
     pub budget_cents: u64,
 }
 
@@ -82,7 +82,7 @@ impl Default for JudgeOptions {
 }
 
 impl JudgeOptions {
-    /// The judges to ask, each with a name.
+    /// The configured judges, each with a name.
     #[must_use]
     pub fn judges(&self) -> Vec<JudgeChoice> {
         let judges = if self.listed_judges.is_empty() {
@@ -90,9 +90,9 @@ impl JudgeOptions {
         } else {
             self.listed_judges.clone()
         };
-        let named = |one: JudgeChoice| match one.name.as_str() {
-            "" => JudgeChoice { name: one.backend.as_str().to_owned(), ..one },
-            _ => one,
+        let named = |judge: JudgeChoice| match judge.name.as_str() {
+            "" => JudgeChoice { name: judge.backend.as_str().to_owned(), ..judge },
+            _ => judge,
         };
         judges.into_iter().map(named).collect()
     }
@@ -107,9 +107,9 @@ impl JudgeOptions {
             return Err(("judge.judges".to_owned(), format!("more than {JUDGES_MAX} judges")));
         }
         set(&mut self.listed_judges, layer.judges);
-        for one in self.listed_judges.iter().chain([&self.default_judge]) {
-            let is_url = one.url.starts_with("http://") || one.url.starts_with("https://");
-            if !one.url.is_empty() && !is_url {
+        for judge in self.listed_judges.iter().chain([&self.default_judge]) {
+            let is_url = judge.url.starts_with("http://") || judge.url.starts_with("https://");
+            if !judge.url.is_empty() && !is_url {
                 return Err(("judge.url".to_owned(), "expected http:// or https://".to_owned()));
             }
         }
@@ -129,13 +129,13 @@ impl JudgeOptions {
     }
 }
 
-/// Within the range that was checked.
+/// The caller has checked the range.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 100000")]
 fn cents(dollars: f64) -> u64 {
     (dollars * 100.0).round() as u64
 }
 
-/// One file's worth of them.
+/// The judge options of one layer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct JudgeLayer {

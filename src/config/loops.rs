@@ -1,4 +1,4 @@
-//! The options of the loop itself.
+//! Options of loops.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::base::limits::{
 };
 use crate::looping::options::BaselineMode;
 
-/// One file's worth of them.
+/// The loop options of one layer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LoopLayer {
@@ -90,7 +90,7 @@ impl Config {
     }
 }
 
-/// Of a share from 0 to 1; the smallest one is not none.
+/// Converts a share from 0 to 1; a positive share is at least 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]
 fn permille(share: f64) -> u64 {
     let least = u64::from(share > 0.0);

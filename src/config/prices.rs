@@ -1,5 +1,5 @@
-//! What tokens cost, and how many a model takes: the dated table `config/prices.yaml`. A model that
-//! is not in it has an unknown cost, never none, and an unknown window.
+//! Token prices and context windows of models: the dated table `config/prices.yaml`. A model
+//! missing from it has an unknown cost (never zero) and an unknown window.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -8,13 +8,14 @@ use serde::Deserialize;
 
 use crate::wire::transcript::{TokenCounts, TokenUsage};
 
-/// A billionth of a US dollar: a thousandth of a dollar per million tokens is one per token.
+/// Billionths per US dollar: a thousandth of a dollar per million tokens is one billionth per
+/// token.
 const NANO_PER_DOLLAR: u64 = 1_000_000_000;
 
 /// Prices of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceList {
-    /// The day the table is of, `2026-10-24`.
+    /// Date of the table, `2026-10-24`.
     pub as_of: String,
     models: BTreeMap<String, ModelPrice>,
 }
@@ -53,22 +54,22 @@ struct PriceRow {
     context_tokens: u64,
 }
 
-/// A table that cannot be used.
+/// An invalid price table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("prices: {0}")]
 pub struct PricesError(String);
 
-/// What tokens cost, as far as it is known.
+/// Cost of tokens, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenCost {
-    /// Of the models whose prices are known, in billionths of a US dollar.
+    /// Known cost in billionths of a US dollar.
     pub nano_dollars: u64,
-    /// Models whose prices are not known; with any, the whole cost is not known.
+    /// Models without a known price; if there are any, the total cost is unknown.
     pub unknown_models: Vec<String>,
 }
 
 impl TokenCost {
-    /// The whole cost in cents, rounded up; `None` when part of it is not known.
+    /// Total cost in cents, rounded up; `None` if part of it is unknown.
     #[must_use]
     pub fn cents(&self) -> Option<u64> {
         let cents = self.nano_dollars.div_ceil(NANO_PER_DOLLAR / 100);
@@ -77,7 +78,7 @@ impl TokenCost {
 }
 
 impl PriceList {
-    /// The table that comes with the program.
+    /// The built-in table.
     #[must_use]
     pub fn built_in() -> &'static Self {
         static TABLE: OnceLock<PriceList> = OnceLock::new();
@@ -87,7 +88,7 @@ impl PriceList {
         })
     }
 
-    /// Reads a table.
+    /// Parses a price table.
     pub fn parse(text: &str) -> Result<Self, PricesError> {
         let table: PriceTable =
             serde_saphyr::from_str(text).map_err(|error| PricesError(error.to_string()))?;
@@ -108,7 +109,7 @@ impl PriceList {
         Ok(Self { as_of: table.as_of, models: models.collect::<Result<_, _>>()? })
     }
 
-    /// What was used, in money.
+    /// Cost of the usage.
     #[must_use]
     pub fn cost(&self, usage: &TokenUsage) -> TokenCost {
         let mut cost = TokenCost::default();

@@ -1,5 +1,5 @@
-//! The tables of frozen exams: one for each loop, with the texts as they were. Outside the work
-//! tree, so that whoever is examined cannot reach them by editing files.
+//! The tables of frozen exams, one per loop, with the frozen texts. They are outside the work tree,
+//! out of reach of the agent's edits.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use crate::looping::criteria::counts::TestCounts;
 use crate::looping::criteria::{CheckCommand, CheckCriterion, CheckPlan, CriterionGap};
 use crate::looping::exam::{Exam, ExamRole, FrozenFile, SessionWrites};
 
-/// Texts of an exam, by path; what is not in it is kept as a hash only.
+/// Texts of an exam by path; for other files only the hash is kept.
 pub type ExamTexts = BTreeMap<RelPath, Vec<u8>>;
 
 impl Store {
-    /// Keeps the exam of a loop in place of an earlier one, and forgets the oldest exams of loops
-    /// that are over.
+    /// Saves the exam of a loop, replacing an earlier one, and deletes the oldest exams of finished
+    /// loops.
     pub async fn freeze_exam(
         &self,
         project: &ProjectKey,
@@ -33,8 +33,8 @@ impl Store {
         self.write(project, move |transaction| write_exam(transaction, &id, &exam, &texts)).await
     }
 
-    /// The exam of a loop, of its files those with these roles, without the texts; `None` for a
-    /// loop that has none.
+    /// The exam of a loop with the files in these roles, without their texts; `None` if the loop
+    /// has none.
     pub async fn find_exam(
         &self,
         project: &ProjectKey,
@@ -62,7 +62,7 @@ impl Store {
         .await
     }
 
-    /// The text of a file as it was frozen; `None` when it is not in the exam or too large for it.
+    /// The frozen text of a file; `None` if it is not in the exam or too large.
     pub async fn exam_text(
         &self,
         project: &ProjectKey,
@@ -79,8 +79,8 @@ impl Store {
         .await
     }
 
-    /// Remembers how the session of a loop left files of its exam. Does nothing for a loop without
-    /// an exam.
+    /// Records the state in which a loop's session left files of its exam. Does nothing for a loop
+    /// without an exam.
     pub async fn note_exam_writes(
         &self,
         project: &ProjectKey,
@@ -93,7 +93,7 @@ impl Store {
         self.write(project, move |transaction| insert_writes(transaction, sql, &id, &writes)).await
     }
 
-    /// How the session of a loop left the files of its exam that it wrote.
+    /// The state in which a loop's session left the exam files that it wrote.
     pub async fn exam_writes(
         &self,
         project: &ProjectKey,
@@ -104,8 +104,8 @@ impl Store {
         self.read(project, move |transaction| select_writes(transaction, sql, &id)).await
     }
 
-    /// Remembers the tests of checks for the next comparison. Does nothing for a loop without an
-    /// exam.
+    /// Records the test counts of checks for the next comparison. Does nothing for a loop without
+    /// an exam.
     pub async fn set_exam_counts(
         &self,
         project: &ProjectKey,
@@ -126,7 +126,7 @@ impl Store {
     }
 }
 
-/// Writes an exam in place of an earlier one of this loop.
+/// Writes the exam of a loop, replacing an earlier one.
 pub(super) fn write_exam(
     at: &Transaction<'_>,
     id: &str,
@@ -153,7 +153,7 @@ pub(super) fn write_exam(
     Ok(())
 }
 
-/// Removes the exam of this loop, and of loops that are over all but the newest.
+/// Deletes the exam of this loop, and all but the newest exams of finished loops.
 fn prune_exams(at: &Transaction<'_>, id: &str) -> Result<(), StoreError> {
     at.execute("DELETE FROM exams WHERE loop_id = ?1", params![id])?;
     let kept = i64::try_from(EXAMS_MAX).unwrap_or(i64::MAX);
@@ -251,7 +251,7 @@ fn unreadable_exam(what: &str) -> StoreError {
     StoreError::Corrupt(format!("an exam cannot be read: {what}"))
 }
 
-/// The stored form of a plan, apart from the plan itself, so that its design stays free.
+/// The stored form of a plan, separate from the plan so that its type may change freely.
 #[derive(Serialize, Deserialize)]
 struct StoredPlan {
     version: u32,
@@ -275,9 +275,9 @@ struct StoredGap {
     name: String,
     detail: String,
     remedy: Option<String>,
-    /// It is refused, and not merely unknown.
+    /// It is refused, not just unknown.
     is_refused: bool,
-    /// There are tests that nothing runs.
+    /// There are tests without a command that runs them.
     #[serde(default)]
     is_untested: bool,
 }
@@ -285,21 +285,21 @@ struct StoredGap {
 const PLAN_VERSION: u32 = 1;
 
 fn encode(plan: &CheckPlan) -> Result<String, StoreError> {
-    let command = |one: &CheckCommand| StoredCommand {
-        name: one.name.clone(),
-        criterion: one.criterion.as_str().to_owned(),
-        argv: one.argv.clone(),
-        folder: one.folder.clone(),
-        timeout_secs: one.timeout_secs,
-        source: one.source.clone(),
-        why: one.why.clone(),
+    let command = |item: &CheckCommand| StoredCommand {
+        name: item.name.clone(),
+        criterion: item.criterion.as_str().to_owned(),
+        argv: item.argv.clone(),
+        folder: item.folder.clone(),
+        timeout_secs: item.timeout_secs,
+        source: item.source.clone(),
+        why: item.why.clone(),
     };
-    let unanswered = |one: &CriterionGap| StoredGap {
-        name: one.name.clone(),
-        detail: one.gap.detail.clone(),
-        remedy: one.gap.remedy.clone(),
-        is_refused: one.gap.cause == Cause::Refused,
-        is_untested: one.gap.cause == Cause::NoCheck,
+    let unanswered = |item: &CriterionGap| StoredGap {
+        name: item.name.clone(),
+        detail: item.gap.detail.clone(),
+        remedy: item.gap.remedy.clone(),
+        is_refused: item.gap.cause == Cause::Refused,
+        is_untested: item.gap.cause == Cause::NoCheck,
     };
     let stored = StoredPlan {
         version: PLAN_VERSION,
@@ -312,20 +312,20 @@ fn encode(plan: &CheckPlan) -> Result<String, StoreError> {
 fn decode(json: &str) -> Result<CheckPlan, StoreError> {
     let stored: StoredPlan =
         serde_json::from_str(json).map_err(|error| unreadable_exam(&error.to_string()))?;
-    let command = |one: StoredCommand| {
-        let criterion = CheckCriterion::from_word(&one.criterion);
-        let criterion = criterion.ok_or_else(|| unreadable_exam(&one.criterion))?;
-        let StoredCommand { name, argv, folder, timeout_secs, source, why, .. } = one;
+    let command = |item: StoredCommand| {
+        let criterion = CheckCriterion::from_word(&item.criterion);
+        let criterion = criterion.ok_or_else(|| unreadable_exam(&item.criterion))?;
+        let StoredCommand { name, argv, folder, timeout_secs, source, why, .. } = item;
         Ok(CheckCommand { name, criterion, argv, folder, timeout_secs, source, why })
     };
-    let unanswered = |one: StoredGap| {
-        let cause = match (one.is_refused, one.is_untested) {
+    let unanswered = |item: StoredGap| {
+        let cause = match (item.is_refused, item.is_untested) {
             (true, _) => Cause::Refused,
             (false, true) => Cause::NoCheck,
             (false, false) => Cause::NoTool,
         };
-        let gap = Gap { remedy: one.remedy, ..Gap::new(cause, one.detail) };
-        CriterionGap { name: one.name, gap }
+        let gap = Gap { remedy: item.remedy, ..Gap::new(cause, item.detail) };
+        CriterionGap { name: item.name, gap }
     };
     Ok(CheckPlan {
         commands: stored.commands.into_iter().map(command).collect::<Result<_, StoreError>>()?,

@@ -1,5 +1,5 @@
-//! The table of judgements: what a judge said about exactly this change, so that the same one is
-//! never judged twice, and what a later call is reminded of.
+//! The table of judgements, so that the same change is never judged twice, and later calls can be
+//! reminded of earlier opinions.
 
 use std::path::Path;
 
@@ -15,17 +15,17 @@ use crate::judge::verdict::{
     CriterionRuling, Ruling, RulingDoubt, SourceQuote, Suspicion, SuspicionKind,
 };
 
-/// What a judgement is about.
+/// Identity of a judgement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgementKey {
-    /// Identity of everything that the judge was shown, and of the judge.
+    /// Hash of the judge and everything it was shown.
     pub key: ContentHash,
-    /// Identity of the criteria: rulings about others mean nothing.
+    /// Hash of the criteria, because rulings on other criteria mean nothing.
     pub criteria: ContentHash,
 }
 
 impl Store {
-    /// What was said about this before.
+    /// The stored opinion about this change.
     pub async fn find_judgement(
         &self,
         project: &ProjectKey,
@@ -41,7 +41,7 @@ impl Store {
         .await
     }
 
-    /// Keeps what was said; the oldest beyond [`JUDGEMENTS_KEPT_MAX`] go.
+    /// Saves an opinion; the oldest beyond [`JUDGEMENTS_KEPT_MAX`] are deleted.
     pub async fn save_judgement(
         &self,
         project: &ProjectKey,
@@ -72,7 +72,7 @@ impl Store {
         .await
     }
 
-    /// The last opinions about earlier changes of a root by the same criteria, newest first.
+    /// The last opinions on earlier changes of a root by the same criteria, newest first.
     pub async fn last_judgements(
         &self,
         project: &ProjectKey,
@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// The stored form, apart from the opinion itself, so that its design stays free.
+/// The stored form, separate from the opinion so that its type may change freely.
 #[derive(Serialize, Deserialize)]
 struct StoredOpinion {
     ruled: Vec<StoredRuling>,
@@ -124,18 +124,18 @@ struct StoredSuspicion {
 fn encode(opinion: &JudgeOpinion) -> Result<String, StoreError> {
     let quote =
         |it: &SourceQuote| (it.path.to_string(), it.line_start, it.line_end, it.text.clone());
-    let ruled = |one: &CriterionRuling| StoredRuling {
-        id: one.id.clone(),
-        ruling: one.ruling.as_str().to_owned(),
-        doubt: one.doubt.map(|doubt| doubt.as_str().to_owned()),
-        reason: one.reason.clone(),
-        fix_hint: one.fix_hint.clone(),
-        evidence: one.quotes.iter().map(quote).collect(),
+    let ruled = |item: &CriterionRuling| StoredRuling {
+        id: item.id.clone(),
+        ruling: item.ruling.as_str().to_owned(),
+        doubt: item.doubt.map(|doubt| doubt.as_str().to_owned()),
+        reason: item.reason.clone(),
+        fix_hint: item.fix_hint.clone(),
+        evidence: item.quotes.iter().map(quote).collect(),
     };
-    let suspicion = |one: &Suspicion| StoredSuspicion {
-        kind: one.kind.as_str().to_owned(),
-        path: one.path.to_string(),
-        line: one.line,
+    let suspicion = |item: &Suspicion| StoredSuspicion {
+        kind: item.kind.as_str().to_owned(),
+        path: item.path.to_string(),
+        line: item.line,
     };
     let stored = StoredOpinion {
         ruled: opinion.rulings.iter().map(ruled).collect(),
@@ -154,20 +154,20 @@ fn decode(json: &str) -> Result<JudgeOpinion, StoreError> {
     let quote = |(at, line_start, line_end, text): (String, u32, u32, String)| {
         Ok(SourceQuote { path: path(&at)?, line_start, line_end, text })
     };
-    let ruled = |one: StoredRuling| {
+    let ruled = |item: StoredRuling| {
         let doubt = |word: String| RulingDoubt::from_word(&word).ok_or_else(|| broken(&word));
         Ok(CriterionRuling {
-            ruling: Ruling::from_word(&one.ruling).ok_or_else(|| broken(&one.ruling))?,
-            doubt: one.doubt.map(doubt).transpose()?,
-            id: one.id,
-            reason: one.reason,
-            fix_hint: one.fix_hint,
-            quotes: one.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
+            ruling: Ruling::from_word(&item.ruling).ok_or_else(|| broken(&item.ruling))?,
+            doubt: item.doubt.map(doubt).transpose()?,
+            id: item.id,
+            reason: item.reason,
+            fix_hint: item.fix_hint,
+            quotes: item.evidence.into_iter().map(quote).collect::<Result<_, StoreError>>()?,
         })
     };
-    let suspicion = |one: StoredSuspicion| {
-        let kind = SuspicionKind::from_word(&one.kind).ok_or_else(|| broken(&one.kind))?;
-        Ok(Suspicion { kind, path: path(&one.path)?, line: one.line })
+    let suspicion = |item: StoredSuspicion| {
+        let kind = SuspicionKind::from_word(&item.kind).ok_or_else(|| broken(&item.kind))?;
+        Ok(Suspicion { kind, path: path(&item.path)?, line: item.line })
     };
     Ok(JudgeOpinion {
         rulings: stored.ruled.into_iter().map(ruled).collect::<Result<_, StoreError>>()?,

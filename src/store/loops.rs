@@ -1,5 +1,5 @@
 //! The table of loops. A change is written only over the state it was computed from, so that a
-//! loop cancelled meanwhile never comes back.
+//! cancelled loop is never revived.
 
 mod marker_sync;
 mod stored_loop;
@@ -16,46 +16,46 @@ use crate::looping::state::LoopState;
 use marker_sync::{MarkerChange, read_loop_row};
 use stored_loop::{decode, encode};
 
-/// Which loop of a root is meant.
+/// Selects one loop of a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoopQuery {
-    /// The active one of a session.
+    /// The active loop of a session.
     ActiveOf(String),
-    /// The active one that no session has claimed.
+    /// The active loop that no session has claimed.
     ActiveUnclaimed,
-    /// The active one of a session; when it has none, the one that no session has claimed; else the
-    /// session's last one, which is over. Asked at every Stop, so it is one question and not three.
+    /// The active loop of a session, else the unclaimed active one, else the session's last one.
+    /// One query, because it runs at every Stop.
     ForStop(String),
     /// By id.
     Id(String),
-    /// The last of a session, active or not.
+    /// The last loop of a session, active or not.
     LatestOf(String),
-    /// The last one, an active one before those that are over.
+    /// The last loop, active ones first.
     Latest,
 }
 
-/// What became of a loop that was to be removed.
+/// Outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopRemoval {
-    /// It is gone with its exam.
+    /// The loop and its exam were removed.
     Removed,
-    /// It is running or paused, and stays.
+    /// The loop is running or paused, and stays.
     StillActive,
-    /// There is none of this id.
+    /// No loop has this id.
     NotFound,
 }
 
-/// What happened to a change.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// It is durable.
+    /// Saved durably.
     Saved,
-    /// Somebody else changed or ended the loop first; nothing was written.
+    /// The loop was changed or ended meanwhile; nothing was written.
     Overtaken,
 }
 
 impl Store {
-    /// Adds a loop. [`StoreError::Conflict`] when its session has an active one.
+    /// Adds a loop. [`StoreError::Conflict`] if its session has an active one.
     pub async fn insert_loop(
         &self,
         project: &ProjectKey,
@@ -70,7 +70,7 @@ impl Store {
         .await
     }
 
-    /// The same with its exam, both or none: a loop without one would end unexamined.
+    /// Adds a loop together with its exam, because a loop without one would end unexamined.
     pub async fn begin_loop(
         &self,
         project: &ProjectKey,
@@ -87,8 +87,7 @@ impl Store {
         .await
     }
 
-    /// Writes `next` over `before`, if the loop is still exactly that. A loop that was removed is
-    /// not made again.
+    /// Replaces `before` by `next` if the loop is unchanged. A removed loop is not recreated.
     pub async fn advance_loop(
         &self,
         project: &ProjectKey,
@@ -117,7 +116,7 @@ impl Store {
         .await
     }
 
-    /// Finds a loop of a root; by id, of any root of the project.
+    /// Finds a loop of a root; an id selects among all roots of the project.
     pub async fn find_loop(
         &self,
         project: &ProjectKey,
@@ -139,7 +138,7 @@ impl Store {
         .await
     }
 
-    /// Ids of the active loops of a root, each with its session; the latest first.
+    /// Ids and sessions of the active loops of a root, the latest first.
     pub async fn active_loops(
         &self,
         project: &ProjectKey,
@@ -158,7 +157,7 @@ impl Store {
         .await
     }
 
-    /// The loops of a project, over all its roots, the latest first.
+    /// The loops of a project over all its roots, the latest first.
     pub async fn list_loops(&self, project: &ProjectKey) -> Result<Vec<LoopState>, StoreError> {
         self.read(project, move |transaction| {
             let sql = format!(
@@ -172,8 +171,8 @@ impl Store {
         .await
     }
 
-    /// Takes a loop whose state cannot be read out of the way of its session; nobody finds it any
-    /// more, and it is kept.
+    /// Hides a loop with unreadable state, so that its session can start another one; its row is
+    /// kept.
     pub async fn set_loop_aside(&self, project: &ProjectKey, id: String) -> Result<(), StoreError> {
         self.write_with_marker(project, move |transaction| {
             let change = MarkerChange::end(transaction, &id)?;
@@ -184,7 +183,7 @@ impl Store {
         .await
     }
 
-    /// Removes a loop that is over, with its exam.
+    /// Removes a finished loop with its exam.
     pub async fn remove_loop(
         &self,
         project: &ProjectKey,
@@ -225,7 +224,7 @@ fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), Sto
 }
 
 const ACTIVE_CONDITION: &str = "status IN ('running', 'paused')";
-/// In the column alone: a state that cannot be read cannot be changed either.
+/// Only in the column, because an unreadable state cannot be changed.
 const SET_ASIDE: &str = "unreadable";
 
 /// Active loops first, then the latest.

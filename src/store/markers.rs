@@ -1,6 +1,6 @@
-//! The files of marks: every active loop is recorded a second time outside the state folder, in
-//! git's folder of its work tree or, without git, in the project, so that the user can be told when
-//! the store lost or changed it.
+//! Files of loop markers: every active loop is recorded a second time outside the state folder, in
+//! git's folder of its work tree or, without git, in the project, so that the user learns if the
+//! store lost or changed it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -14,14 +14,14 @@ use crate::looping::framework::MessageLanguage;
 use crate::looping::marker::{LoopMarker, LoopSummary};
 use crate::looping::state::Status;
 
-/// The folder of marks in a project without git, below its root.
+/// The marker folder of a project without git, below its root.
 pub const PROJECT_MARKERS: &str = ".moai/loops";
-/// The folder of marks below git's folder.
+/// The marker folder below git's folder.
 const GIT_MARKERS: &str = "moai-ralph/loops";
 const SUFFIX: &str = ".json";
-/// An empty file: the folder above was created for the marks and is removed with them.
+/// An empty file: the parent folder was created for the markers and is removed with them.
 const OWN_PARENT: &str = ".own-parent";
-/// Raised when a field changes its meaning. A mark of another version is ignored.
+/// Raised when a field changes its meaning. A marker of another version is ignored.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -38,7 +38,7 @@ struct StoredMarker {
     digests: Vec<String>,
 }
 
-/// The folder that a root's marks are written to.
+/// The folder to which a root's markers are written.
 pub(super) fn marker_folder(root: &Path) -> PathBuf {
     match git_folder(root) {
         Some(git) => git.join(GIT_MARKERS),
@@ -46,12 +46,12 @@ pub(super) fn marker_folder(root: &Path) -> PathBuf {
     }
 }
 
-/// Folders that may hold marks of a root: a repository may have been created since.
+/// Folders that may hold markers of a root; two, because a repository may have been created since.
 fn folders(root: &Path) -> [PathBuf; 2] {
     [marker_folder(root), root.join(PROJECT_MARKERS)]
 }
 
-/// Git's folder of the work tree that a root is in. A work tree of `git worktree add` has its own.
+/// Git's folder of the root's work tree. A linked work tree has its own.
 fn git_folder(root: &Path) -> Option<PathBuf> {
     root.ancestors().find_map(|at| {
         let git = at.join(".git");
@@ -65,7 +65,7 @@ fn git_folder(root: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Opens a regular file; anything else in its place could make a hook wait.
+/// Opens a regular file; anything else, such as a FIFO, could block a hook.
 fn open_file(path: &Path) -> io::Result<fs::File> {
     if !path.symlink_metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -73,17 +73,18 @@ fn open_file(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// The marks of a root's work tree; files that are no marks are skipped.
+/// The markers of a root's work tree; other files are skipped.
 pub(super) fn read_markers(root: &Path) -> Vec<LoopMarker> {
-    let mut found: Vec<LoopMarker> = Vec::new();
+    let mut markers: Vec<LoopMarker> = Vec::new();
     for folder in folders(root) {
         let entries = folder.read_dir().into_iter().flatten().flatten();
         for entry in entries.take(MARKS_READ_MAX) {
-            let mark = read_file(&entry.path());
-            found.extend(mark.filter(|mark| found.iter().all(|known| known.id != mark.id)));
+            let marker = read_file(&entry.path());
+            markers
+                .extend(marker.filter(|marker| markers.iter().all(|known| known.id != marker.id)));
         }
     }
-    found
+    markers
 }
 
 fn read_file(path: &Path) -> Option<LoopMarker> {
@@ -109,35 +110,35 @@ fn read_file(path: &Path) -> Option<LoopMarker> {
     })
 }
 
-/// Whether a text is an id: it is shown to people and becomes a file name.
+/// Whether a text is a loop id. Checked, because it is shown to people and becomes a file name.
 fn is_loop_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     text.starts_with("loop-") && text.len() <= LOOP_ID_BYTES_MAX && text.bytes().all(is_plain)
 }
 
-/// Writes a mark in place of the one that is there; `is_durable` waits for the disk.
-pub(super) fn write_marker(mark: &LoopMarker, is_durable: bool) -> io::Result<()> {
-    if !is_loop_id(&mark.id) {
+/// Writes a marker, replacing an existing one; `is_durable` waits for the disk.
+pub(super) fn write_marker(marker: &LoopMarker, is_durable: bool) -> io::Result<()> {
+    if !is_loop_id(&marker.id) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let stored = StoredMarker {
         version: VERSION,
-        id: mark.id.clone(),
-        root: mark.root.clone(),
-        session_id: mark.session_id.clone(),
-        store: mark.store.clone(),
-        is_korean: mark.language == MessageLanguage::Korean,
-        status: mark.standing.status.as_str().to_owned(),
-        iteration: mark.standing.iteration,
-        max_iterations: mark.standing.max_iterations,
-        digests: mark.digests.clone(),
+        id: marker.id.clone(),
+        root: marker.root.clone(),
+        session_id: marker.session_id.clone(),
+        store: marker.store.clone(),
+        is_korean: marker.language == MessageLanguage::Korean,
+        status: marker.standing.status.as_str().to_owned(),
+        iteration: marker.standing.iteration,
+        max_iterations: marker.standing.max_iterations,
+        digests: marker.digests.clone(),
     };
     let text = serde_json::to_vec_pretty(&stored)?;
-    let folder = marker_folder(&mark.root);
+    let folder = marker_folder(&marker.root);
     make_folder(&folder)?;
-    let path = file(&folder, &mark.id);
-    let next = folder.join(format!(".{}{SUFFIX}", mark.id));
-    // Left by a killed process, or put there by somebody else.
+    let path = file(&folder, &marker.id);
+    let next = folder.join(format!(".{}{SUFFIX}", marker.id));
+    // Left by a killed process, or by someone else.
     let _ = fs::remove_file(&next);
     let mut options = OpenOptions::new();
     let mut new = options.write(true).create_new(true).mode(0o600).open(&next)?;
@@ -148,8 +149,8 @@ pub(super) fn write_marker(mark: &LoopMarker, is_durable: bool) -> io::Result<()
     fs::rename(&next, &path)
 }
 
-/// Creates at most the last two folders: those above are git's or the project's. When the upper one
-/// is created here, [`OWN_PARENT`] records it.
+/// Creates at most the last two folders, because those above are git's or the project's.
+/// [`OWN_PARENT`] records that the parent was created here.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let upper = folder.parent().unwrap_or(folder);
     let is_upper_made = make_level(upper)?;
@@ -160,14 +161,14 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder unless it exists; returns whether it did.
+/// Creates a folder unless it exists; returns whether it was created.
 fn make_level(level: &Path) -> io::Result<bool> {
     let is_made = match DirBuilder::new().mode(0o700).create(level) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
         Err(error) => return Err(error),
     };
-    // A link would lead the mark, and what is removed later, to somewhere else.
+    // A link would redirect the marker, and its later removal, to another place.
     if level.is_symlink() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
@@ -178,7 +179,7 @@ fn file(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}{SUFFIX}"))
 }
 
-/// Removes the mark of a loop and folders left empty by that; returns whether there was a mark.
+/// Removes the marker of a loop and the folders left empty; returns whether there was a marker.
 pub(super) fn remove_marker_file(root: &Path, id: &str) -> bool {
     let mut was_there = false;
     for folder in folders(root).into_iter().filter(|_| is_loop_id(id)) {
@@ -188,7 +189,7 @@ pub(super) fn remove_marker_file(root: &Path, id: &str) -> bool {
     was_there
 }
 
-/// Removes the folder when it has no mark left, and the one above if it was created for it.
+/// Removes the folder if it has no marker left, and its parent if it was created for it.
 fn remove_empty_folders(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     let names: Vec<_> = entries.flatten().take(2).map(|entry| entry.file_name()).collect();
@@ -210,7 +211,7 @@ fn remove_empty_folders(folder: &Path) {
 mod tests {
     use super::*;
 
-    fn mark(root: &Path) -> LoopMarker {
+    fn marker(root: &Path) -> LoopMarker {
         LoopMarker {
             id: "loop-0000000a".into(),
             root: root.to_path_buf(),
@@ -236,8 +237,8 @@ mod tests {
                 Some(name) => fs::create_dir(root.join(name)).expect("made"),
                 None => {}
             }
-            write_marker(&mark(&root), true).expect("written");
-            assert_eq!(read_markers(&root), [mark(&root)], "{git:?}");
+            write_marker(&marker(&root), true).expect("written");
+            assert_eq!(read_markers(&root), [marker(&root)], "{git:?}");
             assert_eq!(root.join(".moai").exists(), git.is_none());
             assert!(
                 remove_marker_file(&root, "loop-0000000a")
@@ -252,7 +253,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("a folder");
         let root = temp.path().join("p");
         fs::create_dir_all(root.join(".moai")).expect("made");
-        write_marker(&mark(&root), false).expect("written");
+        write_marker(&marker(&root), false).expect("written");
         assert!(remove_marker_file(&root, "loop-0000000a"));
         assert!(root.join(".moai").is_dir() && !root.join(PROJECT_MARKERS).exists());
     }
@@ -274,7 +275,7 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("loop-4.json"), mode).expect("made");
         assert_eq!(read_markers(temp.path()), []);
         let nowhere = temp.path().join("gone");
-        assert!(write_marker(&mark(&nowhere), false).is_err() && !nowhere.exists());
+        assert!(write_marker(&marker(&nowhere), false).is_err() && !nowhere.exists());
     }
 
     #[test]
@@ -284,7 +285,7 @@ mod tests {
         fs::create_dir_all(&elsewhere).expect("made");
         fs::create_dir_all(temp.path().join("p/.moai")).expect("made");
         std::os::unix::fs::symlink(&elsewhere, temp.path().join("p/.moai/loops")).expect("made");
-        assert!(write_marker(&mark(&temp.path().join("p")), false).is_err());
+        assert!(write_marker(&marker(&temp.path().join("p")), false).is_err());
         assert_eq!(elsewhere.read_dir().expect("there").count(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Opening one project's database: private, checked, migrated, and moved aside when it is damaged.
+//! Opens one project's database: private, checked, migrated, and moved aside if damaged.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -17,10 +17,10 @@ use crate::base::limits::{
     STORE_BUSY_MS_MAX, STORE_CHECKED_BYTES_MAX, STORE_CORRUPT_COPIES_MAX, STORE_LOCK_RETRY_MS,
 };
 
-/// Its name in the project's folder.
+/// File name in the project's folder.
 pub(super) const DATABASE_FILE: &str = "store.db";
 
-/// What a transaction may do.
+/// Access of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TransactionMode {
     Read,
@@ -36,8 +36,8 @@ pub(super) struct ProjectDatabase {
 }
 
 impl ProjectDatabase {
-    /// Whether the path still leads to the opened file. Without this, work after the folder was
-    /// removed would go into a file that no longer has a name.
+    /// Whether the path still leads to the opened file. After the folder was removed, changes would
+    /// otherwise go into a file without a name.
     pub(super) fn is_in_place(&self) -> bool {
         identity(&self.path).is_ok_and(|identity| identity == self.identity)
     }
@@ -60,17 +60,17 @@ impl ProjectDatabase {
     }
 }
 
-/// Opens the database in a folder, which is created when it is missing. A damaged database is
-/// moved aside and a fresh one started; the sentence says so. `thorough` looks for damage in a
-/// large database as well.
+/// Opens the database in a folder, which is created if missing. A damaged database is moved aside
+/// and replaced by a new one; the returned sentence says so. `thorough` checks a large database for
+/// damage too.
 pub(super) fn open_database(
     folder: &Path,
     thorough: bool,
 ) -> Result<(ProjectDatabase, Option<String>), StoreError> {
     let failed = |error| unavailable(folder, &error);
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    // Two processes that find the same damage must not both move a database aside: the second
-    // would take the fresh one.
+    // Two processes that find the same damage must not both move a database aside, because the
+    // second would move the new one.
     let _lock = lock(&folder.join("open.lock"))?;
     let path = folder.join(DATABASE_FILE);
     match open_sound(&path, thorough) {
@@ -87,7 +87,7 @@ pub(super) fn open_database(
 
 fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError> {
     let failed = |error| unavailable(path, &error);
-    // Created here, because SQLite would obey the umask; -wal and -shm get the mode of this file.
+    // Created here, because SQLite would follow the umask; -wal and -shm get the mode of this file.
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -104,9 +104,8 @@ fn open_sound(path: &Path, thorough: bool) -> Result<ProjectDatabase, StoreError
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_millis(STORE_BUSY_MS_MAX))?;
-    // FULL and not NORMAL: with NORMAL a power failure may take back the last commits, and what
-    // was saved before a reply must still be there after it. It costs one fsync per commit, and
-    // a Stop commits once.
+    // FULL and not NORMAL: with NORMAL a power failure may undo the last commits, and what was
+    // saved before a reply must survive it. It costs one fsync per commit, and a Stop commits once.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
     )?;
@@ -142,14 +141,14 @@ fn lock(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// Moves a damaged database out of the way, with the log that belongs to it, so that people can
-/// still look for what is left. When there are too many already, the last one is replaced.
+/// Moves a damaged database aside together with its log, so that users can still recover data. If
+/// there are too many already, the last one is replaced.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let numbered = |n: usize| with_suffix(path, &format!(".corrupt-{n}"));
     let is_free = |n: &usize| !numbered(*n).exists();
     let last = STORE_CORRUPT_COPIES_MAX;
     let aside = numbered((1..=last).find(is_free).unwrap_or(last));
-    // The log first: a fresh database must never meet the log of another one.
+    // The log first, because a new database must never meet the log of another one.
     for (suffix, is_kept) in [("-wal", true), ("-shm", false)] {
         let from = with_suffix(path, suffix);
         let moved = if is_kept {
@@ -166,7 +165,7 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// The last of the databases that were moved aside.
+/// The last database that was moved aside.
 pub(super) fn last_moved_aside(path: &Path) -> Option<PathBuf> {
     let copies = (1..=STORE_CORRUPT_COPIES_MAX).rev();
     copies.map(|n| with_suffix(path, &format!(".corrupt-{n}"))).find(|copy| copy.exists())

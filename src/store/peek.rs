@@ -1,5 +1,5 @@
-//! A look into all databases by a process that owns none of them and must not wait: whether a loop
-//! runs for a session.
+//! Read-only check of all databases by a process that owns none of them and must not wait: whether
+//! a loop runs for a session. Creates and changes no database.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::open::DATABASE_FILE;
 use crate::base::limits::STORE_PEEK_MS_MAX;
 
 /// Whether a loop of the session may be running, or one below `folders` that waits for a session.
-/// A database that cannot be read counts as one that holds such a loop.
+/// An unreadable database counts as yes.
 #[must_use]
 pub fn may_hold_session(state: &Path, session: &str, folders: &[PathBuf]) -> bool {
     let Ok(projects) = state.join(PROJECTS_FOLDER).read_dir() else { return false };

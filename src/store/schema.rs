@@ -1,4 +1,4 @@
-//! The tables, as migrations that only go forward.
+//! The schema, as forward-only migrations.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 
-/// Schema n is what the first n migrations make of an empty database; `user_version` says n. A
-/// migration that was released is never changed. An older program refuses a newer database.
+/// Schema n is the result of the first n migrations; `user_version` is n. A released migration
+/// never changes. An older program refuses a newer database.
 pub(super) const MIGRATIONS: [&str; 5] = [
-    // 1: loops. `state` is JSON whose shape is versioned by the looping module; the other columns
-    // repeat what is searched for. Times are milliseconds since the epoch.
+    // Schema 1, loops. `state` is JSON with a version of its own (`store::loops::stored_loop`); the
+    // other columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
         id TEXT PRIMARY KEY NOT NULL,
         root TEXT NOT NULL,
@@ -24,8 +24,8 @@ pub(super) const MIGRATIONS: [&str; 5] = [
         WHERE session_id IS NOT NULL AND status IN ('running', 'paused');
     CREATE UNIQUE INDEX loops_one_active_unclaimed ON loops (root)
         WHERE session_id IS NULL AND status IN ('running', 'paused');",
-    // Frozen exams. `plan` is JSON whose shape is versioned by `store::exams`; `text` is NULL where
-    // only the hash is kept, and `hash` is that of what matters of the file.
+    // Frozen exams. `plan` is JSON versioned by `store::exams`; `text` is NULL if only the hash is
+    // kept, and `hash` covers the relevant parts of the file.
     "CREATE TABLE exams (
         loop_id TEXT PRIMARY KEY NOT NULL,
         frozen_ms INTEGER NOT NULL,
@@ -51,7 +51,7 @@ pub(super) const MIGRATIONS: [&str; 5] = [
         duration_ms INTEGER,
         PRIMARY KEY (loop_id, name)
     ) STRICT, WITHOUT ROWID;",
-    // Judgements: `key` and `criteria` are hashes, `opinion` is JSON of the store's own.
+    // Judgements: `key` and `criteria` are hashes, `opinion` is JSON of `store::judgements`.
     "CREATE TABLE judgements (
         key TEXT PRIMARY KEY NOT NULL,
         root TEXT NOT NULL,
@@ -60,14 +60,14 @@ pub(super) const MIGRATIONS: [&str; 5] = [
         at_ms INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX judgements_by_time ON judgements (root, criteria, at_ms);",
-    // What the session of a loop did to its exam: `hash` is NULL where it removed the file.
+    // Changes of the exam by the session of a loop: `hash` is NULL for a removed file.
     "CREATE TABLE exam_writes (
         loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
         path TEXT NOT NULL,
         hash BLOB,
         PRIMARY KEY (loop_id, path)
     ) STRICT, WITHOUT ROWID;",
-    // The files that a loop's session wrote, as it left them: `hash` is NULL where it removed one.
+    // Files written by a loop's session, with their last hash; NULL for a removed file.
     "CREATE TABLE session_writes (
         loop_id TEXT NOT NULL REFERENCES loops (id) ON DELETE CASCADE,
         path TEXT NOT NULL,
@@ -76,14 +76,14 @@ pub(super) const MIGRATIONS: [&str; 5] = [
     ) STRICT, WITHOUT ROWID;",
 ];
 
-/// Brings a database to the newest schema, all migrations or none; one that is newer is an error.
+/// Migrates a database to the newest schema, completely or not at all; a newer schema is an error.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     let known = MIGRATIONS.len();
     if version(connection)? == known {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again, because another process may have migrated it meanwhile.
+    // Checked again, because another process may have migrated it meanwhile.
     let found = version(&transaction)?;
     let Some(missing) = MIGRATIONS.get(found..) else {
         let path = PathBuf::from(transaction.path().unwrap_or_default());

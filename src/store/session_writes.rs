@@ -1,4 +1,4 @@
-//! The table of files that the session of a loop wrote.
+//! The table of files written by a loop's session.
 
 use rusqlite::{Transaction, params};
 
@@ -8,7 +8,8 @@ use crate::base::path::RelPath;
 use crate::looping::exam::SessionWrites;
 
 impl Store {
-    /// Remembers how the session of a loop left these files. Does nothing for an unknown loop.
+    /// Records the state in which a loop's session left these files. Does nothing for an unknown
+    /// loop.
     pub async fn note_session_writes(
         &self,
         project: &ProjectKey,
@@ -21,7 +22,7 @@ impl Store {
         self.write(project, move |transaction| insert_writes(transaction, sql, &id, &writes)).await
     }
 
-    /// How the session of a loop left the files that it wrote.
+    /// The state in which a loop's session left the files that it wrote.
     pub async fn session_writes(
         &self,
         project: &ProjectKey,
@@ -33,7 +34,7 @@ impl Store {
     }
 }
 
-/// Runs a statement with the loop, a path and a hash for each of the writes.
+/// Runs a statement with loop, path and hash for each write.
 pub(super) fn insert_writes(
     transaction: &Transaction<'_>,
     sql: &str,
@@ -48,7 +49,7 @@ pub(super) fn insert_writes(
     Ok(())
 }
 
-/// The writes that a query for paths and hashes of a loop finds.
+/// The writes returned by a query for paths and hashes of a loop.
 pub(super) fn select_writes(
     transaction: &Transaction<'_>,
     sql: &str,

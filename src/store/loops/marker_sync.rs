@@ -1,6 +1,6 @@
-//! Keeps the marks of loops in step with their rows, and compares them. Before a change of a row is
-//! committed, the mark gets the digests before and after it; the first is dropped after the commit.
-//! So a kill at any point leaves mark and row in agreement.
+//! Keeps loop markers in step with their rows, and compares them. Before a change of a row is
+//! committed, the marker gets the digests before and after it; the first is dropped after the
+//! commit. So a kill at any point leaves marker and row in agreement.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::store::open::TransactionMode;
 use crate::store::{OpenDatabases, ProjectKey, Store, StoreError, markers};
 
 impl Store {
-    /// [`Store::write`] for a change of a row, with the change of its mark.
+    /// [`Store::write`] for a change of a row, with the change of its marker.
     pub(super) async fn write_with_marker<T: Send + 'static>(
         &self,
         project: &ProjectKey,
@@ -46,9 +46,9 @@ impl Store {
         .await
     }
 
-    /// Compares the marks of a root, and those of a session in the same work tree, with the store. The
-    /// missing mark of an active loop is written, and that of an active loop whose row was changed is
-    /// brought up to date: each of these differences is returned once.
+    /// Compares the markers of a root, and those of a session in the same work tree, with the
+    /// store. The missing marker of an active loop is written, and that of a changed row is
+    /// updated: each difference is returned once.
     pub async fn compare_markers(
         &self,
         project: &ProjectKey,
@@ -59,8 +59,8 @@ impl Store {
         self.run(move |databases| compare_all(databases, &project, &root, &session)).await
     }
 
-    /// Removes the mark of a loop that is missing in the store. Returns the database that the mark
-    /// named; `None` when there was no mark.
+    /// Removes the marker of a loop that is missing in the store. Returns the database that the
+    /// marker named; `None` if there was no marker.
     pub async fn remove_marker(
         &self,
         root: &Path,
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// What a mark needs of a row.
+/// The part of a row that a marker needs.
 pub(super) struct LoopRow {
     root: PathBuf,
     session_id: Option<String>,
@@ -89,7 +89,7 @@ impl LoopRow {
     }
 }
 
-/// The present row of a loop.
+/// The current row of a loop.
 pub(super) fn read_loop_row(at: &Transaction<'_>, id: &str) -> Result<Option<LoopRow>, StoreError> {
     let sql = "SELECT root, session_id, status, state FROM loops WHERE id = ?1";
     let row = at.prepare_cached(sql)?.query_row(params![id], |row| {
@@ -107,20 +107,20 @@ pub(super) fn read_loop_row(at: &Transaction<'_>, id: &str) -> Result<Option<Loo
     Ok(Some(LoopRow { root, session_id, stored: MarkedRow { digest, standing } }))
 }
 
-/// What a change of a row means for its mark.
+/// Change of a marker for a change of its row.
 pub(super) struct MarkerChange {
     root: PathBuf,
     id: String,
-    /// The mark with the digests before and after; `None` when the row is removed or set aside.
+    /// The marker with the digests before and after; `None` if the row is removed or set aside.
     next: Option<LoopMarker>,
-    /// Whether the loop is over with the change.
+    /// Whether the change ends the loop.
     is_end: bool,
     /// Whether the change adds the loop.
     is_start: bool,
 }
 
 impl MarkerChange {
-    /// The change from the row `before` to the state that the row has now.
+    /// The change from the row `before` to the current state.
     pub(super) fn between(
         at: &Transaction<'_>,
         before: Option<&LoopRow>,
@@ -142,7 +142,7 @@ impl MarkerChange {
         }))
     }
 
-    /// The row is about to be removed or set aside.
+    /// For a row that is about to be removed or set aside.
     pub(super) fn end(at: &Transaction<'_>, id: &str) -> Result<Option<Self>, StoreError> {
         Ok(read_loop_row(at, id)?.map(|row| Self {
             root: row.root,
@@ -153,8 +153,8 @@ impl MarkerChange {
         }))
     }
 
-    /// Before the commit. A mark that disagrees with the row already is kept until the user has been
-    /// told.
+    /// Runs before the commit. A marker that already disagrees with the row is kept until the user
+    /// has been told.
     fn announce(&mut self, store: PathBuf) {
         let Some(next) = &mut self.next else { return };
         next.store = store;
@@ -165,7 +165,7 @@ impl MarkerChange {
         }
     }
 
-    /// After the commit.
+    /// Runs after the commit.
     fn settle(mut self) {
         if self.is_end {
             markers::remove_marker_file(&self.root, &self.id);
@@ -182,14 +182,14 @@ impl MarkerChange {
                 && known.root == next.root
                 && known.session_id == next.session_id
             {
-                // A session has one active loop, and this is it.
+                // This is the session's only active loop.
                 markers::remove_marker_file(&self.root, &known.id);
             }
         }
     }
 }
 
-/// The mark of a row; its database is filled in later.
+/// The marker of a row; the database is filled in later.
 fn marker_of(row: &LoopRow, state: &LoopState) -> LoopMarker {
     LoopMarker {
         id: state.id.clone(),
@@ -202,7 +202,7 @@ fn marker_of(row: &LoopRow, state: &LoopState) -> LoopMarker {
     }
 }
 
-/// Returns whether the mark was written: a loop goes on without one.
+/// Returns whether the marker was written; a loop continues without one.
 fn write(mark: &LoopMarker, is_durable: bool) -> bool {
     let written = markers::write_marker(mark, is_durable);
     if let Err(error) = &written {
@@ -228,7 +228,7 @@ fn compare_all(
     Ok(found)
 }
 
-/// What a mark and the store disagree about.
+/// Differences between a marker and the store.
 fn marker_difference(
     databases: &mut OpenDatabases,
     project: &ProjectKey,
@@ -268,7 +268,7 @@ fn marker_difference(
     })
 }
 
-/// Writes the marks that active loops of a session lack.
+/// Writes missing markers of a session's active loops.
 fn write_missing_markers(
     databases: &mut OpenDatabases,
     project: &ProjectKey,
@@ -296,7 +296,7 @@ fn write_missing_markers(
         }
         Ok(lacking)
     })?;
-    // Where no mark can be written, none was removed.
+    // Where no marker can be written, none was removed.
     let written = lacking.into_iter().filter(|mark| write(mark, false));
     Ok(written
         .map(|mark| MarkerDifference {

@@ -1,5 +1,5 @@
-//! The stored form of a loop, apart from the state itself, so that the state's design stays free.
-//! What a version did not know yet is read as what a loop of that version meant.
+//! The stored form of a loop, separate from its state so that the state's type may change freely.
+//! Fields that an older version lacks get the meaning that version implied.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::looping::state::{
 use crate::store::StoreError;
 
 /// Raised when a field changes its meaning, or when an older program would lose one. 2: modes,
-/// options, progress. 3: baseline, paths, checks, what was measured. 4: overrides by hand.
+/// options, progress. 3: baseline, paths, checks, measured sensors. 4: manual overrides.
 const LOOP_VERSION: u32 = 4;
 
 #[derive(Default, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ struct StoredSensed {
     tests_passed: Option<u64>,
 }
 
-/// A state as JSON.
+/// Encodes a state as JSON.
 pub(super) fn encode(state: &LoopState) -> Result<String, StoreError> {
     serde_json::to_string(&stored(state.clone()))
         .map_err(|error| StoreError::Unavailable(error.to_string()))
@@ -180,8 +180,7 @@ fn stored(state: LoopState) -> StoredLoop {
     }
 }
 
-/// A state from JSON of this version or an older one.
-/// The error is a reason in a few words.
+/// Decodes a state from JSON of this version or an older one. The error is a short reason.
 pub(super) fn decode(json: &str) -> Result<LoopState, String> {
     let stored: StoredLoop = serde_json::from_str(json).map_err(|error| error.to_string())?;
     if stored.version > LOOP_VERSION {
@@ -200,7 +199,7 @@ pub(super) fn decode(json: &str) -> Result<LoopState, String> {
     };
     let pause_reason = match stored.pause_reason {
         Some(word) => Some(PauseReason::from_word(&word).ok_or_else(|| unknown(word))?),
-        // The first version paused for nothing else.
+        // Version 1 had no other reason to pause.
         None => (status == Status::Paused).then_some(PauseReason::LspRequired),
     };
     Ok(LoopState {
@@ -261,7 +260,7 @@ fn stored_options(options: LoopOptions) -> StoredOptions {
     }
 }
 
-/// The error is a word that this program does not know.
+/// The error is the unknown name.
 fn read_options(stored: StoredOptions) -> Result<LoopOptions, String> {
     let baseline = match stored.baseline {
         Some(word) => BaselineMode::from_word(&word).ok_or(word)?,
@@ -282,7 +281,7 @@ fn read_options(stored: StoredOptions) -> Result<LoopOptions, String> {
     })
 }
 
-/// Both directions between a type and its stored twin of the same fields.
+/// Conversions between a type and its stored twin with the same fields.
 macro_rules! twins {
     ($own:ident, $stored:ident, $($field:ident),+) => {
         impl From<$own> for $stored {
