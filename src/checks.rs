@@ -1,5 +1,5 @@
-//! Runs commands, each in a process group of its own that does not outlive the run, those of the
-//! project below a parent that is not the daemon. It must not know which commands there are or what their results decide.
+//! Runs commands, each in its own process group that does not outlive the run; commands of the
+//! project run below a parent process that is not the daemon.
 //!
 //! ```text
 //! spawn ──▶ read output and wait ──▶ ended ──▶ kill the rest of the group ──▶ drain output
@@ -324,7 +324,7 @@ fn start_failure_gap(command: &ProcessCommand, error: &io::Error) -> Gap {
             let detail = format!("its directory does not exist: {}", command.cwd.display());
             Gap::new(Cause::ProjectFault, detail)
         }
-        // The kernel says "not found" for a missing interpreter as well.
+        // The kernel reports "not found" for a missing interpreter too.
         io::ErrorKind::NotFound if !is_name && command.cwd.join(&command.program).exists() => {
             let detail = format!("the interpreter in the first line of {program} is missing");
             Gap::new(Cause::ProjectFault, detail)

@@ -1,4 +1,4 @@
-//! How front doors and the daemon find each other: places, socket, locks, start.
+//! How front doors and the daemon find each other: folders, socket, locks, start.
 //!
 //! One daemon per state folder: it holds `*.lock` (flock) for life and takes it before anything is
 //! unlinked or bound; front doors that want to start one queue up at `*.start`.
@@ -15,24 +15,24 @@ use crate::base::hash::ContentHash;
 use crate::base::limits::SOCKET_PATH_BYTES_MAX;
 use crate::wire::control::PROTOCOL_VERSION;
 
-/// Where this user's state, downloads, options and socket lie.
+/// Folders of this user's state, downloads, options and socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDirs {
-    /// State: stores, logs.
+    /// Databases and logs.
     pub state: PathBuf,
-    /// Downloads: language servers.
+    /// Downloaded language servers.
     pub data: PathBuf,
     /// The user's options file.
     pub user_config: PathBuf,
-    /// The folder of socket and locks.
+    /// Folder of socket and locks.
     pub socket_folder: PathBuf,
-    /// File name of the socket without its extension; carries protocol and state folder, so that
-    /// other versions and other homes never meet.
+    /// File name of the socket without extension; includes protocol version and state folder, so
+    /// that other versions and homes have their own.
     stem: String,
 }
 
 impl StateDirs {
-    /// From a caller's environment (contract section 1). `None` when it names no home at all.
+    /// From a caller's environment (contract section 1). `None` if it has no home.
     #[must_use]
     pub fn from_env(env: &BTreeMap<String, String>) -> Option<Self> {
         let absolute =
@@ -60,7 +60,7 @@ impl StateDirs {
         let socket_folder = if fits {
             wanted
         } else {
-            // Unix socket paths are short; the name still carries the state folder.
+            // Unix socket paths are short; the file name still identifies the state folder.
             std::env::temp_dir().join(format!("moai-ralph-{user}"))
         };
         Some(Self { state, data, user_config, socket_folder, stem })
@@ -87,8 +87,8 @@ impl StateDirs {
     }
 }
 
-/// This process's environment. Variables that are not UTF-8 cannot travel as JSON; none that
-/// matter here are.
+/// This process's environment, without variables that are not UTF-8, because they cannot be JSON;
+/// none of them matters here.
 #[must_use]
 pub fn process_environment() -> BTreeMap<String, String> {
     std::env::vars_os()
@@ -96,7 +96,7 @@ pub fn process_environment() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// An exclusive flock; the kernel gives it back when the process ends, however it ends.
+/// An exclusive flock; the kernel releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub struct FileLock(
     #[expect(dead_code, reason = "the lock is held as long as the file is open")] File,

@@ -1,5 +1,5 @@
-//! How a model is reached: a program, or an HTTP endpoint. One question, one text back, or a gap
-//! that says why there is none.
+//! Access to models through a program or an HTTP endpoint: one question, and one text or a gap in
+//! return.
 
 mod claude;
 mod command;
@@ -11,20 +11,20 @@ use std::time::Duration;
 
 use crate::base::verdict::{Cause, Gap};
 
-/// Set in the environment of every program that is started here: our own hooks see it and end at
-/// once, so that a judge never judges itself.
+/// Set in the environment of every program started here; our own hooks exit at once when they see
+/// it, so that a judge never judges itself.
 pub const RECURSION_MARK: &str = "MOAI_RALPH_JUDGE";
 
-/// A way to a model.
+/// Back end of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelBackend {
-    /// The host's own program, without tools, settings of the project, hooks and memory.
+    /// The host's own program, without tools, project settings, hooks and memory.
     Claude {
         /// A name or a path.
         program: PathBuf,
-        /// `None`: the program's own choice.
+        /// `None`: the program's default.
         model: Option<String>,
-        /// What one call may cost, in US cents.
+        /// Cost limit of one call in US cents.
         budget_cents: u64,
     },
     /// A command: the question on stdin, the answer on stdout.
@@ -36,9 +36,9 @@ pub enum ModelBackend {
     },
     /// An HTTP endpoint.
     Http {
-        /// Whose words it speaks.
+        /// API of the endpoint.
         style: ApiStyle,
-        /// The endpoint, or what stands before its well-known path.
+        /// The endpoint, or its base URL.
         url: String,
         /// The model's name.
         model: String,
@@ -47,7 +47,7 @@ pub enum ModelBackend {
     },
 }
 
-/// Whose words an endpoint speaks.
+/// API of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiStyle {
     /// `POST …/chat/completions`.
@@ -56,41 +56,41 @@ pub enum ApiStyle {
     Anthropic,
 }
 
-/// What is asked.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// Standing instructions.
+    /// System prompt.
     pub system: String,
-    /// The question itself.
+    /// User message.
     pub user: String,
-    /// How long the answer may take.
+    /// Time limit of the answer.
     pub timeout: Duration,
 }
 
-/// What came back.
+/// A model's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelResponse {
-    /// The model's words, whole.
+    /// The complete text.
     pub text: String,
-    /// Which model it was, where that is told.
+    /// The model, if reported.
     pub model: Option<String>,
-    /// What it cost in US dollars, where that is told.
+    /// Cost in US dollars, if reported.
     pub cost_usd: Option<f64>,
 }
 
-/// The environment of the caller, as names and values.
+/// The caller's environment, as names and values.
 pub type CallerEnv = [(String, String)];
 
-/// A back end that was looked at and can be asked.
+/// A back end that was checked and is usable.
 #[derive(Clone, Debug)]
 pub struct PreparedBackend {
     backend: ModelBackend,
-    /// For the claude program: which of the options it is given it knows.
+    /// For the claude program: the options that this version supports.
     known_options: claude::KnownOptions,
 }
 
 impl ModelBackend {
-    /// Looks whether the back end can be asked at all.
+    /// Checks whether the back end is usable.
     pub async fn prepare(self, env: &CallerEnv) -> Result<PreparedBackend, Gap> {
         let known = match &self {
             Self::Claude { program, .. } => claude::read_known_options(program, env).await?,
@@ -106,7 +106,7 @@ impl ModelBackend {
 }
 
 impl PreparedBackend {
-    /// Asks once. Whatever goes wrong is a gap, whose words hold neither key nor answer.
+    /// Sends one request. Every failure is a gap whose text contains neither key nor answer.
     pub async fn ask(&self, question: ModelRequest, env: &CallerEnv) -> Result<ModelResponse, Gap> {
         match &self.backend {
             ModelBackend::Claude { program, model, budget_cents } => {

@@ -1,5 +1,5 @@
-//! What is kept of a command's output: a head and a tail of its visible text, whatever its length;
-//! and whoever watches sees every line of it once.
+//! Bounded capture of a command's output: head and tail of its visible text. A watcher sees every
+//! line once.
 
 use crate::base::limits::{
     CHECK_LINE_BYTES_MAX, CHECK_OUTPUT_HEAD_BYTES_MAX, CHECK_OUTPUT_TAIL_BYTES_MAX,
@@ -8,8 +8,8 @@ use crate::base::limits::{
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// Collects output in bounded memory. Escape sequences are removed before anything is counted, so
-/// that no cut can leave half of one.
+/// Collects output in bounded memory. Escape sequences are removed before counting, so that no cut
+/// splits one.
 #[derive(Default)]
 pub(super) struct OutputBuffer<'w> {
     head: Vec<u8>,
@@ -19,14 +19,14 @@ pub(super) struct OutputBuffer<'w> {
     watcher: Option<LineWatcher<'w>>,
 }
 
-/// Takes a line of visible text, without its line break.
+/// Receives a line of visible text without its line break.
 pub(super) type LineCallback<'w> = &'w mut (dyn FnMut(&str) + Send);
 
-/// The line that is not over yet.
+/// The incomplete current line.
 struct LineWatcher<'w> {
     watch: LineCallback<'w>,
     line: Vec<u8>,
-    /// The line is longer than anybody wants to see.
+    /// The line exceeds the limit and is not reported.
     is_too_long: bool,
 }
 
@@ -56,12 +56,12 @@ impl LineWatcher<'_> {
     }
 }
 
-/// Where in an escape sequence (ECMA-48) the output stands.
+/// Position in an escape sequence (ECMA-48).
 #[derive(Clone, Copy, Default)]
 enum EscapeState {
     #[default]
     Text,
-    /// Behind ESC, or behind its intermediate bytes.
+    /// After ESC, or after its intermediate bytes.
     Escape,
     /// Inside a control sequence, `ESC [ … final`.
     Control,
@@ -70,13 +70,13 @@ enum EscapeState {
 }
 
 impl<'w> OutputBuffer<'w> {
-    /// The same, watched.
+    /// A buffer that passes every line to a watcher.
     pub(super) fn with_watcher(watch: LineCallback<'w>) -> Self {
         let lines = LineWatcher { watch, line: Vec::new(), is_too_long: false };
         Self { watcher: Some(lines), ..Self::default() }
     }
 
-    /// Takes the next bytes, cut anywhere.
+    /// Adds the next bytes, which may be cut anywhere.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if matches!(self.escape_state, EscapeState::Text) && !bytes.contains(&ESCAPE) {
             return self.keep(bytes);
@@ -100,7 +100,7 @@ impl<'w> OutputBuffer<'w> {
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
         self.tail.extend_from_slice(rest);
-        // Cut rarely, so that many small writes do not move the tail every time.
+        // Cut rarely, because many small writes would otherwise move the tail every time.
         if self.tail.len() > 2 * CHECK_OUTPUT_TAIL_BYTES_MAX {
             self.cut_tail();
         }
@@ -113,7 +113,7 @@ impl<'w> OutputBuffer<'w> {
     }
 
     /// The kept text: undecodable bytes replaced, control characters except line breaks and tabs
-    /// removed, and one line that counts the bytes left out, when there are any.
+    /// removed, and one line that counts the bytes left out, if any.
     pub(super) fn finish(mut self) -> String {
         if let Some(lines) = &mut self.watcher {
             lines.end();
@@ -123,7 +123,7 @@ impl<'w> OutputBuffer<'w> {
             self.head.append(&mut self.tail);
             return readable(&self.head);
         }
-        // A character that a cut went through is left out as a whole.
+        // A character split by the cut is left out completely.
         let head_end = self.head.len() - cut_character(&self.head);
         let is_inside = |byte: &&u8| **byte & 0xC0 == 0x80;
         let tail_start = self.tail.iter().take(3).take_while(is_inside).count();
@@ -144,7 +144,7 @@ fn cut_character(bytes: &[u8]) -> usize {
     (1..=bytes.len().min(3)).find(unfinished).unwrap_or(0)
 }
 
-/// The next place in the escape sequence, and whether the byte is visible text.
+/// The next state, and whether the byte is visible text.
 fn next_escape_state(at: EscapeState, byte: u8) -> (EscapeState, bool) {
     let next = match (at, byte) {
         (_, ESCAPE) | (EscapeState::Escape, 0x20..=0x2f) => EscapeState::Escape,
@@ -153,7 +153,7 @@ fn next_escape_state(at: EscapeState, byte: u8) -> (EscapeState, bool) {
         (EscapeState::Escape, 0x30..=0x7e)
         | (EscapeState::Control, 0x40..=0x7e)
         | (EscapeState::String, BELL) => EscapeState::Text,
-        // A string that never ends must not swallow the rest of the output.
+        // An unterminated string must not swallow the rest of the output.
         (EscapeState::Text | EscapeState::Escape | EscapeState::Control, _)
         | (EscapeState::String, b'\n') => return (EscapeState::Text, true),
         (EscapeState::String, _) => EscapeState::String,

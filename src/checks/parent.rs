@@ -1,15 +1,15 @@
-//! The process that a command has for its parent, in place of the daemon: whoever kills its own
-//! parent ends its own run, and not the work of every project. It must not know what the command
-//! is for.
+//! The parent process of a command, instead of the daemon: a command that kills its parent ends its
+//! own run, and not the work of every project.
 //!
 //! ```text
 //! daemon ==socket== parent (this program again; its stdin is the socket)
 //!                     `-- the command, in a process group of its own
 //! ```
 //!
-//! It says the command's process id, then how it ended, each as one line. When the socket ends, the
-//! daemon has given the run up or is gone, and the command is killed with everything it started,
-//! also what left its group (`setsid`). The same happens to what is left when the command ends.
+//! It reports the command's process id, then its exit status, one line each. When the socket
+//! closes, the daemon has abandoned the run or has ended, and the command is killed with all its
+//! descendants, including those that left its group (`setsid`). The same happens to remaining
+//! descendants when the command ends.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,5 +1,5 @@
-//! A front door's end: one blocking call, and starting the daemon when there is none. Blocking on
-//! purpose: a hook is one round trip and must not pay for a runtime. Every wait ends at one
+//! The front door's side: one blocking call, and starting the daemon if there is none. Blocking,
+//! because a hook is one round trip and must not pay for a runtime. Every wait ends at one
 //! deadline.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -17,37 +17,37 @@ use crate::wire::control::{
     CallerContext, DaemonCall, DaemonReply, DaemonRequest, PROTOCOL_VERSION,
 };
 
-/// Why there is no answer.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// Nobody listens, or whoever did is gone without having taken the call.
+    /// No daemon listens, or it ended without accepting the call.
     #[error("no daemon is running")]
     NoDaemon,
-    /// It cannot be started or reached.
+    /// The daemon cannot be started or reached.
     #[error("the daemon cannot be used: {0}")]
     Unusable(String),
-    /// It ended while it worked on the call.
+    /// The daemon ended during the call.
     #[error("the daemon ended while it worked")]
     DaemonEnded,
-    /// It has the call and did not answer in time.
+    /// The daemon did not answer in time.
     #[error("the daemon did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// It has the call, said nothing for a while, and its answer is not worth waiting for.
+    /// The daemon was silent for a while, and its answer is not worth waiting for.
     #[error("the daemon said nothing for {} ms and is not waited for", .0.as_millis())]
     Abandoned(Duration),
 }
 
-/// How long a front door waits for its answer.
+/// How long a front door waits for the answer.
 #[derive(Clone, Copy)]
 pub struct CallTimeout<'a> {
-    /// The longest time, over all daemons that are asked.
+    /// Time limit over all attempts.
     pub limit: Duration,
-    /// What is asked once after a silence: whether the answer is still worth waiting for.
+    /// Called once after a silence: whether to keep waiting.
     pub silence_check: Option<(Duration, &'a dyn Fn() -> bool)>,
 }
 
 impl CallTimeout<'_> {
-    /// Without a doubt.
+    /// Waits until the deadline without a check.
     #[must_use]
     pub fn new(most: Duration) -> Self {
         Self { limit: most, silence_check: None }
@@ -81,7 +81,7 @@ pub fn call_daemon(
     }
     let mut answer = Vec::new();
     let mut reader = BufReader::new((&stream).take(CONTROL_LINE_BYTES_MAX));
-    // What was read before an error is kept.
+    // Bytes read before an error are kept.
     while let Err(error) = reader.read_until(b'\n', &mut answer) {
         wait.continue_after(error)?;
     }
@@ -91,7 +91,7 @@ pub fn call_daemon(
     serde_json::from_slice(&answer).map_err(unusable)
 }
 
-/// Waiting for the other end of a call.
+/// State of waiting for the daemon.
 struct ReplyWait<'a> {
     stream: &'a UnixStream,
     timeout: CallTimeout<'a>,
@@ -105,7 +105,7 @@ impl ReplyWait<'_> {
         self.stream.set_read_timeout(bound).map_err(unusable)
     }
 
-    /// Whether to go on after an error: only after the first silence, and only if the answer is
+    /// Whether to continue after an error: only after the first silence, and only if the answer is
     /// still worth waiting for.
     fn continue_after(&mut self, error: std::io::Error) -> Result<(), CallError> {
         if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
@@ -123,7 +123,7 @@ impl ReplyWait<'_> {
 
 fn call_error(error: std::io::Error) -> CallError {
     match error.kind() {
-        // A daemon that ends resets the connections it has not accepted.
+        // An ending daemon resets the connections it has not accepted.
         ErrorKind::NotFound
         | ErrorKind::ConnectionRefused
         | ErrorKind::ConnectionReset
@@ -132,8 +132,8 @@ fn call_error(error: std::io::Error) -> CallError {
     }
 }
 
-/// The call, after starting a daemon when none listens or the one that does is stale. `program`
-/// is this program's own file.
+/// Calls the daemon, starting one if none listens or the listening one is stale. `program` is this
+/// program's file.
 pub fn call_or_start_daemon(
     places: &StateDirs,
     program: &Path,
@@ -152,8 +152,8 @@ pub fn call_or_start_daemon(
         match call_daemon(places, request, CallTimeout { limit: most, ..patience }) {
             Ok(answer) if !answer.stale => return Ok(answer),
             Ok(_) | Err(CallError::NoDaemon) => {}
-            // It was killed, or drained before it took the call; work that kills it every time is
-            // not begun a third time. The next one may start however long this one has worked.
+            // The daemon was killed, or drained before it accepted the call. A call that kills its
+            // daemon is not tried a third time. The next daemon gets its full start time.
             Err(CallError::DaemonEnded) if !has_ended => {
                 has_ended = true;
                 deadline = Instant::now() + drain;
@@ -167,11 +167,11 @@ pub fn call_or_start_daemon(
     }
 }
 
-/// Makes sure that a daemon was started by someone; waits until it listens.
+/// Ensures that a daemon was started by some process, and waits until it listens.
 fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
     let pause = || std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS));
     let listens = || UnixStream::connect(places.socket_path()).is_ok();
-    // One starter at a time: fifty hooks at once start one daemon, not fifty processes.
+    // One starter at a time, because fifty concurrent hooks must start one daemon.
     let _turn = loop {
         match try_lock(&places.start_lock()).map_err(unusable)? {
             Some(turn) => break turn,
@@ -182,7 +182,7 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
             None => pause(),
         }
     };
-    // A daemon that drains has left its socket and holds its lock until it is gone.
+    // A draining daemon has closed its socket and holds its lock until it ends.
     while try_lock(&places.daemon_lock()).map_err(unusable)?.is_none() {
         pause();
         if listens() || Instant::now() >= deadline {
@@ -192,7 +192,7 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     let mut child = spawn_daemon(program, Stdio::piped()).map_err(unusable)?;
     let Some(stdout) = child.stdout.take() else { return Ok(()) };
     let (sender, first_line) = std::sync::mpsc::channel();
-    // Read on a thread of its own, because a pipe has no read timeout.
+    // Read on a separate thread, because a pipe has no read timeout.
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(stdout).read_line(&mut line);
@@ -206,7 +206,7 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     }
 }
 
-/// Whether the daemon that listens answers anything at all.
+/// Whether the listening daemon answers at all.
 #[must_use]
 pub fn is_daemon_alive(places: &StateDirs) -> bool {
     let request = DaemonRequest::DaemonStatus { json: true };
@@ -216,8 +216,8 @@ pub fn is_daemon_alive(places: &StateDirs) -> bool {
         .is_ok()
 }
 
-/// Starts a daemon where none listens, and waits for nothing: true when it had to. Two at once are
-/// harmless: the second one sees the lock.
+/// Starts a daemon if none listens, without waiting; returns whether it did. Two concurrent starts
+/// are harmless, because the second daemon sees the lock.
 pub fn start_daemon_detached(places: &StateDirs, program: &Path) -> std::io::Result<bool> {
     if UnixStream::connect(places.socket_path()).is_ok() {
         return Ok(false);
@@ -225,10 +225,10 @@ pub fn start_daemon_detached(places: &StateDirs, program: &Path) -> std::io::Res
     spawn_daemon(program, Stdio::null()).map(|_| true)
 }
 
-/// How the daemon's memory is kept by glibc; other C libraries do not look at it. Two arenas in
-/// place of eight per core: what one of the many threads gave back is there for the others, which
-/// makes the whole a fifth smaller. And a syntax tree's memory is not given back to the kernel after
-/// each text, only to be asked for again. Language servers get the environment of their caller.
+/// Memory settings of the daemon for glibc; other C libraries ignore them. Two arenas instead of
+/// eight per core let threads reuse each other's memory, which saves a fifth; and a syntax tree's
+/// memory is not returned to the kernel after each text just to be requested again. Language
+/// servers get the environment of their caller.
 pub const MALLOC_TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=1048576");
 
@@ -246,7 +246,7 @@ fn spawn_daemon(program: &Path, stdout: Stdio) -> std::io::Result<std::process::
         .spawn()
 }
 
-/// Waits until no daemon holds the lock; false when one still does at the deadline.
+/// Waits until no daemon holds the lock; false at the deadline.
 #[must_use]
 pub fn wait_until_stopped(places: &StateDirs) -> bool {
     let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);

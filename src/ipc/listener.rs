@@ -1,4 +1,5 @@
-//! The daemon's end: the lock for life, the socket bound under it, and the lines of a connection.
+//! The daemon's side: the lock held for life, the socket bound under it, and the lines of a
+//! connection.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -10,23 +11,24 @@ use super::{FileLock, StateDirs, try_lock};
 use crate::base::limits::CONTROL_LINE_BYTES_MAX;
 use crate::wire::control::{DaemonCall, DaemonReply};
 
-/// The only listener of these places.
+/// The only listener of these folders.
 #[derive(Debug)]
 pub struct DaemonListener {
     listener: UnixListener,
     socket: PathBuf,
-    /// Device and inode of our socket: another's of the same name is not ours to remove.
+    /// Device and inode of our socket, because another daemon's socket of the same name must not be
+    /// removed.
     identity: Option<(u64, u64)>,
     lock: FileLock,
 }
 
 impl DaemonListener {
-    /// Takes the lock, then the socket (0600). `None`: another daemon holds the lock. The folder
-    /// must exist and be private.
+    /// Takes the lock, then binds the socket (0600). `None`: another daemon holds the lock. The
+    /// folder must exist and be private.
     pub fn try_start(places: &StateDirs) -> std::io::Result<Option<Self>> {
         let Some(lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
         let socket = places.socket_path();
-        // Under the lock no living daemon can own this socket: it is a leftover of a killed one.
+        // No living daemon can own this socket while we hold the lock: a killed one left it.
         match std::fs::remove_file(&socket) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -37,25 +39,26 @@ impl DaemonListener {
         Ok(Some(Self { listener, socket, identity, lock }))
     }
 
-    /// Whether front doors still find this listener. Someone may have removed the folder; then a
-    /// second daemon can start, and this one has no callers any more.
+    /// Whether front doors can still reach this listener. If the folder was removed, a second
+    /// daemon can start, and this one gets no more calls.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.identity.is_some() && identity(&self.socket) == self.identity
     }
 
-    /// Stops listening and keeps the lock: new callers see that nobody listens, and a new daemon
-    /// waits for the lock.
+    /// Stops listening but keeps the lock: new callers get no connection, and a new daemon waits
+    /// for the lock.
     #[must_use]
     pub fn close(self) -> FileLock {
-        // The socket goes before the lock, so a starter never sees a lock without a daemon.
+        // Remove the socket before releasing the lock, so that a starter never sees the socket
+        // without a lock holder.
         if self.is_in_place() {
             let _ = std::fs::remove_file(&self.socket);
         }
         self.lock
     }
 
-    /// The next connection of this user; others are turned away.
+    /// The next connection of this user; those of other users are rejected.
     pub async fn accept(&self) -> std::io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -72,7 +75,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     path.symlink_metadata().ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-/// Reads a connection's one call; the error is for the log.
+/// Reads a connection's only call; the error is for the log.
 pub async fn read_call(stream: &mut UnixStream) -> Result<DaemonCall, String> {
     let mut line = String::new();
     let mut reader = BufReader::new(stream.take(CONTROL_LINE_BYTES_MAX));
@@ -83,7 +86,7 @@ pub async fn read_call(stream: &mut UnixStream) -> Result<DaemonCall, String> {
     serde_json::from_str(&line).map_err(|error| error.to_string())
 }
 
-/// Writes the answer; an error means that nobody has read it.
+/// Writes the answer; an error means that it was not delivered.
 pub async fn write_reply(stream: &mut UnixStream, answer: &DaemonReply) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
@@ -91,9 +94,9 @@ pub async fn write_reply(stream: &mut UnixStream, answer: &DaemonReply) -> std::
     stream.flush().await
 }
 
-/// Resolves when the other end has gone away.
+/// Resolves when the other end has closed the connection.
 pub async fn wait_for_disconnect(stream: &mut UnixStream) {
     let mut byte = [0];
-    // A front door sends nothing after its call, so any end of reading is its end.
+    // A front door sends nothing after its call, so the end of input means that it has gone.
     let _ = stream.read(&mut byte).await;
 }

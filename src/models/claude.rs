@@ -1,7 +1,7 @@
 //! The `claude` program as a judge: headless, one turn, without tools, hooks, plugins, MCP servers
-//! and memory, in an empty folder, nothing kept. The user's own settings and environment stay,
-//! because they say how to log in: with a key, a helper program or a subscription. What is safe to
-//! give it was tried with version 2.1.330; what a version knows is read from its help.
+//! and memory, in an empty folder, without a session file. The user's settings and environment
+//! stay, because they contain the login: a key, a helper program or a subscription. Safe options
+//! were tested with version 2.1.330; supported ones are read from its help.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::base::limits::{JUDGE_FAULT_CHARS_MAX, JUDGE_HELP_MS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
-/// Without these a judge could act, be acted upon, or leave something behind.
+/// Without these options a judge could act, be influenced, or leave traces.
 const REQUIRED_OPTIONS: [&str; 5] =
     ["--no-session-persistence", "--output-format", "--print", "--settings", "--tools"];
 
-/// The options that a version knows.
+/// The options that a version supports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownOptions(BTreeSet<String>);
 
-/// What differs from call to call.
+/// Options of one call.
 pub(super) struct ClaudeOptions<'a> {
     pub(super) model: Option<&'a str>,
     pub(super) budget_cents: u64,
 }
 
-/// Asks the program for its options.
+/// Reads the program's options from its help.
 pub(super) async fn read_known_options(
     program: &Path,
     env: &CallerEnv,
@@ -66,7 +66,7 @@ impl KnownOptions {
         self.0.contains(option)
     }
 
-    /// The arguments of one call; the question comes on stdin.
+    /// Arguments of one call; the question is passed on stdin.
     fn args(&self, system: &str, options: &ClaudeOptions<'_>) -> Vec<String> {
         let budget = format!("{}.{:02}", options.budget_cents / 100, options.budget_cents % 100);
         let mut args: Vec<String> = [
@@ -78,7 +78,7 @@ impl KnownOptions {
             "--no-session-persistence",
             "--settings",
             r#"{"disableAllHooks":true}"#,
-            // Its help does not name this one.
+            // The help does not list this one.
             "--max-turns",
             "1",
         ]
@@ -104,7 +104,6 @@ impl KnownOptions {
     }
 }
 
-/// One call.
 pub(super) async fn ask_claude(
     program: &Path,
     known: &KnownOptions,
@@ -127,7 +126,7 @@ pub(super) async fn ask_claude(
     }
 }
 
-/// Reads the result document of `--output-format json`.
+/// Parses the result document of `--output-format json`.
 fn parse_response(document: &Value) -> Result<ModelResponse, Gap> {
     let word = |key: &str| document[key].as_str().unwrap_or_default();
     let text = word("result");
@@ -135,7 +134,7 @@ fn parse_response(document: &Value) -> Result<ModelResponse, Gap> {
         let what = if text.is_empty() { word("subtype") } else { text };
         let detail =
             format!("the claude program failed: {}", one_line(what, JUDGE_FAULT_CHARS_MAX));
-        // Its own words for a missing login, as of 2.1.330.
+        // Its message for a missing login, as of 2.1.330.
         return Err(if text.contains("/login") {
             Gap::new(Cause::Refused, detail)
         } else {

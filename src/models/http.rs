@@ -1,6 +1,6 @@
-//! HTTP endpoints in the words of OpenAI's chat completions and of Anthropic's messages. The only
-//! place that names the HTTP client. The key goes to the configured address and nowhere else:
-//! redirects are not followed, and no message holds it.
+//! HTTP endpoints with OpenAI's chat completions or Anthropic's messages API. The only module that
+//! uses the HTTP client. The key is sent to the configured address only: redirects are not
+//! followed, and no message contains it.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_ANSWER_TOKENS_MAX, JUDGE
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
-/// Where a question goes.
+/// The endpoint of a request.
 pub(super) struct HttpEndpoint {
     pub(super) style: ApiStyle,
     pub(super) url: String,
@@ -20,7 +20,7 @@ pub(super) struct HttpEndpoint {
     pub(super) key: Option<String>,
 }
 
-/// One answer of a server.
+/// A server's response.
 struct HttpResponse {
     status: u16,
     body: String,
@@ -32,7 +32,7 @@ pub(super) async fn ask_http(
     env: &CallerEnv,
 ) -> Result<ModelResponse, Gap> {
     let proxy = proxy(&endpoint.url, env);
-    // The client blocks; its own deadline ends it when nobody waits any more.
+    // The client blocks; its own deadline ends it if the caller is gone.
     let answered =
         tokio::task::spawn_blocking(move || ask_blocking(&endpoint, &question, proxy)).await;
     answered.unwrap_or_else(|_| Err(Gap::new(Cause::Crashed, "internal error in the HTTP client")))
@@ -64,7 +64,7 @@ fn ask_blocking(
 }
 
 impl HttpEndpoint {
-    /// The address: a known path is added where only its beginning is configured.
+    /// The URL; the API's path is appended to a base URL.
     fn address(&self) -> String {
         let url = self.url.trim_end_matches('/');
         let (end, added) = match self.style {
@@ -96,7 +96,7 @@ impl HttpEndpoint {
         body
     }
 
-    /// One request; all requests of one question have one deadline.
+    /// Sends one request; all requests of one question share a deadline.
     fn post(
         &self,
         agent: &Agent,
@@ -157,7 +157,7 @@ fn timeout_gap(timeout: Duration) -> Gap {
     Gap::new(Cause::TimedOut, detail)
 }
 
-/// Words about a request that got no answer. The client's own never hold headers.
+/// Gap of a request without a response. The client's messages never contain headers.
 fn request_gap(error: &ureq::Error, timeout: Duration) -> Gap {
     match error {
         ureq::Error::Timeout(_) => timeout_gap(timeout),
@@ -168,7 +168,7 @@ fn request_gap(error: &ureq::Error, timeout: Duration) -> Gap {
     }
 }
 
-/// A status that is no answer: what may pass by itself, and what will not.
+/// Gap of an error status; transient or not.
 fn status_gap(endpoint: &HttpEndpoint, status: u16, body: &str) -> Gap {
     let cause = match status {
         408 | 409 | 425 | 429 | 500..=599 => Cause::Crashed,
@@ -177,7 +177,7 @@ fn status_gap(endpoint: &HttpEndpoint, status: u16, body: &str) -> Gap {
     let document: Value = serde_json::from_str(body).unwrap_or_default();
     let error = &document["error"];
     let said = error["message"].as_str().or_else(|| error.as_str()).unwrap_or_default();
-    // Servers like to repeat the key they did not like.
+    // Servers may repeat a rejected key.
     let said = match &endpoint.key {
         Some(key) => said.replace(key.as_str(), "…"),
         None => said.to_owned(),
@@ -187,7 +187,7 @@ fn status_gap(endpoint: &HttpEndpoint, status: u16, body: &str) -> Gap {
     Gap::new(cause, format!("the endpoint answered with status {status}{colon}{said}"))
 }
 
-/// The caller's proxy for an address, as curl reads the environment; none for this machine.
+/// The caller's proxy for a URL, from the environment as in curl; none for this machine.
 fn proxy(url: &str, env: &CallerEnv) -> Option<Proxy> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;

@@ -1,5 +1,5 @@
-//! One program, its stdin, its stdout and a bound on everything. It runs in an empty folder of its
-//! own and in a process group that does not outlive the call.
+//! Runs one program with bounded time, input and output. It runs in an empty folder and in a
+//! process group that does not outlive the call.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,8 +14,8 @@ use crate::base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_FAULT_CHARS_MAX};
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
-/// What the host tells its own children; a new host must not take itself for one of them. What
-/// says how to log in stays.
+/// Variables that the host sets for its own children; a new host must not take itself for one.
+/// Login variables stay.
 const HOST_VARIABLES: [&str; 14] = [
     "CLAUDECODE",
     "CLAUDE_CODE_CHILD_NOTES_DIR",
@@ -38,12 +38,12 @@ pub(super) struct ProgramCall {
     /// A path, or a name in the `PATH` of the environment.
     pub(super) path: PathBuf,
     pub(super) args: Vec<String>,
-    /// Its stdin, whole.
+    /// The complete stdin.
     pub(super) input: String,
     pub(super) timeout: Duration,
 }
 
-/// How it ended by itself.
+/// Result of a program that ended by itself.
 pub(super) struct ProgramOutput {
     /// `None`: by a signal.
     pub(super) code: Option<i32>,
@@ -52,7 +52,7 @@ pub(super) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// One line about a failure: what it wrote last to stderr, bounded.
+    /// One bounded line about a failure: the end of stderr.
     pub(super) fn fault(&self) -> String {
         let last = self.stderr.lines().rev().find(|line| !line.trim().is_empty());
         let said = last.map(|line| format!(": {}", one_line(line, JUDGE_FAULT_CHARS_MAX)));
@@ -97,13 +97,13 @@ async fn run_unbounded(program: ProgramCall, env: &CallerEnv) -> Result<ProgramO
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program may answer before it has read everything.
+            // A program may answer before it has read all input.
             let _ = stdin.write_all(program.input.as_bytes()).await;
         }
     };
     let end = async {
         let status = child.wait().await;
-        // What it left behind would keep the pipes open.
+        // Leftover processes would keep the pipes open.
         drop(group);
         status
     };
@@ -118,8 +118,7 @@ async fn run_unbounded(program: ProgramCall, env: &CallerEnv) -> Result<ProgramO
     Ok(ProgramOutput { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() })
 }
 
-/// `None` when there is more than an answer may have. What is beyond is read and dropped, so that
-/// the program ends.
+/// `None` if the answer exceeds the limit. The rest is read and dropped, so that the program ends.
 async fn read(stream: Option<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
     let mut stream = stream?;
     let (mut bytes, mut is_whole) = (Vec::new(), true);
@@ -146,13 +145,13 @@ fn not_started(name: &str, error: &std::io::Error) -> Gap {
     }
 }
 
-/// A process group that is killed when this is dropped.
+/// A process group that is killed on drop.
 struct KillOnDropGroup(Option<Pid>);
 
 impl Drop for KillOnDropGroup {
     fn drop(&mut self) {
         if let Some(id) = self.0 {
-            // The only failure is that nobody is left.
+            // This fails only if the group is already gone.
             let _ = kill_process_group(id, Signal::KILL);
         }
     }

@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopStartRequest {
-    /// The session that owns the loop; without one the next session of the root claims it.
+    /// The owning session; `None`: the next session of the root claims the loop.
     pub session: Option<String>,
-    /// The task, byte for byte.
+    /// The task, unchanged.
     pub prompt: String,
-    /// How it decides: `basic`, `judge` or `autonomous`.
+    /// Mode: `basic`, `judge` or `autonomous`.
     pub mode: Option<String>,
-    /// Upper bound of iterations; `None` takes the configured one.
+    /// Iteration limit; `None` for the configured one.
     pub max_iterations: Option<u32>,
-    /// The tag text that claims completion.
+    /// Tag text that the agent writes to claim completion.
     pub completion_promise: Option<String>,
-    /// What ends the loop: `clean`, `diagnostics`, `checks` or `promise`.
+    /// Condition that ends the loop: `clean`, `diagnostics`, `checks` or `promise`.
     pub until: Option<String>,
-    /// Pause after every so many iterations.
+    /// Number of iterations between pauses.
     pub milestone_every: Option<u32>,
-    /// Rejections in a row after which a person is asked.
+    /// Consecutive rejections after which the loop pauses for a person.
     pub hitl_threshold: Option<u32>,
-    /// Upper bound of its running time.
+    /// Time limit.
     pub max_minutes: Option<u32>,
-    /// Upper bound of the tokens it uses.
+    /// Token limit.
     pub max_tokens: Option<u64>,
-    /// Go on to the bound of iterations although everything is done.
+    /// Continue to the iteration limit even if everything is done.
     pub force_max: bool,
-    /// Whether the research phase holds the first Stop; `None`: as the mode does.
+    /// Whether the research phase holds the first Stop; `None`: the mode's default.
     pub research: Option<bool>,
     /// Keep notes as a small wiki.
     pub structured_memory: bool,
     /// The branch an autonomous loop starts from and is merged into.
     pub base_branch: Option<String>,
-    /// Worktrees with a loop each.
+    /// Number of worktrees, each with a loop.
     pub workers: Option<u32>,
-    /// Which findings are older than the task: `base` or `none`.
+    /// Baseline for older findings: `base` or `none`.
     pub baseline: Option<String>,
     /// JSON instead of text.
     pub json: bool,
-    /// Tells this call apart from every other but itself, made again; empty: it does not say.
+    /// Unique id of this call, kept when the call is repeated; empty if unknown.
     pub call: String,
 }
 
-/// Which loop is meant; none given: the active or latest one of the root.
+/// Selects a loop; by default the active or latest one of the root.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopSelector {
     /// By id.
@@ -59,31 +59,31 @@ pub struct LoopSelector {
 /// Arguments of `loop adopt`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopAdoptRequest {
-    /// Which loop, and the session that takes it.
+    /// The loop, and the session that adopts it.
     pub select: LoopSelector,
-    /// Whether an agent's shell asks for it.
+    /// Whether the request comes from an agent's shell.
     pub is_agent: bool,
 }
 
 /// Arguments of `loop resume`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopResumeRequest {
-    /// Which loop.
+    /// The loop.
     pub select: LoopSelector,
-    /// A new bound of iterations.
+    /// New iteration limit.
     pub max_iterations: Option<u32>,
-    /// A new bound of minutes.
+    /// New time limit in minutes.
     pub max_minutes: Option<u32>,
-    /// A new bound of tokens.
+    /// New token limit.
     pub max_tokens: Option<u64>,
 }
 
 /// Arguments of `loop history`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LoopHistoryRequest {
-    /// Which loop.
+    /// The loop.
     pub select: LoopSelector,
-    /// All loops of the project instead of the iterations of one.
+    /// List all loops of the project instead of the iterations of one.
     pub all: bool,
 }
 
@@ -92,9 +92,9 @@ pub struct LoopHistoryRequest {
 pub struct LoopRestoreRequest {
     /// The loop's id.
     pub id: String,
-    /// The number of an iteration, another name of a checkpoint, or `best`.
+    /// Number of an iteration, another name of a checkpoint, or `best`.
     pub to: String,
-    /// Write it; otherwise only show it.
+    /// Restore; otherwise only show the changes.
     pub apply: bool,
     /// JSON instead of text.
     pub json: bool,

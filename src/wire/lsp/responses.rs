@@ -1,5 +1,5 @@
-//! Answers of language servers to questions about a place: locations, hover texts, symbols, what
-//! may be renamed. Field names: LSP 3.17.
+//! Responses of language servers to requests about a position: locations, hover texts, symbols,
+//! renamable ranges. Field names: LSP 3.17.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::base::limits::SYMBOL_DEPTH_MAX;
 use crate::base::path::from_uri;
 use crate::base::text::TextRange;
 
-/// A range in a file; columns as the server counts.
+/// A range in a file, in the server's position encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LspLocation {
     /// Absolute path.
@@ -19,34 +19,34 @@ pub struct LspLocation {
     pub range: TextRange,
 }
 
-/// A named thing in a file.
+/// A symbol in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LspSymbol {
     /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
     pub kind: &'static str,
-    /// The name of what holds it.
+    /// Name of the enclosing symbol.
     pub container: Option<String>,
-    /// Where it stands; no file in answers about one document.
+    /// Its location; the file is empty in responses about one document.
     pub file: Option<PathBuf>,
     /// The range of its name.
     pub range: TextRange,
 }
 
-/// What may be renamed at a place.
+/// What can be renamed at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PrepareRenameResult {
-    /// The name that stands there, or its range.
+    /// The name at the position, or its range.
     Name(String),
     /// The range of the name.
     Range(TextRange),
-    /// Whatever identifier the client sees there.
+    /// The identifier that the client finds there.
     Default,
 }
 
-/// `Location`, a list of them, or a list of `LocationLink` (then the range of the name). `None`
-/// for an answer that is none of these; null is an empty list.
+/// `Location`, a list of them, or a list of `LocationLink` (then the range of the name). `None` for
+/// any other response; null is an empty list.
 #[must_use]
 pub fn parse_locations(result: &Value) -> Option<Vec<LspLocation>> {
     let one = |item: &Value| {
@@ -63,7 +63,7 @@ pub fn parse_locations(result: &Value) -> Option<Vec<LspLocation>> {
     }
 }
 
-/// The text of a `Hover`: markup, or the older marked strings. `None` when there is none.
+/// The text of a `Hover`: markup, or the older marked strings. `None` if there is none.
 #[must_use]
 pub fn parse_hover(result: &Value) -> Option<String> {
     let one = |item: &Value| item.as_str().or_else(|| item["value"].as_str()).map(str::to_owned);
@@ -75,9 +75,9 @@ pub fn parse_hover(result: &Value) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// `DocumentSymbol` (nested), `SymbolInformation` or `WorkspaceSymbol`, flat in the order of the
-/// answer. `None` for an answer that is no list; null is an empty list. A symbol that cannot be
-/// read costs itself.
+/// `DocumentSymbol` (nested), `SymbolInformation` or `WorkspaceSymbol`, flattened in the order of
+/// the response. `None` if the response is not a list; null is an empty list. An unreadable symbol
+/// costs only itself.
 #[must_use]
 pub fn parse_symbols(result: &Value) -> Option<Vec<LspSymbol>> {
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn push_symbol(found: &mut Vec<LspSymbol>, item: &Value, container: Option<&str>
     let Some(name) = item["name"].as_str() else { return };
     let location = &item["location"];
     let place = if location.is_object() { &location["range"] } else { &item["selectionRange"] };
-    // A WorkspaceSymbol may name the file alone.
+    // A WorkspaceSymbol may contain only the file.
     let place = range(place).unwrap_or_default();
     let holder = item["containerName"].as_str().filter(|it| !it.is_empty()).or(container);
     found.push(LspSymbol {
@@ -147,7 +147,7 @@ fn kind(number: u64) -> &'static str {
     at.and_then(|at| KINDS.get(at)).unwrap_or(&"symbol")
 }
 
-/// The answer to `textDocument/prepareRename`; `None` when nothing there can be renamed.
+/// The response to `textDocument/prepareRename`; `None` if nothing there can be renamed.
 #[must_use]
 pub fn parse_prepare_rename(result: &Value) -> Option<PrepareRenameResult> {
     match result {
