@@ -23,6 +23,8 @@ use crate::base::limits::{DELIVERIES_PER_SESSION_MAX, PROJECTS_MAX, SESSIONS_MAX
 use crate::base::path::RelPath;
 use crate::files::{FileStamp, Snapshot};
 use crate::looping::framework::MessageLanguage;
+use crate::looping::options::BaselineMode;
+use crate::looping::state::LoopState;
 use crate::lsp::impact::TouchedSymbols;
 use crate::lsp::latency::ServerLatency;
 use crate::lsp::session::DiskChange;
@@ -317,12 +319,14 @@ impl EngineLedger {
         self.session(session).affected_files(root)
     }
 
-    /// Binds a session to a loop. The files that earlier edits concern are forgotten: what was wrong
-    /// in them then is not the state that the loop is compared with.
-    pub(super) fn bind_to_loop(&mut self, session: &str, root: &Path, language: MessageLanguage) {
+    /// Binds a session to a loop. One that is compared with its beginning forgets the files that
+    /// earlier edits concern: errors that these edits fixed or caused are not the loop's.
+    pub(super) fn bind_to_loop(&mut self, session: &str, root: &Path, state: &LoopState) {
         let session = self.session(session);
-        session.language = Some(language);
-        session.forget_affected(root);
+        session.language = Some(state.language());
+        if state.options.baseline == BaselineMode::Base {
+            session.forget_affected(root);
+        }
     }
 
     /// The last text of a file that a hook saw.

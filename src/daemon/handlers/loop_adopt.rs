@@ -111,7 +111,7 @@ pub(super) async fn adopt_loop(
         change_loop(engine, project, which, act).await.map_err(|error| error.to_string())?;
     let state = adopted.ok_or_else(|| "there is no such loop".to_owned())?;
     if let Some(session) = session {
-        engine.ledger().bind_to_loop(session, &project.root, state.language());
+        engine.ledger().bind_to_loop(session, &project.root, &state);
     }
     Ok(state)
 }

@@ -173,7 +173,7 @@ pub(super) async fn start_loop(
         return Err(text(error));
     }
     if let Some(session) = session {
-        engine.ledger().bind_to_loop(session, &project.root, state.language());
+        engine.ledger().bind_to_loop(session, &project.root, &state);
     }
     keep_start_state(engine, project, &state).await;
     prepare_base(engine, project, &state);
