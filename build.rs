@@ -1,7 +1,7 @@
-//! Lists the rule files below `rules/` for `src/scan/builtin.rs`, so that the program carries them
-//! and adding a rule means adding one file, with the languages each speaks about, so that a file's
-//! text is read only when one of them is scanned. It must not judge content: broken rules are found
-//! by the tests. And it sums up what decides over findings, for results that are kept on disk.
+//! Embeds the rule files below `rules/`: writes the table that `src/scan/builtin.rs` includes, with
+//! each file's languages, so that a file is parsed only when one of them is scanned. Rule content
+//! is not validated here; the tests find broken rules. Also hashes everything that decides which
+//! findings a text has, which versions the results cached on disk.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 const FOLDER: &str = "rules";
-/// Sources that decide which findings a text has, beside the rules.
+/// Sources, apart from the rules, that decide which findings a text has.
 const ENGINE: &[&str] = &["build.rs", "Cargo.lock", "src/base", "src/scan", "src/scan.rs"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("no manifest folder")?);
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("no output folder")?);
-    // Cargo looks at everything below a folder, so changed, new and removed files all count.
+    // Cargo watches a folder recursively, so changed, new and removed files all trigger a rebuild.
     for watched in ENGINE.iter().chain(&[FOLDER]) {
         println!("cargo::rerun-if-changed={watched}");
     }
     let mut table = String::from("&[\n");
-    for name in names(&root.join(FOLDER))? {
+    for name in file_paths(&root.join(FOLDER))? {
         if Path::new(&name).extension().is_none_or(|extension| extension != "yml") {
             continue;
         }
@@ -36,41 +36,41 @@ fn main() -> Result<(), Box<dyn Error>> {
     table.push_str("]\n");
     fs::write(out.join("built_in_rules.rs"), table)?;
     fs::write(out.join("engine_identity"), identity(&root)?)?;
-    start_sooner();
+    pack_relocations();
     Ok(())
 }
 
-/// Forty thousand addresses, most of them in tables of grammars, are filled in whenever the program
-/// starts, and a hook is a start. Packed, the list of them is a fortieth; glibc reads such lists
-/// since 2.36, and a linker that does not write them ignores the wish.
-fn start_sooner() {
+/// The grammars' tables hold most of about forty thousand addresses that are relocated at every
+/// start of the program, and every hook starts it. Packed relocations are a fortieth of the size;
+/// glibc reads them since 2.36, and a linker without support ignores the option.
+fn pack_relocations() {
     let target = |part: &str| env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default();
     if target("OS") == "linux" && target("ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
 
-/// The words behind `languages` where they stand on one line; none when they do not.
+/// The `languages` of a rule written as a one-line list; empty for any other layout.
 fn languages(text: &str) -> Vec<&str> {
     let list = text.lines().find_map(|line| line.strip_prefix("languages:"));
     let inner = list.and_then(|list| list.trim().strip_prefix('[')?.strip_suffix(']'));
     inner.into_iter().flat_map(|inner| inner.split(',')).map(str::trim).collect()
 }
 
-/// Whether the rule speaks about some files of its languages only.
+/// Whether the rule is limited to some files of its languages.
 fn has_globs(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("files:") || line.starts_with("ignores:"))
 }
 
-/// One number for everything that decides over findings. Any change is a new number.
+/// A hash of everything that decides which findings a text has.
 fn identity(root: &Path) -> io::Result<String> {
     let mut hasher = DefaultHasher::new();
     for part in ENGINE {
         let path = root.join(part);
-        let files = if path.is_dir() { names(&path)? } else { vec![String::new()] };
+        let files = if path.is_dir() { file_paths(&path)? } else { vec![String::new()] };
         for file in files {
             let path = if file.is_empty() { path.clone() } else { path.join(&file) };
-            // A package without a lock file is one more variant.
+            // A package may lack the lock file; it then has another identity.
             let bytes = fs::read(&path).unwrap_or_default();
             hasher.write(part.as_bytes());
             hasher.write(file.as_bytes());
@@ -81,8 +81,8 @@ fn identity(root: &Path) -> io::Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// The names of all files below a folder, relative to it, with `/` and sorted.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
+/// Paths of all files below a folder, relative to it, with `/` and sorted.
+fn file_paths(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     collect(folder, "", &mut names)?;
     names.sort();

@@ -1,8 +1,8 @@
-//! The structural scan: rules and one text in, findings out. Pure: it must not know files, clocks
-//! or processes; callers read the text and say which bytes it is by its hash.
+//! The structural scan: rules and one text in, findings out. No I/O; callers read the text and pass
+//! its hash.
 //!
-//! A rule that cannot be used is quarantined and named, and every file it would have spoken about
-//! has a gap: a missing rule never looks like a clean file.
+//! A broken rule is reported and leaves a gap in every file it applies to, so that a missing rule
+//! never looks like a clean file.
 
 mod builtin;
 mod cache;
@@ -40,48 +40,49 @@ use crate::base::path::RelPath;
 use crate::base::text::LineIndex;
 use crate::base::verdict::{Cause, Gap};
 
-/// The sensor's name in findings.
+/// Name of the sensor in findings.
 const SENSOR: &str = "scan";
 
-/// What a scan of one text says.
+/// Result of scanning one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanOutcome {
-    /// What is wrong, fingerprinted and sorted by place.
+    /// Fingerprinted and sorted by position.
     pub findings: Vec<Finding>,
-    /// What kept the text from being measured wholly; findings may stand beside it.
+    /// Why the text was not measured completely; may accompany findings.
     pub gap: Option<Gap>,
 }
 
-/// The languages of the scan, as messages call them.
+/// Names of the supported languages, as used in messages.
 pub fn language_names() -> impl Iterator<Item = &'static str> {
     ScanLanguage::ALL.iter().map(|language| language.as_str())
 }
 
-/// Name of a file in a language that a rule file calls so; `None` for no language of the scan.
+/// A file name with the extension of the language that rule files call `language`; `None` for an
+/// unsupported language.
 #[must_use]
 pub fn file_name_in_language(stem: &str, language: &str) -> Option<String> {
     let extension = ScanLanguage::from_name(language)?.extension();
     Some(format!("{stem}.{extension}"))
 }
 
-/// Whether a file is in a language that a rule file calls so.
+/// Whether a file is in the language that rule files call `language`.
 #[must_use]
 pub fn is_in_language(rules: &RuleSet, path: &RelPath, language: &str) -> bool {
     ScanLanguage::from_name(language)
         .is_some_and(|language| rules.language_of(path) == Some(language))
 }
 
-/// Scans one text, with what in it is in other languages. A path that no rule speaks about, a text
-/// above the size limit, too deeply nested or not parsable as a whole, and broken rules leave a
-/// gap; a syntax error inside an otherwise parsable text does not, because the parser goes on
-/// behind it.
+/// Scans one text, including embedded parts in other languages. A gap is left by a path that no
+/// rule covers, a text above the size limit, too deeply nested or unparsable as a whole, and by
+/// broken rules. A syntax error in an otherwise parsable text leaves none, because the parser
+/// recovers after it.
 #[must_use]
 pub fn scan_text(rules: &RuleSet, path: &RelPath, text: &str, hash: ContentHash) -> ScanOutcome {
     scan_text_metered(rules, path, text, hash, &mut |_| {})
 }
 
-/// The same, and calls `tried` with a rule's id each time that the rule has been tried on a node,
-/// so that a caller with a clock can tell what each rule costs.
+/// Like [`scan_text`], but calls `tried` with a rule's id after each attempt to match the rule at a
+/// node, so that the caller can measure what each rule costs.
 #[must_use]
 pub fn scan_text_metered(
     rules: &RuleSet,
@@ -103,8 +104,8 @@ pub fn scan_text_metered(
     let file = FileScan { rules, path, text, hash, lines: LineIndex::new(text) };
     let (mut findings, mut gap) = file.scan_part(language, 0..text.len(), tried);
     gap = gap.or_else(|| rules.rule_gap(language));
-    let parts = rules.config.injector.parts(language, text).unwrap_or_else(|unseen| {
-        gap.get_or_insert(unseen);
+    let parts = rules.config.injector.parts(language, text).unwrap_or_else(|injection_gap| {
+        gap.get_or_insert(injection_gap);
         Vec::new()
     });
     for part in parts {
@@ -116,7 +117,7 @@ pub fn scan_text_metered(
     ScanOutcome { findings, gap }
 }
 
-/// One file that is scanned.
+/// The file being scanned.
 struct FileScan<'a> {
     rules: &'a RuleSet,
     path: &'a RelPath,
@@ -126,7 +127,7 @@ struct FileScan<'a> {
 }
 
 impl FileScan<'_> {
-    /// What the rules of one language say about a part of the text.
+    /// Findings of one language's rules in a part of the text.
     fn scan_part(
         &self,
         language: ScanLanguage,
@@ -134,30 +135,30 @@ impl FileScan<'_> {
         tried: &mut impl FnMut(&str),
     ) -> (Vec<Finding>, Option<Gap>) {
         let engine = &self.rules.language_rules(language).engine;
-        // Suppressions speak of lines, so the part keeps its line in the file.
+        // Suppressions refer to line numbers, so pad the part to keep its lines.
         let above = self.text[..bytes.start].bytes().filter(|byte| *byte == b'\n').count();
         let padded = match above {
             0 => Cow::Borrowed(&self.text[bytes.clone()]),
             _ => Cow::Owned("\n".repeat(above) + &self.text[bytes.clone()]),
         };
         let (matches, gap) = engine.matches(self.path, &padded, tried);
-        let to_finding = |found: RuleMatch| {
+        let to_finding = |matched: RuleMatch| {
             let offset = |at: usize| at.max(above) - above + bytes.start;
-            let place = offset(found.bytes.start)..offset(found.bytes.end);
+            let place = offset(matched.bytes.start)..offset(matched.bytes.end);
             let range = self.lines.range(place.start, place.end);
-            let info = engine.info(&found.id);
+            let info = engine.info(&matched.id);
             let at = (self.path.clone(), range, self.hash);
             Finding {
                 cwe: info.cwe,
                 url: info.url,
                 fix: info.fix,
                 anchor: self.text[place].to_owned(),
-                ..Finding::new(SENSOR, &found.id, found.severity, at, &found.message)
+                ..Finding::new(SENSOR, &matched.id, matched.severity, at, &matched.message)
             }
         };
-        let tells_unused = self.rules.reports_unused_suppressions();
-        let is_told = |found: &RuleMatch| tells_unused || found.id != UNUSED_SUPPRESSION;
-        (matches.into_iter().filter(is_told).map(to_finding).collect(), gap)
+        let reports_unused = self.rules.reports_unused_suppressions();
+        let is_reported = |matched: &RuleMatch| reports_unused || matched.id != UNUSED_SUPPRESSION;
+        (matches.into_iter().filter(is_reported).map(to_finding).collect(), gap)
     }
 }
 

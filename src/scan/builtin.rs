@@ -1,5 +1,5 @@
-//! The rule files that the program carries. Each is read when a text in one of its languages is
-//! scanned for the first time, and a rule is compiled when it is first needed; all sets share them.
+//! The built-in rule files. Each is parsed when a text in one of its languages is first scanned,
+//! and each rule compiled when first needed; all rule sets share them.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -9,22 +9,21 @@ use super::language::ScanLanguage;
 use super::rules::{self, RuleFault, RuleFile, RuleSpec};
 use crate::base::hash::ContentHash;
 
-/// One rule file, with what is known of it before it is read.
+/// One rule file and what the build script extracted from it.
 pub(super) struct BuiltInFile {
-    /// Name below `rules/`.
+    /// Path below `rules/`.
     pub(super) name: &'static str,
-    /// Words of its languages; none when they must be looked up in the text.
+    /// Names of its languages; empty if only parsing the text can tell.
     pub(super) languages: &'static [&'static str],
-    /// Whether it names files that it speaks about.
+    /// Whether it is limited by `files` or `ignores`.
     pub(super) has_globs: bool,
-    /// The YAML.
     pub(super) text: &'static str,
 }
 
 /// Every rule file, sorted by name.
 pub(super) const FILES: &[BuiltInFile] = include!(concat!(env!("OUT_DIR"), "/built_in_rules.rs"));
 
-/// What becomes another word with every change of the engine, the grammars or their use.
+/// Changes with every change of the engine, the grammars or their use.
 pub(super) const ENGINE: &str = include_str!(concat!(env!("OUT_DIR"), "/engine_identity"));
 
 static IDENTITY: LazyLock<ContentHash> = LazyLock::new(|| {
@@ -38,18 +37,18 @@ static RULES: [OnceLock<Vec<Arc<EngineRule>>>; ScanLanguage::ALL.len()] =
     [const { OnceLock::new() }; ScanLanguage::ALL.len()];
 
 impl BuiltInFile {
-    /// The id of its rule.
+    /// Id of its rule.
     pub(super) fn id(&self) -> &'static str {
         let name = self.name.rsplit('/').next().unwrap_or_default();
         name.strip_suffix(".yml").unwrap_or(name)
     }
 
-    /// The text without the snippets at its end, which are half of it and no part of the rule.
+    /// The text without the test snippets at its end, which are half of it.
     pub(super) fn rule_text(&self) -> &'static str {
         self.text.split_once("\ntests:").map_or(self.text, |(rule, _)| rule)
     }
 
-    /// Whether it may speak about a language.
+    /// Whether it may have a rule for a language.
     pub(super) fn covers_language(&self, language: ScanLanguage) -> bool {
         let mut words = self.languages.iter();
         self.languages.is_empty()
@@ -57,35 +56,33 @@ impl BuiltInFile {
     }
 }
 
-/// All ids.
 pub(super) fn rule_ids() -> HashSet<&'static str> {
     FILES.iter().map(BuiltInFile::id).collect()
 }
 
-/// The identity of all texts.
+/// Hash of all rule files.
 pub(super) fn identity() -> ContentHash {
     *IDENTITY
 }
 
-/// What is in one file, read once.
+/// One file, parsed once.
 pub(super) fn parsed_file(index: usize) -> &'static RuleFile {
     let file = &FILES[index];
     PARSED[index].get_or_init(|| rules::parse_rule_file(&source(file.name), file.rule_text()))
 }
 
-/// The name in messages.
+/// Name of a rule file in messages.
 pub(super) fn source(name: &str) -> String {
     format!("rules/{name}")
 }
 
-/// What is wrong with the files that may speak about a language.
+/// Faults of the files that may have rules for a language.
 pub(super) fn faults_of_language(
     language: ScanLanguage,
 ) -> impl Iterator<Item = &'static RuleFault> {
     parsed_files_of_language(language).flat_map(|parsed| &parsed.faults)
 }
 
-/// The rules of a language.
 pub(super) fn rules_of_language(language: ScanLanguage) -> &'static [Arc<EngineRule>] {
     RULES[language.index()].get_or_init(|| {
         let utils = UtilityRules::default();
@@ -95,13 +92,13 @@ pub(super) fn rules_of_language(language: ScanLanguage) -> &'static [Arc<EngineR
     })
 }
 
-/// All rules as they are written.
+/// All rules as written.
 pub(super) fn rule_specs() -> impl Iterator<Item = &'static Arc<RuleSpec>> {
     (0..FILES.len()).flat_map(|index| &parsed_file(index).specs)
 }
 
 fn parsed_files_of_language(language: ScanLanguage) -> impl Iterator<Item = &'static RuleFile> {
-    let speaks =
+    let index_if_covered =
         move |(index, file): (usize, &BuiltInFile)| file.covers_language(language).then_some(index);
-    FILES.iter().enumerate().filter_map(speaks).map(parsed_file)
+    FILES.iter().enumerate().filter_map(index_if_covered).map(parsed_file)
 }

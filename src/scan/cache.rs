@@ -1,6 +1,6 @@
-//! Outcomes of scans, kept by the key of [`super::RuleSet::scan_key`] as bytes that a caller stores: a
-//! text that was scanned with the same rules is not scanned again. Pure; it must not know where the
-//! bytes lie. Bytes that are damaged, or of another set or version, hold nothing.
+//! Scan outcomes by [`super::RuleSet::scan_key`], serialized to bytes that the caller stores, so
+//! that an unchanged text is not scanned again with the same rules. Bytes that are damaged or
+//! belong to another rule set or version count as empty.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,14 +15,14 @@ use crate::base::path::RelPath;
 use crate::base::text::{Position, TextRange};
 use crate::base::verdict::{Cause, Gap};
 
-/// First bytes; the number counts versions of the format.
+/// First bytes of the format; the digit is its version.
 const MAGIC: &[u8; 16] = b"moai-ralph-scan1";
-/// Magic, the set's identity, and the hash of the rest.
+/// Magic, identity of the rule set, hash of the rest.
 const HEAD_BYTES: usize = 16 + 32 + 32;
-/// A key, and the length of what is behind it.
+/// Key and length of the entry's body.
 const ENTRY_HEAD_BYTES: usize = 32 + 4;
 
-/// Outcomes by key.
+/// Scan outcomes by key.
 #[derive(Debug, Default)]
 pub struct ScanCache {
     bytes: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct ScanCache {
     added: HashMap<ContentHash, Vec<u8>>,
 }
 
-/// Where the outcome of a key lies in the bytes. An empty one is clean.
+/// Range of a stored outcome. An empty range means clean.
 #[derive(Debug)]
 struct OutcomeLocation {
     range: Range<usize>,
@@ -38,39 +38,39 @@ struct OutcomeLocation {
 }
 
 impl ScanCache {
-    /// What the bytes hold for a set of this identity.
+    /// Reads the outcomes stored for the rule set with this identity.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>, set: ContentHash) -> Self {
         let known = index(&bytes, set).unwrap_or_default();
         Self { bytes, stored: known, added: HashMap::new() }
     }
 
-    /// The outcome of a key, for the file of this path and hash.
+    /// The outcome for a key, with the file's path and hash filled in.
     #[must_use]
     pub fn get(&self, key: ContentHash, path: &RelPath, hash: ContentHash) -> Option<ScanOutcome> {
-        let kept = if let Some(added) = self.added.get(&key) {
+        let bytes = if let Some(added) = self.added.get(&key) {
             added
         } else {
             let place = self.stored.get(&key)?;
             place.is_used.store(true, Ordering::Relaxed);
             self.bytes.get(place.range.clone())?
         };
-        if kept.is_empty() {
+        if bytes.is_empty() {
             return Some(ScanOutcome::default());
         }
-        let kept: CachedOutcome = serde_json::from_slice(kept).ok()?;
+        let cached: CachedOutcome = serde_json::from_slice(bytes).ok()?;
         let to_finding = |finding: CachedFinding| finding.into_finding(path, hash);
         let mut findings =
-            kept.findings.into_iter().map(to_finding).collect::<Option<Vec<Finding>>>()?;
+            cached.findings.into_iter().map(to_finding).collect::<Option<Vec<Finding>>>()?;
         assign_fingerprints(&mut findings);
-        let gap = match kept.gap {
+        let gap = match cached.gap {
             Some(gap) => Some(gap.into_gap()?),
             None => None,
         };
         Some(ScanOutcome { findings, gap })
     }
 
-    /// Adds an outcome, unless it is of a kind that another scan may not repeat.
+    /// Adds an outcome, unless another scan might not reproduce it.
     pub fn add(&mut self, key: ContentHash, outcome: &ScanOutcome) {
         let Some(gap) =
             outcome.gap.as_ref().map(CachedGap::from_gap).map_or(Some(None), |it| it.map(Some))
@@ -81,21 +81,21 @@ impl ScanCache {
             Vec::new()
         } else {
             let findings = outcome.findings.iter().map(CachedFinding::from_finding).collect();
-            // What cannot be written is not kept.
+            // An outcome that cannot be serialized is not cached.
             let Ok(bytes) = serde_json::to_vec(&CachedOutcome { findings, gap }) else { return };
             bytes
         };
         self.added.insert(key, bytes);
     }
 
-    /// Whether something was added that the bytes do not hold.
+    /// Whether outcomes were added since the bytes were read.
     #[must_use]
     pub fn has_additions(&self) -> bool {
         !self.added.is_empty()
     }
 
-    /// The bytes for the next time, at most this many: what was added or asked for before what was
-    /// not, and small outcomes before large ones.
+    /// Serializes at most `bytes_max` bytes: outcomes added or used in this run first, and small
+    /// before large.
     #[must_use]
     pub fn to_bytes(&self, set: ContentHash, bytes_max: usize) -> Vec<u8> {
         let mut out = vec![0; HEAD_BYTES];
@@ -124,7 +124,7 @@ impl ScanCache {
     }
 }
 
-/// Where the outcomes lie; `None` when the bytes are not of this set, or damaged.
+/// Locates the stored outcomes; `None` when the bytes are damaged or belong to another rule set.
 fn index(bytes: &[u8], set: ContentHash) -> Option<HashMap<ContentHash, OutcomeLocation>> {
     let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
     let is_ours = &head[..16] == MAGIC && &head[16..48] == set.as_bytes();
@@ -151,7 +151,7 @@ struct CachedOutcome {
     gap: Option<CachedGap>,
 }
 
-/// A finding without its file.
+/// A finding without path and hash.
 #[derive(Serialize, Deserialize)]
 struct CachedFinding {
     code: String,
@@ -203,12 +203,12 @@ struct CachedGap {
     remedy: Option<String>,
 }
 
-/// Causes that the text and the rules alone decide over.
+/// Causes that depend on nothing but text and rules.
 const CACHEABLE_CAUSES: [(Cause, &str); 3] =
     [(Cause::Skipped, "skipped"), (Cause::BrokenRule, "broken rule"), (Cause::NoTool, "no tool")];
 
 impl CachedGap {
-    /// `None` for what another scan may not repeat.
+    /// `None` for a gap that another scan might not reproduce.
     fn from_gap(gap: &Gap) -> Option<Self> {
         let (_, cause) = CACHEABLE_CAUSES.iter().find(|(cause, _)| *cause == gap.cause)?;
         let cause = (*cause).to_owned();

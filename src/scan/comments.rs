@@ -1,18 +1,19 @@
-//! A text without its comments, for readers that comments must not sway. Lines stay where they are.
+//! Blanks the comments of a text, for judges that comments must not sway. Line numbers stay the
+//! same.
 
 use super::engine;
 use super::language::ScanLanguage;
 use crate::base::path::RelPath;
 
-/// The text with comments and docstrings blanked; `None` when the language of the path is not
-/// known or the text has a syntax error.
+/// The text with comments and docstrings blanked; `None` for an unknown language or a text with a
+/// syntax error.
 #[must_use]
 pub fn without_comments(path: &RelPath, text: &str) -> Option<String> {
     let comments = engine::comment_ranges(ScanLanguage::from_path(path)?, text)?;
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for comment in comments {
-        // One inside another was blanked with it.
+        // A nested comment was blanked with its outer one.
         if comment.start < at {
             continue;
         }
@@ -31,14 +32,14 @@ mod tests {
 
     fn check(path: &str, text: &str, expected: Option<&str>) {
         let path = RelPath::parse(path).expect("a relative path");
-        let found = without_comments(&path, text);
+        let stripped = without_comments(&path, text);
         let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-        assert_eq!(found.as_deref().map(trimmed).as_deref(), expected, "{path}");
-        assert!(found.is_none_or(|found| found.lines().count() == text.lines().count()));
+        assert_eq!(stripped.as_deref().map(trimmed).as_deref(), expected, "{path}");
+        assert!(stripped.is_none_or(|stripped| stripped.lines().count() == text.lines().count()));
     }
 
     #[test]
-    fn comments_go_and_lines_and_strings_stay() {
+    fn comments_are_blanked_and_lines_and_strings_kept() {
         check("a.py", "x = '# no'  # yes\n# 한글\ny = 1\n", Some("x = '# no'\n\ny = 1"));
         check(
             "a.py",

@@ -1,5 +1,5 @@
-//! Replacements in one text, as byte ranges: which of them go together, what the text is
-//! afterwards, and in which order nested ones are made. It must not know what finds them.
+//! Applies replacements to one text as byte ranges: resolves conflicts, orders nested replacements,
+//! repeats until nothing changes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,17 +7,17 @@ use std::ops::Range;
 use crate::base::hash::ContentHash;
 use crate::base::limits::{FIX_ROUNDS_MAX, REWRITE_NESTING_MAX};
 
-/// One replacement.
+/// One replacement in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteEdit {
-    /// What it replaces: byte offsets in the text, between characters.
+    /// Replaced range: byte offsets at character boundaries.
     pub bytes: Range<usize>,
-    /// What stands there afterwards.
+    /// The new text.
     pub text: String,
 }
 
-/// A place that is to be replaced, and the parts of it that stay in the replacement: what is found
-/// in those is replaced, too.
+/// A range to replace, and the parts of it that the replacement preserves: matches within those are
+/// replaced too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RewriteSite {
     pub(super) bytes: Range<usize>,
@@ -27,30 +27,30 @@ pub(super) struct RewriteSite {
 /// A text after replacements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedText {
-    /// Every byte of it.
+    /// The whole resulting text.
     pub text: String,
-    /// How many replacements were made.
+    /// Number of replacements made.
     pub edits: usize,
-    /// How many were not, because another one had changed what they were for.
+    /// Number of replacements skipped because another one had changed their source.
     pub lost: usize,
 }
 
-/// Why replacements come to no end.
+/// Why repeated replacements do not terminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FixpointError {
-    /// The text came back to what it was.
+    /// The text returned to an earlier state.
     #[error("the fixes undo each other")]
     Oscillation,
-    /// Every round leaves more to replace.
+    /// Too many rounds left something to replace.
     #[error("not done after {FIX_ROUNDS_MAX} rounds")]
     Rounds,
-    /// Places inside places.
+    /// Matches are nested too deeply.
     #[error("matches nested deeper than {REWRITE_NESTING_MAX} levels")]
     Nesting,
 }
 
-/// Those that can be made at once, sorted: of two that meet the one that starts earlier, of two
-/// that start together the longer one. What changes nothing is left out.
+/// The edits that do not overlap, sorted: the earlier one wins, and of two with the same start the
+/// longer one. No-op edits are dropped.
 pub(super) fn disjoint_edits(text: &str, mut edits: Vec<ByteEdit>) -> Vec<ByteEdit> {
     edits.retain(|edit| text.get(edit.bytes.clone()).is_some_and(|old| old != edit.text));
     edits.sort_by_key(|edit| (edit.bytes.start, std::cmp::Reverse(edit.bytes.end)));
@@ -66,7 +66,7 @@ pub(super) fn disjoint_edits(text: &str, mut edits: Vec<ByteEdit>) -> Vec<ByteEd
     taken
 }
 
-/// The text with sorted edits that do not meet.
+/// Applies sorted edits that do not overlap.
 pub(super) fn apply_edits(text: &str, edits: &[ByteEdit]) -> String {
     let added: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let mut out = String::with_capacity(text.len() + added);
@@ -80,8 +80,8 @@ pub(super) fn apply_edits(text: &str, edits: &[ByteEdit]) -> String {
     out
 }
 
-/// Makes rounds of edits until one has nothing to change. A round's losers are found again by the
-/// next one.
+/// Applies rounds of edits until one changes nothing. An edit that lost to an overlapping one is
+/// found again in the next round.
 pub(super) fn edit_to_fixpoint<E: From<FixpointError>>(
     text: &str,
     round: &mut dyn FnMut(&str) -> Result<Vec<ByteEdit>, E>,
@@ -103,55 +103,55 @@ pub(super) fn edit_to_fixpoint<E: From<FixpointError>>(
     if left.is_empty() { Ok(edited) } else { Err(FixpointError::Rounds.into()) }
 }
 
-/// Makes the replacements of some places of a text.
+/// Computes the replacements for some ranges of a text.
 type ReplaceFn<'r, E> = dyn FnMut(&str, &[Range<usize>]) -> Result<Vec<ByteEdit>, E> + 'r;
 
-/// Replaces every place of the text once. Of places that meet the outer or earlier one counts; one
-/// inside a kept part of another is replaced first, so that the outer replacement takes it over.
-/// `edits` makes the replacements of some places of a text; one that it does not find any more,
-/// because an inner replacement changed it, is lost.
+/// Replaces every site once. Of overlapping sites the outer or earlier one wins; a site inside a
+/// preserved part of another is replaced first, so that the outer replacement includes it. `edits`
+/// computes the replacements for some ranges; a range that no longer matches, because an inner
+/// replacement changed it, counts as lost.
 pub(super) fn replace_once_each<E: From<FixpointError>>(
     text: &str,
     sites: Vec<RewriteSite>,
     edits: &mut ReplaceFn<'_, E>,
 ) -> Result<EditedText, E> {
     let mut edited = EditedText { text: text.to_owned(), edits: 0, lost: 0 };
-    let mut waiting = compatible_ranges(sites);
+    let mut pending = compatible_ranges(sites);
     for _ in 0..REWRITE_NESTING_MAX {
-        if waiting.is_empty() {
+        if pending.is_empty() {
             return Ok(edited);
         }
-        let now = take_innermost(&mut waiting);
-        let made = edits(&edited.text, &now)?;
-        edited.lost += now.len() - made.len();
+        let ready = take_innermost(&mut pending);
+        let made = edits(&edited.text, &ready)?;
+        edited.lost += ready.len() - made.len();
         let made = disjoint_edits(&edited.text, made);
         edited.edits += made.len();
         edited.text = apply_edits(&edited.text, &made);
-        for place in &mut waiting {
+        for place in &mut pending {
             *place = shift_range(place, &made);
         }
     }
-    if waiting.is_empty() { Ok(edited) } else { Err(FixpointError::Nesting.into()) }
+    if pending.is_empty() { Ok(edited) } else { Err(FixpointError::Nesting.into()) }
 }
 
-/// The places that can be replaced, outer before inner, sorted by their start.
+/// The ranges that can be replaced together, sorted by start, outer before inner.
 fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
     sites.retain(|site| !site.bytes.is_empty());
     sites.sort_by_key(|site| (site.bytes.start, std::cmp::Reverse(site.bytes.end)));
     let mut taken: Vec<RewriteSite> = Vec::new();
-    // Those that the next one may stand in.
+    // Taken sites that may enclose the next one.
     let mut open: Vec<usize> = Vec::new();
     for site in sites {
         while open.last().is_some_and(|at| taken[*at].bytes.end <= site.bytes.start) {
             open.pop();
         }
-        let fits = open.last().is_none_or(|at| {
+        let is_compatible = open.last().is_none_or(|at| {
             let outer = &taken[*at];
             let is_within =
                 |part: &Range<usize>| part.start <= site.bytes.start && site.bytes.end <= part.end;
             outer.bytes != site.bytes && outer.preserved.iter().any(is_within)
         });
-        if fits {
+        if is_compatible {
             open.push(taken.len());
             taken.push(site);
         }
@@ -159,7 +159,8 @@ fn compatible_ranges(mut sites: Vec<RewriteSite>) -> Vec<Range<usize>> {
     taken.into_iter().map(|site| site.bytes).collect()
 }
 
-/// Takes out the places that hold no other one. In this order, what a place holds follows it.
+/// Removes and returns the ranges that enclose no other. Enclosed ranges directly follow the
+/// enclosing one.
 fn take_innermost(places: &mut Vec<Range<usize>>) -> Vec<Range<usize>> {
     let holds_next: Vec<bool> = (0..places.len())
         .map(|at| places.get(at + 1).is_some_and(|next| next.start < places[at].end))
@@ -173,7 +174,7 @@ fn take_innermost(places: &mut Vec<Range<usize>>) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where a place is after edits that lie inside or outside of it.
+/// A range after edits that lie inside or outside it.
 fn shift_range(place: &Range<usize>, edits: &[ByteEdit]) -> Range<usize> {
     let (mut start, mut end) = (place.start, place.end);
     for edit in edits {

@@ -1,5 +1,5 @@
-//! The matching engine. Only this module names the ast-grep crates; everything else speaks of
-//! rules, places and gaps. It must not know where rules or texts come from.
+//! The matching engine. Only this module uses the ast-grep crates; the rest of the program works
+//! with rules, ranges and gaps.
 
 mod compile;
 pub(super) mod fix;
@@ -39,11 +39,11 @@ use crate::base::verdict::{Cause, Gap};
 
 type EngineDocument = StrDoc<Grammar>;
 
-/// The rules of one language.
+/// The rules of one language and the prefilter for their texts.
 pub(super) struct RuleEngine {
     language: ScanLanguage,
     pub(super) rules: Vec<Arc<EngineRule>>,
-    /// Made when the first text comes.
+    /// Built when the first text is matched.
     prefilter: OnceLock<Prefilter>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct RuleMatch {
     pub(super) message: String,
     /// Byte offsets in the text.
     pub(super) bytes: Range<usize>,
-    /// What the rule would put there.
+    /// The rule's fix, if it has one.
     pub(super) edit: Option<ByteEdit>,
 }
 
@@ -63,21 +63,21 @@ impl RuleEngine {
         Self { language, rules, prefilter: OnceLock::new() }
     }
 
-    /// What the findings of a rule carry.
+    /// Data that the findings of a rule carry.
     pub(super) fn info(&self, id: &str) -> RuleInfo {
         let rule = self.rules.iter().find(|rule| rule.spec.id == id);
         rule.map(|rule| rule.spec.info.clone()).unwrap_or_default()
     }
 
-    /// Whether a rule speaks about this path.
+    /// Whether some rule covers this path.
     pub(super) fn handles(&self, path: &RelPath) -> bool {
         self.rules.iter().any(|rule| rule.admits(path))
     }
 
-    /// All matches that no comment suppresses, comments that suppress nothing, and what kept the
-    /// text from being measured wholly. A text that holds no match whatever its syntax is not
-    /// parsed, so that nothing is said about its syntax either. `tried` is called with a rule's id
-    /// each time that the rule has been tried on a node.
+    /// All unsuppressed matches, plus comments that suppress nothing, and the gap if the text was
+    /// not measured completely. A text that no rule can match is not parsed, so its syntax errors
+    /// leave no gap. `tried` is called with a rule's id after each attempt to match the rule at a
+    /// node.
     pub(super) fn matches(
         &self,
         path: &RelPath,
@@ -103,17 +103,17 @@ impl RuleEngine {
         };
         let gap = is_unparsed(&tree).then(|| unparsed_gap(self.language));
         let imports = ImportResolver::new(&self.rules, self.language);
-        (collect_matches(&table, &tree, (&active, &imports), walk, tried), gap)
+        (collect_matches(&table, &tree, &active, &imports, walk, tried), gap)
     }
 
-    /// The rules that speak about this path and may match in the text. Others are not even
-    /// compiled; those that cannot be know what is wrong with them.
+    /// The rules that cover this path and may match in the text. Only these are compiled; a rule
+    /// that does not compile records its fault.
     fn active(&self, path: &RelPath, prefilter: &Prefilter, hits: &WordHits) -> ActiveRules<'_> {
-        let one = |(number, rule): (usize, &'_ Arc<EngineRule>)| {
+        let active = |(number, rule): (usize, &'_ Arc<EngineRule>)| {
             let may_match = prefilter.may_match(number, hits) && rule.admits(path);
             may_match.then_some(number)
         };
-        let numbered = self.rules.iter().enumerate().map(one);
+        let numbered = self.rules.iter().enumerate().map(active);
         let compiled = numbered.map(|number| {
             let rule = self.rules[number?].compiled().ok()?;
             Some((rule, prefilter.anchors(number?, hits)))
@@ -122,19 +122,20 @@ impl RuleEngine {
     }
 }
 
-/// What is said about a comment that suppresses nothing.
+/// Message of the finding for a comment that suppresses nothing.
 const UNUSED_MESSAGE: &str = "this comment suppresses nothing; remove it, or mend the ids it names";
 
 fn collect_matches<'t>(
     table: &KindTable,
     tree: &'t AstGrep<EngineDocument>,
-    rules: (&ActiveRules<'_>, &ImportResolver<'_>),
+    active: &ActiveRules<'_>,
+    imports: &ImportResolver<'_>,
     walk: TreeWalk<'t>,
     tried: &mut impl FnMut(&str),
 ) -> Vec<RuleMatch> {
     let mut matches = Vec::new();
-    let found = |rule: &_, place: &_| matches.push(to_match(rule, place));
-    let suppressions = table.match_rules(tree, rules, walk, found, tried);
+    let on_match = |rule: &_, place: &_| matches.push(to_match(rule, place));
+    let suppressions = table.match_rules(tree, active, imports, walk, on_match, tried);
     matches.extend(suppressions.unused().map(|bytes| RuleMatch {
         id: UNUSED_SUPPRESSION.to_owned(),
         severity: Severity::Hint,
@@ -145,7 +146,7 @@ fn collect_matches<'t>(
     matches
 }
 
-/// Parses a text, unless its brackets tell that its tree would be too deep.
+/// Parses a text, unless its brackets show that the tree would be too deep.
 fn parse_tree(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocument>, Gap> {
     if has_deeper_brackets(text, BRACKETS_DEPTH_MAX) {
         return Err(too_deep_gap());
@@ -154,8 +155,8 @@ fn parse_tree(language: ScanLanguage, text: &str) -> Result<AstGrep<EngineDocume
     document.map(AstGrep::doc).map_err(|_| unparsed_gap(language))
 }
 
-/// Where the comments of a text are, and the words of its docstrings. `None` when there is any
-/// error in its tree: what is taken for a comment there may be code.
+/// Ranges of the comments of a text and of the contents of its docstrings. `None` if the tree has
+/// any error, because what looks like a comment there may be code.
 pub(super) fn comment_ranges(language: ScanLanguage, text: &str) -> Option<Vec<Range<usize>>> {
     let tree = parse_tree(language, text).ok()?;
     if tree.root().dfs().any(|node| node.is_error() || node.is_missing()) {
@@ -173,8 +174,8 @@ pub(super) fn comment_ranges(language: ScanLanguage, text: &str) -> Option<Vec<R
     Some(tree.root().dfs().filter(is_prose).map(|node| node.range()).collect())
 }
 
-/// Whether more brackets are open at once. Those in strings and comments count as well, which many
-/// would have to be open to make a difference.
+/// Whether more than `depth_max` brackets are open at once. Brackets in strings and comments count
+/// too; an unrealistic number of them would have to be unbalanced to matter.
 fn has_deeper_brackets(text: &str, depth_max: usize) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -195,8 +196,8 @@ fn unparsed_gap(language: ScanLanguage) -> Gap {
     Gap::new(Cause::Skipped, format!("the text does not parse as {}", language.as_str()))
 }
 
-/// Whether the parser made nothing of the text: the root is an error or has nothing but errors.
-/// An error beside parsed code is no reason to distrust the matches in that code.
+/// Whether the text failed to parse as a whole: the root is an error or has only errors as
+/// children. An error next to parsed code is no reason to distrust the matches in that code.
 fn is_unparsed(tree: &AstGrep<EngineDocument>) -> bool {
     let root = tree.root();
     let mut children = root.children().filter(Node::is_named).peekable();

@@ -1,5 +1,4 @@
-//! The fixes of rules, made in one text round after round until none is left. It must not know
-//! files, nor who asked for it.
+//! Applies the fixes of rules to one text, round after round until none is left.
 
 #[cfg(test)]
 mod tests;
@@ -15,27 +14,28 @@ use crate::base::finding::{Finding, Severity};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
-/// Which fixes are made.
+/// Which fixes to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixTrust {
-    /// Those whose rule says `fix: safe` in its metadata: they keep what correct code does.
+    /// Fixes of rules marked `fix: safe` in their metadata: they preserve the behaviour of correct
+    /// code.
     Safe,
-    /// All.
+    /// All fixes.
     Any,
 }
 
-/// What fixes make of a text.
+/// Result of fixing one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FixOutcome {
-    /// The text; `None` when nothing would change.
+    /// The fixed text; `None` if nothing changes.
     pub edited: Option<EditedText>,
-    /// Fixes that were not made because they are not called safe.
+    /// Number of fixes not applied because they are not marked safe.
     pub skipped_unsafe: usize,
 }
 
-/// Makes the fixes of a text. Of fixes that meet the one that starts earlier is made, and the text
-/// is scanned again for the other. Refused when they come to no end, break the syntax, or when the
-/// scan finds an error that it does not find now.
+/// Applies the fixes to a text. Of overlapping fixes the earlier one is applied, and the text is
+/// scanned again for the other. Fails if the rounds do not terminate, break the syntax, or
+/// introduce an error that the scan finds.
 pub fn apply_fixes(
     rules: &RuleSet,
     path: &RelPath,
@@ -45,10 +45,10 @@ pub fn apply_fixes(
     let language = rules.language_of(path).filter(|_| rules.handles(path));
     let Some(language) = language else { return Ok(FixOutcome::default()) };
     let edited = edits::edit_to_fixpoint(text, &mut |text: &str| {
-        let (made, _) = fix_round(rules, (path, language), text, trust)?;
+        let (made, _) = fix_round(rules, path, language, text, trust)?;
         Ok::<_, RewriteError>(made)
     })?;
-    let (_, held) = fix_round(rules, (path, language), &edited.text, trust)?;
+    let (_, held) = fix_round(rules, path, language, &edited.text, trust)?;
     if edited.text == text {
         return Ok(FixOutcome { edited: None, skipped_unsafe: held });
     }
@@ -57,10 +57,11 @@ pub fn apply_fixes(
     Ok(FixOutcome { edited: Some(edited), skipped_unsafe: held })
 }
 
-/// The edits of one round, and how many others are held back.
+/// The edits of one round, and the number of fixes held back as unsafe.
 fn fix_round(
     rules: &RuleSet,
-    (path, language): (&RelPath, ScanLanguage),
+    path: &RelPath,
+    language: ScanLanguage,
     text: &str,
     trust: FixTrust,
 ) -> Result<(Vec<ByteEdit>, usize), RewriteError> {
@@ -71,9 +72,9 @@ fn fix_round(
     }
     let line_ends = LineEnding::from_text(text);
     let (mut made, mut held) = (Vec::new(), 0);
-    for found in matches {
-        let Some(edit) = found.edit else { continue };
-        if trust == FixTrust::Any || engine.info(&found.id).is_fix_safe {
+    for matched in matches {
+        let Some(edit) = matched.edit else { continue };
+        if trust == FixTrust::Any || engine.info(&matched.id).is_fix_safe {
             made.push(ByteEdit { text: line_ends.apply_to(&edit.text), ..edit });
         } else {
             held += 1;
@@ -82,22 +83,22 @@ fn fix_round(
     Ok((made, held))
 }
 
-/// Refuses a text in which a rule finds more errors than before. Only the number counts: a finding
-/// around a fixed one speaks of another text, and is not new for that.
+/// Fails if a rule finds more errors than before. Errors are counted per rule instead of compared,
+/// because a finding that encloses a fixed one changes its text without being new.
 fn refuse_new_errors(
     rules: &RuleSet,
     path: &RelPath,
     before: &str,
     after: &str,
 ) -> Result<(), RewriteError> {
-    let found =
+    let scan =
         |text: &str| scan_text(rules, path, text, ContentHash::of_bytes(text.as_bytes())).findings;
     let is_error = |finding: &&Finding| finding.severity == Severity::Error;
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for finding in found(before).iter().filter(is_error) {
+    for finding in scan(before).iter().filter(is_error) {
         *known.entry(finding.code.clone()).or_default() += 1;
     }
-    for finding in found(after).iter().filter(is_error) {
+    for finding in scan(after).iter().filter(is_error) {
         let Some(count) = known.get_mut(&finding.code).filter(|count| **count > 0) else {
             let (code, line) = (finding.code.clone(), finding.range.start.line + 1);
             return Err(RewriteError::NewError { code, line });

@@ -1,10 +1,9 @@
-//! The languages rules may speak about, and which file is written in which. It must not know how
-//! a language is parsed.
+//! The languages that the scan supports, and the language of a file by its name.
 
 use crate::base::path::RelPath;
 
-/// A language of the scan. TypeScript and TSX are two, because their grammars differ, and so are C
-/// and C++.
+/// A supported language. TypeScript and TSX are separate, as are C and C++, because their grammars
+/// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScanLanguage {
     /// Bash and other Bourne shells.
@@ -55,14 +54,13 @@ pub enum ScanLanguage {
     Yaml,
 }
 
-/// What is known of a language.
 struct LanguageRow {
     language: ScanLanguage,
-    /// The word in messages.
+    /// Name in messages and rule files.
     name: &'static str,
-    /// Other words for it in rule files.
+    /// Other names in rule files.
     aliases: &'static [&'static str],
-    /// Extensions of its files, in lower case; those of the ast-grep program, and those of R.
+    /// Lower-case file extensions: those of the ast-grep program, plus those of R.
     extensions: &'static [&'static str],
 }
 
@@ -75,7 +73,7 @@ const fn language_row(
     LanguageRow { language, name: word, aliases, extensions }
 }
 
-/// In the order of the declaration.
+/// In declaration order, as `index` requires.
 const LANGUAGE_TABLE: [LanguageRow; 23] = [
     language_row(
         ScanLanguage::Bash,
@@ -118,7 +116,7 @@ const LANGUAGE_TABLE: [LanguageRow; 23] = [
 ];
 
 impl ScanLanguage {
-    /// All, in the order of their declaration.
+    /// All languages, in declaration order.
     pub(super) const ALL: [Self; LANGUAGE_TABLE.len()] = {
         let mut all = [Self::Bash; LANGUAGE_TABLE.len()];
         let mut at = 0;
@@ -130,7 +128,8 @@ impl ScanLanguage {
         all
     };
 
-    /// The language of a file by its extension. Minified files have none: nobody edits them.
+    /// The language of a file by its extension. Minified files have none, because they are not
+    /// edited by hand.
     #[must_use]
     pub fn from_path(path: &RelPath) -> Option<Self> {
         if path.as_str().ends_with(".min.js") {
@@ -141,32 +140,32 @@ impl ScanLanguage {
         Some(row.language)
     }
 
-    /// The language a rule file means by this word; upper and lower case are the same.
-    pub(super) fn from_name(word: &str) -> Option<Self> {
-        let word = word.to_ascii_lowercase();
-        let is_meant =
-            |row: &&LanguageRow| row.name == word || row.aliases.contains(&word.as_str());
-        LANGUAGE_TABLE.iter().find(is_meant).map(|row| row.language)
+    /// The language with this name or alias, ignoring case.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let has_name =
+            |row: &&LanguageRow| row.name == name || row.aliases.contains(&name.as_str());
+        LANGUAGE_TABLE.iter().find(has_name).map(|row| row.language)
     }
 
-    /// The word in messages.
+    /// Name in messages and rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         LANGUAGE_TABLE[self.index()].name
     }
 
-    /// The commonest extension of its files.
+    /// The most common extension of its files.
     pub(super) fn extension(self) -> &'static str {
         LANGUAGE_TABLE[self.index()].extensions[0]
     }
 
-    /// The place in an array with one entry per language.
+    /// Index into an array with one entry per language.
     pub(super) fn index(self) -> usize {
         self as usize
     }
 }
 
-/// A language that rule files of others name and nothing here can parse: its files are not measured.
+/// A language that ast-grep supports and this program cannot parse; its files are not measured.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnsupportedLanguage {
     pub(super) name: &'static str,
@@ -190,11 +189,11 @@ const UNSUPPORTED_LANGUAGES: [UnsupportedLanguage; 7] = [
 ];
 
 impl UnsupportedLanguage {
-    /// The one a rule file means by this word.
-    pub(super) fn from_name(word: &str) -> Option<&'static Self> {
-        let word = word.to_ascii_lowercase();
+    /// The unsupported language with this name or alias, ignoring case.
+    pub(super) fn from_name(name: &str) -> Option<&'static Self> {
+        let name = name.to_ascii_lowercase();
         UNSUPPORTED_LANGUAGES
             .iter()
-            .find(|it| it.name == word || it.aliases.contains(&word.as_str()))
+            .find(|it| it.name == name || it.aliases.contains(&name.as_str()))
     }
 }

@@ -1,4 +1,4 @@
-//! What rules say of themselves, for reports that list them. It must not know what they match.
+//! Descriptions of rules, for reports that list them.
 
 use serde_json::Value;
 
@@ -7,40 +7,40 @@ use super::rule_set::RuleSet;
 use super::rules::{RuleSpec, string_list};
 use crate::base::finding::Severity;
 
-/// One rule of a set.
+/// Description of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFacts {
-    /// The id in findings. Rules of different languages may share one.
+    /// The id in findings; rules of different languages may share one.
     pub id: String,
     /// The rule file.
     pub source: String,
-    /// Whether the program brings it.
+    /// Whether the rule is built in.
     pub is_built_in: bool,
-    /// Words of its languages.
+    /// Names of its languages.
     pub languages: Vec<&'static str>,
-    /// The severity of its findings, as the options have it.
+    /// Severity of its findings, with the options applied.
     pub severity: Severity,
-    /// What is wrong; meta-variables are not filled in.
+    /// The message, with meta-variables not filled in.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub note: Option<String>,
-    /// Where to read more.
+    /// Main documentation link.
     pub url: Option<String>,
-    /// Where to read more, beside that.
+    /// Further links.
     pub references: Vec<String>,
-    /// Weakness ids such as `CWE-89`.
+    /// CWE ids such as `CWE-89`.
     pub cwe: Vec<String>,
-    /// Places in the OWASP Top Ten such as `A03:2021`.
+    /// Categories of the OWASP Top Ten such as `A03:2021`.
     pub owasp: Vec<String>,
-    /// `security` or `quality`, where it says so.
+    /// `security` or `quality`, if stated.
     pub category: Option<String>,
-    /// `high`, `medium` or `low`, where it says so.
+    /// `high`, `medium` or `low`, if stated.
     pub confidence: Option<String>,
 }
 
 impl RuleSet {
-    /// The rules that are on, also those that turn out to be broken, sorted by id and source. Reads
-    /// all built-in rules.
+    /// The enabled rules, including broken ones, sorted by id and source. Parses all built-in
+    /// rules.
     #[must_use]
     pub fn rules(&self) -> Vec<RuleFacts> {
         let built_in = self.has_built_in.then(builtin::rule_specs).into_iter().flatten();
@@ -53,14 +53,14 @@ impl RuleSet {
     }
 }
 
-/// `None` for a rule that is off.
+/// `None` for a rule of severity `off`.
 fn rule_facts(spec: &RuleSpec, is_built_in: bool) -> Option<RuleFacts> {
     if spec.is_off() {
         return None;
     }
     let text = |key: &str| spec.text(key).map(str::to_owned);
     let metadata = |key: &str| spec.body.get("metadata").and_then(|it| it.get(key));
-    let word = |key: &str| metadata(key).and_then(Value::as_str).map(str::to_owned);
+    let metadata_text = |key: &str| metadata(key).and_then(Value::as_str).map(str::to_owned);
     let severity = spec.text("severity").unwrap_or_default();
     let severity = Severity::ALL.into_iter().find(|it| it.as_str() == severity);
     Some(RuleFacts {
@@ -68,7 +68,7 @@ fn rule_facts(spec: &RuleSpec, is_built_in: bool) -> Option<RuleFacts> {
         source: spec.source.clone(),
         is_built_in,
         languages: spec.languages.iter().map(|language| language.as_str()).collect(),
-        // The ast-grep program takes a rule without one as a hint.
+        // The ast-grep program treats a rule without severity as a hint.
         severity: severity.unwrap_or(Severity::Hint),
         message: text("message").unwrap_or_else(|| spec.id.clone()),
         note: text("note"),
@@ -76,7 +76,7 @@ fn rule_facts(spec: &RuleSpec, is_built_in: bool) -> Option<RuleFacts> {
         references: string_list(metadata("references")),
         cwe: spec.info.cwe.clone(),
         owasp: string_list(metadata("owasp")),
-        category: word("category"),
-        confidence: word("confidence"),
+        category: metadata_text("category"),
+        confidence: metadata_text("confidence"),
     })
 }

@@ -1,5 +1,5 @@
-//! A set of rules: the built-in ones and a project's own, which of them are off, and what cannot be
-//! used. Files are texts here; it must not know where they are read.
+//! A set of rules, built-in and from the project: which are enabled and which are broken. Works on
+//! the texts of rule files; callers read them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
@@ -20,10 +20,10 @@ static BUILT_IN: LazyLock<Arc<RuleSet>> = LazyLock::new(|| {
     Arc::new(RuleSet::new(RuleSources { built_in: true, ..RuleSources::default() }))
 });
 
-/// What a set is made of.
+/// Inputs of a [`RuleSet`].
 #[derive(Default)]
 pub struct RuleSources {
-    /// Whether the rules built into the program belong to it.
+    /// Whether to include the built-in rules.
     pub built_in: bool,
     /// Name and text of rule files.
     pub rules: Vec<(String, String)>,
@@ -33,14 +33,15 @@ pub struct RuleSources {
     pub unreadable: Vec<(String, String)>,
     /// Name and text of the project's `sgconfig.yml`.
     pub config: Option<(String, String)>,
-    /// Ids of rules that are left out.
+    /// Ids of disabled rules.
     pub disabled: BTreeSet<String>,
-    /// Severities that differ from the rules' own, by id: a word of rule files, `off` too.
+    /// Severity overrides by rule id, in the terms of rule files; `off` disables the rule.
     pub severities: BTreeMap<String, String>,
 }
 
-/// A set of rules, immutable and shared by threads. The files of a project are read when it is
-/// made; built-in files are read, and rules compiled, when the first text of their language comes.
+/// An immutable set of rules, shared between threads. The project's rule files are parsed on
+/// creation; built-in files are parsed and rules compiled when the first text of their language is
+/// scanned.
 pub struct RuleSet {
     identity: ContentHash,
     pub(super) has_built_in: bool,
@@ -50,35 +51,35 @@ pub struct RuleSet {
     pub(super) disabled: BTreeSet<String>,
     severities: BTreeMap<String, String>,
     pub(super) config: ScanConfig,
-    /// Extensions of files that rules speak about and nothing here can parse, and why.
+    /// Extensions of files that have rules but no parser, with the reason.
     unsupported: Vec<(String, String)>,
     language_rules: [OnceLock<LanguageRules>; ScanLanguage::ALL.len()],
     language_outlines: [OnceLock<LanguageOutline>; ScanLanguage::ALL.len()],
     broken: OnceLock<Vec<BrokenRule>>,
 }
 
-/// The rules of one language, and what is wrong with those that could not even be read.
+/// The rules of one language, and the faults of files that could not be parsed.
 pub(super) struct LanguageRules {
     pub(super) engine: RuleEngine,
     faults: Vec<RuleFault>,
 }
 
-/// What is known of the rules of a language without reading a built-in one.
+/// What is known about a language's rules without parsing the built-in ones.
 struct LanguageOutline {
-    /// The language, and those that parts of its texts may be in.
+    /// The language and those that may be embedded in its texts.
     languages: Vec<ScanLanguage>,
-    /// Whether a rule surely speaks about every file of the language.
+    /// Whether some rule is certain to cover every file of the language.
     covers_all_files: bool,
-    /// Whether a rule of the language names the files that it speaks about.
+    /// Whether some rule of the language is limited by `files` or `ignores`.
     has_globs: bool,
 }
 
 /// A rule, or a whole rule file, that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenRule {
-    /// The rule file, with the line where it is known.
+    /// The rule file, with the line if known.
     pub source: String,
-    /// What is wrong, with rule id and line when they are known.
+    /// The fault, with rule id and line if known.
     pub reason: String,
 }
 
@@ -95,7 +96,7 @@ impl RuleSet {
         &BUILT_IN
     }
 
-    /// The same, to be held beside sets of projects.
+    /// Like [`RuleSet::built_in`], as a shared handle that can be stored like a project's set.
     #[must_use]
     pub fn built_in_shared() -> Arc<Self> {
         Arc::clone(&BUILT_IN)
@@ -106,14 +107,14 @@ impl RuleSet {
         builtin::FILES.iter().map(|file| (builtin::source(file.name), file.text.to_owned()))
     }
 
-    /// Rules from pairs of source name and YAML text, and no others.
+    /// A set of only these rules, given as source name and YAML text.
     pub fn load(sources: impl IntoIterator<Item = (String, String)>) -> Self {
         Self::new(RuleSources { rules: sources.into_iter().collect(), ..RuleSources::default() })
     }
 
-    /// A set of these sources. A broken file, document or rule goes to [`RuleSet::broken`] and the
-    /// others go on; so does a rule whose id another rule of its language has. Rules of severity
-    /// `off` are left out.
+    /// Builds the set. A broken file, document or rule is listed in [`RuleSet::broken`] without
+    /// affecting the others; so is a rule whose id is already taken in its language. Rules of
+    /// severity `off` are left out.
     #[must_use]
     pub fn new(sources: RuleSources) -> Self {
         let identity = sources_identity(&sources);
@@ -124,15 +125,15 @@ impl RuleSet {
         let config = sources.config.as_ref();
         let config = config.map(|(name, text)| ScanConfig::parse(name, text)).unwrap_or_default();
         faults.extend(config.faults.iter().cloned());
-        let mut foreign = Vec::new();
+        let mut unsupported = Vec::new();
         for (language, extensions) in &config.unsupported {
             let why = format!(
                 "{}: the grammar of {language} is native code and not loaded",
                 config.source
             );
-            foreign.extend(extensions.iter().map(|it| (it.clone(), why.clone())));
+            unsupported.extend(extensions.iter().map(|it| (it.clone(), why.clone())));
         }
-        let mut read = |files: &[(String, String)]| {
+        let mut parse_files = |files: &[(String, String)]| {
             let mut specs = Vec::new();
             for (source, text) in files {
                 let parsed = rules::parse_rule_file(source, text);
@@ -143,14 +144,14 @@ impl RuleSet {
                         "{}: rule `{}` needs a parser of {}, and there is none",
                         rule.source, rule.id, rule.language.name
                     );
-                    foreign.extend(
+                    unsupported.extend(
                         rule.language.extensions.iter().map(|it| ((*it).to_owned(), why.clone())),
                     );
                 }
             }
             specs
         };
-        let (own, utils) = (read(&sources.rules), read(&sources.utils));
+        let (own, utils) = (parse_files(&sources.rules), parse_files(&sources.utils));
         let mut set = Self {
             identity,
             has_built_in: sources.built_in,
@@ -160,7 +161,7 @@ impl RuleSet {
             disabled: sources.disabled,
             severities: sources.severities,
             config,
-            unsupported: foreign,
+            unsupported,
             language_rules: Default::default(),
             language_outlines: Default::default(),
             broken: OnceLock::new(),
@@ -171,7 +172,7 @@ impl RuleSet {
         set
     }
 
-    /// Takes the rules in whose ids are free and that are on.
+    /// Adds the rules that are enabled and whose ids are free.
     fn add_rules(&mut self, specs: Vec<Arc<RuleSpec>>) {
         let built_in = if self.has_built_in { builtin::rule_ids() } else { HashSet::new() };
         let mut taken: HashSet<(String, ScanLanguage)> = HashSet::new();
@@ -183,7 +184,7 @@ impl RuleSet {
                 self.faults.push(spec.fault(reason, spec.languages.clone()));
                 continue;
             }
-            // Whoever switches a built-in rule off may put another in its place.
+            // A project may disable a built-in rule and define its own under the same id.
             let is_disabled =
                 self.disabled.contains(&spec.id) && !built_in.contains(spec.id.as_str());
             let spec = self.with_severity(&spec);
@@ -193,7 +194,8 @@ impl RuleSet {
         }
     }
 
-    /// Says which ids of the options no rule has. Nothing is unmeasured for it.
+    /// Records a fault for each id in the options that no rule has. It applies to no language, so
+    /// it leaves no gap.
     fn report_unknown_ids(&mut self, own: &HashSet<String>) {
         let built_in = builtin::rule_ids();
         let disabled = self.disabled.iter().map(|id| ("scan.disable", id));
@@ -210,13 +212,13 @@ impl RuleSet {
         self.faults.extend(faults);
     }
 
-    /// Whether comments that suppress nothing are told, as the options have it.
+    /// Whether the options ask for findings about comments that suppress nothing.
     pub(super) fn reports_unused_suppressions(&self) -> bool {
         let is_off = self.severities.get(UNUSED_SUPPRESSION).is_some_and(|it| it == "off");
         !is_off && !self.disabled.contains(UNUSED_SUPPRESSION)
     }
 
-    /// The rule with the severity that the options give it.
+    /// The rule with the severity set in the options.
     pub(super) fn with_severity(&self, spec: &Arc<RuleSpec>) -> Arc<RuleSpec> {
         let Some(severity) = self.severities.get(&spec.id) else { return Arc::clone(spec) };
         let mut spec = RuleSpec::clone(spec);
@@ -224,15 +226,15 @@ impl RuleSet {
         Arc::new(spec)
     }
 
-    /// The hash of everything that decides which findings a text has: rules, options, and the
-    /// engine's own version.
+    /// Hash of everything that decides which findings a text has: rules, options and the engine's
+    /// version.
     #[must_use]
     pub fn identity(&self) -> ContentHash {
         self.identity
     }
 
-    /// What cannot be used, by source. The built-in rules can, as the tests know, and are not
-    /// compiled for it.
+    /// Broken rules, sorted by source. Built-in rules are not compiled for this, because the tests
+    /// cover them.
     #[must_use]
     pub fn broken(&self) -> &[BrokenRule] {
         self.broken.get_or_init(|| {
@@ -264,7 +266,7 @@ impl RuleSet {
         })
     }
 
-    /// The language of a file: what the project's globs say, else what its extension says.
+    /// The language of a file: by the project's globs, else by its extension.
     pub(super) fn language_of(&self, path: &RelPath) -> Option<ScanLanguage> {
         let named = self.config.name_globs.iter().find(|(_, names)| names.admit(path));
         named.map(|(language, _)| *language).or_else(|| ScanLanguage::from_path(path))
@@ -290,9 +292,9 @@ impl RuleSet {
         })
     }
 
-    /// Whether any rule speaks about files with this path: by the language of its name and by the
-    /// rules' globs. A broken rule of that language counts, because its gap must be reported, and
-    /// so does one of a language that cannot be parsed.
+    /// Whether any rule covers this path, by its language and the rules' globs. A broken rule of
+    /// that language counts, because its gap must be reported; so does a rule of a language without
+    /// a parser.
     #[must_use]
     pub fn handles(&self, path: &RelPath) -> bool {
         let Some(language) = self.language_of(path) else {
@@ -302,7 +304,7 @@ impl RuleSet {
         languages.any(|it| self.outline(*it).covers_all_files || self.covers_path(*it, path))
     }
 
-    /// Why a file cannot be measured although rules speak about it.
+    /// Why a file that has rules cannot be parsed.
     pub(super) fn unsupported_reason(&self, path: &RelPath) -> Option<&str> {
         let extension = path.extension()?;
         let found = self.unsupported.iter().find(|(it, _)| *it == extension);
@@ -314,9 +316,8 @@ impl RuleSet {
             || self.faults_of(language).next().is_some()
     }
 
-    /// What stands for the outcome of scanning a text with this hash at this path: equal keys,
-    /// equal outcomes but for the path. `None` when no rule speaks about the file. Reads and
-    /// compiles no built-in rule.
+    /// Cache key of a scan: equal keys mean equal outcomes apart from the path. `None` when no rule
+    /// covers the file. Parses and compiles no built-in rule.
     #[must_use]
     pub fn scan_key(&self, path: &RelPath, text: ContentHash) -> Option<ContentHash> {
         let language = self.language_of(path).filter(|_| self.handles(path))?;
@@ -327,12 +328,13 @@ impl RuleSet {
         Some(ContentHash::of_bytes(parts.join("\0").as_bytes()))
     }
 
-    /// How many rules are usable in at least one language. Compiles the rules of all languages.
+    /// Number of rules usable in at least one language. Compiles the rules of all languages.
     #[must_use]
     pub fn rule_count(&self) -> usize {
-        let shelves = ScanLanguage::ALL.iter().map(|language| self.language_rules(*language));
+        let language_rules =
+            ScanLanguage::ALL.iter().map(|language| self.language_rules(*language));
         let usable =
-            shelves.flat_map(|shelf| &shelf.engine.rules).filter(|it| it.fault().is_none());
+            language_rules.flat_map(|rules| &rules.engine.rules).filter(|it| it.fault().is_none());
         usable.map(|rule| rule.spec.id.as_str()).collect::<HashSet<_>>().len()
     }
 
@@ -347,7 +349,8 @@ impl RuleSet {
             let own = self.project_rules.iter().filter(|spec| spec.languages.contains(&language));
             for spec in own {
                 let rule = EngineRule::new(Arc::clone(spec), language, &utils);
-                // The tests know that the built-in rules work; of others it must be found out.
+                // Compile now, because a project's rule may be broken; built-in rules are covered
+                // by the tests.
                 rule.fault();
                 rules.push(Arc::new(rule));
             }
@@ -370,7 +373,7 @@ impl RuleSet {
         on.filter_map(adapted)
     }
 
-    /// What is known to be wrong with the rules of a language.
+    /// Known faults of the rules of a language.
     fn faults_of(&self, language: ScanLanguage) -> impl Iterator<Item = &RuleFault> {
         let here = self.faults.iter().filter(move |fault| fault.languages.contains(&language));
         let of_language = self.language_rules(language);
@@ -378,7 +381,7 @@ impl RuleSet {
         here.chain(&of_language.faults).chain(rules)
     }
 
-    /// The gap that broken rules leave in files of a language.
+    /// The gap left by broken rules in files of a language.
     pub(super) fn rule_gap(&self, language: ScanLanguage) -> Option<Gap> {
         let first = self.faults_of(language).next()?;
         let count = self.faults_of(language).count();
@@ -389,7 +392,7 @@ impl RuleSet {
     }
 }
 
-/// Adds a fault, or its languages to the same fault.
+/// Adds a fault; if it is already listed, adds its languages to the entry.
 fn merge_fault(merged: &mut Vec<RuleFault>, fault: &RuleFault) {
     let key = |fault: &RuleFault| {
         (fault.source.clone(), fault.line, fault.id.clone(), fault.reason.clone())
@@ -424,7 +427,7 @@ fn sources_identity(sources: &RuleSources) -> ContentHash {
     for (id, severity) in &sources.severities {
         all.extend(["severity".to_owned(), id.clone(), severity.clone()]);
     }
-    // A length before each text, so that no two lists read the same.
+    // Prefix each text with its length, so that different lists never join to the same bytes.
     let framed: Vec<String> = all.iter().map(|text| format!("{}\0{text}", text.len())).collect();
     ContentHash::of_bytes(framed.concat().as_bytes())
 }

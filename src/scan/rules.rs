@@ -1,6 +1,6 @@
-//! Rule files: YAML text in, one [`RuleSpec`] per document out. Our own keys (`languages`,
-//! `tests`, the parts of `metadata` that findings carry) are taken out here; what remains is a
-//! document of the engine. It must not know what the engine makes of a document.
+//! Parses rule files: YAML text in, one [`RuleSpec`] per document out. The program's own keys
+//! (`languages`, `tests`, the parts of `metadata` that findings carry) are extracted here; the rest
+//! is a document for the engine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,35 +11,34 @@ use super::language::{ScanLanguage, UnsupportedLanguage};
 use crate::base::limits::MESSAGE_CHARS_MAX;
 use crate::base::text::one_line;
 
-/// One rule as it was written, valid for several languages; a utility rule, too.
+/// One rule or utility rule as written, valid for one or several languages.
 #[derive(Clone, Debug)]
 pub(super) struct RuleSpec {
-    /// The file it comes from.
+    /// Name of the rule file.
     pub(super) source: String,
-    /// The 1-based line of the document's first words, and of each of its keys.
+    /// 1-based lines of the document's first content and of each of its keys.
     pub(super) lines: KeyLines,
-    /// Its public id, one for all languages.
+    /// Public id, the same in all languages.
     pub(super) id: String,
-    /// The languages it is expanded to.
     pub(super) languages: Vec<ScanLanguage>,
-    /// What its findings carry besides message and severity.
+    /// What its findings carry in addition to message and severity.
     pub(super) info: RuleInfo,
-    /// Qualified names that a capture may stand for, by the capture's name: `H: [hashlib.md5]`.
+    /// Qualified names that a capture must resolve to, by capture name: `H: [hashlib.md5]`.
     pub(super) resolves: BTreeMap<String, Vec<String>>,
-    /// The document without our keys.
+    /// The document without the program's own keys.
     pub(super) body: Map<String, Value>,
 }
 
-/// The content of one file. A document that cannot be used is a fault and does not spoil the others.
+/// Content of one file. A broken document becomes a fault and does not affect the others.
 #[derive(Debug, Default)]
 pub(super) struct RuleFile {
     pub(super) specs: Vec<Arc<RuleSpec>>,
     pub(super) faults: Vec<RuleFault>,
-    /// Rules of languages that nothing here can parse.
+    /// Rules of languages without a parser.
     pub(super) unsupported: Vec<UnsupportedRule>,
 }
 
-/// A rule of a language that nothing here can parse.
+/// A rule of a language without a parser.
 #[derive(Clone, Debug)]
 pub(super) struct UnsupportedRule {
     pub(super) source: String,
@@ -48,22 +47,20 @@ pub(super) struct UnsupportedRule {
 }
 
 impl RuleSpec {
-    /// Whether its author switched it off.
     pub(super) fn is_off(&self) -> bool {
         self.text("severity") == Some("off")
     }
 
-    /// Whether it speaks about some files of its languages only.
+    /// Whether the rule is limited to some files of its languages.
     pub(super) fn has_globs(&self) -> bool {
         ["files", "ignores"].iter().any(|key| self.body.get(*key).is_some_and(|it| !it.is_null()))
     }
 
-    /// The text of a key.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.body.get(key).and_then(Value::as_str)
     }
 
-    /// A fault of it, at the line of the first of its keys that the reason quotes.
+    /// A fault of this rule, at the line of the first key quoted in the reason.
     pub(super) fn fault(&self, reason: &str, languages: Vec<ScanLanguage>) -> RuleFault {
         RuleFault {
             source: self.source.clone(),
@@ -75,7 +72,7 @@ impl RuleSpec {
     }
 }
 
-/// At which 1-based lines of its file a document and its keys stand.
+/// 1-based lines of a document and of its top-level keys.
 #[derive(Clone, Debug)]
 pub(super) struct KeyLines {
     first: usize,
@@ -84,8 +81,9 @@ pub(super) struct KeyLines {
 
 impl KeyLines {
     fn from_document(document: &str) -> Self {
-        let is_word = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-        let first = document.lines().position(|line| is_word(&line)).unwrap_or_default() + 1;
+        let has_content =
+            |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let first = document.lines().position(|line| has_content(&line)).unwrap_or_default() + 1;
         let key = |(index, line): (usize, &str)| {
             let key = line.split_once(':')?.0.trim_end();
             let is_top = key.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -101,34 +99,32 @@ impl KeyLines {
     }
 }
 
-/// What every finding of one rule carries.
+/// Data that every finding of a rule carries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RuleInfo {
     pub(super) cwe: Vec<String>,
     pub(super) url: Option<String>,
-    /// The note, on one line.
+    /// The rule's `note`, on one line.
     pub(super) fix: Option<String>,
-    /// Whether its author says that the fix keeps what correct code does.
+    /// Whether the rule is marked `fix: safe`: the fix preserves the behaviour of correct code.
     pub(super) is_fix_safe: bool,
 }
 
-/// A rule, or a whole file, that cannot be used.
+/// A fault in a rule or in a whole rule file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RuleFault {
-    /// The file.
     pub(super) source: String,
-    /// The 1-based line, when the reason does not name it.
+    /// 1-based; `None` when the reason names the line.
     pub(super) line: Option<usize>,
-    /// The rule, when the text could be read that far.
+    /// Id of the rule, if it could be parsed that far.
     pub(super) id: Option<String>,
-    /// What is wrong, on one line.
+    /// On one line.
     pub(super) reason: String,
-    /// The languages that lack the rule; all of them when nobody knows.
+    /// The languages that lack the rule; all of them if unknown.
     pub(super) languages: Vec<ScanLanguage>,
 }
 
 impl RuleFault {
-    /// A fault of a whole file, for all languages.
     pub(super) fn for_file(source: &str, reason: &str) -> Self {
         Self {
             source: source.to_owned(),
@@ -139,7 +135,7 @@ impl RuleFault {
         }
     }
 
-    /// The file, with the line when it is known and the reason does not name one.
+    /// The file, with the line if known and not part of the reason.
     pub(super) fn location(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.source),
@@ -147,7 +143,7 @@ impl RuleFault {
         }
     }
 
-    /// The reason with the rule's id in front of it, and the languages when not all are meant.
+    /// The reason, prefixed with the rule's id, and with the languages unless all are affected.
     pub(super) fn describe(&self) -> String {
         let Some(id) = &self.id else { return self.reason.clone() };
         if self.languages.len() == ScanLanguage::ALL.len() {
@@ -158,7 +154,6 @@ impl RuleFault {
     }
 }
 
-/// The rules of one file.
 pub(super) fn parse_rule_file(source: &str, text: &str) -> RuleFile {
     let mut parsed = RuleFile::default();
     let documents = split_documents(text);
@@ -177,16 +172,15 @@ pub(super) fn parse_rule_file(source: &str, text: &str) -> RuleFile {
     parsed
 }
 
-/// What a document turns out to be.
 enum RuleDocument {
     Rule(Arc<RuleSpec>),
     Unsupported(UnsupportedRule),
     Empty,
 }
 
-/// Splits a stream at its `---` lines. One broken document would otherwise take the whole stream
-/// with it. The lines before a document are kept as blank ones, so that the parser counts lines as
-/// the reader of the file does.
+/// Splits a stream at its `---` lines, because one broken document would otherwise make the whole
+/// stream unreadable. Lines above a document are kept as blank lines, so that the parser's line
+/// numbers are those of the file.
 pub(super) fn split_documents(text: &str) -> Vec<String> {
     let mut documents = vec![String::new()];
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -207,7 +201,7 @@ pub(super) fn split_documents(text: &str) -> Vec<String> {
     documents
 }
 
-/// Reads one document; `name` is its id when it gives none.
+/// Parses one document; `name` is its id if it has none.
 fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, RuleFault> {
     let lines = KeyLines::from_document(text);
     let mut fault = RuleFault { line: Some(lines.first), ..RuleFault::for_file(source, "") };
@@ -215,7 +209,7 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, 
         Ok(Value::Object(body)) => body,
         Ok(Value::Null) => return Ok(RuleDocument::Empty),
         Ok(_) => return Err(RuleFault { reason: "a rule must be a mapping".to_owned(), ..fault }),
-        // The parser names the line itself.
+        // The parser's message contains the line.
         Err(reason) => return Err(RuleFault { line: None, reason, ..fault }),
     };
     let id = match take_id(&mut body, name) {
@@ -241,7 +235,7 @@ fn parse_document(source: &str, name: &str, text: &str) -> Result<RuleDocument, 
     Ok(RuleDocument::Rule(Arc::new(spec)))
 }
 
-/// Reads YAML 1.2 (`on`, `off`, `yes` and `no` are words) into a value.
+/// Parses YAML 1.2 (`on`, `off`, `yes` and `no` are strings) into a value.
 pub(super) fn read_yaml(text: &str) -> Result<Value, String> {
     let mut options = serde_saphyr::Options::default();
     options.strict_booleans = true;
@@ -252,7 +246,7 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, String> {
         .map_err(|error| one_line(&error.to_string(), MESSAGE_CHARS_MAX))
 }
 
-/// The rule's id, else its file's name. Any words on one line are one.
+/// The rule's id, else its file's name; any text on one line is valid.
 fn take_id(body: &mut Map<String, Value>, name: &str) -> Result<String, String> {
     let id = match body.get("id") {
         None | Some(Value::Null) => name.to_owned(),
@@ -268,7 +262,7 @@ fn take_id(body: &mut Map<String, Value>, name: &str) -> Result<String, String> 
     Ok(id)
 }
 
-/// Takes out `resolves`.
+/// Removes and parses `resolves`.
 fn take_resolves(body: &mut Map<String, Value>) -> Result<BTreeMap<String, Vec<String>>, String> {
     let Some(resolves) = body.remove("resolves") else { return Ok(BTreeMap::new()) };
     let resolves: BTreeMap<String, Vec<String>> = serde_json::from_value(resolves)
@@ -279,14 +273,14 @@ fn take_resolves(body: &mut Map<String, Value>) -> Result<BTreeMap<String, Vec<S
     }
 }
 
-/// What a rule says of its languages.
+/// The languages that a rule declares.
 enum RuleLanguages {
     Known(Vec<ScanLanguage>),
-    /// A single one that nothing here can parse.
+    /// A single language without a parser.
     Unsupported(&'static UnsupportedLanguage),
 }
 
-/// Takes out `languages` (ours) or `language` (the engine's own key for a single one).
+/// Removes and parses `languages` (our key) or `language` (the engine's key for a single one).
 fn take_languages(body: &mut Map<String, Value>) -> Result<RuleLanguages, String> {
     let words = match (body.remove("languages"), body.remove("language")) {
         (Some(_), Some(_)) => return Err("give `languages` or `language`, not both".to_owned()),
@@ -300,8 +294,8 @@ fn take_languages(body: &mut Map<String, Value>) -> Result<RuleLanguages, String
         match (ScanLanguage::from_name(text), UnsupportedLanguage::from_name(text)) {
             (Some(language), _) if languages.contains(&language) => {}
             (Some(language), _) => languages.push(language),
-            (None, Some(foreign)) if words.len() == 1 => {
-                return Ok(RuleLanguages::Unsupported(foreign));
+            (None, Some(unsupported)) if words.len() == 1 => {
+                return Ok(RuleLanguages::Unsupported(unsupported));
             }
             (None, _) => return Err(format!("unknown language {word}")),
         }

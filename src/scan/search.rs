@@ -1,5 +1,4 @@
-//! Patterns in place of rules: where code of one shape stands, and the same texts with other code
-//! in its place. Pure: it must not know files.
+//! Structural search and rewrite with ast-grep patterns, on texts given by the caller.
 
 #[cfg(test)]
 mod tests;
@@ -15,65 +14,66 @@ use crate::base::path::RelPath;
 use crate::base::text::{LineIndex, TextRange, one_line};
 use crate::base::verdict::Gap;
 
-/// Why there is nothing to look for.
+/// Why a pattern query cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternQueryError {
-    /// Nobody knows a language of this name.
+    /// No supported language has this name.
     #[error("unknown language {0}; known: {known}", known = known_languages())]
     Language(String),
-    /// No language is named.
+    /// The list of languages is empty.
     #[error("no language is named")]
     NoLanguage,
-    /// The pattern cannot be used.
+    /// The pattern is invalid.
     #[error("the pattern `{pattern}` cannot be used: {reason}")]
     Pattern {
         /// The pattern on one line.
         pattern: String,
-        /// What is wrong, where, and what to do.
+        /// What is wrong, where, and how to fix it.
         reason: String,
     },
-    /// The replacement cannot be used.
+    /// The replacement is invalid.
     #[error("the replacement `{replacement}` cannot be used: {reason}")]
     Replacement {
         /// The replacement on one line.
         replacement: String,
-        /// What is wrong and what to do.
+        /// What is wrong and how to fix it.
         reason: String,
     },
 }
 
-/// A pattern, for one language or several.
+/// A pattern compiled for one or several languages.
 pub struct PatternQuery {
     patterns: Vec<CodePattern>,
 }
 
-/// One place that a pattern matches.
+/// One match of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchMatch {
-    /// Where.
+    /// Position of the match.
     pub range: TextRange,
-    /// The text there, up to [`MATCH_CHARS_MAX`].
+    /// The matched text, up to [`MATCH_CHARS_MAX`] characters.
     pub text: String,
-    /// The line on which it begins, up to [`MATCH_CHARS_MAX`].
+    /// The line on which the match starts, up to [`MATCH_CHARS_MAX`] characters.
     pub line: String,
     /// The pattern's named variables, sorted by name.
     pub variables: Vec<CapturedText>,
 }
 
-/// What a variable of the pattern stands for at one place.
+/// What a variable of the pattern captured in one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedText {
-    /// Without its `$`.
+    /// Name without its `$`.
     pub name: String,
-    /// Whether it stands for any number of nodes.
+    /// Whether it captures any number of nodes (`$$$NAME`).
     pub is_list: bool,
-    /// From its first node to its last, the text up to [`MATCH_CHARS_MAX`]; `None` for a list of
-    /// nothing.
+    /// Range from the first node to the last and its text, up to [`MATCH_CHARS_MAX`] characters;
+    /// `None` for an empty list.
     pub place: Option<(TextRange, String)>,
 }
 
 impl PatternQuery {
-    /// A pattern that is valid in every one of the languages, which are named as in rule files.
+    /// Compiles a pattern for each of the languages, named as in rule files; it must be valid in
+    /// all of them.
     pub fn new(pattern: &str, languages: &[String]) -> Result<Self, PatternQueryError> {
         let mut patterns: Vec<CodePattern> = Vec::new();
         for word in languages {
@@ -91,14 +91,14 @@ impl PatternQuery {
         if patterns.is_empty() { Err(PatternQueryError::NoLanguage) } else { Ok(Self { patterns }) }
     }
 
-    /// Whether a file is in one of the languages.
+    /// Whether the file is in one of the query's languages.
     #[must_use]
     pub fn covers_path(&self, path: &RelPath) -> bool {
         self.pattern_index(path).is_some()
     }
 
-    /// The first places in a text, in the order of their start, and how many there are in all;
-    /// none in a file of another language. The error is why the text cannot be searched.
+    /// The first `hits_max` matches by position, and the total number; none in a file of another
+    /// language. The error says why the text cannot be searched.
     pub fn find(
         &self,
         path: &RelPath,
@@ -112,8 +112,7 @@ impl PatternQuery {
         Ok((first.map(|place| search_match(&lines, text, place)).collect(), total))
     }
 
-    /// What the pattern is read as, in the words of each grammar: `call`. It tells why nothing is
-    /// found.
+    /// The grammars' node kinds for the pattern, such as `call`: shown when nothing matches.
     #[must_use]
     pub fn kinds(&self) -> Vec<String> {
         let mut kinds: Vec<String> = self.patterns.iter().filter_map(CodePattern::kind).collect();
@@ -144,7 +143,7 @@ fn search_match(lines: &LineIndex<'_>, text: &str, place: PatternMatch) -> Searc
     }
 }
 
-/// A matched text or its line may be a whole file; one that is cut ends with an ellipsis.
+/// Cuts a long text with an ellipsis, because a match or its line may be a whole file.
 fn truncate_match(text: &str) -> String {
     match text.char_indices().nth(MATCH_CHARS_MAX) {
         None => text.to_owned(),
@@ -152,34 +151,34 @@ fn truncate_match(text: &str) -> String {
     }
 }
 
-/// A pattern and what takes the place of its matches.
+/// A pattern and the replacement for its matches.
 pub struct PatternRewrite {
     query: PatternQuery,
-    /// One per pattern of the query.
+    /// One template per pattern of the query.
     templates: Vec<ReplacementTemplate>,
 }
 
-/// Why a text is not rewritten.
+/// Why a text cannot be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
-    /// It cannot be searched: nothing is known of it.
+    /// The text cannot be searched.
     #[error("{0}")]
     NotSearchable(Gap),
-    /// It comes to no end.
+    /// The replacements do not terminate.
     #[error(transparent)]
     NoFixpoint(#[from] FixpointError),
-    /// It would have a syntax error that it does not have now.
+    /// The result would have a new syntax error.
     #[error("line {line} would not parse any more")]
     SyntaxError {
-        /// 1-based, in the text afterwards.
+        /// 1-based, in the resulting text.
         line: u32,
     },
-    /// A rule would find an error that it does not find now.
+    /// A rule would find a new error.
     #[error("line {line} would have a new error: {code}")]
     NewError {
-        /// The rule.
+        /// Id of the rule.
         code: String,
-        /// 1-based, in the text afterwards.
+        /// 1-based, in the resulting text.
         line: u32,
     },
 }
@@ -191,8 +190,8 @@ impl From<Gap> for RewriteError {
 }
 
 impl PatternRewrite {
-    /// A pattern and a replacement, both valid in every one of the languages. The replacement may
-    /// use the pattern's named variables and no others.
+    /// Compiles a pattern and a replacement, both valid in each of the languages. The replacement
+    /// may only use named variables of the pattern.
     pub fn new(
         pattern: &str,
         replacement: &str,
@@ -211,14 +210,14 @@ impl PatternRewrite {
         Ok(Self { query, templates })
     }
 
-    /// The pattern's part.
+    /// The search part of the rewrite.
     #[must_use]
     pub fn query(&self) -> &PatternQuery {
         &self.query
     }
 
-    /// A text with every match of it replaced once, also those inside the variables of others;
-    /// `None` when nothing would change. Line ends stay those of the text.
+    /// The text with every match replaced once, including matches nested in the variables of
+    /// others; `None` if nothing changes. Line endings are preserved.
     pub fn rewrite(&self, path: &RelPath, text: &str) -> Result<Option<EditedText>, RewriteError> {
         let Some(at) = self.query.pattern_index(path) else { return Ok(None) };
         let (pattern, template) = (&self.query.patterns[at], &self.templates[at]);
@@ -235,7 +234,7 @@ impl PatternRewrite {
     }
 }
 
-/// Refuses a text that has more syntax errors than the one it was made from.
+/// Fails if `after` has more syntax errors than `before`.
 pub(super) fn refuse_syntax_errors(
     before: &str,
     after: &str,

@@ -1,5 +1,5 @@
-//! `sgconfig.yml`: what a project tells the ast-grep program about its rules, languages and tests.
-//! It must not know files: it names folders, and callers read them.
+//! Parses `sgconfig.yml`, the project's ast-grep configuration: folders of rules and tests,
+//! language globs and injections. Callers read the folders it names.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use super::engine::{LanguageInjector, NameGlobs};
 use super::language::ScanLanguage;
 use super::rules::{RuleFault, read_yaml, string_list};
 
-/// What one `sgconfig.yml` says. What cannot be used is a fault and does not spoil the rest.
+/// Content of one `sgconfig.yml`. An invalid entry becomes a fault and does not affect the rest.
 #[derive(Default)]
 pub struct ScanConfig {
     /// Folders of rules, relative to the file.
@@ -18,7 +18,7 @@ pub struct ScanConfig {
     pub test_dirs: Vec<TestDir>,
     pub(super) name_globs: Vec<(ScanLanguage, NameGlobs)>,
     pub(super) injector: LanguageInjector,
-    /// Languages of a grammar that would have to be loaded as native code, with their extensions.
+    /// Custom languages, whose grammar is native code that is not loaded, with their extensions.
     pub(super) unsupported: Vec<(String, Vec<String>)>,
     pub(super) faults: Vec<RuleFault>,
     pub(super) source: String,
@@ -27,14 +27,14 @@ pub struct ScanConfig {
 /// A folder of rule tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestDir {
-    /// The folder, relative to the file that names it.
+    /// The folder, relative to `sgconfig.yml`.
     pub tests: String,
     /// The folder of snapshots, relative to `tests`.
     pub snapshots: String,
 }
 
 impl ScanConfig {
-    /// Reads the file; `source` is its name in messages.
+    /// Parses the file; `source` is its name in messages.
     #[must_use]
     pub fn parse(source: &str, text: &str) -> Self {
         let mut config = Self { source: source.to_owned(), ..Self::default() };

@@ -1,5 +1,4 @@
-//! Syntax trees for others than rules: a text parsed once, and its nodes by kind and field. It must
-//! not know what is looked for in them.
+//! Syntax trees for users other than rules: a text parsed once, its nodes by kind and field.
 
 pub use super::engine::tree::{SyntaxNode, SyntaxTree};
 pub use super::language::ScanLanguage;
@@ -31,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_walked_is_a_gap() {
+    fn unparsable_and_too_deep_texts_are_gaps() {
         let gap =
             |text: &str| SyntaxTree::parse(ScanLanguage::Python, text).err().map(|gap| gap.detail);
         assert!(gap(&"(".repeat(5_000)).is_some_and(|it| it.contains("nested deeper")));

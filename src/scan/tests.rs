@@ -1,5 +1,5 @@
-//! Behaviour of the scan as its users see it: findings, gaps and quarantined rules. The rules
-//! themselves are tested in `tests/rule_files.rs`.
+//! Behaviour of the scan as callers see it: findings, gaps and broken rules. The rules themselves
+//! are tested in `tests/rule_files.rs`.
 
 mod projects;
 mod rule_files;
@@ -57,7 +57,7 @@ fn cause(outcome: &ScanOutcome) -> Option<Cause> {
 }
 
 #[test]
-fn a_finding_carries_everything_its_rule_says() {
+fn a_finding_carries_its_rules_data() {
     let outcome = check(&rules(&[("r.yml", CALL)]), "a.py", "x = bad( 1 )\n", &["0:4-0:12 call"]);
     let [finding] = outcome.findings.as_slice() else { panic!("one finding") };
     assert_eq!((finding.sensor.as_str(), finding.severity), ("scan", Severity::Warning));
@@ -109,7 +109,7 @@ fn a_comment_suppresses_the_rule_it_names_and_no_other() {
 }
 
 #[test]
-fn a_comment_that_suppresses_nothing_is_told_unless_that_is_switched_off() {
+fn an_unused_suppression_is_reported_unless_the_rule_is_disabled() {
     let text = "# ast-grep-ignore: py-eval\nx = 1\n\n# ast-grep-ignore: py-eval\neval(x)\n";
     let found = outcome(RuleSet::built_in(), "a.py", text).findings;
     let [comment] = found.as_slice() else { panic!("{found:?}") };
@@ -126,7 +126,7 @@ fn a_comment_that_suppresses_nothing_is_told_unless_that_is_switched_off() {
 }
 
 #[test]
-fn one_rule_speaks_about_several_languages_under_one_id() {
+fn one_rule_covers_several_languages_under_one_id() {
     let text = "id: loud\nlanguages: [typescript, tsx, JavaScript]\nmessage: quiet\n\
                 rule: { pattern: shout($X) }\n";
     let rules = check_broken(&[("r.yml", text)], &[]);
@@ -140,7 +140,7 @@ fn one_rule_speaks_about_several_languages_under_one_id() {
 }
 
 #[test]
-fn a_capture_may_have_to_stand_for_an_imported_name() {
+fn a_capture_can_be_required_to_resolve_to_an_imported_name() {
     let text = "id: weak\nlanguages: [python]\nmessage: choose another\n\
                 rule: { pattern: $H($$$) }\nresolves: { H: [hashlib.md5] }\n";
     let rules = check_broken(&[("r.yml", text)], &[]);
@@ -148,7 +148,7 @@ fn a_capture_may_have_to_stand_for_an_imported_name() {
     check(&rules, "a.py", "from hashlib import md5 as m\nm(x)\n", &["1:0-1:4 weak"]);
     check(&rules, "a.py", "from mine import hashlib\nhashlib.md5(x)\n", &[]);
     check(&rules, "a.py", "hashlib.md5(x)  # ast-grep-ignore: weak\n", &[]);
-    // A comment that suppresses what is no finding is not needed.
+    // A comment on a line without a finding suppresses nothing.
     let spared = "hashlib.sha512(x)  # ast-grep-ignore: weak\n";
     check(&rules, "a.py", spared, &["0:19-0:42 unused-suppression"]);
     let wrong = |resolves: &str| text.replace("{ H: [hashlib.md5] }", resolves);
@@ -158,7 +158,7 @@ fn a_capture_may_have_to_stand_for_an_imported_name() {
 }
 
 #[test]
-fn globs_say_which_files_a_rule_speaks_about() {
+fn globs_limit_the_files_a_rule_covers() {
     let text = format!("{CALL}files: [\"src/**\"]\nignores: [\"**/test_*.py\"]\n");
     let rules = rules(&[("r.yml", &text)]);
     check(&rules, "src/a.py", "bad(1)\n", &["0:0-0:6 call"]);
@@ -169,7 +169,7 @@ fn globs_say_which_files_a_rule_speaks_about() {
 }
 
 #[test]
-fn a_broken_rule_is_named_and_the_others_go_on() {
+fn a_broken_rule_is_reported_and_the_others_still_run() {
     let stream = format!("id: first\nlanguages: [cobol]\n---\n{CALL}---\nid: [\n");
     let unknown_key = CALL.replace("id: call", "id: second") + "rules: {}\n";
     let bad_pattern = "id: third\nlanguages: [python, go]\nrule: { kind: call_expression }\n";
@@ -228,8 +228,8 @@ fn a_syntax_error_is_a_gap_only_when_nothing_parses() {
 }
 
 #[test]
-fn deeply_nested_text_is_refused_and_not_died_of() {
-    // One that is tried on every text: a text that no rule can match in is not even parsed.
+fn deeply_nested_text_is_a_gap_and_does_not_crash() {
+    // A rule that is tried on every text, because a text that no rule can match is not parsed.
     let languages = "[python, javascript, typescript, tsx, go, rust]";
     let name = format!("id: name\nlanguages: {languages}\nrule: {{ kind: identifier }}\n");
     let rules = &rules(&[("r.yml", &name)]);
@@ -248,14 +248,14 @@ fn deeply_nested_text_is_refused_and_not_died_of() {
         let gap = outcome.gap.expect("not measured");
         assert_eq!(gap.detail, format!("code nested deeper than {TREE_DEPTH_MAX} levels"));
     }
-    // Unclosed brackets do not nest: the parser gives up on them, quickly.
+    // Unclosed brackets do not nest; the parser gives up on them quickly.
     for open in ["(", "[", "{", "f(", "if a:\n "] {
         outcome(RuleSet::built_in(), "a.py", &open.repeat(count));
     }
 }
 
 #[test]
-fn brackets_without_end_are_refused_in_every_language() {
+fn very_deep_brackets_are_a_gap_in_every_language() {
     for language in ScanLanguage::ALL {
         let rule = format!("id: x\nlanguages: [{}]\nrule: {{ kind: ERROR }}\n", language.as_str());
         let rules = rules(&[("r.yml", &rule)]);
@@ -274,7 +274,7 @@ fn brackets_without_end_are_refused_in_every_language() {
 #[test]
 fn nesting_at_the_limit_is_scanned() {
     let rules = rules(&[("r.yml", CALL)]);
-    // Above the brackets are the module, the statement and the innermost name.
+    // The module, the statement and the innermost name add to the depth.
     let nested = |depth: usize| "(".repeat(depth) + "bad" + &")".repeat(depth);
     assert_eq!(outcome(&rules, "a.py", &nested(TREE_DEPTH_MAX - 2)).gap, None);
     let beyond = outcome(&rules, "a.py", &nested(TREE_DEPTH_MAX - 1));

@@ -1,6 +1,5 @@
-//! Rules against their own tests: the snippets in a rule file (`tests: {valid, invalid}`), and the
-//! test files of the ast-grep program (`id`, `valid`, `invalid`). It must not know files: texts come
-//! in, failures go out.
+//! Runs rules against their own tests: the snippets in a rule file (`tests: {valid, invalid}`), and
+//! the test files of the ast-grep program (`id`, `valid`, `invalid`).
 
 use std::collections::BTreeMap;
 
@@ -13,61 +12,59 @@ use super::{file_name_in_language, scan_text};
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
-/// A rule with the snippets that it is tried on.
+/// A rule with its test snippets.
 #[derive(Clone, Debug)]
 pub struct RuleTrial {
-    /// Its id.
+    /// The rule's id.
     pub rule: String,
     /// The rule file.
     pub source: String,
-    /// The rule alone, without tests and globs: a snippet has no path that globs could admit.
+    /// The rule without tests and globs, because a snippet has no path for globs to match.
     document: Value,
     languages: Vec<String>,
     snippets: Vec<TrialSnippet>,
 }
 
-/// One snippet.
 #[derive(Clone, Debug)]
 struct TrialSnippet {
     text: String,
     expected: SnippetExpectation,
 }
 
-/// What a rule must find in a snippet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SnippetExpectation {
     Clean,
-    /// In rule files of ours, so that a rule that finds a thing twice is noticed.
+    /// Exactly one finding: for snippets in rule files, so that duplicate findings are noticed.
     Once,
-    /// In test files of the ast-grep program, as that program has it.
+    /// At least one finding: for test files of the ast-grep program, as that program does.
     AnyMatch,
 }
 
-/// A snippet in which a rule found something else.
+/// A snippet on which a rule did not do what its test expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialFailure {
     /// The rule's id.
     pub rule: String,
     /// The rule file.
     pub source: String,
-    /// The snippet's language; empty where there is no snippet.
+    /// The snippet's language; empty if there is no snippet.
     pub language: String,
-    /// What was expected and what came, as a lower-case fragment.
+    /// What was expected and what was found, as a lower-case fragment.
     pub reason: String,
-    /// The snippet; empty when the rule itself is broken.
+    /// The snippet; empty if the rule itself is broken.
     pub snippet: String,
 }
 
-/// Snippets of a test file of the ast-grep program.
+/// A test file of the ast-grep program.
 #[derive(Clone, Debug)]
 pub struct RuleTestFile {
-    /// The rule they are about.
+    /// Id of the tested rule.
     pub rule: String,
     valid: Vec<String>,
     invalid: Vec<String>,
 }
 
-/// The rules of a file with the snippets that stand in it. A document that is no rule is a failure.
+/// The rules of a file with their own snippets. A document that is not a rule becomes a failure.
 #[must_use]
 pub fn parse_trials(source: &str, text: &str) -> (Vec<RuleTrial>, Vec<TrialFailure>) {
     let (mut trials, mut failures) = (Vec::new(), Vec::new());
@@ -115,7 +112,7 @@ fn parse_trial(source: &str, text: &str) -> Result<Option<RuleTrial>, String> {
     Ok(Some(trial))
 }
 
-/// Reads a test file of the ast-grep program; the error is one line.
+/// Parses a test file of the ast-grep program; the error is one line.
 pub fn parse_test_file(text: &str) -> Result<Vec<RuleTestFile>, String> {
     let read = |document: &String| {
         let body = read_yaml(document)?;
@@ -138,13 +135,13 @@ impl RuleTrial {
         self.add(tests.invalid.clone(), SnippetExpectation::AnyMatch);
     }
 
-    /// How many snippets there are, each counted in every language of the rule.
+    /// Number of snippets, counted once per language of the rule.
     #[must_use]
     pub fn snippet_count(&self) -> usize {
         self.snippets.len() * self.languages.len()
     }
 
-    /// Tries the rule on all its snippets, in each of its languages, with these utility rules and
+    /// Runs the rule on all its snippets in each of its languages, with these utility rules and
     /// this `sgconfig.yml` (name and text each).
     #[must_use]
     pub fn run(
@@ -167,17 +164,22 @@ impl RuleTrial {
                 failures.push(self.failure(word, format!("unknown language {word}"), ""));
                 continue;
             };
-            let tried = self.snippets.iter().filter_map(|snippet| {
-                let reason = self.complaint(&rules, &path, snippet)?;
+            let failed = self.snippets.iter().filter_map(|snippet| {
+                let reason = self.failure_reason(&rules, &path, snippet)?;
                 Some(self.failure(word, reason, &snippet.text))
             });
-            failures.extend(tried);
+            failures.extend(failed);
         }
         failures
     }
 
-    /// What is wrong with what the rule finds in a snippet.
-    fn complaint(&self, rules: &RuleSet, path: &RelPath, snippet: &TrialSnippet) -> Option<String> {
+    /// Why the rule fails on a snippet, if it does.
+    fn failure_reason(
+        &self,
+        rules: &RuleSet,
+        path: &RelPath,
+        snippet: &TrialSnippet,
+    ) -> Option<String> {
         let hash = ContentHash::of_bytes(snippet.text.as_bytes());
         let outcome = scan_text(rules, path, &snippet.text, hash);
         if let Some(gap) = outcome.gap {
@@ -186,10 +188,10 @@ impl RuleTrial {
         let count = outcome.findings.iter().filter(|finding| finding.code == self.rule).count();
         match (snippet.expected, count) {
             (SnippetExpectation::Clean, 0) | (SnippetExpectation::Once, 1) => None,
-            (SnippetExpectation::AnyMatch, found) if found > 0 => None,
-            (SnippetExpectation::Clean, found) => Some(format!("valid, and found {found} times")),
+            (SnippetExpectation::AnyMatch, count) if count > 0 => None,
+            (SnippetExpectation::Clean, count) => Some(format!("valid, and found {count} times")),
             (_, 0) => Some("invalid, and not found".to_owned()),
-            (_, found) => Some(format!("invalid, and found {found} times, not once")),
+            (_, count) => Some(format!("invalid, and found {count} times, not once")),
         }
     }
 
@@ -201,8 +203,7 @@ impl RuleTrial {
     }
 }
 
-/// Gives each test file to the rule it is about, of several of one id to all. What is about no rule
-/// comes back, by id.
+/// Assigns each test file to the rules with its id. Returns the ids that no rule has.
 #[must_use]
 pub fn assign_tests(trials: &mut [RuleTrial], tests: Vec<RuleTestFile>) -> Vec<String> {
     let mut by_id: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_tried_in_each_of_its_languages_whatever_its_globs_say() {
+    fn a_rule_runs_in_each_of_its_languages_regardless_of_globs() {
         let (trials, failures) = parse_trials("r/no-bad.yml", RULE);
         assert_eq!((trials.len(), failures.len()), (1, 0));
         assert_eq!(trials[0].snippet_count(), 4);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_of_ast_grep_want_a_match_and_not_exactly_one() {
+    fn ast_grep_test_files_accept_any_number_of_matches() {
         let (mut trials, _) =
             parse_trials("no-bad.yml", "language: Python\nrule: { pattern: bad($X) }\n");
         let tests =

@@ -1,4 +1,4 @@
-//! Kept outcomes: the same as fresh ones, and nothing from bytes that are not whole.
+//! Cached outcomes equal fresh ones, and damaged bytes yield nothing.
 
 use super::*;
 use crate::scan::{RuleSet, scan_text};
@@ -7,21 +7,21 @@ fn path(name: &str) -> RelPath {
     RelPath::parse(name).expect("a relative path")
 }
 
-/// Scans a text and its outcome, kept and read again.
-fn fresh_and_kept(rules: &RuleSet, name: &str, text: &str) -> (ScanOutcome, Option<ScanOutcome>) {
+/// Outcome of a scan, fresh and after a round trip through the cache.
+fn fresh_and_cached(rules: &RuleSet, name: &str, text: &str) -> (ScanOutcome, Option<ScanOutcome>) {
     let (path, hash) = (path(name), ContentHash::of_bytes(text.as_bytes()));
     let fresh = scan_text(rules, &path, text, hash);
     let key = rules.scan_key(&path, hash).expect("a rule speaks about it");
-    let mut kept = ScanCache::default();
-    kept.add(key, &fresh);
-    let bytes = kept.to_bytes(rules.identity(), 1_000_000);
+    let mut cache = ScanCache::default();
+    cache.add(key, &fresh);
+    let bytes = cache.to_bytes(rules.identity(), 1_000_000);
     (fresh, ScanCache::from_bytes(bytes, rules.identity()).get(key, &path, hash))
 }
 
 const DIRTY: &str = "import os\nos.system('한 ' + a)\nos.system('한 ' + a)\n";
 
 #[test]
-fn a_kept_outcome_is_the_fresh_one() {
+fn a_cached_outcome_equals_the_fresh_one() {
     let broken = "id: x\nlanguages: [python]\nrule: { kind: no_such_kind }\n";
     let with_gap = RuleSet::load([("r.yml".to_owned(), broken.to_owned())]);
     let deep = "(".repeat(2_000) + &")".repeat(2_000);
@@ -32,16 +32,16 @@ fn a_kept_outcome_is_the_fresh_one() {
         (RuleSet::built_in(), deep.as_str()),
         (&with_gap, "x = 1\n"),
     ] {
-        let (fresh, kept) = fresh_and_kept(rules, "a.py", text);
-        assert_eq!(kept.as_ref(), Some(&fresh), "{text:.40}");
+        let (fresh, cached) = fresh_and_cached(rules, "a.py", text);
+        assert_eq!(cached.as_ref(), Some(&fresh), "{text:.40}");
     }
-    let (fresh, _) = fresh_and_kept(RuleSet::built_in(), "a.py", DIRTY);
+    let (fresh, _) = fresh_and_cached(RuleSet::built_in(), "a.py", DIRTY);
     assert_eq!(fresh.findings.len(), 2);
-    assert!(fresh_and_kept(&with_gap, "a.py", "x = 1\n").0.gap.is_some());
+    assert!(fresh_and_cached(&with_gap, "a.py", "x = 1\n").0.gap.is_some());
 }
 
 #[test]
-fn an_outcome_is_the_same_at_another_path_but_for_the_path() {
+fn a_cached_outcome_serves_the_same_text_at_another_path() {
     let rules = RuleSet::load([(
         "r.yml".to_owned(),
         "id: call\nlanguages: [python]\nrule: { pattern: bad($X) }\n".to_owned(),
@@ -50,9 +50,9 @@ fn an_outcome_is_the_same_at_another_path_but_for_the_path() {
     let (here, there) = (path("a.py"), path("b/c.py"));
     let key = rules.scan_key(&here, hash).expect("a rule speaks about it");
     assert_eq!(rules.scan_key(&there, hash), Some(key));
-    let mut kept = ScanCache::default();
-    kept.add(key, &scan_text(&rules, &here, "bad(1)\n", hash));
-    assert_eq!(kept.get(key, &there, hash), Some(scan_text(&rules, &there, "bad(1)\n", hash)));
+    let mut cache = ScanCache::default();
+    cache.add(key, &scan_text(&rules, &here, "bad(1)\n", hash));
+    assert_eq!(cache.get(key, &there, hash), Some(scan_text(&rules, &there, "bad(1)\n", hash)));
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn keys_differ_by_text_language_rules_and_by_paths_that_rules_name() {
 }
 
 #[test]
-fn damaged_or_foreign_bytes_hold_nothing() {
+fn damaged_or_foreign_bytes_yield_nothing() {
     let rules = RuleSet::built_in();
     let (path, hash) = (path("a.py"), ContentHash::of_bytes(DIRTY.as_bytes()));
     let key = rules.scan_key(&path, hash).expect("a rule speaks about it");
-    let mut kept = ScanCache::default();
-    kept.add(key, &scan_text(rules, &path, DIRTY, hash));
-    let bytes = kept.to_bytes(rules.identity(), 1_000_000);
+    let mut cache = ScanCache::default();
+    cache.add(key, &scan_text(rules, &path, DIRTY, hash));
+    let bytes = cache.to_bytes(rules.identity(), 1_000_000);
     let is_known =
         |bytes: Vec<u8>, set| ScanCache::from_bytes(bytes, set).get(key, &path, hash).is_some();
     assert!(is_known(bytes.clone(), rules.identity()));
@@ -97,28 +97,29 @@ fn damaged_or_foreign_bytes_hold_nothing() {
 }
 
 #[test]
-fn the_bytes_are_bounded_and_what_was_asked_for_stays() {
+fn the_size_is_bounded_and_used_outcomes_are_kept() {
     let set = ContentHash::of_bytes(b"set");
     let keys: Vec<ContentHash> = (0..100_u8).map(|it| ContentHash::of_bytes(&[it])).collect();
-    let mut kept = ScanCache::default();
+    let mut cache = ScanCache::default();
     for key in &keys {
-        kept.add(*key, &ScanOutcome::default());
+        cache.add(*key, &ScanOutcome::default());
     }
-    let full = kept.to_bytes(set, usize::MAX);
+    let full = cache.to_bytes(set, usize::MAX);
     let again = ScanCache::from_bytes(full.clone(), set);
-    let asked = |kept: &ScanCache, key: &ContentHash| kept.get(*key, &path("a.py"), *key).is_some();
-    assert!(keys[90..].iter().all(|key| asked(&again, key)) && !again.has_additions());
+    let is_cached =
+        |cache: &ScanCache, key: &ContentHash| cache.get(*key, &path("a.py"), *key).is_some();
+    assert!(keys[90..].iter().all(|key| is_cached(&again, key)) && !again.has_additions());
     let small = again.to_bytes(set, full.len() / 2);
     assert!(small.len() <= full.len() / 2);
     let small = ScanCache::from_bytes(small, set);
-    assert!(keys[90..].iter().all(|key| asked(&small, key)));
-    assert!(!keys.iter().all(|key| asked(&small, key)));
+    assert!(keys[90..].iter().all(|key| is_cached(&small, key)));
+    assert!(!keys.iter().all(|key| is_cached(&small, key)));
 }
 
 #[test]
-fn what_another_scan_may_not_repeat_is_not_kept() {
-    let mut kept = ScanCache::default();
+fn an_irreproducible_outcome_is_not_cached() {
+    let mut cache = ScanCache::default();
     let gap = Some(Gap::new(Cause::Crashed, "lost"));
-    kept.add(ContentHash::of_bytes(b"x"), &ScanOutcome { findings: Vec::new(), gap });
-    assert!(!kept.has_additions());
+    cache.add(ContentHash::of_bytes(b"x"), &ScanOutcome { findings: Vec::new(), gap });
+    assert!(!cache.has_additions());
 }

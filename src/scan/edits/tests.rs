@@ -1,4 +1,4 @@
-//! Edits of one text, without a parser: words stand for what a pattern finds.
+//! Edits of one text, without a parser: literal words take the place of pattern matches.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn edit(bytes: Range<usize>, text: &str) -> ByteEdit {
 }
 
 #[test]
-fn of_edits_that_meet_the_earlier_and_the_longer_wins() {
+fn of_overlapping_edits_the_earlier_and_longer_wins() {
     let check = |edits: &[(Range<usize>, &str)], expected: &str| {
         let edits = edits.iter().map(|(bytes, text)| edit(bytes.clone(), text)).collect();
         let text = "abcdef";
@@ -24,7 +24,7 @@ fn of_edits_that_meet_the_earlier_and_the_longer_wins() {
 }
 
 #[test]
-fn rounds_end_when_nothing_changes_and_are_refused_when_they_never_would() {
+fn rounds_end_when_nothing_changes_and_endless_ones_fail() {
     let replace = |from: &'static str, to: &'static str| {
         move |text: &str| -> Result<Vec<ByteEdit>, FixpointError> {
             let found = text.match_indices(from);
@@ -40,7 +40,7 @@ fn rounds_end_when_nothing_changes_and_are_refused_when_they_never_would() {
     assert_eq!(edit_to_fixpoint("x", &mut swap), Err(FixpointError::Oscillation));
 }
 
-/// The places of `f(…)` in a text, with what stands between the brackets as their kept part.
+/// The calls `f(…)` in a text, with their arguments as the preserved part.
 fn calls(text: &str) -> Vec<RewriteSite> {
     let mut sites = Vec::new();
     for (at, _) in text.match_indices("f(") {
@@ -57,7 +57,7 @@ fn calls(text: &str) -> Vec<RewriteSite> {
     sites
 }
 
-/// Makes `f(…)` to `f(…, 1)`, which is again something that is found.
+/// Turns `f(…)` into `f(…, 1)`, which matches again.
 fn add_argument(text: &str) -> Result<EditedText, FixpointError> {
     replace_once_each(text, calls(text), &mut |text, places| {
         let found = calls(text).into_iter().filter(|site| places.contains(&site.bytes));
@@ -70,21 +70,21 @@ fn add_argument(text: &str) -> Result<EditedText, FixpointError> {
 }
 
 #[test]
-fn every_place_is_replaced_once_and_inner_ones_are_taken_over() {
+fn every_site_is_replaced_once_and_inner_results_are_kept() {
     let edited = add_argument("f(a) + f(f(b), f(c)) + (f(d))").expect("it ends");
     assert_eq!(edited.text, "f(a, 1) + f(f(b, 1), f(c, 1), 1) + (f(d, 1))");
     assert_eq!((edited.edits, edited.lost), (5, 0));
 }
 
 #[test]
-fn what_stands_in_no_kept_part_is_not_replaced_on_its_own() {
+fn a_site_outside_the_preserved_parts_is_not_replaced() {
     let all = |bytes: Range<usize>| RewriteSite { bytes, preserved: Vec::new() };
     let sites = vec![all(2..4), all(0..6), all(4..8), all(8..9)];
     assert_eq!(compatible_ranges(sites), [0..6, 8..9]);
 }
 
 #[test]
-fn a_place_that_an_inner_replacement_destroyed_is_counted_as_lost() {
+fn a_site_changed_by_an_inner_replacement_counts_as_lost() {
     let site = |bytes, kept: Option<Range<usize>>| RewriteSite {
         bytes,
         preserved: kept.into_iter().collect(),
@@ -105,7 +105,7 @@ fn nesting_is_bounded() {
     assert_eq!(add_argument(&nested(REWRITE_NESTING_MAX + 1)), Err(FixpointError::Nesting));
 }
 
-/// A text of brackets, letters and characters of several bytes, with its calls closed.
+/// Texts of brackets, letters and multi-byte characters, with closed calls.
 fn code() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec!["a".to_owned(), "한".to_owned(), " ".to_owned()]);
     leaf.prop_recursive(4, 24, 4, |inner| {
@@ -118,11 +118,11 @@ fn code() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn edits_that_do_not_meet_are_what_replacing_from_the_end_gives(
+    fn disjoint_edits_equal_replacing_from_the_end(
         text in "[a-c한]{0,20}",
-        wishes in prop::collection::vec((0usize..24, 0usize..6, "[xy]{0,3}"), 0..8),
+        requested in prop::collection::vec((0usize..24, 0usize..6, "[xy]{0,3}"), 0..8),
     ) {
-        let edits: Vec<ByteEdit> = wishes
+        let edits: Vec<ByteEdit> = requested
             .into_iter()
             .map(|(start, length, text)| ByteEdit { bytes: start..start + length, text })
             .collect();
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn every_call_gets_exactly_one_argument_more(text in code()) {
+    fn every_call_gets_exactly_one_more_argument(text in code()) {
         let edited = add_argument(&text).expect("shallow");
         let calls = text.matches("f(").count();
         prop_assert_eq!((edited.edits, edited.lost), (calls, 0));

@@ -1,5 +1,4 @@
-//! Makes matchers out of rules, each on its own, so that a broken one spoils no other. It must not
-//! know texts.
+//! Compiles rules to matchers, each on its own, so that a broken rule does not affect the others.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +18,7 @@ use crate::base::path::RelPath;
 use crate::scan::language::ScanLanguage;
 use crate::scan::rules::{RuleFault, RuleSpec};
 
-/// One rule in one language. Its matcher is made when it is first needed.
+/// One rule in one language, compiled on first use.
 pub(in crate::scan) struct EngineRule {
     pub(in crate::scan) spec: Arc<RuleSpec>,
     language: ScanLanguage,
@@ -29,7 +28,7 @@ pub(in crate::scan) struct EngineRule {
 }
 
 impl EngineRule {
-    /// A rule that may use these utility rules.
+    /// Creates a rule that may use these utility rules.
     pub(in crate::scan) fn new(
         spec: Arc<RuleSpec>,
         language: ScanLanguage,
@@ -39,18 +38,18 @@ impl EngineRule {
         Self { spec, language, globs, utils: utils.clone(), compiled: OnceLock::new() }
     }
 
-    /// Whether it speaks about this path; one with broken globs may.
+    /// Whether the rule covers this path; one with broken globs covers none.
     pub(in crate::scan) fn admits(&self, path: &RelPath) -> bool {
         self.globs.as_ref().is_ok_and(|globs| globs.admit(path))
     }
 
-    /// The engine's rule, compiled now at the latest.
+    /// The compiled rule; compiles it on first use.
     pub(super) fn compiled(&self) -> Result<&CompiledRule, &RuleFault> {
         let compile = || self.compile().map_err(|it| self.spec.fault(&it, vec![self.language]));
         self.compiled.get_or_init(compile).as_ref()
     }
 
-    /// What a text must hold for it to match.
+    /// What a text must contain for the rule to match.
     pub(super) fn need(&self) -> TextNeed {
         let name = |name: &String| {
             TextNeed::all(words_of_name(self.language, name).map(TextNeed::anywhere_text))
@@ -60,12 +59,12 @@ impl EngineRule {
         TextNeed::all(names.chain([written]))
     }
 
-    /// What is wrong with it; found out now at the latest.
+    /// The rule's fault, if any; compiles the rule if necessary.
     pub(in crate::scan) fn fault(&self) -> Option<&RuleFault> {
         self.compiled().err()
     }
 
-    /// What is known to be wrong with it; nothing as long as nobody has needed it.
+    /// The rule's fault if the rule was compiled before; never compiles.
     pub(in crate::scan) fn known_fault(&self) -> Option<&RuleFault> {
         self.compiled.get()?.as_ref().err()
     }
@@ -91,20 +90,19 @@ impl EngineRule {
     }
 }
 
-/// A rule as the engine has it.
+/// A rule compiled by the engine.
 pub(super) struct CompiledRule {
     pub(super) rule: RuleConfig<Grammar>,
-    /// The kinds of nodes that it may match.
+    /// Node kinds that the rule may match.
     pub(super) kinds: Vec<usize>,
 }
 
-/// Utility rules that rules of one language share.
+/// Utility rules shared by the rules of one language.
 #[derive(Clone, Default)]
 pub(in crate::scan) struct UtilityRules(GlobalRules);
 
 impl UtilityRules {
-    /// Compiles utility rules; those that cannot be used are faults, and so are those that need
-    /// them.
+    /// Compiles utility rules; broken ones and those that depend on them become faults.
     pub(in crate::scan) fn compile(
         language: ScanLanguage,
         specs: &[Arc<RuleSpec>],
@@ -123,10 +121,10 @@ impl UtilityRules {
             defines_util(&spec.body, reference)
                 || candidates.iter().any(|(it, _)| it.id == reference)
         };
-        let is_whole = candidates
+        let are_all_defined = candidates
             .iter()
             .all(|(spec, _)| referenced_utils(&spec.body).iter().all(|it| is_defined(it, spec)));
-        if is_whole && let Ok(globals) = DeserializeEnv::parse_global_utils(all) {
+        if are_all_defined && let Ok(globals) = DeserializeEnv::parse_global_utils(all) {
             return (Self(globals), faults);
         }
         let (globals, broken) = compile_one_by_one(language, candidates);
@@ -137,7 +135,8 @@ impl UtilityRules {
 
 type UtilityCandidate<'a> = (&'a Arc<RuleSpec>, SerializableGlobalRule<Grammar>);
 
-/// Takes utility rules in as long as one more compiles, because the engine takes all or none.
+/// Adds utility rules one at a time until none compiles any more, because the engine takes all or
+/// none.
 fn compile_one_by_one(
     language: ScanLanguage,
     mut candidates: Vec<UtilityCandidate<'_>>,
@@ -153,16 +152,15 @@ fn compile_one_by_one(
                     || taken.iter().any(|other| other.id == reference)
             };
             let missing = referenced_utils(&spec.body).into_iter().find(|it| !is_known(it));
-            let with = || taken.iter().cloned().chain([util.clone()]).collect();
+            let with_candidate = || taken.iter().cloned().chain([util.clone()]).collect();
             let attempt = match missing {
                 Some(missing) => Err(format!("utility rule `{missing}` cannot be used")),
-                None => {
-                    DeserializeEnv::parse_global_utils(with()).map_err(|error| error_chain(&error))
-                }
+                None => DeserializeEnv::parse_global_utils(with_candidate())
+                    .map_err(|error| error_chain(&error)),
             };
             match attempt {
-                Ok(more) => {
-                    globals = Some(more);
+                Ok(extended) => {
+                    globals = Some(extended);
                     taken.push(util);
                 }
                 Err(reason) => {
@@ -178,7 +176,7 @@ fn compile_one_by_one(
     }
 }
 
-/// Whether a utility rule brings a rule of this name along: a local one, or an argument.
+/// Whether a utility rule defines this name itself, as a local utility or an argument.
 fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
     let is_argument = |it: &Value| it.as_str() == Some(reference);
     body.get("utils").is_some_and(|utils| utils.get(reference).is_some())
@@ -188,9 +186,9 @@ fn defines_util(body: &Map<String, Value>, reference: &str) -> bool {
             .is_some_and(|it| it.iter().any(is_argument))
 }
 
-/// The names behind every `matches` of a document.
+/// The names referenced by every `matches` of a document.
 fn referenced_utils(body: &Map<String, Value>) -> Vec<&str> {
-    let (mut found, mut open): (Vec<&str>, Vec<&Value>) = (Vec::new(), Vec::new());
+    let (mut names, mut open): (Vec<&str>, Vec<&Value>) = (Vec::new(), Vec::new());
     let parts = ["rule", "constraints", "utils"].iter().filter_map(|key| body.get(*key));
     open.extend(parts);
     while let Some(value) = open.pop() {
@@ -198,8 +196,8 @@ fn referenced_utils(body: &Map<String, Value>) -> Vec<&str> {
             Value::Array(items) => open.extend(items),
             Value::Object(map) => {
                 match map.get("matches") {
-                    Some(Value::String(id)) => found.push(id),
-                    Some(Value::Object(calls)) => found.extend(calls.keys().map(String::as_str)),
+                    Some(Value::String(id)) => names.push(id),
+                    Some(Value::Object(calls)) => names.extend(calls.keys().map(String::as_str)),
                     _ => {}
                 }
                 open.extend(map.values());
@@ -207,7 +205,7 @@ fn referenced_utils(body: &Map<String, Value>) -> Vec<&str> {
             _ => {}
         }
     }
-    found
+    names
 }
 
 /// The engine's document for one language.
@@ -217,7 +215,7 @@ pub(super) fn engine_document(body: &Map<String, Value>, language: ScanLanguage)
     Value::Object(body)
 }
 
-/// An error with its causes: the engine's outermost text alone names no key and no pattern.
+/// An error with its causes, because the engine's outermost message names neither key nor pattern.
 pub(super) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,5 +1,4 @@
-//! What stands in the place of a match afterwards: the replacement of a rewrite, the fix of a rule.
-//! It must not know which of several replacements is made first.
+//! Computes replacement texts for matches: templates of rewrites and fixes of rules.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,14 +17,14 @@ use crate::base::verdict::Gap;
 use crate::scan::edits::{ByteEdit, RewriteSite};
 use crate::scan::language::ScanLanguage;
 
-/// A replacement for what a pattern matches.
+/// A compiled replacement template.
 pub(in crate::scan) struct ReplacementTemplate {
     fix: TemplateFix,
     used_variables: Vec<String>,
 }
 
 impl ReplacementTemplate {
-    /// The error is a lower-case fragment: what is wrong and what to do.
+    /// The error is a lower-case fragment: what is wrong and how to fix it.
     pub(in crate::scan) fn compile(text: &str, pattern: &CodePattern) -> Result<Self, String> {
         if text.len() > PATTERN_BYTES_MAX {
             return Err(format!("it is longer than {PATTERN_BYTES_MAX} bytes"));
@@ -34,12 +33,16 @@ impl ReplacementTemplate {
         let known = pattern.variables();
         let mut used = Vec::new();
         for (name, is_list) in template_variables(text, grammar.meta_var_char()) {
-            let shown = |is_list: bool| format!("{}{name}", if is_list { "$$$" } else { "$" });
+            let written = |is_list: bool| format!("{}{name}", if is_list { "$$$" } else { "$" });
             if !known.iter().any(|(known, _)| *known == name) {
-                return Err(format!("{} is not in the pattern; {}", shown(is_list), listed(known)));
+                return Err(format!(
+                    "{} is not in the pattern; {}",
+                    written(is_list),
+                    describe_variables(known)
+                ));
             }
             if !known.contains(&(name.clone(), is_list)) {
-                return Err(format!("the pattern has {name} as {}", shown(!is_list)));
+                return Err(format!("the pattern has {name} as {}", written(!is_list)));
             }
             used.push(name);
         }
@@ -47,7 +50,7 @@ impl ReplacementTemplate {
         Ok(Self { fix, used_variables: used })
     }
 
-    /// The places of a text that would be replaced, and their parts that stay.
+    /// The ranges that would be replaced, with the parts that the replacement preserves.
     pub(in crate::scan) fn sites(
         &self,
         pattern: &CodePattern,
@@ -57,18 +60,18 @@ impl ReplacementTemplate {
             return Ok(Vec::new());
         }
         let tree = parse_searchable(text, pattern.language)?;
-        let site = |found: NodeMatch<'_, EngineDocument>| {
-            let captured = pattern.captured_variables(found.get_env()).into_iter();
-            let kept = captured.filter(|it| self.used_variables.contains(&it.name));
+        let site = |matched: NodeMatch<'_, EngineDocument>| {
+            let captured = pattern.captured_variables(matched.get_env()).into_iter();
+            let preserved = captured.filter(|it| self.used_variables.contains(&it.name));
             RewriteSite {
-                bytes: self.fix.get_replaced_range(&found, &pattern.matcher),
-                preserved: kept.filter_map(|it| it.bytes).collect(),
+                bytes: self.fix.get_replaced_range(&matched, &pattern.matcher),
+                preserved: preserved.filter_map(|it| it.bytes).collect(),
             }
         };
         Ok(tree.root().find_all(&pattern.matcher).map(site).collect())
     }
 
-    /// The replacements of those of the places that the pattern matches.
+    /// The replacements for those of the given ranges that the pattern matches.
     pub(in crate::scan) fn edits(
         &self,
         pattern: &CodePattern,
@@ -79,10 +82,10 @@ impl ReplacementTemplate {
         let line_ends = LineEnding::from_text(text);
         let mut wanted: HashSet<Range<usize>> = places.iter().cloned().collect();
         let mut edits = Vec::new();
-        for found in tree.root().find_all(&pattern.matcher) {
-            let bytes = self.fix.get_replaced_range(&found, &pattern.matcher);
+        for matched in tree.root().find_all(&pattern.matcher) {
+            let bytes = self.fix.get_replaced_range(&matched, &pattern.matcher);
             if wanted.remove(&bytes) {
-                let text = self.fix.generate_replacement(&found);
+                let text = self.fix.generate_replacement(&matched);
                 let text = line_ends.apply_to(&String::from_utf8_lossy(&text));
                 edits.push(ByteEdit { bytes, text });
             }
@@ -91,8 +94,8 @@ impl ReplacementTemplate {
     }
 }
 
-/// What a rule would put in the place of one of its matches; of several fixes its author prefers
-/// the first.
+/// A rule's fix for one of its matches; of several fixes the first, which ast-grep treats as the
+/// preferred one.
 pub(super) fn edit_of_match(
     rule: &RuleConfig<Grammar>,
     place: &NodeMatch<'_, EngineDocument>,
@@ -102,11 +105,11 @@ pub(super) fn edit_of_match(
     Some(ByteEdit { bytes: edit.position..edit.position + edit.deleted_length, text })
 }
 
-/// How the lines of a text end.
+/// Line ending of a text.
 pub(in crate::scan) enum LineEnding {
-    /// All with `\r\n`.
+    /// Every line ends with `\r\n`.
     Windows,
-    /// In any other way: new lines stay as they are written.
+    /// Anything else; line breaks in replacements are kept as written.
     Other,
 }
 
@@ -117,7 +120,7 @@ impl LineEnding {
         if is_windows { Self::Windows } else { Self::Other }
     }
 
-    /// A replacement with the line ends of the text it goes into.
+    /// Converts a replacement to this line ending.
     pub(in crate::scan) fn apply_to(&self, text: &str) -> String {
         match self {
             Self::Windows => text.replace("\r\n", "\n").replace('\n', "\r\n"),
@@ -126,16 +129,16 @@ impl LineEnding {
     }
 }
 
-/// What the parser could do nothing with, or made up, in a text.
+/// Parse errors and missing nodes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::scan) struct SyntaxErrors {
-    /// How many places.
+    /// Number of error nodes.
     pub(in crate::scan) count: usize,
-    /// The 1-based line of the first one.
+    /// 1-based line of the first one.
     pub(in crate::scan) line: Option<u32>,
 }
 
-/// Counts the syntax errors of a text. The error is why nobody can.
+/// Counts the syntax errors of a text; the error says why they cannot be counted.
 pub(in crate::scan) fn count_syntax_errors(
     text: &str,
     language: ScanLanguage,
@@ -153,10 +156,10 @@ pub(in crate::scan) fn count_syntax_errors(
     Ok(SyntaxErrors { count, line })
 }
 
-/// The named variables of a replacement, each with whether it is written as a list, as the engine
-/// reads them.
+/// The named variables of a template, each with whether it is written as a list (`$$$NAME`), as the
+/// engine parses them.
 fn template_variables(text: &str, sigil: char) -> Vec<(String, bool)> {
-    let mut found = Vec::new();
+    let mut variables = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(sigil) {
         rest = &rest[at..];
@@ -165,14 +168,14 @@ fn template_variables(text: &str, sigil: char) -> Vec<(String, bool)> {
         let is_part = |it: char| it.is_ascii_uppercase() || it == '_' || it.is_ascii_digit();
         let end = rest.find(|it| !is_part(it)).unwrap_or(rest.len());
         if rest.starts_with(|first: char| first.is_ascii_uppercase() || first == '_') {
-            found.push((rest[..end].to_owned(), sigils == 3));
+            variables.push((rest[..end].to_owned(), sigils == 3));
         }
         rest = &rest[end..];
     }
-    found
+    variables
 }
 
-fn listed(known: &[(String, bool)]) -> String {
+fn describe_variables(known: &[(String, bool)]) -> String {
     if known.is_empty() {
         return "the pattern has no variables".to_owned();
     }

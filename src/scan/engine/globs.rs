@@ -1,5 +1,4 @@
-//! Which paths a rule speaks about, and which names belong to a language, by globs. It must not
-//! know rules beyond their `files` and `ignores`.
+//! Globs: the `files` and `ignores` of a rule, and the file names of a language.
 
 use std::path::Path;
 
@@ -16,7 +15,7 @@ pub(super) struct RuleGlobs {
 }
 
 impl RuleGlobs {
-    /// Reads a rule's globs. What has not the shape of globs is left to the rule's own reader.
+    /// Parses a rule's globs. Values of the wrong type are left to the engine, which reports them.
     pub(super) fn from_rule_body(body: &Map<String, Value>) -> Result<Self, String> {
         let set = |key: &str| {
             let list = body.get(key).and_then(Value::as_array);
@@ -27,7 +26,7 @@ impl RuleGlobs {
         Ok(Self { files: set("files")?, ignores: set("ignores")? })
     }
 
-    /// Whether the rule speaks about a path.
+    /// Whether the rule covers a path.
     pub(super) fn admit(&self, path: &RelPath) -> bool {
         let path = Path::new(path.as_str());
         !self.ignores.as_ref().is_some_and(|globs| globs.is_match(path))
@@ -35,29 +34,29 @@ impl RuleGlobs {
     }
 }
 
-/// Names of files, such as `*.vue`.
+/// Globs of file names, such as `*.vue`.
 #[derive(Debug, Default)]
 pub(in crate::scan) struct NameGlobs(GlobSet);
 
 impl NameGlobs {
-    /// Reads globs of names.
+    /// Parses globs of file names.
     pub(in crate::scan) fn from_globs(globs: &[String]) -> Result<Self, String> {
         glob_set(globs.iter().map(|glob| (glob.as_str(), false))).map(Self)
     }
 
-    /// Whether the name of the file at a path is meant.
+    /// Whether the file's name matches.
     pub(in crate::scan) fn admit(&self, path: &RelPath) -> bool {
         self.0.is_match(path.as_str().rsplit('/').next().unwrap_or_default())
     }
 }
 
-/// The pattern of one glob and whether upper and lower case are the same.
+/// Pattern of one glob, and whether it ignores case.
 fn read_glob(value: &Value) -> Option<(&str, bool)> {
     match value {
         Value::String(pattern) => Some((pattern, false)),
         Value::Object(config) => {
-            let is_loose = config.get("caseInsensitive").and_then(Value::as_bool);
-            Some((config.get("glob")?.as_str()?, is_loose.unwrap_or_default()))
+            let ignores_case = config.get("caseInsensitive").and_then(Value::as_bool);
+            Some((config.get("glob")?.as_str()?, ignores_case.unwrap_or_default()))
         }
         _ => None,
     }
@@ -65,8 +64,8 @@ fn read_glob(value: &Value) -> Option<(&str, bool)> {
 
 fn glob_set<'a>(globs: impl Iterator<Item = (&'a str, bool)>) -> Result<GlobSet, String> {
     let mut builder = GlobSetBuilder::new();
-    for (pattern, is_loose) in globs {
-        let glob = GlobBuilder::new(pattern).case_insensitive(is_loose).build();
+    for (pattern, ignores_case) in globs {
+        let glob = GlobBuilder::new(pattern).case_insensitive(ignores_case).build();
         builder.add(glob.map_err(|error| error.to_string())?);
     }
     builder.build().map_err(|error| error.to_string())

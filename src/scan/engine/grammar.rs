@@ -1,4 +1,4 @@
-//! The parser of each language: those that come with ast-grep, and R. It must not know rules.
+//! The parser of each language: ast-grep's grammars, and R.
 
 use std::borrow::Cow;
 
@@ -11,16 +11,16 @@ use serde::{Deserialize, Deserializer};
 
 use crate::scan::language::ScanLanguage;
 
-/// Stands for `$` in patterns of R, where `$` takes a part out of a value: a letter that R accepts
-/// in names and nobody writes.
+/// Replaces `$` in patterns of R, where `$` is an operator: a letter that R accepts in names and
+/// that is practically never used.
 const R_SIGIL: char = 'µ';
 
 /// A language as the matching engine sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Grammar {
-    /// One that ast-grep brings.
+    /// A grammar that comes with ast-grep.
     Known(SupportLang),
-    /// R, whose grammar is a crate of its own.
+    /// R, whose grammar is a separate crate.
     R,
 }
 
@@ -129,8 +129,8 @@ impl LanguageExt for Grammar {
     }
 }
 
-/// The pattern with `sigil` in place of every `$` that begins a meta-variable: one or more of them
-/// before a capital or `_`, or three of them before anything.
+/// The pattern with `sigil` in place of every `$` that starts a meta-variable: one or more before a
+/// capital or `_`, or exactly three before anything.
 fn with_sigil(query: &str, sigil: char) -> String {
     let mut out = String::with_capacity(query.len());
     let mut rest = query;
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_of_r_keeps_the_dollar_that_is_no_variable() {
+    fn an_r_pattern_keeps_the_dollar_operator() {
         let check = |query: &str, expected: &str| {
             assert_eq!(with_sigil(query, 'x'), expected, "{query}");
         };

@@ -1,10 +1,10 @@
-//! What a name in a text stands for, by its imports: `h.md5` behind `import hashlib as h` is
-//! `hashlib.md5`. A rule lists the qualified names that a capture may stand for (`resolves`), and so
-//! finds them behind other names and spares things that only share a name. It must not know rules.
+//! Resolves names by the imports of a text: `h.md5` after `import hashlib as h` is `hashlib.md5`. A
+//! rule lists the qualified names that a capture must resolve to (`resolves`), so it finds aliases
+//! and spares things that only share a name.
 //!
 //! Qualified names: Python `hashlib.md5`, JavaScript and TypeScript `child_process.exec` (without
-//! `node:`), Go `crypto/md5.New`, Java and Kotlin `javax.crypto.Cipher.getInstance`. Scopes do not
-//! count: an import anywhere in a text holds for the whole of it, and of two for one name both.
+//! `node:`), Go `crypto/md5.New`, Java and Kotlin `javax.crypto.Cipher.getInstance`. Scopes are
+//! ignored: an import applies to the whole text, and two imports of one name both count.
 
 use std::collections::HashMap;
 
@@ -20,12 +20,12 @@ type EngineNode<'t> = Node<'t, EngineDocument>;
 pub(super) struct ImportedNames {
     /// Qualified names by local name.
     imported: HashMap<String, Vec<String>>,
-    /// Packages of which everything is imported, and local names are not known.
+    /// Packages imported with a wildcard, whose names are unknown.
     wildcard_packages: Vec<String>,
 }
 
 impl ImportedNames {
-    /// Reads the imports of a text. Languages without imports that name things have none.
+    /// Reads the imports of a text; empty for languages that do not import names.
     pub(super) fn from_tree(language: ScanLanguage, tree: &AstGrep<EngineDocument>) -> Self {
         let mut names = Self::default();
         let read: fn(&mut Self, &EngineNode<'_>) = match language {
@@ -44,9 +44,9 @@ impl ImportedNames {
         names
     }
 
-    /// Whether a captured expression may stand for one of these qualified names. One whose first
-    /// part is imported stands for what is imported; one that is not stands for itself: the name
-    /// written in full, or a name that a wide import of its package may have brought.
+    /// Whether a captured expression may be one of these qualified names. If its first part is
+    /// imported, it is what is imported; otherwise it is itself: the name written in full, or a
+    /// name that a wildcard import may have brought.
     pub(super) fn may_stand_for(&self, captured: &str, qualified: &[String]) -> bool {
         let written: String = captured.split_whitespace().collect();
         let (first, rest) = first_part(&written);
@@ -57,9 +57,9 @@ impl ImportedNames {
         if let Some(meanings) = self.imported.get(first) {
             return meanings.iter().any(|meaning| is_any(&format!("{meaning}{rest}")));
         }
-        let from_wide = |package: &String| is_any(&format!("{package}.{written}"));
+        let is_from_wildcard = |package: &String| is_any(&format!("{package}.{written}"));
         is_any(&written)
-            || self.wildcard_packages.iter().any(from_wide)
+            || self.wildcard_packages.iter().any(is_from_wildcard)
             || is_last_of_path(&written, qualified)
     }
 
@@ -77,7 +77,7 @@ impl ImportedNames {
                     if let Some((name, alias)) = alias_of(&name) {
                         self.add(&alias, name);
                     } else {
-                        // `import a.b` brings `a`, and `a.b.c` is spelt out.
+                        // `import a.b` binds `a`, and `a.b.c` is written in full.
                         let text = name.text();
                         let first = text.split('.').next().unwrap_or_default();
                         self.add(first, first.to_owned());
@@ -145,7 +145,7 @@ impl ImportedNames {
         }
     }
 
-    /// The names on the left of a declaration.
+    /// Names bound by the pattern of a declaration.
     fn read_pattern(&mut self, pattern: &EngineNode<'_>, qualified: &str) {
         if pattern.kind() == "identifier" {
             self.add(&pattern.text(), qualified.to_owned());
@@ -195,12 +195,12 @@ impl ImportedNames {
         let Some(name) = node.children().find(|it| it.kind() == "identifier") else { return };
         let alias = node.children().find(|it| it.kind() == "import_alias");
         let alias = alias.and_then(|it| it.children().last().map(|it| it.text().into_owned()));
-        let is_wide = node.children().any(|it| it.kind() == "wildcard_import");
-        self.read_package(&name.text(), is_wide, alias.as_deref());
+        let is_wildcard = node.children().any(|it| it.kind() == "wildcard_import");
+        self.read_package(&name.text(), is_wildcard, alias.as_deref());
     }
 
-    fn read_package(&mut self, name: &str, is_wide: bool, alias: Option<&str>) {
-        if is_wide {
+    fn read_package(&mut self, name: &str, is_wildcard: bool, alias: Option<&str>) {
+        if is_wildcard {
             self.wildcard_packages.push(name.to_owned());
         } else {
             let last = name.rsplit('.').next().unwrap_or(name);
@@ -209,9 +209,9 @@ impl ImportedNames {
     }
 }
 
-/// Words that a text holds wherever something in it stands for this qualified name: the module, or
-/// the class or package that is written in front of the last part, and that part. A default export
-/// is not called by its name.
+/// Words that a text contains wherever it uses this qualified name: the module, or the class or
+/// package written before the last part, and the last part. A default export is not used by its
+/// name.
 pub(super) fn words_of_name(language: ScanLanguage, qualified: &str) -> [&str; 2] {
     let (path, last) = qualified.rsplit_once('.').unwrap_or((qualified, qualified));
     let first = match language {
@@ -228,7 +228,7 @@ fn alias_of(node: &EngineNode<'_>) -> Option<(String, String)> {
     Some((name.text().into_owned(), alias.text().into_owned()))
 }
 
-/// A part of a module; the default export counts as the module itself.
+/// A member of a module; the default export counts as the module itself.
 fn member_name(module: &str, name: &str) -> String {
     if name == "default" { module.to_owned() } else { format!("{module}.{name}") }
 }
@@ -237,7 +237,7 @@ fn unquoted(text: &str) -> &str {
     text.trim_matches(|quote| matches!(quote, '"' | '\'' | '`'))
 }
 
-/// The module that a string names.
+/// The module named by a string literal.
 fn module_name(text: &str) -> String {
     let name = unquoted(text);
     name.strip_prefix("node:").unwrap_or(name).replace('/', ".")
@@ -249,7 +249,7 @@ fn required_module(text: &str) -> Option<String> {
     inner.starts_with(['"', '\'', '`']).then(|| module_name(inner))
 }
 
-/// `a` and `.b.c` of `a.b.c`; a call of `require` is one part.
+/// Splits `a.b.c` into `a` and `.b.c`; a call of `require` counts as one part.
 fn first_part(text: &str) -> (&str, &str) {
     let start = match text.find("require(").filter(|at| matches!(&text[..*at], "" | "await")) {
         Some(at) => text[at..].find(')').map_or(text.len(), |end| at + end + 1),
@@ -259,7 +259,7 @@ fn first_part(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The name that an import of this Go package brings: the last part that is no version.
+/// The name that an import of this Go package binds: the last path element that is not a version.
 fn package_of(path: &str) -> &str {
     let is_version = |part: &&str| {
         part.strip_prefix('v').is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
@@ -268,8 +268,8 @@ fn package_of(path: &str) -> &str {
     name.split_once(".v").map_or(name, |(name, _)| name)
 }
 
-/// Whether Go's `md5.New` is written for `crypto/md5.New` in a text that imports nothing of that
-/// name, such as a part of a file.
+/// Whether Go's `md5.New` means `crypto/md5.New` in a text without such an import, such as a part
+/// of a file.
 fn is_last_of_path(written: &str, qualified: &[String]) -> bool {
     qualified.iter().any(|it| it.rsplit_once('/').is_some_and(|(_, last)| last == written))
 }
@@ -278,8 +278,7 @@ fn is_last_of_path(written: &str, qualified: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    /// `yes` lists captures that may stand for the qualified name in the text, `no` those that may
-    /// not.
+    /// `yes` lists captures that may be the qualified name, `no` those that may not.
     #[track_caller]
     fn check(language: ScanLanguage, text: &str, qualified: &str, yes: &[&str], no: &[&str]) {
         let document = EngineDocument::try_new(text, language.into()).expect("a parser");

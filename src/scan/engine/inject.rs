@@ -1,5 +1,5 @@
-//! Parts of a text that are in another language: scripts and styles in HTML, and what a project's
-//! own rules point at. It must not know which rules speak about them.
+//! Finds the parts of a text in another language: scripts and styles in HTML, and what a project's
+//! own injection rules match.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use super::{EngineDocument, is_unparsed, parse_tree, too_deep_gap, unparsed_gap}
 use crate::base::verdict::Gap;
 use crate::scan::language::ScanLanguage;
 
-/// A part of a text that is in another language.
+/// A part of a text in another language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::scan) struct InjectedPart {
     pub(in crate::scan) language: ScanLanguage,
@@ -24,24 +24,24 @@ pub(in crate::scan) struct InjectedPart {
     pub(in crate::scan) bytes: Range<usize>,
 }
 
-/// What finds such parts.
+/// Finds the embedded parts of a text.
 #[derive(Default)]
 pub(in crate::scan) struct LanguageInjector {
     project_rules: Vec<InjectionRule>,
 }
 
-/// A project's own rule: `$CONTENT` is in the language that `$LANG` names, else in the first of
+/// A project's injection rule: `$CONTENT` is in the language named by `$LANG`, else in the first of
 /// `injected`.
 struct InjectionRule {
     host: ScanLanguage,
     matcher: RuleCore,
     injected: Vec<ScanLanguage>,
-    /// Whether the language is fixed.
+    /// Whether `injected` is a single language, which needs no `$LANG`.
     is_static: bool,
 }
 
 impl LanguageInjector {
-    /// Adds a rule of a project. `core` holds its `rule`, `constraints` and `utils`.
+    /// Adds a project's rule; `core` holds its `rule`, `constraints` and `utils`.
     pub(in crate::scan) fn add(
         &mut self,
         host: ScanLanguage,
@@ -57,7 +57,7 @@ impl LanguageInjector {
         Ok(())
     }
 
-    /// The languages that parts of a text in this one may be in.
+    /// Languages that may be embedded in a text of the host language.
     pub(in crate::scan) fn languages(&self, host: ScanLanguage) -> Vec<ScanLanguage> {
         let own = self
             .project_rules
@@ -72,15 +72,15 @@ impl LanguageInjector {
         languages
     }
 
-    /// The parts of a text, or why they cannot be found.
+    /// The embedded parts of a text, or why they cannot be found.
     pub(in crate::scan) fn parts(
         &self,
         host: ScanLanguage,
         text: &str,
     ) -> Result<Vec<InjectedPart>, Gap> {
         let grammar = Grammar::from(host);
-        let is_own = self.project_rules.iter().any(|it| it.host == host);
-        if grammar.injectable_languages().is_none() && !is_own {
+        let has_project_rule = self.project_rules.iter().any(|it| it.host == host);
+        if grammar.injectable_languages().is_none() && !has_project_rule {
             return Ok(Vec::new());
         }
         let tree = parse_tree(host, text)?;
@@ -88,8 +88,8 @@ impl LanguageInjector {
         if is_unparsed(&tree) {
             return Err(unparsed_gap(host));
         }
-        let brought = grammar.extract_injections(tree.root()).into_iter();
-        let mut parts: Vec<InjectedPart> = brought
+        let injections = grammar.extract_injections(tree.root()).into_iter();
+        let mut parts: Vec<InjectedPart> = injections
             .filter_map(|(word, ranges)| Some((ScanLanguage::from_name(&word)?, ranges)))
             .flat_map(|(language, ranges)| {
                 let part = move |range: ast_grep_core::tree_sitter::TSRange| InjectedPart {
@@ -123,7 +123,7 @@ impl InjectionRule {
     }
 }
 
-/// Whether a script is none: its element's `type` names data, such as JSON or a template.
+/// Whether a script element holds data, such as JSON or a template, by its `type`.
 fn is_data(text: &str, part: &InjectedPart) -> bool {
     let before = &text[..part.bytes.start];
     let Some(tag) = before.rfind('<').map(|at| before[at..].to_ascii_lowercase()) else {

@@ -1,5 +1,4 @@
-//! One walk over a parsed text, and the rules on the nodes that they may match. It must not know
-//! where rules or texts come from.
+//! Walks a parsed text once and tries each rule on the nodes it may match.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -21,35 +20,35 @@ use crate::scan::language::ScanLanguage;
 /// A node of the parser.
 pub(super) type RawNode<'t> = <EngineDocument as Doc>::Node<'t>;
 
-/// Rules by the kinds of nodes they may match.
+/// Rules by the node kinds they may match.
 pub(super) struct KindTable {
-    /// Numbers of rules by kind; the last slot is the kind of syntax errors, whose number is far
-    /// above all others.
+    /// Rule indexes by node kind; the last slot is for syntax errors, whose kind id is far above
+    /// all others.
     by_kind: Vec<Vec<usize>>,
 }
 
-/// What a walk brings back.
+/// Nodes collected by one walk.
 pub(super) struct TreeWalk<'t> {
-    /// Nodes that a rule may match, with the slot of their kind, in the order of the text.
+    /// Nodes that a rule may match, with the slot of their kind, in text order.
     candidates: Vec<(RawNode<'t>, usize)>,
     comments: Vec<RawNode<'t>>,
 }
 
-/// The tree has more levels than can be matched. The engine recurses along the tree and walks from
-/// the root again for every relation, so a hundred thousand brackets would exhaust stack or
-/// patience; the parser itself is linear and takes them.
+/// The tree is too deep to be matched. The engine recurses along the tree and walks from the root
+/// again for every relation, so a hundred thousand brackets would exhaust the stack or take too
+/// long; the parser itself is linear.
 #[derive(Debug)]
 pub(super) struct TooDeep;
 
-/// The rules that may match in one text, by number; those that do not speak about the path or
-/// cannot match are missing.
+/// The rules that may match in one text, by rule index; `None` for rules that do not cover the path
+/// or cannot match.
 pub(super) type ActiveRules<'r> = Vec<Option<(&'r CompiledRule, Option<MatchAnchors>)>>;
 
-/// The imports of one text, for the rules that ask what a capture stands for.
+/// The imports of one text, for rules with `resolves`.
 pub(super) struct ImportResolver<'r> {
     rules: &'r [Arc<EngineRule>],
     language: ScanLanguage,
-    /// Read when a match depends on them.
+    /// Read when the first match depends on them.
     names: OnceCell<ImportedNames>,
 }
 
@@ -58,7 +57,7 @@ impl<'r> ImportResolver<'r> {
         Self { rules, language, names: OnceCell::new() }
     }
 
-    /// Whether the captures of a rule's match stand for what the rule asks for.
+    /// Whether the captures of a match resolve to the names that the rule lists.
     fn confirms_match(
         &self,
         number: usize,
@@ -74,7 +73,7 @@ impl<'r> ImportResolver<'r> {
 }
 
 impl KindTable {
-    /// Makes the table of the rules that may match in one text.
+    /// Builds the table of the rules that may match in one text.
     pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
         let errors = grammar.get_ts_language().node_kind_count();
         let mut by_kind = vec![Vec::new(); errors + 1];
@@ -87,17 +86,17 @@ impl KindTable {
         Self { by_kind }
     }
 
-    /// Walks a tree once: collects the nodes that the rules may match, and the comments when they
-    /// are asked for. Where no anchor of any rule is, nothing is looked at.
+    /// Collects the nodes that rules may match, and the comments if requested. Subtrees without an
+    /// anchor of any rule are skipped.
     pub(super) fn walk<'t>(
         &self,
         tree: &'t AstGrep<EngineDocument>,
         active: &ActiveRules<'_>,
-        with_comments: bool,
+        collect_comments: bool,
     ) -> Result<TreeWalk<'t>, TooDeep> {
         let mut walk = TreeWalk { candidates: Vec::new(), comments: Vec::new() };
         let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
-        let mut anchors = if with_comments { None } else { MatchAnchors::starts(anchors) };
+        let mut anchors = if collect_comments { None } else { MatchAnchors::starts(anchors) };
         for_each_node(tree, |node| {
             if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
                 return WalkDescent::Skip;
@@ -106,7 +105,7 @@ impl KindTable {
             if !self.by_kind[slot].is_empty() {
                 walk.candidates.push((node, slot));
             }
-            if with_comments && suppressions::is_comment(node.kind()) {
+            if collect_comments && suppressions::is_comment(node.kind()) {
                 walk.comments.push(node);
             }
             WalkDescent::Visit
@@ -114,14 +113,15 @@ impl KindTable {
         Ok(walk)
     }
 
-    /// Tries the rules on the nodes of a walk, and hands over every match that no comment
-    /// suppresses. Returns what the comments did.
+    /// Tries the rules on the collected nodes and calls `on_match` for every unsuppressed match.
+    /// Returns the suppressions, with their use recorded.
     pub(super) fn match_rules<'t, 'r>(
         &self,
         tree: &'t AstGrep<EngineDocument>,
-        (active, imports): (&ActiveRules<'r>, &ImportResolver<'_>),
+        active: &ActiveRules<'r>,
+        imports: &ImportResolver<'_>,
         walk: TreeWalk<'t>,
-        mut found: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
+        mut on_match: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
         tried: &mut impl FnMut(&str),
     ) -> Suppressions<'t> {
         let mut suppressions = Suppressions::from_comments(walk.comments, tree.source());
@@ -140,7 +140,7 @@ impl KindTable {
                 let place = place.filter(|place| imports.confirms_match(*number, tree, place));
                 let Some(place) = place else { continue };
                 if !suppressions.try_suppress(&rule.id, line) {
-                    found(rule, &place);
+                    on_match(rule, &place);
                 }
             }
         }
@@ -148,15 +148,15 @@ impl KindTable {
     }
 }
 
-/// What becomes of the nodes below one that was visited.
+/// Whether to descend below a visited node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkDescent {
     Visit,
-    /// They are not visited, unless they are so many that they may be too deep.
+    /// Skip the subtree, unless it has so many nodes that it may be too deep.
     Skip,
 }
 
-/// Visits the nodes of a tree in the order of the text, those with children before these.
+/// Visits the nodes of a tree in text order, parents before children.
 pub(super) fn for_each_node<'t>(
     tree: &'t AstGrep<EngineDocument>,
     mut visit: impl FnMut(RawNode<'t>) -> WalkDescent,
@@ -165,8 +165,8 @@ pub(super) fn for_each_node<'t>(
     let mut depth = 0;
     loop {
         let node = cursor.node();
-        let is_surely_flat = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
-        let is_skipped = visit(node) == WalkDescent::Skip && is_surely_flat();
+        let is_depth_safe = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
+        let is_skipped = visit(node) == WalkDescent::Skip && is_depth_safe();
         if !is_skipped && cursor.goto_first_child() {
             depth += 1;
             if depth > TREE_DEPTH_MAX {

@@ -1,5 +1,4 @@
-//! One pattern of one language: checked before it is used, matched against texts. It must not know
-//! what is done with the places.
+//! One pattern in one language: validated on compilation, matched against texts.
 
 use std::ops::Range;
 
@@ -17,15 +16,15 @@ use crate::base::text::LineIndex;
 use crate::base::verdict::Gap;
 use crate::scan::language::ScanLanguage;
 
-/// A pattern that can match something.
+/// A pattern that can match something, compiled for one language.
 pub(in crate::scan) struct CodePattern {
     pub(super) language: ScanLanguage,
     pub(super) matcher: EnginePattern,
-    /// Its named variables, each with whether it stands for a list.
+    /// Named variables, each with whether it captures a list.
     variables: Vec<(String, bool)>,
 }
 
-/// One place that a pattern matches.
+/// One match of a pattern.
 pub(in crate::scan) struct PatternMatch {
     /// Byte offsets in the text.
     pub(in crate::scan) bytes: Range<usize>,
@@ -33,18 +32,18 @@ pub(in crate::scan) struct PatternMatch {
     pub(in crate::scan) variables: Vec<PatternVariable>,
 }
 
-/// What a variable stands for at one place.
+/// What a variable captured in one match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::scan) struct PatternVariable {
     pub(in crate::scan) name: String,
-    /// Whether it stands for any number of nodes.
+    /// Whether it captures any number of nodes.
     pub(in crate::scan) is_list: bool,
-    /// From the first node to the last; `None` for a list of nothing.
+    /// From the first node to the last; `None` for an empty list.
     pub(in crate::scan) bytes: Option<Range<usize>>,
 }
 
 impl CodePattern {
-    /// The error is a lower-case fragment: what is wrong, where, and what to do.
+    /// The error is a lower-case fragment: what is wrong, where, and how to fix it.
     pub(in crate::scan) fn compile(text: &str, language: ScanLanguage) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -56,7 +55,7 @@ impl CodePattern {
         let code = grammar.pre_process_pattern(text);
         let tree = EngineDocument::try_new(&code, grammar).map(AstGrep::doc);
         let tree = tree.map_err(|_| format!("it does not parse as {}", language.as_str()))?;
-        // Before the engine makes a pattern of it, which recurses.
+        // Checked first, because the engine compiles patterns recursively.
         if for_each_node(&tree, |_| WalkDescent::Visit).is_err() {
             return Err(format!("it is nested deeper than {TREE_DEPTH_MAX} levels"));
         }
@@ -83,7 +82,7 @@ impl CodePattern {
         self.language
     }
 
-    /// The grammar's word for what is looked for, such as `call`; it tells why nothing is found.
+    /// The grammar's node kind of the pattern, such as `call`: shown when nothing matches.
     pub(in crate::scan) fn kind(&self) -> Option<String> {
         let id = match self.matcher.node {
             PatternNode::Internal { kind_id, .. } | PatternNode::Terminal { kind_id, .. } => {
@@ -95,26 +94,26 @@ impl CodePattern {
         grammar.node_kind_for_id(id).map(str::to_owned)
     }
 
-    /// The named variables, each with whether it stands for a list.
+    /// The named variables, each with whether it captures a list.
     pub(super) fn variables(&self) -> &[(String, bool)] {
         &self.variables
     }
 
-    /// Every place in a text, in the order of their start, outer before inner. The error is why
-    /// the text cannot be searched.
+    /// All matches by start, outer before inner. The error says why the text cannot be searched.
     pub(in crate::scan) fn find_matches(&self, text: &str) -> Result<Vec<PatternMatch>, Gap> {
         if !self.may_match(text) {
             return Ok(Vec::new());
         }
         let tree = parse_searchable(text, self.language)?;
-        let place = |found: NodeMatch<'_, EngineDocument>| PatternMatch {
-            bytes: found.range(),
-            variables: self.captured_variables(found.get_env()),
+        let to_match = |matched: NodeMatch<'_, EngineDocument>| PatternMatch {
+            bytes: matched.range(),
+            variables: self.captured_variables(matched.get_env()),
         };
-        Ok(tree.root().find_all(&self.matcher).map(place).collect())
+        Ok(tree.root().find_all(&self.matcher).map(to_match).collect())
     }
 
-    /// Whether a text holds the pattern's longest word. Most do not, and parsing takes longest.
+    /// Whether the text contains the pattern's longest literal. Most texts do not, and parsing
+    /// dominates the cost.
     pub(super) fn may_match(&self, text: &str) -> bool {
         text.contains(&*self.matcher.fixed_string())
     }
@@ -139,7 +138,7 @@ impl CodePattern {
     }
 }
 
-/// A text's tree; the error is why it cannot be matched.
+/// Parses a text for matching; the error says why it cannot be matched.
 pub(super) fn parse_searchable(
     text: &str,
     language: ScanLanguage,
@@ -149,8 +148,8 @@ pub(super) fn parse_searchable(
     if is_unparsed(&tree) { Err(unparsed_gap(language)) } else { Ok(tree) }
 }
 
-/// An expression that is no program by itself, read as the statement it would be with its end: C
-/// takes a bare `f($A)` for a type.
+/// Reparses an expression that is not a valid program on its own as a statement, because C takes a
+/// bare `f($A)` for a type.
 fn as_statement(text: &str, tree: &AstGrep<EngineDocument>) -> Option<EnginePattern> {
     let grammar = *tree.lang();
     if !tree.root().get_inner_node().has_error() || text.trim() != text {
@@ -167,9 +166,9 @@ fn as_statement(text: &str, tree: &AstGrep<EngineDocument>) -> Option<EnginePatt
     EnginePattern::contextual(&statement, &expression.kind(), grammar).ok()
 }
 
-/// Where the parser could do nothing with a part of a pattern, or made something up for it. The
-/// end of a statement may be made up, because a pattern need not write it; and a pattern may be no
-/// program as a whole.
+/// Offset of the first syntax error in a pattern. A missing end of statement is no error, because a
+/// pattern need not write it, and an error node that spans the whole pattern is none, because a
+/// pattern need not be a complete program.
 fn syntax_error_offset(tree: &AstGrep<EngineDocument>, matcher: &EnginePattern) -> Option<usize> {
     let root = tree.root();
     let grammar = tree.lang();
@@ -208,18 +207,18 @@ fn describe_pattern_error(error: &PatternError) -> String {
     }
 }
 
-fn collect_variables(node: &PatternNode, found: &mut Vec<(String, bool)>) {
+fn collect_variables(node: &PatternNode, variables: &mut Vec<(String, bool)>) {
     match node {
         PatternNode::MetaVar { meta_var: MetaVariable::Capture(name, _) } => {
-            found.push((name.clone(), false));
+            variables.push((name.clone(), false));
         }
         PatternNode::MetaVar { meta_var: MetaVariable::MultiCapture(name) } => {
-            found.push((name.clone(), true));
+            variables.push((name.clone(), true));
         }
         PatternNode::MetaVar { .. } | PatternNode::Terminal { .. } => {}
         PatternNode::Internal { children, .. } => {
             for child in children {
-                collect_variables(child, found);
+                collect_variables(child, variables);
             }
         }
     }

@@ -1,11 +1,9 @@
-//! Which rules can match in a text at all, told from the words the text holds. It must not know
-//! syntax trees.
+//! Rules out rules that cannot match in a text, by the words the text contains.
 //!
-//! A rule that asks for a name, a string or a part of a regular expression cannot match where that
-//! text does not occur. One pass over the text finds all such words of all rules of a language; a
-//! rule whose words are missing is left out for this text, and one whose words are elsewhere is not
-//! tried on a node. A text in which no rule can match is not even parsed: whatever its syntax, it
-//! holds no match.
+//! A rule that requires a name, a string or a literal part of a regular expression cannot match
+//! where that text does not occur. One pass over the text finds all such words of all rules of a
+//! language. A rule whose words are missing is skipped for the text, and it is only tried at nodes
+//! that contain its words. A text in which no rule can match is not even parsed.
 
 mod derive;
 mod keywords;
@@ -19,53 +17,52 @@ use aho_corasick::AhoCorasick;
 
 pub(super) use self::derive::need_of_rule;
 
-/// What a text must hold for something to match. Made so that it holds wherever a match is; it may
-/// hold where none is.
+/// What a text must contain for something to match: a necessary condition, not a sufficient one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextNeed<W = NeededWord> {
-    /// Nothing: it may match anywhere.
+    /// No requirement: it may match anywhere.
     Nothing,
-    /// This word.
+    /// A word.
     Word(W),
-    /// All of them.
+    /// All of these.
     All(Vec<Self>),
-    /// At least one of them.
+    /// At least one of these.
     Any(Vec<Self>),
 }
 
-/// A piece of text.
+/// A piece of text that must occur.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NeededWord {
     bytes: Vec<u8>,
-    /// Whether its ASCII letters may be of the other case.
+    /// Whether ASCII letters match in either case.
     ignores_case: bool,
-    /// Whether it must be inside of the node that matches; else it may be anywhere in the text.
+    /// Whether it must lie inside the matched node; otherwise anywhere in the text.
     is_inside: bool,
 }
 
-/// A word by its number in the search.
+/// A word as an index into the search's words.
 #[derive(Clone, Copy, Debug)]
 struct WordRef {
     number: usize,
     is_inside: bool,
 }
 
-/// The search for the words of a list of rules.
+/// Searches texts for the words of a list of rules.
 pub(super) struct Prefilter {
     search: Option<AhoCorasick>,
-    /// The words by their number.
+    /// The words by index.
     words: Vec<WordKey>,
-    /// What each rule needs, in the order of the rules.
+    /// Requirements of each rule, in rule order.
     needs: Vec<TextNeed<WordRef>>,
 }
 
-/// Where the words are in one text: for every word the byte offsets at which it starts, ascending.
+/// Occurrences in one text: for every word its start offsets in bytes, ascending.
 pub(super) struct WordHits {
     starts: Vec<Vec<usize>>,
 }
 
 impl Prefilter {
-    /// The search for what these rules need. Without it no rule is ever left out.
+    /// Builds the search for these rules. If that fails, no rule is ever skipped.
     pub(super) fn new(needs: Vec<TextNeed>) -> Self {
         let (mut numbers, mut words) = (HashMap::new(), Vec::new());
         let needs =
@@ -73,7 +70,7 @@ impl Prefilter {
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .build(words.iter().map(|(bytes, _)| bytes));
-        // Words that no search can be built of are as good as none.
+        // If the automaton cannot be built, there is nothing to filter by.
         match search {
             Ok(search) if !words.is_empty() => Self { search: Some(search), words, needs },
             _ => Self { search: None, words, needs },
@@ -85,8 +82,8 @@ impl Prefilter {
         let mut starts = vec![Vec::new(); self.words.len()];
         if let Some(search) = &self.search {
             for hit in search.find_overlapping_iter(text) {
-                let (bytes, any_case) = &self.words[hit.pattern()];
-                if *any_case || text.as_bytes()[hit.range()] == **bytes {
+                let (bytes, ignores_case) = &self.words[hit.pattern()];
+                if *ignores_case || text.as_bytes()[hit.range()] == **bytes {
                     starts[hit.pattern()].push(hit.start());
                 }
             }
@@ -96,11 +93,11 @@ impl Prefilter {
 
     /// Whether a rule may match somewhere in the text.
     pub(super) fn may_match(&self, rule: usize, hits: &WordHits) -> bool {
-        let is_there = |word: WordRef| !hits.starts[word.number].is_empty();
-        self.search.is_none() || self.needs[rule].holds(&is_there)
+        let is_present = |word: WordRef| !hits.starts[word.number].is_empty();
+        self.search.is_none() || self.needs[rule].holds(&is_present)
     }
 
-    /// Where in the text the rule's matches are; `None` when they may be anywhere.
+    /// Ranges one of which lies in every match of the rule; `None` when matches may be anywhere.
     pub(super) fn anchors(&self, rule: usize, hits: &WordHits) -> Option<MatchAnchors> {
         self.search.as_ref()?;
         let mut places = self.anchor_ranges(self.needs.get(rule)?, hits)?;
@@ -108,13 +105,13 @@ impl Prefilter {
         Some(MatchAnchors(places))
     }
 
-    /// Places one of which lies in every match; the fewest that can be told.
+    /// Ranges one of which lies in every match; the smallest such set that can be derived.
     fn anchor_ranges(
         &self,
         need: &TextNeed<WordRef>,
         hits: &WordHits,
     ) -> Option<Vec<Range<usize>>> {
-        let is_there = |word: WordRef| !hits.starts[word.number].is_empty();
+        let is_present = |word: WordRef| !hits.starts[word.number].is_empty();
         match need {
             TextNeed::Word(WordRef { number, is_inside: true }) => {
                 let length = self.words[*number].0.len();
@@ -127,8 +124,8 @@ impl Prefilter {
                 each.min_by_key(Vec::len)
             }
             TextNeed::Any(any) => {
-                // What cannot be in this text is in no match either.
-                let possible = any.iter().filter(|need| need.holds(&is_there));
+                // Alternatives whose words are missing cannot match in this text.
+                let possible = any.iter().filter(|need| need.holds(&is_present));
                 let each: Option<Vec<_>> =
                     possible.map(|need| self.anchor_ranges(need, hits)).collect();
                 Some(each?.concat())
@@ -137,17 +134,18 @@ impl Prefilter {
     }
 }
 
-/// Places in one text, by their start.
+/// Ranges in one text, sorted by start.
 pub(super) struct MatchAnchors(Vec<Range<usize>>);
 
-/// Where the places of several rules begin, for one pass over the text.
+/// Start offsets of the anchors of several rules, for one pass over the text.
 pub(super) struct AnchorStarts {
     starts: Vec<usize>,
     next: usize,
 }
 
 impl AnchorStarts {
-    /// Whether one of them lies within these bytes, which begin nowhere before the last ones did.
+    /// Whether an anchor starts within these bytes. Calls must not go back: each range starts at or
+    /// after the previous one.
     pub(super) fn is_next_in(&mut self, bytes: &Range<usize>) -> bool {
         let ahead = &self.starts[self.next..];
         self.next += ahead.iter().take_while(|start| **start < bytes.start).count();
@@ -156,7 +154,7 @@ impl AnchorStarts {
 }
 
 impl MatchAnchors {
-    /// The places of all these rules; `None` when one of them may match anywhere.
+    /// Anchor starts of all these rules; `None` when one of them may match anywhere.
     pub(super) fn starts<'a>(each: impl Iterator<Item = Option<&'a Self>>) -> Option<AnchorStarts> {
         let mut starts = Vec::new();
         for anchors in each {
@@ -167,7 +165,7 @@ impl MatchAnchors {
         Some(AnchorStarts { starts, next: 0 })
     }
 
-    /// Whether one of them lies within these bytes.
+    /// Whether an anchor lies within these bytes.
     pub(super) fn is_any_in(&self, bytes: &Range<usize>) -> bool {
         let first = self.0.partition_point(|place| place.start < bytes.start);
         let mut near = self.0[first..].iter().take_while(|place| place.start < bytes.end);
@@ -176,69 +174,70 @@ impl MatchAnchors {
 }
 
 impl TextNeed<WordRef> {
-    fn holds(&self, is_there: &impl Fn(WordRef) -> bool) -> bool {
+    fn holds(&self, is_present: &impl Fn(WordRef) -> bool) -> bool {
         match self {
             Self::Nothing => true,
-            Self::Word(word) => is_there(*word),
-            Self::All(all) => all.iter().all(|need| need.holds(is_there)),
-            Self::Any(any) => any.iter().any(|need| need.holds(is_there)),
+            Self::Word(word) => is_present(*word),
+            Self::All(all) => all.iter().all(|need| need.holds(is_present)),
+            Self::Any(any) => any.iter().any(|need| need.holds(is_present)),
         }
     }
 }
 
-/// A word's bytes, and whether the case is free.
+/// A word's bytes, and whether it ignores case.
 type WordKey = (Vec<u8>, bool);
 
-/// The need by the numbers of its words; new words are put behind the others.
+/// Replaces the words of a need by indexes; new words are appended.
 fn number_words(
     need: TextNeed,
     numbers: &mut HashMap<WordKey, usize>,
     words: &mut Vec<WordKey>,
 ) -> TextNeed<WordRef> {
-    let mut each = |needs: Vec<TextNeed>| {
-        needs.into_iter().map(|one| number_words(one, numbers, words)).collect()
+    let mut number_each = |needs: Vec<TextNeed>| {
+        needs.into_iter().map(|need| number_words(need, numbers, words)).collect()
     };
     match need {
         TextNeed::Nothing => TextNeed::Nothing,
-        TextNeed::All(all) => TextNeed::All(each(all)),
-        TextNeed::Any(any) => TextNeed::Any(each(any)),
-        TextNeed::Word(NeededWord { bytes, ignores_case: any_case, is_inside: inside }) => {
-            let word = (bytes, any_case);
+        TextNeed::All(all) => TextNeed::All(number_each(all)),
+        TextNeed::Any(any) => TextNeed::Any(number_each(any)),
+        TextNeed::Word(NeededWord { bytes, ignores_case, is_inside }) => {
+            let word = (bytes, ignores_case);
             let number = *numbers.entry(word.clone()).or_insert(words.len());
             if number == words.len() {
                 words.push(word);
             }
-            TextNeed::Word(WordRef { number, is_inside: inside })
+            TextNeed::Word(WordRef { number, is_inside })
         }
     }
 }
 
-/// Words of one need, at most: what asks for one of very many is as good as everywhere, and of very
-/// many that must all be there some are enough.
+/// Maximum number of words of one need: an `Any` of very many words filters hardly anything, and of
+/// an `All` some words are enough.
 const WORDS_MAX: usize = 300;
 
-/// Shortest word that is worth a search, and the longest part of one that is sought, in bytes.
+/// Shortest word worth a search, and longest searched part of a word, in bytes.
 const WORD_BYTES: Range<usize> = 2..64;
 
-/// Single characters that are worth a search: they tell apart where expressions of a kind are.
+/// Single characters worth a search, because they locate kinds of expressions.
 const SIGNS: &[u8] = b"(<=>[{";
 
 impl TextNeed {
-    /// That a text is there: nothing when it is so short that it is nearly everywhere.
-    fn text(bytes: &[u8], any_case: bool) -> Self {
+    /// Requires a text inside the match; nothing if it is so short that it occurs nearly
+    /// everywhere.
+    fn text(bytes: &[u8], ignores_case: bool) -> Self {
         let bytes = &bytes[..bytes.len().min(WORD_BYTES.end)];
         if bytes.len() < WORD_BYTES.start && !matches!(bytes, [one] if SIGNS.contains(one)) {
             return Self::Nothing;
         }
-        Self::Word(NeededWord { bytes: bytes.to_vec(), ignores_case: any_case, is_inside: true })
+        Self::Word(NeededWord { bytes: bytes.to_vec(), ignores_case, is_inside: true })
     }
 
-    /// That a text is somewhere.
+    /// Requires a text anywhere.
     pub(super) fn anywhere_text(text: &str) -> Self {
         Self::text(text.as_bytes(), false).anywhere()
     }
 
-    /// That all of them hold.
+    /// Requires all of these.
     pub(super) fn all(needs: impl IntoIterator<Item = Self>) -> Self {
         let (mut all, mut words): (Vec<Self>, usize) = (Vec::new(), 0);
         for need in needs {
@@ -257,7 +256,7 @@ impl TextNeed {
         }
     }
 
-    /// That one of them holds; of very many words, fewer of each.
+    /// Requires one of these; if there are too many words, fewer words of each.
     pub(super) fn any(needs: impl IntoIterator<Item = Self>) -> Self {
         let mut needs: Vec<Self> = needs.into_iter().collect();
         let count = |needs: &[Self]| needs.iter().map(Self::words).sum::<usize>();
@@ -278,7 +277,7 @@ impl TextNeed {
         if any.len() == 1 { any.remove(0) } else { Self::Any(any) }
     }
 
-    /// Of needs that must all hold, the one with the fewest words.
+    /// Reduces an `All` to the part with the fewest words.
     fn leanest(self) -> Self {
         match self {
             Self::All(all) => all.into_iter().min_by_key(Self::words).unwrap_or(Self::Nothing),
@@ -294,7 +293,7 @@ impl TextNeed {
         }
     }
 
-    /// The same need of something that is elsewhere in the text.
+    /// The same requirement, satisfied anywhere in the text.
     fn anywhere(self) -> Self {
         match self {
             Self::Nothing => Self::Nothing,

@@ -1,28 +1,27 @@
-//! Comments that suppress findings, read exactly as the ast-grep program reads them. It must not
-//! know rules beyond their ids.
+//! Comments that suppress findings, parsed exactly as the ast-grep program does.
 //!
 //! `ast-grep-ignore` must be the first word of a comment. `: id, id` names rules; without a colon
-//! it means all. Behind code it speaks about the statement before it, alone on its line about the
-//! next line, and alone on the first line with nothing on the second about the whole file.
+//! it means all. After code it applies to that statement; alone on its line, to the next line;
+//! alone on the first line with an empty second line, to the whole file.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::matching::RawNode;
 
-/// The word that makes a comment one of these.
+/// The word that makes a comment a suppression.
 pub(super) const MARKER: &str = "ast-grep-ignore";
 
-/// The rule that speaks about comments which suppress nothing.
+/// Id of the rule that reports comments which suppress nothing.
 pub(in crate::scan) const UNUSED: &str = "unused-suppression";
 
 /// The suppressing comments of one text.
 #[derive(Default)]
 pub(super) struct Suppressions<'t> {
     comments: Vec<SuppressionComment<'t>>,
-    /// The comment about the whole file, by its place in the list.
+    /// Index of the comment that applies to the whole file.
     file: Option<usize>,
-    /// The comment about each 0-based line; a later one replaces an earlier.
+    /// Index of the comment that applies to each 0-based line; a later one replaces an earlier.
     lines: HashMap<usize, usize>,
 }
 
@@ -33,10 +32,10 @@ struct SuppressionComment<'t> {
     is_used: bool,
 }
 
-/// What a comment speaks about.
+/// What a comment applies to.
 enum SuppressionScope {
     File,
-    /// The things that start on this 0-based line.
+    /// Nodes that start on this 0-based line.
     Line(usize),
 }
 
@@ -46,17 +45,17 @@ pub(super) fn is_comment(kind: &str) -> bool {
 }
 
 impl<'t> Suppressions<'t> {
-    /// Those among the comments of a text, which come in the order of the text.
+    /// Parses the comments of a text, given in text order.
     pub(super) fn from_comments(nodes: Vec<RawNode<'_>>, text: &'t str) -> Self {
         let mut suppressions = Self::default();
         for node in nodes {
             let comment = &text[node.byte_range()];
-            // Anything else before the marker makes it prose.
+            // A comment with another word before the marker is prose.
             let start = comment.find(char::is_alphabetic);
             if !start.is_some_and(|start| comment[start..].starts_with(MARKER)) {
                 continue;
             }
-            let (ids, number) = (ids_of(comment), suppressions.comments.len());
+            let (ids, number) = (parse_rule_ids(comment), suppressions.comments.len());
             let is_all = ids.is_none();
             suppressions.comments.push(SuppressionComment {
                 bytes: node.byte_range(),
@@ -78,16 +77,17 @@ impl<'t> Suppressions<'t> {
         suppressions
     }
 
-    /// Whether one of them covers everything in the file, itself and the other comments included.
+    /// Whether a comment suppresses everything in the file, including the findings about unused
+    /// suppressions.
     pub(super) fn covers_file(&self) -> bool {
         self.file.is_some_and(|file| self.comments[file].ids.is_none())
     }
 
-    /// Whether a match of this rule that starts on this 0-based line is covered. The comment that
-    /// covers it is used.
+    /// Whether a comment suppresses a match of this rule that starts on this 0-based line; marks
+    /// the comment as used.
     pub(super) fn try_suppress(&mut self, rule: &str, line: usize) -> bool {
-        let about = [self.file, self.lines.get(&line).copied()];
-        for number in about.into_iter().flatten() {
+        let applicable = [self.file, self.lines.get(&line).copied()];
+        for number in applicable.into_iter().flatten() {
             let comment = &mut self.comments[number];
             if comment.ids.as_ref().is_none_or(|ids| ids.contains(&rule)) {
                 comment.is_used = true;
@@ -97,17 +97,16 @@ impl<'t> Suppressions<'t> {
         false
     }
 
-    /// The places of those that have covered nothing.
+    /// Ranges of the comments that suppressed nothing.
     pub(super) fn unused(&self) -> impl Iterator<Item = Range<usize>> {
-        let is_read = !self.covers_file();
-        let unused = self.comments.iter().filter(move |comment| is_read && !comment.is_used);
+        let is_reported = !self.covers_file();
+        let unused = self.comments.iter().filter(move |comment| is_reported && !comment.is_used);
         unused.map(|comment| comment.bytes.clone())
     }
 }
 
-/// The ids that a comment names. What follows an id behind a blank is a reason or the end of the
-/// comment.
-fn ids_of(comment: &str) -> Option<Vec<&str>> {
+/// The rule ids in a comment. Text after an id and a space is a reason or the end of the comment.
+fn parse_rule_ids(comment: &str) -> Option<Vec<&str>> {
     let (_, after) = comment.split_once(MARKER)?;
     let (_, ids) = after.trim().split_once(':')?;
     Some(ids.split(',').filter_map(|id| id.trim_start().split(' ').next()).collect())

@@ -1,5 +1,5 @@
-//! The engine beside the one it replaces: the same matches as ast-grep's own scan of the same
-//! tree, with the words sought first and without.
+//! Compares the engine with ast-grep's own scan of the same tree: equal matches, with the prefilter
+//! and without.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -13,11 +13,11 @@ use super::*;
 use crate::scan::builtin::FILES;
 use crate::scan::rules::{RuleSpec, parse_rule_file, read_yaml};
 
-/// The rules of these files that speak about a language.
+/// The rules of these files for a language.
 fn engine(files: &[(&str, &str)], language: ScanLanguage) -> RuleEngine {
     let specs = files.iter().flat_map(|(name, text)| parse_rule_file(name, text).specs);
     let own = specs.filter(|spec| spec.languages.contains(&language));
-    // Of names behind imports ast-grep knows nothing.
+    // ast-grep does not resolve imported names.
     let plain = own.map(|spec| RuleSpec { resolves: BTreeMap::new(), ..RuleSpec::clone(&spec) });
     let rules: Vec<Arc<EngineRule>> = plain
         .map(|spec| Arc::new(EngineRule::new(spec.into(), language, &UtilityRules::default())))
@@ -42,7 +42,7 @@ type Places = Vec<(String, usize, usize)>;
 
 fn places(engine: &RuleEngine, path: &RelPath, text: &str) -> Places {
     let (matches, _) = engine.matches(path, text, &mut |_| {});
-    let place = |found: RuleMatch| (found.id, found.bytes.start, found.bytes.end);
+    let place = |matched: RuleMatch| (matched.id, matched.bytes.start, matched.bytes.end);
     let mut places: Places = matches.into_iter().map(place).collect();
     places.sort();
     places
@@ -67,13 +67,13 @@ fn places_of_ast_grep(engine: &RuleEngine, path: &RelPath, text: &str) -> Places
     places
 }
 
-/// The rules twice: as they are, and without seeking words first.
-struct Twins {
+/// The rules twice: with the prefilter and without.
+struct EnginePair {
     plain: RuleEngine,
     unfiltered: RuleEngine,
 }
 
-impl Twins {
+impl EnginePair {
     fn new(files: &[(&str, &str)], language: ScanLanguage) -> Self {
         let unfiltered = engine(files, language);
         let nothing = Prefilter::new(vec![TextNeed::Nothing; unfiltered.rules.len()]);
@@ -81,7 +81,7 @@ impl Twins {
         Self { plain: engine(files, language), unfiltered }
     }
 
-    /// Both match as ast-grep's own scan does. Yields the number of matches.
+    /// Asserts that both engines match what ast-grep's scan does; returns the number of matches.
     #[track_caller]
     fn check_same(&self, text: &str) -> usize {
         let path = path(self.plain.language);
@@ -92,10 +92,10 @@ impl Twins {
     }
 }
 
-/// The built-in rules that speak about a language.
-fn built_in(language: ScanLanguage) -> Twins {
+/// The built-in rules of a language.
+fn built_in(language: ScanLanguage) -> EnginePair {
     let files = FILES.iter().filter(|file| file.covers_language(language));
-    Twins::new(&files.map(|file| (file.name, file.text)).collect::<Vec<_>>(), language)
+    EnginePair::new(&files.map(|file| (file.name, file.text)).collect::<Vec<_>>(), language)
 }
 
 /// The snippets of the built-in rules of a language.
@@ -130,10 +130,10 @@ fn built_in_rules_match_their_snippets_as_ast_grep_does() {
 
 #[test]
 fn each_rule_alone_matches_its_snippets_as_ast_grep_does() {
-    // Alone most rules say where their matches can be, so that the walk leaves much out.
+    // A single rule mostly knows where its matches can be, so the walk skips much.
     for language in LANGUAGES {
         for file in FILES.iter().filter(|file| file.covers_language(language)) {
-            let alone = Twins::new(&[(file.name, file.text)], language);
+            let alone = EnginePair::new(&[(file.name, file.text)], language);
             let rule = read_yaml(file.text).expect("a rule");
             let invalid = rule["tests"]["invalid"].as_array().expect("snippets");
             let texts = invalid.iter().filter_map(Value::as_str);
@@ -143,7 +143,7 @@ fn each_rule_alone_matches_its_snippets_as_ast_grep_does() {
     }
 }
 
-/// Python that the rules below speak about, and what confuses them. Whole lines.
+/// Whole lines of Python for the rules below, including confusing ones.
 const LINES: &[&str] = &[
     "bad(1)",
     "bad(x, other=bad(2))",
@@ -175,17 +175,17 @@ const RULES: &str = "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' 
     id: bare\nlanguages: [python]\nrule: { any: [{ kind: ERROR }, { kind: except_clause }] }\n---\n\
     id: none\nlanguages: [python]\nrule: { kind: identifier, not: { regex: a }, regex: '^[r-z]' }\n";
 
-static OWN: LazyLock<Twins> =
-    LazyLock::new(|| Twins::new(&[("r.yml", RULES)], ScanLanguage::Python));
+static OWN: LazyLock<EnginePair> =
+    LazyLock::new(|| EnginePair::new(&[("r.yml", RULES)], ScanLanguage::Python));
 
-static BUILT_IN: LazyLock<Vec<(Twins, Vec<String>)>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<Vec<(EnginePair, Vec<String>)>> = LazyLock::new(|| {
     LANGUAGES.iter().map(|language| (built_in(*language), snippets(*language))).collect()
 });
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Suppressing comments in every place, broken code, and rules of every kind.
+    /// Suppressing comments in every position, broken code, and rules of every kind.
     #[test]
     fn generated_texts_are_matched_as_ast_grep_does(
         lines in proptest::collection::vec(0..LINES.len(), 0..14),
@@ -197,7 +197,7 @@ proptest! {
         OWN.check_same(&text);
     }
 
-    /// Pieces of the snippets of the built-in rules, put together at random.
+    /// Random combinations of pieces of the built-in rules' snippets.
     #[test]
     fn mixed_snippets_are_matched_as_ast_grep_does(
         language in 0..LANGUAGES.len(),
@@ -215,7 +215,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_without_the_words_of_any_rule_is_not_judged() {
+fn a_text_without_any_rules_words_is_not_parsed() {
     let engine = engine(
         &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
         ScanLanguage::Python,

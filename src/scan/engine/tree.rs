@@ -1,6 +1,4 @@
-//! A parsed text as others may walk it: its nodes in one row, in the order of the text, so that a
-//! walk costs no parser. It must not know rules; who wants what from the nodes is not known here
-//! either.
+//! A parsed text with its nodes in one table in text order, so that walking needs no parser.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +19,7 @@ pub struct SyntaxTree {
     nodes: NodeTable,
 }
 
-/// All nodes of a text, in its order; a node stands before what is below it.
+/// All nodes of a text in text order; a node precedes its descendants.
 #[derive(Default)]
 struct NodeTable {
     entries: Vec<NodeEntry>,
@@ -29,28 +27,28 @@ struct NodeTable {
     fields: NameTable,
 }
 
-/// The words of a grammar that occur in a tree.
+/// Names from a grammar that occur in a tree.
 #[derive(Default)]
 struct NameTable {
     names: Vec<String>,
-    /// Where the word of a number of the grammar is.
+    /// Index of the name with a grammar's id.
     index_by_id: BTreeMap<u16, u16>,
 }
 
-/// What is kept of one node. Offsets are bytes; a text has at most [`SOURCE_BYTES_MAX`] of them, so
-/// that four bytes hold every number.
+/// One node. Offsets are bytes; a text has at most [`SOURCE_BYTES_MAX`] of them, so that four bytes
+/// hold every number.
 struct NodeEntry {
-    /// The place of its word.
+    /// Index of its kind's name.
     kind: u16,
-    /// The place of the word that names it among the children of its parent.
+    /// Index of the field name it has in its parent.
     field: Option<u16>,
     start: u32,
     end: u32,
     line: u32,
     end_line: u32,
-    /// The place of the node around it; that of the root is its own.
+    /// Index of the parent; the root's is its own.
     parent: u32,
-    /// The place behind the last node below it.
+    /// Index after the last descendant.
     subtree_end: u32,
     is_named: bool,
     is_error: bool,
@@ -64,22 +62,22 @@ pub struct SyntaxNode<'t> {
 }
 
 impl SyntaxTree {
-    /// Parses a text; a gap when it is larger than [`SOURCE_BYTES_MAX`], nested too deeply to be
-    /// walked, or not parsable as a whole. A syntax error beside parsed code is no gap.
+    /// Parses a text. Fails with a gap if it is larger than [`SOURCE_BYTES_MAX`], nested too
+    /// deeply, or unparsable as a whole; a syntax error next to parsed code is no gap.
     pub fn parse(language: ScanLanguage, text: &str) -> Result<Self, Gap> {
         if text.len() as u64 > SOURCE_BYTES_MAX {
             let detail = format!("larger than {SOURCE_BYTES_MAX} bytes");
             return Err(Gap::new(Cause::Skipped, detail));
         }
         let parsed = parse_tree(language, text)?;
-        let row = NodeTable::from_parsed(&parsed).map_err(|_| too_deep_gap())?;
+        let nodes = NodeTable::from_parsed(&parsed).map_err(|_| too_deep_gap())?;
         if is_unparsed(&parsed) {
             return Err(unparsed_gap(language));
         }
-        Ok(Self { text: text.to_owned(), language, nodes: row })
+        Ok(Self { text: text.to_owned(), language, nodes })
     }
 
-    /// The language it was parsed as.
+    /// The language that the text was parsed as.
     #[must_use]
     pub fn language(&self) -> ScanLanguage {
         self.language
@@ -101,32 +99,32 @@ impl SyntaxTree {
 impl NodeTable {
     fn from_parsed(parsed: &AstGrep<EngineDocument>) -> Result<Self, TooDeep> {
         let mut cursor = parsed.root().get_inner_node().walk();
-        let mut row = Self::default();
-        row.add(cursor.node(), None, 0);
-        // The places of the nodes around the next one.
-        let mut around = vec![0];
+        let mut table = Self::default();
+        table.add(cursor.node(), None, 0);
+        // Indexes of the ancestors of the next node.
+        let mut ancestors = vec![0];
         loop {
             if cursor.goto_first_child() {
-                if around.len() > TREE_DEPTH_MAX {
+                if ancestors.len() > TREE_DEPTH_MAX {
                     return Err(TooDeep);
                 }
             } else {
                 loop {
-                    // What is below the last of them has been read.
-                    let Some(done) = around.pop() else { return Ok(row) };
-                    row.entries[done].subtree_end = to_u32(row.entries.len());
+                    // All its descendants have been added.
+                    let Some(done) = ancestors.pop() else { return Ok(table) };
+                    table.entries[done].subtree_end = to_u32(table.entries.len());
                     if cursor.goto_next_sibling() {
                         break;
                     }
                     if !cursor.goto_parent() {
-                        return Ok(row);
+                        return Ok(table);
                     }
                 }
             }
             let field = cursor.field_id().map(u16::from).zip(cursor.field_name());
-            let parent = around.last().copied().unwrap_or_default();
-            around.push(row.entries.len());
-            row.add(cursor.node(), field, parent);
+            let parent = ancestors.last().copied().unwrap_or_default();
+            ancestors.push(table.entries.len());
+            table.add(cursor.node(), field, parent);
         }
     }
 
@@ -151,7 +149,7 @@ impl NameTable {
     fn intern<'w>(&mut self, id: u16, word: impl FnOnce() -> &'w str) -> u16 {
         *self.index_by_id.entry(id).or_insert_with(|| {
             self.names.push(word().to_owned());
-            // There are no more words than numbers of them.
+            // A grammar's ids are 16 bits wide.
             u16::try_from(self.names.len() - 1).unwrap_or(u16::MAX)
         })
     }
@@ -166,15 +164,15 @@ fn to_u32(number: usize) -> u32 {
 }
 
 impl<'t> SyntaxNode<'t> {
-    fn node_at(self, place: usize) -> Self {
-        Self { index: place, ..self }
+    fn node_at(self, index: usize) -> Self {
+        Self { index, ..self }
     }
 
     fn entry(self) -> &'t NodeEntry {
         &self.tree.nodes.entries[self.index]
     }
 
-    /// The place behind what is below it.
+    /// Index after the last descendant.
     fn subtree_end(self) -> usize {
         self.entry().subtree_end as usize
     }
@@ -187,64 +185,65 @@ impl<'t> SyntaxNode<'t> {
         })
     }
 
-    /// Its kind, in the words of the grammar.
+    /// The grammar's name of its kind.
     #[must_use]
     pub fn kind(self) -> &'t str {
         self.tree.nodes.kinds.name(self.entry().kind)
     }
 
-    /// The child in a field of the grammar.
+    /// The child with this field name.
     #[must_use]
     pub fn field(self, name: &str) -> Option<Self> {
         let word = |place: u16| self.tree.nodes.fields.name(place);
         self.each_child().find(|child| child.entry().field.map(word) == Some(name))
     }
 
-    /// All children, in the order of the text; punctuation is among them.
+    /// All children in text order, including punctuation.
     #[must_use]
     pub fn children(self) -> Vec<Self> {
         self.each_child().collect()
     }
 
-    /// The children that the grammar gives a name.
+    /// The named children, without punctuation.
     #[must_use]
     pub fn named_children(self) -> Vec<Self> {
         self.each_child().filter(|child| child.is_named()).collect()
     }
 
-    /// The node around it.
+    /// The parent; `None` for the root.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         (self.index > 0).then(|| self.node_at(self.entry().parent as usize))
     }
 
-    /// The named node before it among the children of its parent.
+    /// The previous named node among the parent's children.
     #[must_use]
     pub fn previous_sibling(self) -> Option<Self> {
         let before = self.parent()?.each_child().take_while(|child| child.index < self.index);
         before.filter(|child| child.is_named()).last()
     }
 
-    /// The named node behind it among the children of its parent.
+    /// The next named node among the parent's children.
     #[must_use]
     pub fn next_sibling(self) -> Option<Self> {
-        let mut behind = self.parent()?.each_child().skip_while(|child| child.index <= self.index);
-        behind.find(|child| child.is_named())
+        let mut following =
+            self.parent()?.each_child().skip_while(|child| child.index <= self.index);
+        following.find(|child| child.is_named())
     }
 
-    /// The nodes around it, the nearest first.
+    /// The ancestors, nearest first.
     pub fn ancestors(self) -> impl Iterator<Item = Self> {
         std::iter::successors(self.parent(), |node| node.parent())
     }
 
-    /// It and every node below it, in the order of the text.
+    /// The node and its descendants, in text order.
     #[must_use]
     pub fn descendants(self) -> Vec<Self> {
         (self.index..self.subtree_end()).map(|place| self.node_at(place)).collect()
     }
 
-    /// Visits it and what is below it in the order of the text; below a node only when `visit`
-    /// says so.
+    /// Visits the node and its descendants in text order; descends below a node only if `visit`
+    /// returns true.
     pub fn walk(self, visit: &mut dyn FnMut(Self) -> bool) {
         let mut place = self.index;
         while place < self.subtree_end() {
@@ -253,7 +252,7 @@ impl<'t> SyntaxNode<'t> {
         }
     }
 
-    /// Its part of the text.
+    /// The source text of the node.
     #[must_use]
     pub fn text(self) -> &'t str {
         self.tree.text().get(self.bytes()).unwrap_or_default()
@@ -265,31 +264,31 @@ impl<'t> SyntaxNode<'t> {
         self.entry().start as usize..self.entry().end as usize
     }
 
-    /// 0-based line on which it starts.
+    /// 0-based line of its start.
     #[must_use]
     pub fn line(self) -> usize {
         self.entry().line as usize
     }
 
-    /// 0-based line on which it ends.
+    /// 0-based line of its end.
     #[must_use]
     pub fn end_line(self) -> usize {
         self.entry().end_line as usize
     }
 
-    /// Whether the grammar gives it a name; punctuation has none.
+    /// Whether the grammar names its kind; punctuation is unnamed.
     #[must_use]
     pub fn is_named(self) -> bool {
         self.entry().is_named
     }
 
-    /// Whether the parser made nothing of this part of the text.
+    /// Whether the parser could not parse this part of the text.
     #[must_use]
     pub fn is_error(self) -> bool {
         self.entry().is_error
     }
 
-    /// Whether nothing is below it.
+    /// Whether it has no children.
     #[must_use]
     pub fn is_leaf(self) -> bool {
         self.subtree_end() == self.index + 1
@@ -314,7 +313,7 @@ impl fmt::Debug for SyntaxNode<'_> {
 mod tests {
     use super::*;
 
-    /// Texts with fields, comments in odd places, parts that do not parse and no text at all.
+    /// Texts with fields, comments in odd positions, unparsable parts, and an empty one.
     const TEXTS: [(ScanLanguage, &str); 9] = [
         (ScanLanguage::Python, ""),
         (
@@ -349,7 +348,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_node_is_what_the_parser_says() {
+    fn every_node_equals_the_parsers_node() {
         for (language, text) in TEXTS {
             let parsed = parse_tree(language, text).expect("it parses");
             let tree = SyntaxTree::parse(language, text).expect("it parses");
@@ -386,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_stays_below_its_node_and_leaves_out_what_it_is_told_to() {
+    fn a_walk_visits_descendants_and_skips_declined_subtrees() {
         let text = "def f(a):\n    return a\ndef g(b):\n    return b\n";
         let tree = SyntaxTree::parse(ScanLanguage::Python, text).expect("it parses");
         let mut seen = Vec::new();

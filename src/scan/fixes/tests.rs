@@ -1,4 +1,4 @@
-//! Rules whose fixes meet, follow each other, undo each other or do harm.
+//! Rules whose fixes overlap, chain, undo each other or introduce errors.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn text_of(fixed: Result<FixOutcome, RewriteError>) -> String {
 }
 
 #[test]
-fn fixes_that_meet_are_made_one_after_the_other() {
+fn overlapping_fixes_are_applied_one_after_the_other() {
     let (outer, inner) = (rule("outer", "f($A)", "g($A)"), rule("inner", "b()", "c()"));
     assert_eq!(
         text_of(fixed(&[&outer, &inner], "f(b()) + b()\r\nb()\r\n")),
@@ -38,7 +38,7 @@ fn fixes_that_meet_are_made_one_after_the_other() {
 }
 
 #[test]
-fn a_fix_may_take_its_neighbours_along_and_the_first_of_several_is_made() {
+fn a_fix_may_expand_and_the_first_of_several_is_applied() {
     let expanding = "id: x\nlanguage: python\nseverity: warning\nmessage: x\n\
         metadata: {fix: safe}\nrule: {kind: keyword_argument, regex: '^debug='}\n\
         fix: {template: '', expandStart: {regex: ','}}\n";
@@ -50,7 +50,7 @@ fn a_fix_may_take_its_neighbours_along_and_the_first_of_several_is_made() {
 }
 
 #[test]
-fn fixes_that_never_end_are_refused() {
+fn endless_fixes_are_refused() {
     let (there, back) = (rule("there", "f($A)", "g($A)"), rule("back", "g($A)", "f($A)"));
     let error = fixed(&[&there, &back], "f(1)\n").expect_err("endless");
     assert_eq!(error.to_string(), "the fixes undo each other");
@@ -59,7 +59,7 @@ fn fixes_that_never_end_are_refused() {
 }
 
 #[test]
-fn a_fix_that_breaks_the_syntax_or_brings_a_new_error_is_refused() {
+fn a_fix_that_breaks_the_syntax_or_adds_an_error_is_refused() {
     let error = fixed(&[&rule("bad", "f($A)", "g($A")], "x = 1\nf(1)\n").expect_err("broken");
     assert_eq!(error, RewriteError::SyntaxError { line: 2 });
     let bad =
@@ -67,13 +67,13 @@ fn a_fix_that_breaks_the_syntax_or_brings_a_new_error_is_refused() {
     let evil = rule("evil", "f($A)", "evil($A)");
     let error = fixed(&[&evil, bad], "f(1)\n").expect_err("a new error");
     assert_eq!(error.to_string(), "line 1 would have a new error: no-evil");
-    // An error around a fixed place is not new.
+    // An error that encloses a fixed range is not new.
     let inner = rule("inner", "b()", "c()");
     assert_eq!(text_of(fixed(&[&inner, bad], "evil(b())\n")), "evil(c())\n");
 }
 
 #[test]
-fn a_fix_that_is_not_called_safe_is_held_back_until_it_is_wanted() {
+fn an_unsafe_fix_is_held_back_unless_requested() {
     let unsafe_rule = rule("x", "f($A)", "g($A)").replace("metadata: {fix: safe}\n", "");
     let held = fixed(&[&unsafe_rule], "f(1)\nf(2)\n").expect("fixable");
     assert_eq!(held, FixOutcome { edited: None, skipped_unsafe: 2 });
@@ -83,7 +83,7 @@ fn a_fix_that_is_not_called_safe_is_held_back_until_it_is_wanted() {
 }
 
 #[test]
-fn what_a_comment_suppresses_is_not_fixed() {
+fn a_suppressed_finding_is_not_fixed() {
     let rule = rule("x", "f($A)", "g($A)");
     let text = "f(1)  # ast-grep-ignore: x\nf(2)\n";
     assert_eq!(text_of(fixed(&[&rule], text)), "f(1)  # ast-grep-ignore: x\ng(2)\n");

@@ -19,32 +19,32 @@ fn path(language: &str) -> RelPath {
     RelPath::parse(&format!("a.{extension}")).expect("a relative path")
 }
 
-fn words(language: &str) -> Vec<String> {
+fn languages(language: &str) -> Vec<String> {
     vec![language.to_owned()]
 }
 
-fn found(language: &str, pattern: &str, text: &str) -> Vec<String> {
-    let query = PatternQuery::new(pattern, &words(language)).expect("a valid pattern");
+fn matched_texts(language: &str, pattern: &str, text: &str) -> Vec<String> {
+    let query = PatternQuery::new(pattern, &languages(language)).expect("a valid pattern");
     let (hits, _) = query.find(&path(language), text, 100).expect("searchable");
     hits.into_iter().map(|hit| hit.text).collect()
 }
 
-fn refused(language: &str, pattern: &str) -> String {
-    let Err(error) = PatternQuery::new(pattern, &words(language)) else {
+fn refusal(language: &str, pattern: &str) -> String {
+    let Err(error) = PatternQuery::new(pattern, &languages(language)) else {
         panic!("{pattern}: taken");
     };
     error.to_string()
 }
 
 fn rewritten(language: &str, pattern: &str, replacement: &str, text: &str) -> String {
-    let rewrite = PatternRewrite::new(pattern, replacement, &words(language)).expect("valid");
+    let rewrite = PatternRewrite::new(pattern, replacement, &languages(language)).expect("valid");
     let edited = rewrite.rewrite(&path(language), text).expect("it can be rewritten");
     edited.map_or_else(|| text.to_owned(), |edited| edited.text)
 }
 
 #[test]
-fn a_pattern_finds_its_shape_and_what_its_variables_stand_for() {
-    let query = PatternQuery::new("f($A, $$$REST)", &words("python")).expect("a valid pattern");
+fn a_pattern_reports_matches_and_captured_variables() {
+    let query = PatternQuery::new("f($A, $$$REST)", &languages("python")).expect("a valid pattern");
     let text = "x = '한'; f(1,)\ny = f('🦀', b, c)  # end\n";
     let (hits, _) = query.find(&path("python"), text, 100).expect("searchable");
     let mut shown = String::new();
@@ -68,7 +68,7 @@ fn a_pattern_finds_its_shape_and_what_its_variables_stand_for() {
 #[test]
 fn every_language_can_be_searched() {
     let check = |language: &str, pattern: &str, text: &str, expected: &str| {
-        assert_eq!(found(language, pattern, text), [expected], "{language}");
+        assert_eq!(matched_texts(language, pattern, text), [expected], "{language}");
     };
     check("go", "$A = $B", "package p\nfunc f() { x = 1 }\n", "x = 1");
     check("java", "System.exit($X)", "class A { void f() { System.exit(1); } }", "System.exit(1)");
@@ -88,9 +88,9 @@ fn every_language_can_be_searched() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_or_everything_is_refused_with_what_to_do() {
+fn an_unusable_pattern_is_refused_with_advice() {
     let check = |language: &str, pattern: &str, part: &str| {
-        let reason = refused(language, pattern);
+        let reason = refusal(language, pattern);
         assert!(reason.contains(part), "{pattern}: {reason}");
     };
     check("python", "", "it is empty");
@@ -112,8 +112,8 @@ fn a_pattern_that_matches_nothing_or_everything_is_refused_with_what_to_do() {
 const PATTERN_BYTES: usize = crate::base::limits::PATTERN_BYTES_MAX;
 
 #[test]
-fn a_text_that_cannot_be_searched_has_a_reason() {
-    let query = PatternQuery::new("f($A)", &words("python")).expect("a valid pattern");
+fn an_unsearchable_text_has_a_reason() {
+    let query = PatternQuery::new("f($A)", &languages("python")).expect("a valid pattern");
     let deep = format!("{}f(1){}", "(".repeat(100_000), ")".repeat(100_000));
     let gap = query.find(&path("python"), &deep, 1).expect_err("too deep");
     assert!(gap.detail.contains("nested deeper"), "{gap}");
@@ -125,8 +125,8 @@ fn a_text_that_cannot_be_searched_has_a_reason() {
 }
 
 #[test]
-fn long_texts_are_cut_and_marked_and_places_beyond_the_bound_are_counted() {
-    let query = PatternQuery::new("f($A)", &words("python")).expect("a valid pattern");
+fn long_texts_are_truncated_and_omitted_matches_counted() {
+    let query = PatternQuery::new("f($A)", &languages("python")).expect("a valid pattern");
     let text = format!("f('{}'); f(1)\n", "한".repeat(MATCH_CHARS_MAX));
     let (hits, total) = query.find(&path("python"), &text, 1).expect("searchable");
     assert_eq!((hits.len(), total), (1, 2));
@@ -137,19 +137,19 @@ fn long_texts_are_cut_and_marked_and_places_beyond_the_bound_are_counted() {
 }
 
 #[test]
-fn one_pattern_for_several_languages_looks_at_the_files_of_each() {
+fn one_pattern_searches_the_files_of_each_of_its_languages() {
     let languages = ["ts".to_owned(), "tsx".to_owned(), "ts".to_owned()];
     let query = PatternQuery::new("f($A)", &languages).expect("valid in both");
-    for (name, is_meant) in [("a.ts", true), ("b.tsx", true), ("c.js", false)] {
+    for (name, is_covered) in [("a.ts", true), ("b.tsx", true), ("c.js", false)] {
         let path = RelPath::parse(name).expect("a path");
-        assert_eq!(query.covers_path(&path), is_meant, "{name}");
+        assert_eq!(query.covers_path(&path), is_covered, "{name}");
         let (_, total) = query.find(&path, "f(1);", 100).expect("searchable");
-        assert_eq!(total, usize::from(is_meant), "{name}");
+        assert_eq!(total, usize::from(is_covered), "{name}");
     }
 }
 
 #[test]
-fn matches_are_replaced_once_also_inside_of_each_other() {
+fn nested_matches_are_each_replaced_once() {
     let check = |pattern: &str, replacement: &str, text: &str, expected: &str| {
         assert_eq!(rewritten("python", pattern, replacement, text), expected, "{text}");
     };
@@ -163,7 +163,7 @@ fn matches_are_replaced_once_also_inside_of_each_other() {
 }
 
 #[test]
-fn lines_that_a_replacement_adds_are_indented_and_end_as_in_the_text() {
+fn a_replacement_keeps_indentation_and_line_endings() {
     let text = "\u{feff}def f():\r\n    g(1)\r\n";
     let expected = "\u{feff}def f():\r\n    a = 1\r\n    h(a)\r\n";
     assert_eq!(rewritten("python", "g($A)", "a = $A\nh(a)", text), expected);
@@ -172,9 +172,9 @@ fn lines_that_a_replacement_adds_are_indented_and_end_as_in_the_text() {
 }
 
 #[test]
-fn a_replacement_that_uses_what_is_not_captured_is_refused() {
+fn a_replacement_with_an_uncaptured_variable_is_refused() {
     let check = |pattern: &str, replacement: &str, part: &str| {
-        let Err(error) = PatternRewrite::new(pattern, replacement, &words("python")) else {
+        let Err(error) = PatternRewrite::new(pattern, replacement, &languages("python")) else {
             panic!("{replacement}: taken");
         };
         assert!(error.to_string().contains(part), "{error}");
@@ -186,9 +186,10 @@ fn a_replacement_that_uses_what_is_not_captured_is_refused() {
 }
 
 #[test]
-fn a_rewrite_that_breaks_the_syntax_is_refused_and_one_beside_an_older_error_is_not() {
+fn a_rewrite_is_refused_for_a_new_syntax_error_and_not_for_an_old_one() {
     let rewrite = |replacement: &str, text: &str| {
-        let rewrite = PatternRewrite::new("f($A)", replacement, &words("python")).expect("valid");
+        let rewrite =
+            PatternRewrite::new("f($A)", replacement, &languages("python")).expect("valid");
         rewrite.rewrite(&path("python"), text)
     };
     assert_eq!(rewrite("g($A", "x = 1\nf(1)\n"), Err(RewriteError::SyntaxError { line: 2 }));

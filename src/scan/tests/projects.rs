@@ -1,5 +1,5 @@
-//! Sets of rules as projects put them together: rule files of the ast-grep program, utility rules,
-//! `sgconfig.yml`, options, and texts with parts in other languages.
+//! Rule sets as projects compose them: rule files of the ast-grep program, utility rules,
+//! `sgconfig.yml`, options, and texts with embedded languages.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn assert_broken(rules: &RuleSet, expected: &[&str]) {
     }
 }
 
-/// Every key that the ast-grep program knows.
+/// Every key that the ast-grep program supports.
 const FULL: &str = "id: 'full: rule'\nlanguage: JavaScript\nseverity: info\nmessage: use $NEW\n\
                     note: |\n  Two\n  lines.\nurl: https://example.com\n\
                     metadata: { any: [1, { 2: x }], cwe: CWE-1 }\n\
@@ -43,7 +43,7 @@ const FULL: &str = "id: 'full: rule'\nlanguage: JavaScript\nseverity: info\nmess
                     - { title: two, template: $NEW }\n";
 
 #[test]
-fn a_rule_file_of_the_ast_grep_program_is_taken_as_it_is() {
+fn a_rule_file_of_the_ast_grep_program_works_unchanged() {
     let rules = check_broken(&[("r.yml", FULL)], &[]);
     let outcome = check(
         &rules,
@@ -58,7 +58,7 @@ fn a_rule_file_of_the_ast_grep_program_is_taken_as_it_is() {
 }
 
 #[test]
-fn a_rule_without_an_id_has_the_name_of_its_file() {
+fn a_rule_without_an_id_is_named_after_its_file() {
     let text = "language: python\nrule: { pattern: bad($X) }\n";
     let both = format!("{text}---\n{}", text.replace("bad", "worse"));
     let rules = check_broken(&[("a/one.yml", text), ("two.yaml", &both)], &[]);
@@ -93,7 +93,7 @@ const CALLER: &str =
     "id: call\nlanguage: python\nrule: { matches: { named: { NAME: { regex: ^bad$ } } } }\n";
 
 #[test]
-fn utility_rules_are_shared_also_with_arguments() {
+fn utility_rules_are_shared_and_take_arguments() {
     let plain = "id: bad-call\nlanguage: python\nrule: { matches: { named: { NAME: { regex: ^bad$ } } } }\n";
     let user =
         "id: user\nlanguage: python\nrule: { all: [{ matches: bad-call }, { regex: '2' }] }\n";
@@ -133,18 +133,18 @@ fn a_broken_utility_rule_breaks_those_that_need_it_and_no_others() {
 }
 
 #[test]
-fn an_expression_that_would_need_too_much_is_a_broken_rule() {
+fn an_oversized_regex_is_a_broken_rule() {
     let text = "id: x\nlanguage: python\nrule: { kind: string, regex: '(a{1000}){1000}' }\n";
     let rules = check_broken(&[("r.yml", text)], &["r.yml:3: rule `x` (python): "]);
     assert_eq!(cause(&outcome(&rules, "a.py", "x\n")), Some(Cause::BrokenRule));
-    // One that other engines hang on.
+    // A pattern on which backtracking engines hang.
     let text = "id: x\nlanguage: python\nrule: { kind: string, regex: '^.(a+)+$' }\n";
     let rules = check_broken(&[("r.yml", text)], &[]);
     check(&rules, "a.py", &format!("'{}'\n", "a".repeat(50_000)), &[]);
 }
 
 #[test]
-fn names_of_files_decide_over_their_language() {
+fn language_globs_decide_a_files_language() {
     let config = "languageGlobs: { python: ['*.star', BUILD] }\n";
     let rules = with_config(&[("r.yml", CALL)], config);
     for name in ["deep/x.star", "BUILD", "a.py"] {
@@ -178,7 +178,7 @@ fn scripts_and_styles_in_html_are_scanned_in_their_languages() {
 }
 
 #[test]
-fn data_in_a_script_element_is_no_script() {
+fn data_in_a_script_element_is_not_scanned() {
     let rules = rules(&[("a.yml", JS)]);
     let text = "<script type=\"application/ld+json\">{\"a\": [1, }</script>\n\
                 <script type='text/template'>{{ bad(1) }}</script>\n\
@@ -189,7 +189,7 @@ fn data_in_a_script_element_is_no_script() {
 }
 
 #[test]
-fn a_project_says_where_other_languages_are() {
+fn a_project_can_declare_injections() {
     let config = "languageInjections:\n- hostLanguage: python\n  rule: { pattern: js($CONTENT) }\n  \
                   injected: js\n- hostLanguage: python\n  rule: { pattern: 'lang(\"$LANG\", $CONTENT)' }\n  \
                   injected: [javascript, go]\n";
@@ -209,7 +209,7 @@ fn a_project_says_where_other_languages_are() {
 }
 
 #[test]
-fn options_leave_rules_out_replace_them_and_weigh_them() {
+fn options_disable_replace_and_reweigh_rules() {
     let eval = "id: py-eval\nlanguage: python\nseverity: info\nrule: { pattern: bad($X) }\n";
     let set = |rules: &[(&str, &str)], disabled: &[&str], severities: &[(&str, &str)]| {
         RuleSet::new(RuleSources {
@@ -229,7 +229,7 @@ fn options_leave_rules_out_replace_them_and_weigh_them() {
     let weighed = check(&taken, "a.py", text, &["0:0-0:7 py-eval"]);
     assert_eq!(weighed.findings[0].severity, Severity::Hint);
     assert_eq!(cause(&weighed), Some(Cause::BrokenRule));
-    // A rule that is off in its file can be switched on.
+    // A rule of severity `off` can be enabled by the options.
     let off = CALL.replace("severity: warning", "severity: off");
     check(
         &set(&[("r.yml", &off)], &[], &[("call", "error")]),
@@ -243,7 +243,7 @@ fn options_leave_rules_out_replace_them_and_weigh_them() {
 }
 
 #[test]
-fn the_rules_of_a_set_are_listed_as_the_options_have_them() {
+fn listed_rules_reflect_the_options() {
     let set = RuleSet::new(RuleSources {
         built_in: true,
         rules: owned(&[("r.yml", FULL)]),
@@ -265,7 +265,7 @@ fn the_rules_of_a_set_are_listed_as_the_options_have_them() {
 }
 
 #[test]
-fn sets_differ_in_identity_where_they_differ_in_anything() {
+fn sets_that_differ_have_different_identities() {
     let one = || RuleSources { rules: owned(&[("r.yml", CALL)]), ..RuleSources::default() };
     let id = |sources: RuleSources| RuleSet::new(sources).identity();
     assert_eq!(id(one()), id(one()));

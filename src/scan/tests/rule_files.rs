@@ -1,4 +1,4 @@
-//! The built-in rules, each against the snippets in its own file.
+//! Tests every built-in rule against the snippets in its file.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ fn texts(rule: &Value, kind: &str) -> Vec<String> {
     list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// What is wrong with one rule file, on its own and against its snippets.
-fn complaints(name: &str, text: &str) -> Vec<String> {
+/// Faults of one rule file, in its metadata and against its snippets.
+fn rule_file_faults(name: &str, text: &str) -> Vec<String> {
     let rule = read_yaml(text).expect("YAML");
     let id = rule["id"].as_str().unwrap_or_default();
     let mut wrong = Vec::new();
@@ -64,8 +64,8 @@ fn complaints(name: &str, text: &str) -> Vec<String> {
     wrong
 }
 
-/// Whether a regular expression has a class of all letters or digits of the world. Each of them
-/// takes tens of kilobytes for as long as the program runs.
+/// Whether a regular expression has a Unicode-wide class such as `\w`. Each takes tens of kilobytes
+/// for as long as the program runs.
 fn has_wide_class(value: &Value) -> bool {
     let is_wide = |text: &str| {
         let escapes = text.replace(r"\\", "");
@@ -81,7 +81,7 @@ fn has_wide_class(value: &Value) -> bool {
     }
 }
 
-/// Weaknesses that a rule may name; a new one is looked up and added.
+/// CWE numbers that rules may use; verify a new one before adding it.
 #[rustfmt::skip]
 const CWES: &[u32] = &[
     14, 22, 78, 79, 89, 90, 94, 95, 98, 120, 131, 134, 190, 193, 200, 208,
@@ -98,7 +98,7 @@ fn is_cwe(id: &str) -> bool {
     number.is_some_and(|number| CWES.contains(&number))
 }
 
-/// A place in the lists of 2021 or 2025, such as `A03:2021`.
+/// A category of the lists of 2021 or 2025, such as `A03:2021`.
 fn is_owasp(place: &str) -> bool {
     let Some((rank, year)) = place.split_once(':') else { return false };
     let rank: Option<u32> =
@@ -106,7 +106,7 @@ fn is_owasp(place: &str) -> bool {
     rank.is_some_and(|rank| (1..=10).contains(&rank)) && ["2021", "2025"].contains(&year)
 }
 
-/// The snippets, in every language of the rule, that are not found exactly once or not at all.
+/// Snippets that, in some language of the rule, do not have the expected number of findings.
 fn failed_snippets(
     rule: &Value,
     rules: &RuleSet,
@@ -140,9 +140,9 @@ fn failed_snippets(
 }
 
 #[test]
-fn every_rule_finds_its_invalid_snippets_and_spares_its_valid_ones() {
+fn every_rule_matches_its_invalid_and_no_valid_snippets() {
     let wrong: Vec<String> =
-        FILES.iter().flat_map(|file| complaints(file.name, file.text)).collect();
+        FILES.iter().flat_map(|file| rule_file_faults(file.name, file.text)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -153,33 +153,33 @@ fn no_built_in_rule_is_broken_and_no_id_is_taken_twice() {
     assert_eq!(rules.rule_count(), FILES.len());
 }
 
-/// What is known of a file before it is read decides whether it is read at all.
+/// The build script's index decides whether a file is parsed at all.
 #[test]
-fn the_index_of_the_rule_files_agrees_with_what_is_in_them() {
+fn the_index_of_the_rule_files_matches_their_content() {
     for (index, file) in FILES.iter().enumerate() {
         let [spec] = builtin::parsed_file(index).specs.as_slice() else { panic!("{}", file.name) };
-        let spoken: Vec<ScanLanguage> = ScanLanguage::ALL
+        let covered: Vec<ScanLanguage> = ScanLanguage::ALL
             .into_iter()
             .filter(|language| file.covers_language(*language))
             .collect();
         let mut languages = spec.languages.clone();
         languages.sort_unstable();
         assert!(!file.languages.is_empty(), "{}: `languages` is not on one line", file.name);
-        assert_eq!(spoken, languages, "{}", file.name);
+        assert_eq!(covered, languages, "{}", file.name);
         assert_eq!(file.has_globs, spec.has_globs(), "{}", file.name);
         assert_eq!(file.id(), spec.id, "{}", file.name);
-        // The snippets, which are cut off, stand last.
+        // The snippets, which are cut off, come last.
         let whole = parse_rule_file(file.name, file.text);
         assert_eq!(whole.specs[0].body, spec.body, "{}", file.name);
     }
 }
 
-/// A rule with missing parts or wrong snippets is complained about, so the test above can fail.
+/// Proves that the test above can fail.
 #[test]
-fn an_incomplete_rule_is_noticed() {
+fn an_incomplete_rule_is_reported() {
     let text = "id: py-x\nlanguages: [python]\nrule: { pattern: bad($X) }\n\
                 tests: { valid: [\"bad(1)\", a, b], invalid: [c] }\n";
-    let wrong = complaints("python/py-y.yml", text);
+    let wrong = rule_file_faults("python/py-y.yml", text);
     let expected = [
         "another name",
         "no short note",

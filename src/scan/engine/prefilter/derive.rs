@@ -1,7 +1,7 @@
-//! What a rule needs, from the rule as it was written.
+//! Derives what a rule requires from its document.
 //!
-//! Every key of a rule object must hold, so that each adds to the need; a key that says nothing
-//! about the text (most of `kind`; `not`, `nthChild`, `range`) adds nothing.
+//! Every key of a rule object must hold, so each adds its requirement; a key that implies no text
+//! (most of `kind`; `not`, `nthChild`, `range`) adds nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,25 +11,25 @@ use super::pattern::PatternLeaves;
 use super::{TextNeed, keywords, regex};
 use crate::scan::engine::grammar::Grammar;
 
-/// What a rule needs.
+/// What a text must contain for the rule to match.
 pub(in crate::scan::engine) fn need_of_rule(
     rule: &Map<String, Value>,
     grammar: Grammar,
 ) -> TextNeed {
     let utils = rule.get("utils").and_then(Value::as_object);
-    let mut reading =
+    let mut reader =
         NeedReader { grammar, utils, open_utils: Vec::new(), known_utils: HashMap::new() };
     let Some(matcher) = rule.get("rule").and_then(Value::as_object) else {
         return TextNeed::Nothing;
     };
-    let mut needs = vec![reading.need(matcher)];
+    let mut needs = vec![reader.need(matcher)];
     let mut bound = HashSet::new();
-    reading.collect_bound(matcher, &mut bound);
+    reader.collect_bound(matcher, &mut bound);
     let constraints = rule.get("constraints").and_then(Value::as_object);
     for (variable, constraint) in constraints.into_iter().flatten() {
-        // A variable that is not bound is not constrained.
+        // A constraint on an unbound variable has no effect.
         if let Some(constraint) = constraint.as_object().filter(|_| bound.contains(variable)) {
-            needs.push(reading.need(constraint));
+            needs.push(reader.need(constraint));
         }
     }
     TextNeed::all(needs)
@@ -38,9 +38,9 @@ pub(in crate::scan::engine) fn need_of_rule(
 struct NeedReader<'r> {
     grammar: Grammar,
     utils: Option<&'r Map<String, Value>>,
-    /// The utilities that are being read: one that leads to itself adds nothing.
+    /// Utilities being read; one that refers to itself adds nothing.
     open_utils: Vec<&'r str>,
-    /// What the utilities need that have been read: rules use them many times over.
+    /// Requirements of utilities read before, because rules use them many times.
     known_utils: HashMap<&'r str, TextNeed>,
 }
 
@@ -53,7 +53,7 @@ impl<'r> NeedReader<'r> {
 
     fn need_of_key(&mut self, key: &str, value: &'r Value) -> TextNeed {
         match key {
-            // Some languages do not care for the case of keywords.
+            // Keywords are case-insensitive in some languages.
             "kind" => value
                 .as_str()
                 .and_then(keywords::keyword_of_kind)
@@ -63,7 +63,7 @@ impl<'r> NeedReader<'r> {
             "all" => TextNeed::all(self.each(value)),
             "any" => TextNeed::any(self.each(value)),
             "has" => self.need_of_one(value),
-            // These are outside of the node.
+            // These match outside the node.
             "inside" | "precedes" | "follows" => self.need_of_one(value).anywhere(),
             "matches" => self.need_of_util(value),
             _ => TextNeed::Nothing,
@@ -79,7 +79,7 @@ impl<'r> NeedReader<'r> {
         rules.iter().map(|rule| self.need_of_one(rule)).collect()
     }
 
-    /// A utility of the rule itself. Those of a project, and calls with arguments, add nothing.
+    /// A utility defined in the rule. A project's utilities, and calls with arguments, add nothing.
     fn need_of_util(&mut self, value: &'r Value) -> TextNeed {
         let Some(name) = value.as_str().filter(|name| !self.open_utils.contains(name)) else {
             return TextNeed::Nothing;
@@ -97,7 +97,7 @@ impl<'r> NeedReader<'r> {
         need
     }
 
-    /// The meta-variables that the rule binds to parts of the node wherever it matches.
+    /// Meta-variables that the rule always binds to parts of the node.
     fn collect_bound(&self, rule: &Map<String, Value>, bound: &mut HashSet<String>) {
         if let Some(pattern) = rule.get("pattern") {
             bound.extend(PatternLeaves::from_pattern(pattern, self.grammar).bound);

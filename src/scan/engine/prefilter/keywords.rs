@@ -1,9 +1,9 @@
-//! Kinds of nodes that begin with a keyword, in every language that has the kind.
+//! Node kinds that start with a keyword, in every language that has the kind.
 //!
-//! Where code is broken, the parser makes up a leaf without text only if the leaf completes a node.
-//! So the keywords here stand before something else in every node of their kind.
+//! Where code is broken, the parser inserts a leaf without text only if the leaf completes a node.
+//! So every keyword here precedes something else in its node.
 
-/// Kind and keyword.
+/// Node kind and keyword.
 const KEYWORDS: &[(&str, &str)] = &[
     ("assert_statement", "assert"),
     ("catch_clause", "catch"),
@@ -19,7 +19,7 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("with_statement", "with"),
 ];
 
-/// The keyword that is in every node of a kind.
+/// The keyword that every node of a kind contains.
 pub(super) fn keyword_of_kind(kind: &str) -> Option<&'static str> {
     KEYWORDS.iter().find(|(it, _)| *it == kind).map(|(_, keyword)| *keyword)
 }

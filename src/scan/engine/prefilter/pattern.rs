@@ -1,7 +1,7 @@
-//! What a pattern needs: the text of its names and literals.
+//! Derives what a pattern requires: the texts of its names and literals.
 //!
-//! Only named leaves count. The engine compares keywords and punctuation by their kind alone, and
-//! the parser makes such leaves up, without any text, where code is broken.
+//! Only named leaves count, because the engine compares keywords and punctuation by kind alone, and
+//! the parser inserts such leaves without text where code is broken.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::TextNeed;
 use crate::scan::engine::grammar::Grammar;
 
-/// What a pattern needs, and the meta-variables that are bound wherever it matches.
+/// Texts that a pattern requires, and the meta-variables it always binds.
 #[derive(Debug, Default)]
 pub(super) struct PatternLeaves {
     texts: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct PatternLeaves {
 }
 
 impl PatternLeaves {
-    /// Those of a `pattern` key; none of a pattern that compares kinds only, or that is broken.
+    /// Leaves of a `pattern` key; empty for a pattern that is broken or compares only kinds.
     pub(super) fn from_pattern(value: &Value, grammar: Grammar) -> Self {
         let key = |key: &str| value.get(key).and_then(Value::as_str);
         let mut leaves = Self::default();
@@ -55,7 +55,7 @@ impl PatternLeaves {
         }
     }
 
-    /// All the texts.
+    /// Requires all the texts.
     pub(super) fn need(&self) -> TextNeed {
         TextNeed::all(self.texts.iter().map(|text| TextNeed::text(text.as_bytes(), false)))
     }

@@ -1,4 +1,4 @@
-//! What a regular expression needs: the texts one of which is in whatever it matches.
+//! Derives what a regular expression requires: texts one of which occurs in everything it matches.
 
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -6,13 +6,13 @@ use regex_syntax::parse;
 
 use super::TextNeed;
 
-/// Texts of an expression, at most; of more than that none is sought.
+/// Maximum number of alternative texts of an expression; with more, none is searched.
 const TEXTS_MAX: usize = 100;
 
-/// Characters of a class that are told apart.
+/// Maximum number of characters of a class that are enumerated.
 const CLASS_MAX: usize = 6;
 
-/// What a `regex` key needs; nothing for an expression that does not parse.
+/// Requirement of a `regex` key; none for an expression that does not parse.
 pub(super) fn need_of_regex(regex: &str) -> TextNeed {
     parse(regex).map_or(TextNeed::Nothing, |hir| need_of_hir(&hir))
 }
@@ -26,18 +26,18 @@ fn need_of_hir(hir: &Hir) -> TextNeed {
         HirKind::Capture(capture) => need_of_hir(&capture.sub),
         HirKind::Alternation(branches) => TextNeed::any(branches.iter().map(need_of_hir)),
         HirKind::Concat(parts) => {
-            let begins = Extractor::new().limit_total(TEXTS_MAX).extract(hir);
-            let texts = begins.literals().unwrap_or_default().iter();
-            let begins = need_of_texts(
+            let prefixes = Extractor::new().limit_total(TEXTS_MAX).extract(hir);
+            let texts = prefixes.literals().unwrap_or_default().iter();
+            let prefix_need = need_of_texts(
                 &texts.map(|text| LiteralText::from_bytes(text.as_bytes())).collect::<Vec<_>>(),
             );
-            TextNeed::all([need_of_parts(parts), begins])
+            TextNeed::all([need_of_parts(parts), prefix_need])
         }
         _ => TextNeed::Nothing,
     }
 }
 
-/// That one of these texts is there; nothing when there is none.
+/// Requires one of these texts; nothing if the list is empty.
 fn need_of_texts(texts: &[LiteralText]) -> TextNeed {
     if texts.is_empty() {
         return TextNeed::Nothing;
@@ -45,7 +45,7 @@ fn need_of_texts(texts: &[LiteralText]) -> TextNeed {
     TextNeed::any(texts.iter().map(|text| TextNeed::text(&text.bytes, text.ignores_case)))
 }
 
-/// All parts, where those with few texts next to each other are one.
+/// Requires all parts; adjacent parts with few texts are joined.
 fn need_of_parts(parts: &[Hir]) -> TextNeed {
     let (mut needs, mut run) = (Vec::new(), vec![LiteralText::default()]);
     for part in parts {
@@ -69,7 +69,7 @@ fn need_of_parts(parts: &[Hir]) -> TextNeed {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LiteralText {
     bytes: Vec<u8>,
-    /// Whether its ASCII letters may be of the other case.
+    /// Whether ASCII letters match in either case.
     ignores_case: bool,
 }
 
@@ -79,7 +79,7 @@ impl LiteralText {
     }
 }
 
-/// All texts that an expression matches, when they are few.
+/// All texts that an expression matches, if they are few.
 fn texts_of(hir: &Hir) -> Option<Vec<LiteralText>> {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Some(vec![LiteralText::default()]),
@@ -106,7 +106,7 @@ fn texts_of(hir: &Hir) -> Option<Vec<LiteralText>> {
     }
 }
 
-/// Each text followed by each of the others.
+/// Each text followed by each of the others; `None` if that is too many.
 fn concatenations(texts: &[LiteralText], others: &[LiteralText]) -> Option<Vec<LiteralText>> {
     if texts.len() * others.len() > TEXTS_MAX {
         return None;
@@ -118,7 +118,7 @@ fn concatenations(texts: &[LiteralText], others: &[LiteralText]) -> Option<Vec<L
     Some(texts.iter().flat_map(|text| others.iter().map(move |other| join(text, other))).collect())
 }
 
-/// The characters of a small class; an ASCII letter in both cases is one text.
+/// The characters of a small class; an ASCII letter in both cases counts once.
 fn texts_of_class(class: &Class) -> Option<Vec<LiteralText>> {
     let Class::Unicode(class) = class else { return None };
     let mut characters = Vec::new();
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::scan::engine::prefilter::Prefilter;
 
-    /// What is sought is in the one texts and not in the others.
+    /// Asserts that the prefilter accepts the texts in `holding` and rejects those in `lacking`.
     #[track_caller]
     fn check(regex: &str, holding: &[&str], lacking: &[&str]) {
         let prefilter = Prefilter::new(vec![need_of_regex(regex)]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_an_expression_are_sought() {
+    fn an_expression_requires_its_literal_words() {
         check("^(eval|exec)$", &["eval", "x.exec()"], &["value", "evil", "EVAL"]);
         check("(?i)password", &["PassWord", "paſſword"], &["pass", ""]);
         check("foo.*bar", &["foo and bar"], &["foo", "bar"]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn very_many_words_are_not_sought() {
+    fn an_expression_with_too_many_words_requires_none() {
         let words: Vec<String> = (100..900).map(|number| format!("{number}word")).collect();
         check(&words.join("|"), &["y"], &[]);
         check(&format!("needle.*({})", words.join("|")), &["needle"], &["y"]);
