@@ -1,5 +1,5 @@
-//! The command line: arguments in, output and exit code out. Decides nothing itself; every answer
-//! comes from a handler, through the daemon or in this process.
+//! The command line: arguments in, output and exit code out. Every answer comes from a handler, in
+//! the daemon or in this process.
 
 mod agent_detection;
 mod args;
@@ -40,12 +40,12 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with its arguments (the first is its name); returns its exit code.
 #[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
-    // A hook is one round trip; it does not wait for the whole argument parser.
+    // Hooks bypass the argument parser, because they are latency-sensitive.
     let event = args.get(2).and_then(|event| event.to_str()).unwrap_or_default();
     if args.get(1).is_some_and(|name| name == "hook") && !event.starts_with('-') {
         return hook::run(event);
     }
-    // Processes that we start ourselves; nothing of the rest is needed in them.
+    // Internal processes that the program starts itself need no argument parser.
     match args.get(1).and_then(|name| name.to_str()) {
         Some(supervisor::SUPERVISE) => return supervisor::supervise(&args[2..]),
         Some(parent::RUN_CHECK) => return parent::run_check(&args[2..]),
@@ -70,7 +70,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
 }
 
 fn usage(error: &clap::Error) -> u8 {
-    // Help and version go to stdout, errors to stderr; a closed pipe is nobody's failure.
+    // Help and version go to stdout, errors to stderr. A closed pipe is ignored.
     let _ = error.print();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => 0,
@@ -105,8 +105,8 @@ fn execute(args: &CliArgs) -> CommandReply {
             });
             client::send_request(args.root.as_deref(), request, check.no_daemon)
         }
-        CliCommand::Scan(ref wish) => scan::run(args, wish),
-        CliCommand::Guard(ref wish) => guard::run(args, wish),
+        CliCommand::Scan(ref arguments) => scan::run(args, arguments),
+        CliCommand::Guard(ref arguments) => guard::run(args, arguments),
         CliCommand::References(_)
         | CliCommand::Definition(_)
         | CliCommand::Hover(_)
@@ -121,7 +121,7 @@ fn execute(args: &CliArgs) -> CommandReply {
                 record: judge.record,
                 json: args.json,
             });
-            // Nothing that would be kept warm is needed.
+            // In this process, because no warm state is needed.
             client::send_request(args.root.as_deref(), request, true)
         }
         CliCommand::Daemon(ref command) => daemon::run(command, args.json),
@@ -131,7 +131,7 @@ fn execute(args: &CliArgs) -> CommandReply {
                 languages: doctor.servers.clone().unwrap_or_default(),
                 json: args.json,
             });
-            // Probes run apart from the servers that others are using.
+            // Probes run in this process, separate from the servers in use.
             client::send_request(args.root.as_deref(), request, doctor.servers.is_some())
         }
         CliCommand::Mcp => return mcp::run(args.root.clone()),
@@ -140,7 +140,7 @@ fn execute(args: &CliArgs) -> CommandReply {
         CliCommand::Hook { .. } => CommandReply::default(),
     };
     if is_quiet {
-        // A document was asked for by name; the exit code says the rest.
+        // Output that was requested as a document is kept; the exit code tells the rest.
         reply.stderr.clear();
         if !wants_document(args) {
             reply.stdout.clear();
@@ -153,14 +153,16 @@ fn wants_document(args: &CliArgs) -> bool {
     args.json
         || match &args.command {
             CliCommand::Check(check) => check.format != OutputFormat::Text,
-            CliCommand::Guard(wish) => wish.format != OutputFormat::Text,
-            CliCommand::Scan(wish) => args.format(wish.format.format()) != ReportFormat::Text,
+            CliCommand::Guard(arguments) => arguments.format != OutputFormat::Text,
+            CliCommand::Scan(arguments) => {
+                args.format(arguments.format.format()) != ReportFormat::Text
+            }
             _ => false,
         }
 }
 
-fn has_color(wish: ColorMode) -> bool {
-    match wish {
+fn has_color(mode: ColorMode) -> bool {
+    match mode {
         ColorMode::Always => true,
         ColorMode::Never => false,
         ColorMode::Auto => {
@@ -170,7 +172,7 @@ fn has_color(wish: ColorMode) -> bool {
     }
 }
 
-/// This program's own file.
+/// Path of this program's executable.
 fn current_program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

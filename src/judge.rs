@@ -1,11 +1,9 @@
-//! The judge: a model's opinion about criteria that no check can measure. Pure: what the model is
-//! shown, how its answer is read and what is concluded are computed here; the conclusion is never
-//! the model's. It must not know how a model is reached, where texts come from or what files are
-//! written.
+//! The judge: a model reviews criteria that no check can measure. Pure: prompts, parsing of answers
+//! and the decision are computed here; the decision is never the model's.
 //!
 //! ```text
 //! rubric + change ─▶ parts ─▶ prompt ─▶ (a model) ─▶ verdict ─▶ quotes ─▶ decision
-//!                      └─ injection: added lines that speak to a judge
+//!                      └─ injection: added lines that address a judge
 //! ```
 
 pub mod change;

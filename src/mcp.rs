@@ -1,6 +1,5 @@
-//! MCP server on stdio: the engine's handlers as tools of an agent. A front door like the command
-//! line: it translates a tool call into a request and the reply into a result, and must not know
-//! how anything is measured or changed.
+//! MCP server on stdio: exposes the engine's handlers as tools of an agent. It translates a tool
+//! call into a request and the reply into a tool result.
 
 pub mod tools;
 
@@ -16,13 +15,13 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use crate::base::limits::CONTEXT_CHARS_MAX;
 use crate::wire::control::{CommandReply, DaemonRequest};
 
-/// How a request reaches its handler: blocking, and able to start the daemon.
+/// Sends a request to its handler; blocks, and starts the daemon if necessary.
 pub type RequestHandler = Arc<dyn Fn(DaemonRequest) -> CommandReply + Send + Sync>;
 
-/// Serves one client until it closes its end. Needs a tokio runtime with I/O. The error is one
-/// line.
-pub async fn serve(ask: RequestHandler) -> Result<(), String> {
-    let running = McpServer { handler: ask }.serve(rmcp::transport::io::stdio()).await;
+/// Serves one client until it closes the connection. Needs a tokio runtime with I/O. The error is
+/// one line.
+pub async fn serve(handler: RequestHandler) -> Result<(), String> {
+    let running = McpServer { handler }.serve(rmcp::transport::io::stdio()).await;
     let running = running.map_err(|error| format!("the client did not say hello: {error}"))?;
     running.waiting().await.map(drop).map_err(|error| error.to_string())
 }
@@ -32,15 +31,15 @@ struct McpServer {
 }
 
 impl McpServer {
-    /// Asks where blocking is allowed.
+    /// Calls the handler on a thread that may block.
     async fn call_handler(&self, request: DaemonRequest) -> Result<CommandReply, ErrorData> {
-        let ask = Arc::clone(&self.handler);
-        let answer = tokio::task::spawn_blocking(move || ask(request)).await;
+        let handler = Arc::clone(&self.handler);
+        let answer = tokio::task::spawn_blocking(move || handler(request)).await;
         answer.map_err(|_| ErrorData::internal_error("internal error", None))
     }
 
-    /// The tools that the project's options leave on; asked each time, because options count at
-    /// once.
+    /// Names of the tools enabled in the project's options; queried each time, because option
+    /// changes take effect immediately.
     async fn enabled_tools(&self) -> Result<Vec<String>, ErrorData> {
         let reply = self.call_handler(DaemonRequest::McpTools).await?;
         match reply.document.as_ref().and_then(|names| names.as_array()) {
@@ -65,8 +64,8 @@ impl ServerHandler for McpServer {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let on = self.enabled_tools().await?;
-        let tools = tools::all().iter().filter(|tool| on.iter().any(|name| name == tool.name));
+        let enabled = self.enabled_tools().await?;
+        let tools = tools::all().iter().filter(|tool| enabled.iter().any(|name| name == tool.name));
         Ok(ListToolsResult::with_all_items(tools.map(tools::McpTool::to_rmcp).collect()))
     }
 
@@ -87,38 +86,39 @@ impl ServerHandler for McpServer {
         Ok(match (tool.request)(arguments) {
             Ok(request) => tokio::select! {
                 reply = self.call_handler(request) => tool_result(reply?),
-                // What has begun goes on in the daemon to its own end; nobody waits for it here,
-                // and no response is sent.
+                // Work in progress continues in the daemon; it is not awaited, and no response is
+                // sent.
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("cancelled", None));
                 }
             },
-            // The model can mend its arguments, so it must see this; protocol errors it may not.
-            Err(wrong) => CallToolResult::error(vec![ContentBlock::text(wrong)]),
+            // A tool error and not a protocol error, because the model may not see the latter and
+            // can correct its arguments.
+            Err(message) => CallToolResult::error(vec![ContentBlock::text(message)]),
         }
         .into())
     }
 }
 
-/// A refusal did nothing, so it is an error, which the model can mend; what was not measured is an
-/// answer. A reply without a document is a failure, whose words are on stderr.
+/// A refusal changed nothing, so it is an error that the model can correct; an unmeasured result is
+/// an answer. A reply without a document is a failure described on stderr.
 fn tool_result(reply: CommandReply) -> CallToolResult {
-    let text = |text: String| vec![ContentBlock::text(truncate_lines(&text))];
+    let to_content = |text: String| vec![ContentBlock::text(truncate_lines(&text))];
     match reply.document {
         Some(document) => {
-            let text = text(reply.stderr + &reply.stdout);
+            let content = to_content(reply.stderr + &reply.stdout);
             let mut result = match document["status"].as_str() {
-                Some("refused") => CallToolResult::error(text),
-                _ => CallToolResult::success(text),
+                Some("refused") => CallToolResult::error(content),
+                _ => CallToolResult::success(content),
             };
             result.structured_content = Some(*document);
             result
         }
-        None => CallToolResult::error(text(reply.stdout + &reply.stderr)),
+        None => CallToolResult::error(to_content(reply.stdout + &reply.stderr)),
     }
 }
 
-/// Whole lines, as many as an agent's context should hold.
+/// As many whole lines as fit into [`CONTEXT_CHARS_MAX`].
 fn truncate_lines(text: &str) -> String {
     let text = text.trim_end();
     match text.char_indices().nth(CONTEXT_CHARS_MAX) {

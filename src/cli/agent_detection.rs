@@ -1,20 +1,19 @@
-//! Whether an agent started the shell in which something is asked for that only a person decides. An
-//! agent can open a terminal of its own and take its marks out of the environment of what it starts
-//! there; those of the shells above stay. It must not know what is asked for.
+//! Detects whether an agent started this shell, for commands reserved to a person. An agent can
+//! open its own terminal and remove its variables from the environment of what it starts there;
+//! those of the shells above remain.
 
 use crate::base::limits::ANCESTORS_MAX;
 
 /// Variables that agents set for the commands they run.
 const AGENTS: [&str; 2] = ["CLAUDECODE", "AI_AGENT"];
 
-/// Whether this process or one above it was started by an agent, as far as can be told.
+/// Whether an agent started this process or an ancestor, as far as can be detected.
 pub(super) fn is_agent() -> bool {
     AGENTS.iter().any(|name| std::env::var_os(name).is_some())
         || is_below_agent(own_parent_id(), &read_proc)
 }
 
-/// What is known of a process: the environment it was started with, where that can be read, and
-/// its parent.
+/// Environment that a process was started with, if readable, and its parent.
 struct ProcessOrigin {
     environment: Option<Vec<u8>>,
     parent: i32,
@@ -24,20 +23,21 @@ fn own_parent_id() -> i32 {
     rustix::process::getppid().map_or(0, |parent| parent.as_raw_nonzero().get())
 }
 
-/// From Linux's `/proc`; elsewhere nothing is known.
+/// Reads Linux's `/proc`; elsewhere nothing is known.
 fn read_proc(process: i32) -> Option<ProcessOrigin> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // proc(5): the name in parentheses may hold anything; state and parent come behind it.
+    // proc(5): the name in parentheses may contain anything; state and parent follow it.
     let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
     let environment = std::fs::read(format!("/proc/{process}/environ")).ok();
     Some(ProcessOrigin { environment, parent })
 }
 
-/// Whether a process or one above it was started with a mark of an agent.
-fn is_below_agent(process: i32, look: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
+/// Whether a process or an ancestor was started with an agent's variable.
+fn is_below_agent(process: i32, read_origin: &dyn Fn(i32) -> Option<ProcessOrigin>) -> bool {
     let mut process = process;
     for _ in 0..ANCESTORS_MAX {
-        let Some(ProcessOrigin { environment, parent }) = look(process).filter(|_| process > 0)
+        let Some(ProcessOrigin { environment, parent }) =
+            read_origin(process).filter(|_| process > 0)
         else {
             return false;
         };
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_of_any_shell_above_counts_and_what_cannot_be_read_is_passed_over() {
+    fn any_ancestors_variable_counts_and_unreadable_ones_are_skipped() {
         let tree = |marked: i32| {
             move |process: i32| {
                 let own: &[u8] =

@@ -1,4 +1,4 @@
-//! How a command reaches a handler: the daemon, started on demand, or an engine in this process.
+//! Sends requests to a handler: in the daemon, started on demand, or in an engine in this process.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -18,20 +18,20 @@ use crate::wire::control::{
     CallerContext, CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION,
 };
 
-/// Without a home there is no place for anything.
+/// Without HOME there is no folder for state and socket.
 const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
 
-/// Tells a call apart from every other one; made again after its answer was lost, it keeps it.
+/// A unique id; a call that is repeated because its answer was lost keeps it.
 pub(super) fn new_call_id() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}", std::process::id(), now.as_nanos())
 }
 
-/// When this process began, in milliseconds since the epoch; some 20 ms too late rather than too
-/// early. `None` where there is no `/proc`.
+/// Start time of this process in milliseconds since the epoch, up to 20 ms late and never early.
+/// `None` without `/proc`.
 pub(super) fn process_start_ms() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The name stands in parentheses and may hold anything; the start is field 22.
+    // proc(5): the name in parentheses may contain anything; the start time is field 22.
     let started: u64 = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()?;
     let started_ms = started * 1_000 / rustix::param::clock_ticks_per_second();
     let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
@@ -42,7 +42,7 @@ pub(super) fn process_start_ms() -> Option<u64> {
     u64::try_from(now.as_millis()).ok()?.checked_sub(age_ms)
 }
 
-/// Asks for an answer and words what stands in the way of it.
+/// Sends a request; failures become an error reply.
 pub(super) fn send_request(
     root: Option<&Path>,
     request: DaemonRequest,
@@ -71,7 +71,7 @@ fn send_request_as(
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     match through_daemon(&places, &call, CallTimeout::new(Duration::from_secs(COMMAND_SECS_MAX))) {
         Ok(reply) => reply,
-        // It has the request: doing it here as well would do it twice.
+        // The daemon has the request; handling it here too would do it twice.
         Err(
             error @ (CallError::TimedOut(_) | CallError::Abandoned(_) | CallError::DaemonEnded),
         ) => CommandReply::failure(1, &format!("moai-ralph: {error}")),
@@ -82,23 +82,24 @@ fn send_request_as(
     }
 }
 
-/// Works in this process, beside something that looks at the engine until the work is done.
-pub(super) fn run_in_process_watched(
+/// Handles a request in this process, with a concurrent observer of the engine that is dropped when
+/// the work is done.
+pub(super) fn run_in_process_observed(
     root: Option<&Path>,
     request: DaemonRequest,
-    beside: impl AsyncFnOnce(&Engine) -> Infallible,
+    observer: impl AsyncFnOnce(&Engine) -> Infallible,
 ) -> CommandReply {
     let caller = match current_caller(root) {
         Ok(caller) => caller,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     match StateDirs::from_env(&caller.env) {
-        Some(places) => run_with_watcher(&places, caller, request, None, beside),
+        Some(places) => run_with_observer(&places, caller, request, None, observer),
         None => CommandReply::failure(INVALID, NO_HOME),
     }
 }
 
-/// The same for a tool of an agent: the reply carries a document.
+/// Like [`send_request`], for an agent's tool: the reply carries a document.
 pub(super) fn send_tool_request(root: Option<&Path>, request: DaemonRequest) -> CommandReply {
     match current_caller(root) {
         Ok(caller) => send_request_as(CallerContext { is_tool: true, ..caller }, request, false),
@@ -106,8 +107,8 @@ pub(super) fn send_tool_request(root: Option<&Path>, request: DaemonRequest) -> 
     }
 }
 
-/// Asks the daemon that runs. Where none does, the answer is that of an engine without anything,
-/// and none is started for it.
+/// Asks the running daemon without starting one; without a daemon, an empty engine in this process
+/// answers.
 pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest) -> CommandReply {
     let caller = match current_caller(root) {
         Ok(caller) => caller,
@@ -123,7 +124,7 @@ pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest
         CallTimeout::new(Duration::from_secs(COMMAND_SECS_MAX)),
     ) {
         Ok(answer) if !answer.stale => answer.reply,
-        // One that is ending has no servers any more.
+        // A daemon that is shutting down has no servers left.
         Ok(_) | Err(CallError::NoDaemon) => {
             in_process(&places, call.caller, call.request, None, "")
         }
@@ -131,25 +132,24 @@ pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest
     }
 }
 
-/// One call to the daemon, which is started when there is none.
+/// Calls the daemon; starts it if none is running.
 pub(super) fn through_daemon(
     places: &StateDirs,
     call: &DaemonCall,
-    patience: CallTimeout<'_>,
+    timeout: CallTimeout<'_>,
 ) -> Result<CommandReply, CallError> {
     create_socket_dir(places).map_err(CallError::Unusable)?;
     let program = current_program().map_err(|error| CallError::Unusable(error.to_string()))?;
-    Ok(client::call_or_start_daemon(places, &program, call, patience)?.reply)
+    Ok(client::call_or_start_daemon(places, &program, call, timeout)?.reply)
 }
 
-/// Makes the folder of socket and locks, private to this user.
+/// Creates the folder for socket and locks, private to this user.
 pub(super) fn create_socket_dir(places: &StateDirs) -> Result<(), String> {
     files::private_dir(&places.socket_folder)
         .map_err(|error| format!("{}: {error}", places.socket_folder.display()))
 }
 
-/// The same handlers in this process; its language servers end with it. An interrupt ends them,
-/// too.
+/// Handles the request in this process. The language servers end with it, on an interrupt too.
 pub(super) fn in_process(
     places: &StateDirs,
     caller: CallerContext,
@@ -157,18 +157,18 @@ pub(super) fn in_process(
     lsp_gap: Option<Gap>,
     note: &str,
 ) -> CommandReply {
-    let nothing = async |_: &Engine| std::future::pending::<Infallible>().await;
-    let mut reply = run_with_watcher(places, caller, request, lsp_gap, nothing);
+    let no_observer = async |_: &Engine| std::future::pending::<Infallible>().await;
+    let mut reply = run_with_observer(places, caller, request, lsp_gap, no_observer);
     reply.stderr.insert_str(0, note);
     reply
 }
 
-fn run_with_watcher(
+fn run_with_observer(
     places: &StateDirs,
     caller: CallerContext,
     request: DaemonRequest,
     lsp_gap: Option<Gap>,
-    beside: impl AsyncFnOnce(&Engine) -> Infallible,
+    observer: impl AsyncFnOnce(&Engine) -> Infallible,
 ) -> CommandReply {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -180,7 +180,7 @@ fn run_with_watcher(
         let engine = Engine::start(places.clone(), &Config::default(), lsp_gap);
         let reply = tokio::select! {
             outcome = engine.handle(caller, request) => outcome.reply,
-            never = beside(&engine) => match never {},
+            never = observer(&engine) => match never {},
             () = wait_for_signal() => CommandReply::failure(INTERRUPTED, "moai-ralph: interrupted"),
         };
         engine.stop().await;
@@ -190,11 +190,11 @@ fn run_with_watcher(
     reply
 }
 
-/// Returns when this process is told to end, by whom ever: what it started ends with it.
+/// Returns on a termination signal, so that everything this process started can be stopped.
 async fn wait_for_signal() {
     let wait = async |kind| match signal(kind) {
         Ok(mut signal) => signal.recv().await,
-        // Then the signal does what it always does.
+        // The signal then keeps its default action.
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
@@ -204,13 +204,14 @@ async fn wait_for_signal() {
     }
 }
 
-/// This process's surroundings.
+/// The caller's context: working directory, root and environment.
 pub(super) fn current_caller(root: Option<&Path>) -> Result<CallerContext, String> {
     let cwd = std::env::current_dir().map_err(|error| format!("working directory: {error}"))?;
     caller_in(cwd, root)
 }
 
-/// The same for a hook: the host may stand in a folder that is gone, and names the project itself.
+/// Context for a hook: the working directory may have been deleted, and the host names the project
+/// itself.
 pub(super) fn hook_caller() -> Result<CallerContext, String> {
     caller_in(std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")), None)
 }

@@ -12,7 +12,7 @@ use crate::ipc::StateDirs;
 use crate::ipc::client::{CallError, CallTimeout, call_daemon, wait_until_stopped};
 use crate::wire::control::{CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
     let caller = match client::current_caller(None) {
@@ -34,7 +34,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
     match call_daemon(
         &places,
         &DaemonCall { protocol: PROTOCOL_VERSION, caller, request },
-        CallTimeout::new(PATIENCE),
+        CallTimeout::new(CONTROL_TIMEOUT),
     ) {
         Err(CallError::NoDaemon) if is_stop && wait_until_stopped(&places) => {
             CommandReply::success("no daemon is running\n".to_owned())
@@ -55,7 +55,7 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
     }
 }
 
-/// One that was just told to stop, or that another call told before, is gone when this returns.
+/// Waits until a daemon that was told to stop, by this or another call, has ended.
 fn stop_daemon(places: &StateDirs) -> CommandReply {
     if wait_until_stopped(places) {
         CommandReply::success("the daemon has ended\n".to_owned())
@@ -66,7 +66,7 @@ fn stop_daemon(places: &StateDirs) -> CommandReply {
 
 fn serve(places: StateDirs, detach: bool) -> CommandReply {
     if detach {
-        // Fails when this process already leads a session, which is just as well.
+        // Fails if this process already leads a session, which is fine.
         let _ = rustix::process::setsid();
     }
     let runtime =
@@ -75,17 +75,17 @@ fn serve(places: StateDirs, detach: bool) -> CommandReply {
         Ok(runtime) => runtime,
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
-    // On a worker and not on this thread: a connection is then accepted where it is served, and a
-    // hook waits for one thread less.
+    // On a worker and not on this thread, so that a connection is accepted where it is served,
+    // which saves a hook one thread switch.
     let life = runtime.spawn(lifecycle::run_daemon(places, |start| {
         let line = match start {
             DaemonStart::Ready(socket) => {
                 format!("ready: pid {}, socket {}\n", std::process::id(), socket.display())
             }
-            // Whoever asked for a daemon has one.
+            // The caller has a daemon either way.
             DaemonStart::AlreadyRunning => "ready: already running\n".to_owned(),
         };
-        // The starter may have gone away; the daemon serves others all the same.
+        // The starting process may have ended; the daemon serves others.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
     }));
@@ -94,7 +94,7 @@ fn serve(places: StateDirs, detach: bool) -> CommandReply {
     match outcome {
         Ok(()) => CommandReply::default(),
         Err(error) => {
-            // On stdout, too: that is where a starter listens.
+            // On stdout too, because the starting process reads it.
             CommandReply {
                 stdout: format!("{error}\n"),
                 ..CommandReply::failure(1, &format!("moai-ralph: {error}"))

@@ -1,6 +1,6 @@
-//! `demo`: one whole loop in a temporary project, played by a scripted agent against the real
-//! hooks of this program, each in a process of its own, as the host runs them. Your own state is
-//! not touched; language servers are the ones you have installed.
+//! `demo`: one complete loop in a temporary project. A scripted agent drives the program's real
+//! hooks, each in its own process, as the host runs them. The user's own state is not touched;
+//! language servers are the installed ones.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Write as _};
@@ -25,7 +25,7 @@ const FILE: &str = "app.py";
 const GOAL: &str = "Write app.py with a function that looks up a user's id --max-iterations 5 \
                     --completion-promise DONE";
 const CLAIM: &str = "It is done.\n\n<promise>DONE</promise>";
-/// A type error (a text where a number is promised) and an SQL injection.
+/// Contains a type error (a string where an int is declared) and an SQL injection.
 const WRONG: &str = "import sqlite3
 
 
@@ -54,38 +54,38 @@ fn play(args: &DemoArgs) -> Result<u8, String> {
         return Err("HOME is not set; set HOME or MOAI_RALPH_HOME".to_owned());
     };
     let server = if args.no_lsp { None } else { server(args, &places, &caller.env)? };
-    let stage = DemoProject::new(&places, args.no_lsp)?;
+    let demo = DemoProject::new(&places, args.no_lsp)?;
     print_progress(&words::sensors(server.as_deref(), RuleSet::built_in().rule_count()));
-    let result = run_steps(&stage);
-    // The play's daemon ends with it, however it went.
-    let _ = stage.program(&["daemon", "stop"], "");
+    let result = run_steps(&demo);
+    // Stop the demo's daemon even if a step failed.
+    let _ = demo.program(&["daemon", "stop"], "");
     let status = result?;
     let is_expected = match server {
         Some(_) => status == "completed",
-        // With the scan alone the types were not measured, and the loop says so; without language
-        // servers asked for, everything asked for was.
+        // Without a language server the types are not measured, and the loop reports that; with
+        // `--no-lsp` they were not requested.
         None => status == "completed_unverified" || (args.no_lsp && status == "completed"),
     };
     print_progress(&words::end(&status, is_expected));
     Ok(u8::from(!is_expected))
 }
 
-/// The acts; returns the status the loop ended with.
-fn run_steps(stage: &DemoProject) -> Result<String, String> {
+/// Plays all steps; returns the loop's final status.
+fn run_steps(demo: &DemoProject) -> Result<String, String> {
     print_progress(&words::step(1, "host", "starts a session", ""));
-    stage.hook("session-start", &json!({"source": "startup"}))?;
+    demo.hook("session-start", &json!({"source": "startup"}))?;
     print_progress(&words::step(2, "you", &format!("/moai-ralph:moai-loop {GOAL}"), ""));
     let expansion = json!({"command_name": "moai-ralph:moai-loop", "command_args": GOAL});
-    stage.hook("user-prompt-expansion", &expansion)?;
+    demo.hook("user-prompt-expansion", &expansion)?;
     print_progress(&words::step(3, "agent", "writes app.py", WRONG));
-    stage.write(WRONG, None)?;
+    demo.write(WRONG, None)?;
     print_progress(&words::step(4, "agent", "wants to stop", CLAIM));
-    stage.hook("stop", &stop_payload(false))?;
+    demo.hook("stop", &stop_payload(false))?;
     print_progress(&words::step(5, "agent", "writes app.py again", RIGHT));
-    stage.write(RIGHT, Some(WRONG))?;
+    demo.write(RIGHT, Some(WRONG))?;
     print_progress(&words::step(6, "agent", "wants to stop", CLAIM));
-    stage.hook("stop", &stop_payload(true))?;
-    let status = stage.program(&["loop", "status", "--json"], "")?;
+    demo.hook("stop", &stop_payload(true))?;
+    let status = demo.program(&["loop", "status", "--json"], "")?;
     let status: Value = serde_json::from_str(&status).map_err(|error| error.to_string())?;
     Ok(status["status"].as_str().unwrap_or("nothing").to_owned())
 }
@@ -95,7 +95,8 @@ fn stop_payload(is_active: bool) -> Value {
         "background_tasks": [], "session_crons": []})
 }
 
-/// The language server of the play: the one installed, or, if the user agrees, installed now.
+/// The language server for the demo: the installed one, or one installed now with the user's
+/// consent.
 fn server(
     args: &DemoArgs,
     places: &StateDirs,
@@ -119,7 +120,7 @@ fn server(
     server(&DemoArgs { install: false, no_lsp: false }, places, env)
 }
 
-/// Asks on a terminal; anywhere else nothing is installed silently.
+/// Asks for consent; without a terminal the answer is no.
 fn agrees() -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return false;
@@ -132,11 +133,11 @@ fn agrees() -> bool {
 
 fn print_progress(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    // Whoever closed the pipe has seen enough.
+    // A closed pipe is not an error.
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-/// A temporary project with a state folder of its own.
+/// A temporary project with its own state folder.
 struct DemoProject {
     project: PathBuf,
     program: PathBuf,
@@ -147,22 +148,23 @@ struct DemoProject {
 
 impl DemoProject {
     fn new(places: &StateDirs, no_lsp: bool) -> Result<Self, String> {
-        let text = |error: std::io::Error| error.to_string();
-        let folder = tempfile::Builder::new().prefix("moai-ralph-demo-").tempdir().map_err(text)?;
-        let at = folder.path().canonicalize().map_err(text)?;
+        let to_text = |error: std::io::Error| error.to_string();
+        let folder =
+            tempfile::Builder::new().prefix("moai-ralph-demo-").tempdir().map_err(to_text)?;
+        let at = folder.path().canonicalize().map_err(to_text)?;
         let project = at.join("project");
-        std::fs::create_dir(&project).map_err(text)?;
+        std::fs::create_dir(&project).map_err(to_text)?;
         let env = vec![
             ("MOAI_RALPH_HOME", at.join("state")),
             ("MOAI_RALPH_DATA", places.data.clone()),
             ("XDG_CONFIG_HOME", at.join("config")),
             ("CLAUDE_PROJECT_DIR", project.clone()),
         ];
-        let program = current_program().map_err(text)?;
+        let program = current_program().map_err(to_text)?;
         Ok(Self { project, program, env, no_lsp, _folder: folder })
     }
 
-    /// The agent's Write: the file, then the two hooks the host calls.
+    /// Simulates the agent's Write tool: the file, then the two hooks that the host calls.
     fn write(&self, text: &str, before: Option<&str>) -> Result<(), String> {
         let path = self.project.join(FILE);
         std::fs::write(&path, text).map_err(|error| error.to_string())?;
@@ -178,41 +180,41 @@ impl DemoProject {
         self.hook("post-tool-batch", &json!({"tool_calls": []}))
     }
 
-    /// Calls one hook as the host does and prints what it said.
+    /// Runs one hook as the host does and prints its output.
     fn hook(&self, event: &str, input: &Value) -> Result<(), String> {
         let mut input = input.clone();
         input["session_id"] = json!(SESSION);
         input["cwd"] = json!(self.project);
-        let begun = Instant::now();
+        let started = Instant::now();
         let output = self.program(&["hook", event], &input.to_string())?;
-        let elapsed = begun.elapsed();
-        let said = feedback_text(&output);
-        // A batch without late verdicts is not worth a line.
-        if !(said.is_empty() && event == "post-tool-batch") {
-            print_progress(&words::hook(event, elapsed, &said));
+        let elapsed = started.elapsed();
+        let feedback = feedback_text(&output);
+        // A batch hook without deferred reports is not worth a line.
+        if !(feedback.is_empty() && event == "post-tool-batch") {
+            print_progress(&words::hook(event, elapsed, &feedback));
         }
         Ok(())
     }
 
     fn program(&self, args: &[&str], input: &str) -> Result<String, String> {
-        let text = |error: std::io::Error| error.to_string();
+        let to_text = |error: std::io::Error| error.to_string();
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(&self.project).envs(self.env.iter().cloned());
         if self.no_lsp {
             command.env("MOAI_RALPH_LSP_ENABLED", "false");
         }
         let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(text)?;
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(to_text)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A program that does not read its input says so by its exit.
+            // A program that does not read its input reports that by its exit code.
             let _ = stdin.write_all(input.as_bytes());
         }
-        let output = child.wait_with_output().map_err(text)?;
+        let output = child.wait_with_output().map_err(to_text)?;
         String::from_utf8(output.stdout).map_err(|error| error.to_string())
     }
 }
 
-/// The text inside a hook's answer, with what it makes the host do.
+/// The text in a hook's output, with its effect on the host.
 fn feedback_text(output: &str) -> String {
     let answer: Value = serde_json::from_str(output).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! `guard`, and the question to the person who lets one of its findings be.
+//! `guard`, and the confirmation by a person for `guard allow`.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, Write as _};
@@ -14,7 +14,7 @@ const REFUSED: u8 = 1;
 
 pub(super) fn run(args: &CliArgs, guard: &GuardArgs) -> CommandReply {
     let request = match &guard.command {
-        Some(GuardCommand::Allow(wish)) => match confirm_waiver(wish) {
+        Some(GuardCommand::Allow(allow)) => match confirm_waiver(allow) {
             Ok(request) => request,
             Err(error) => return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}")),
         },
@@ -28,26 +28,26 @@ pub(super) fn run(args: &CliArgs, guard: &GuardArgs) -> CommandReply {
             allow_unmeasured: guard.allow_unmeasured,
         }),
     };
-    client::run_in_process_watched(
+    client::run_in_process_observed(
         args.root.as_deref(),
         request,
         async |_: &Engine| -> Infallible { std::future::pending().await },
     )
 }
 
-/// The request, once somebody at a terminal has typed the id again.
-fn confirm_waiver(wish: &AllowArgs) -> Result<DaemonRequest, String> {
+/// The request, after a person at a terminal has typed the id again.
+fn confirm_waiver(allow: &AllowArgs) -> Result<DaemonRequest, String> {
     let mut stderr = std::io::stderr();
     if agent_detection::is_agent() || !std::io::stdin().is_terminal() || !stderr.is_terminal() {
         return Err("only a person at a terminal can allow a finding".to_owned());
     }
-    // A terminal that is gone answers nothing, which is no.
-    let _ = write!(stderr, "Type the id again to allow {}: ", wish.id);
+    // If the terminal is gone, the input is empty, which counts as no.
+    let _ = write!(stderr, "Type the id again to allow {}: ", allow.id);
     let mut typed = String::new();
     let _ = std::io::stdin().read_line(&mut typed);
-    if typed.trim() != wish.id {
+    if typed.trim() != allow.id {
         return Err("not the same id; nothing is allowed".to_owned());
     }
-    let (id, reason, base) = (wish.id.clone(), wish.reason.clone(), Some(wish.base.clone()));
+    let (id, reason, base) = (allow.id.clone(), allow.reason.clone(), Some(allow.base.clone()));
     Ok(DaemonRequest::GuardAllow(GuardAllowRequest { id, reason, base }))
 }

@@ -1,5 +1,5 @@
-//! `hook EVENT`: reads stdin, asks the daemon, prints its one document. Exit code 0 always: a hook
-//! that cannot work says nothing and leaves one line in the log.
+//! `hook EVENT`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed
+//! hook prints nothing and logs one line.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -13,7 +13,7 @@ use crate::base::limits::{
 };
 use crate::base::verdict::{Cause, Gap};
 use crate::ipc::client::{CallError, CallTimeout};
-use crate::ipc::{StateDirs, client as ipc_door};
+use crate::ipc::{StateDirs, client as ipc_client};
 use crate::models::RECURSION_MARK;
 use crate::report::notice;
 use crate::store::peek;
@@ -21,7 +21,7 @@ use crate::wire::control::{DaemonCall, DaemonRequest, PROTOCOL_VERSION};
 use crate::wire::hook::{HookEvent, HookInput, HookOutput};
 
 pub(super) fn run(event: &str) -> u8 {
-    // A judge that we asked is no agent to watch: judging it would ask the next one.
+    // The process is a judge that the program started itself; judging it would recurse.
     if std::env::var_os(RECURSION_MARK).is_some() {
         return 0;
     }
@@ -35,10 +35,10 @@ pub(super) fn run(event: &str) -> u8 {
         }
     };
     if event == "session-start" && !is_resumed_session(&input) {
-        // A new session waits for nothing: the daemon starts beside it.
+        // A new session does not wait; the daemon starts in the background.
         let started = client::create_socket_dir(&places).and_then(|()| {
             let program = current_program().map_err(|error| error.to_string())?;
-            ipc_door::start_daemon_detached(&places, &program).map_err(|error| error.to_string())
+            ipc_client::start_daemon_detached(&places, &program).map_err(|error| error.to_string())
         });
         match started {
             Ok(true) => return 0,
@@ -50,20 +50,21 @@ pub(super) fn run(event: &str) -> u8 {
     let request = DaemonRequest::Hook { event: event.to_owned(), input, id, begun_ms };
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     if event == "session-end" {
-        // Without a daemon there is nothing to forget.
-        let _ = ipc_door::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
+        // Without a daemon there is no session state to drop.
+        let _ = ipc_client::call_daemon(&places, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
     let may_have_loop = || may_have_loop(&places, &call);
-    let is_alive = || ipc_door::is_daemon_alive(&places);
-    let doubt: Option<(u64, &dyn Fn() -> bool)> = match event {
+    let is_alive = || ipc_client::is_daemon_alive(&places);
+    let silence_check: Option<(u64, &dyn Fn() -> bool)> = match event {
         "stop" => Some((HOOK_STOP_DOUBT_MS, &may_have_loop)),
         "post-tool-use" | "post-tool-batch" => Some((HOOK_EDIT_DOUBT_MS, &is_alive)),
         _ => None,
     };
-    let doubt = doubt.map(|(quiet_ms, asked)| (Duration::from_millis(quiet_ms), asked));
-    let patience = CallTimeout { limit: hook_timeout(event), silence_check: doubt };
-    let reply = match client::through_daemon(&places, &call, patience) {
+    let silence_check =
+        silence_check.map(|(quiet_ms, check)| (Duration::from_millis(quiet_ms), check));
+    let timeout = CallTimeout { limit: hook_timeout(event), silence_check };
+    let reply = match client::through_daemon(&places, &call, timeout) {
         Ok(reply) => reply,
         Err(error) => {
             log(&places, event, &error.to_string());
@@ -71,10 +72,11 @@ pub(super) fn run(event: &str) -> u8 {
                 return 0;
             }
             if matches!(error, CallError::TimedOut(_) | CallError::DaemonEnded) {
-                // The daemon has the request and goes on; a second run here would act twice.
+                // The daemon continues with the request; handling it here would act twice.
                 if event == "stop" {
-                    let told = HookOutput::Notice(notice::undecided(&error.to_string()));
-                    let _ = std::io::stdout().write_all(told.to_stdout(HookEvent::Stop).as_bytes());
+                    let output = HookOutput::Notice(notice::undecided(&error.to_string()));
+                    let _ =
+                        std::io::stdout().write_all(output.to_stdout(HookEvent::Stop).as_bytes());
                 }
                 return 0;
             }
@@ -86,7 +88,7 @@ pub(super) fn run(event: &str) -> u8 {
     0
 }
 
-/// Whether a loop may run for the session of a Stop, found out without the daemon.
+/// Whether the session of a Stop may have a loop, determined without the daemon.
 fn may_have_loop(places: &StateDirs, call: &DaemonCall) -> bool {
     let DaemonRequest::Hook { input, .. } = &call.request else { return false };
     let input = HookInput::parse(input).unwrap_or_default();
@@ -120,13 +122,13 @@ fn read_input() -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the input is not UTF-8".to_owned())
 }
 
-/// Whether a session start carries on a session that may own a loop, or takes the place of one.
+/// Whether the session start continues or replaces a session that may own a loop.
 fn is_resumed_session(input: &str) -> bool {
     HookInput::parse(input)
         .is_ok_and(|input| matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork"))
 }
 
-/// One line, without anything of the input.
+/// Logs one line, without any of the input.
 fn log(places: &StateDirs, event: &str, message: &str) {
     let path = places.log_folder().join("hook.log");
     let _ = crate::files::private_dir(&places.log_folder());

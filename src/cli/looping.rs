@@ -1,4 +1,4 @@
-//! `loop …`: arguments to requests.
+//! `loop …`: converts arguments to requests.
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
@@ -28,23 +28,23 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
         LoopCommand::Status(which) => DaemonRequest::LoopStatus(select(which)),
         LoopCommand::Cancel(which) => DaemonRequest::LoopCancel(select(which)),
         LoopCommand::Pause(which) => DaemonRequest::LoopPause(select(which)),
-        LoopCommand::Resume(wish) => DaemonRequest::LoopResume(LoopResumeRequest {
-            select: select(&wish.select),
-            max_iterations: wish.max_iterations,
-            max_minutes: wish.max_minutes,
-            max_tokens: wish.max_tokens,
+        LoopCommand::Resume(arguments) => DaemonRequest::LoopResume(LoopResumeRequest {
+            select: select(&arguments.select),
+            max_iterations: arguments.max_iterations,
+            max_minutes: arguments.max_minutes,
+            max_tokens: arguments.max_tokens,
         }),
-        LoopCommand::History(wish) => DaemonRequest::LoopHistory(LoopHistoryRequest {
-            select: select(&wish.select),
-            all: wish.all,
+        LoopCommand::History(arguments) => DaemonRequest::LoopHistory(LoopHistoryRequest {
+            select: select(&arguments.select),
+            all: arguments.all,
         }),
         LoopCommand::Report(which) => DaemonRequest::LoopReport(select(which)),
         LoopCommand::Restore(RestoreArgs { id, to, apply }) => {
             let (id, to, apply) = (id.clone(), to.clone(), *apply);
             DaemonRequest::LoopRestore(LoopRestoreRequest { id, to, apply, json: args.json })
         }
-        LoopCommand::Checks(wish) => {
-            DaemonRequest::LoopChecks { select: select(&wish.select), list: wish.list }
+        LoopCommand::Checks(arguments) => {
+            DaemonRequest::LoopChecks { select: select(&arguments.select), list: arguments.list }
         }
         LoopCommand::Adopt(AdoptArgs { id, session }) => {
             let (id, session) = (id.clone(), session.clone());
@@ -59,7 +59,7 @@ pub(super) fn run(args: &CliArgs, command: &LoopCommand) -> CommandReply {
             session: None,
             json: args.json,
         }),
-        // Whoever is examined must not choose the exam: an agent's shell has no terminal.
+        // The agent must not choose its own exam; an agent's shell has no terminal.
         LoopCommand::Refreeze(_) if !std::io::stdin().is_terminal() => {
             let text = "moai-ralph: loop refreeze is for a person: stdin is no terminal";
             return CommandReply::failure(REFUSED, text);
@@ -97,11 +97,11 @@ fn start_request(start: &LoopStartArgs, json: bool) -> Result<LoopStartRequest, 
     })
 }
 
-/// The task from the command line, a file, or stdin (`-`).
+/// The task text from the command line, a file, or stdin (`-`).
 fn read_prompt(text: Option<&str>, file: Option<&Path>) -> Result<String, String> {
     let Some(file) = file else { return Ok(text.unwrap_or_default().to_owned()) };
     let mut bytes = Vec::new();
-    // One byte more than allowed, so that too much is noticed and not cut.
+    // One byte more than allowed, so that an oversized task is detected instead of cut.
     let bound = PROMPT_BYTES_MAX as u64 + 1;
     let read = if file == Path::new("-") {
         std::io::stdin().take(bound).read_to_end(&mut bytes)

@@ -7,17 +7,17 @@ use super::client;
 use crate::mcp;
 use crate::wire::control::CommandReply;
 
-/// Serves until the client closes its end.
+/// Serves until the client closes the connection.
 pub(super) fn run(root: Option<PathBuf>) -> CommandReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
-    let ask: mcp::RequestHandler =
+    let handler: mcp::RequestHandler =
         Arc::new(move |request| client::send_tool_request(root.as_deref(), request));
-    let served = runtime.block_on(mcp::serve(ask));
-    // What a client no longer waits for must not keep the process.
+    let served = runtime.block_on(mcp::serve(handler));
+    // Cancelled calls must not keep the process alive.
     runtime.shutdown_background();
     match served {
         Ok(()) => CommandReply::default(),

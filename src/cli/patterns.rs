@@ -1,4 +1,4 @@
-//! Patterns of code: `search`, `rewrite`.
+//! The commands `search` and `rewrite`.
 
 use super::args::{CliArgs, CliCommand};
 use super::{INVALID, client};
@@ -28,6 +28,6 @@ pub(super) fn run(args: &CliArgs) -> CommandReply {
             return CommandReply::failure(INVALID, &format!("moai-ralph: no pattern: {other:?}"));
         }
     };
-    // Nothing that would be kept warm is needed.
+    // In this process, because no warm state is needed.
     client::send_request(args.root.as_deref(), request, true)
 }

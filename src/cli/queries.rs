@@ -1,4 +1,4 @@
-//! Questions to language servers: `references`, `definition`, `hover`, `symbols`, `rename`.
+//! Commands answered by language servers: `references`, `definition`, `hover`, `symbols`, `rename`.
 
 use super::args::{CliArgs, CliCommand, LocationArgs};
 use super::{INVALID, client};
@@ -42,7 +42,7 @@ fn query_request(args: &CliArgs) -> Result<DaemonRequest, String> {
     })
 }
 
-/// A column or a symbol, and not both.
+/// A position by either column or symbol, not both.
 fn parse_position(place: &LocationArgs) -> Result<RequestedPosition, String> {
     let spot = &place.at;
     let at = RequestedPosition {

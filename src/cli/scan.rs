@@ -1,4 +1,4 @@
-//! `scan`: what is on stdin, and a bar on a terminal while a long scan runs in this process.
+//! `scan`: reads stdin if requested, and shows a progress bar on a terminal.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, Read as _};
@@ -48,22 +48,23 @@ pub(super) fn run(args: &CliArgs, scan: &ScanArgs) -> CommandReply {
     run_scan_in_process(args, request)
 }
 
-/// Works in this process, with a bar on a terminal.
+/// Scans in this process, with a progress bar on a terminal.
 fn run_scan_in_process(args: &CliArgs, request: DaemonRequest) -> CommandReply {
     let is_shown = std::io::stderr().is_terminal() && !args.quiet;
-    client::run_in_process_watched(args.root.as_deref(), request, async |engine| {
+    client::run_in_process_observed(args.root.as_deref(), request, async |engine| {
         if is_shown { show_progress(engine).await } else { std::future::pending().await }
     })
 }
 
-/// The text on stdin, with one byte more than allowed, so that too much is noticed and not cut.
+/// Reads stdin, up to one byte more than allowed, so that an oversized text is detected instead of
+/// cut.
 fn read_stdin(scan: &ScanArgs) -> std::io::Result<StdinText> {
     let mut bytes = Vec::new();
     std::io::stdin().take(SOURCE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     Ok(StdinText { bytes, language: scan.lang.clone(), path: scan.stdin_path.clone() })
 }
 
-/// Draws how far the work is, once it has taken a while, until the future is dropped.
+/// Draws the progress after an initial delay, until the future is dropped.
 async fn show_progress(engine: &Engine) -> Infallible {
     tokio::time::sleep(Duration::from_millis(PROGRESS_SHOWN_MS_MIN)).await;
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -78,7 +79,7 @@ async fn show_progress(engine: &Engine) -> Infallible {
     }
 }
 
-/// A bar that leaves nothing behind.
+/// A progress bar that is cleared when dropped.
 struct TransientBar(ProgressBar);
 
 impl Drop for TransientBar {

@@ -1,48 +1,47 @@
-//! The change that is judged: what stood under each path at the base and what stands there now.
-//! Only data; where the texts come from is not known here.
+//! The change under review: the text of each path at the base and now.
 
 use crate::base::evidence::SkippedFile;
 use crate::base::hash::ContentHash;
 use crate::base::path::RelPath;
 
-/// A change from a base to now.
+/// A change from the base to the current state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewChange {
-    /// The files with text, sorted by risk, then by path ([`ReviewChange::sort`]).
+    /// Text files, sorted by risk, then by path ([`ReviewChange::sort`]).
     pub files: Vec<ReviewFile>,
-    /// Changed files that are named to the judge and not shown: binary, secret, made by a tool.
+    /// Changed files that are named to the judge and not shown: binary, secret, generated.
     pub omitted: Vec<SkippedFile>,
-    /// Changed files that should have been shown and could not be. While there is one, the change
-    /// was not wholly judged.
+    /// Changed files that should have been shown and could not be read. With any of these the
+    /// review is incomplete.
     pub unread: Vec<SkippedFile>,
 }
 
 /// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewFile {
-    /// The file.
+    /// Path of the file.
     pub path: RelPath,
-    /// Its text at the base; `None`: it was not there.
+    /// Text at the base; `None` if the file was absent.
     pub before: Option<ReviewText>,
-    /// Its text now; `None`: it was deleted.
+    /// Text now; `None` if the file was deleted.
     pub after: Option<ReviewText>,
 }
 
 /// A text in two views with the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewText {
-    /// Every character.
+    /// The complete text.
     pub full: String,
-    /// Comments blanked; `None` where the language is not known.
+    /// With comments blanked; `None` if the language is unknown.
     pub code: Option<String>,
 }
 
-/// What of a text is shown.
+/// Which version of a text is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextView {
-    /// Without comments, where they can be told.
+    /// Without comments, if the language is known.
     Code,
-    /// All of it.
+    /// The complete text.
     Full,
 }
 
@@ -58,8 +57,8 @@ impl ReviewText {
 }
 
 impl ReviewFile {
-    /// Deleted tests first, then deleted files, tests, code, and prose last: what a judge must not
-    /// miss comes before what may be cut.
+    /// Deleted tests first, then deleted files, tests, code, and prose last, because the end of a
+    /// change may be cut.
     fn risk(&self) -> u8 {
         match (self.after.is_none(), is_test(&self.path)) {
             (true, true) => 0,
@@ -72,18 +71,18 @@ impl ReviewFile {
 }
 
 impl ReviewChange {
-    /// Puts the files into the order in which they are shown.
+    /// Sorts the files into the order they are shown in.
     pub fn sort(&mut self) {
         self.files.sort_by(|a, b| (a.risk(), &a.path).cmp(&(b.risk(), &b.path)));
     }
 
-    /// Whether nothing was changed at all.
+    /// Whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.omitted.is_empty() && self.unread.is_empty()
     }
 
-    /// Identity of the change: equal for the same texts under the same paths.
+    /// Hash of the change: equal for the same texts under the same paths.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
         let mut all = Vec::new();
@@ -104,7 +103,7 @@ impl ReviewChange {
     }
 }
 
-/// Whether a path is that of a test, by the names that test runners look for.
+/// Whether a path is a test, by the names that test runners use.
 fn is_test(path: &RelPath) -> bool {
     let path = path.as_str().to_lowercase();
     path.split('/').any(|part| {
@@ -132,7 +131,6 @@ pub(crate) mod tests {
         ReviewText { full: full.to_owned(), code: None }
     }
 
-    /// A change of one file.
     pub(crate) fn file(name: &str, before: Option<&str>, after: Option<&str>) -> ReviewFile {
         ReviewFile { path: path(name), before: before.map(text), after: after.map(text) }
     }
@@ -166,17 +164,17 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_hash_knows_an_empty_file_from_none_and_one_path_from_another() {
-        let of = |name, before, after| change(vec![file(name, before, after)]).hash();
+    fn the_hash_distinguishes_empty_from_absent_files_and_paths() {
+        let hash_of = |name, before, after| change(vec![file(name, before, after)]).hash();
         let hashes = [
-            of("a", None, Some("")),
-            of("a", Some(""), None),
-            of("a", Some("absent"), Some("")),
-            of("b", None, Some("")),
+            hash_of("a", None, Some("")),
+            hash_of("a", Some(""), None),
+            hash_of("a", Some("absent"), Some("")),
+            hash_of("b", None, Some("")),
         ];
         for (at, hash) in hashes.iter().enumerate() {
             assert!(!hashes[at + 1..].contains(hash), "{at}");
         }
-        assert_eq!(of("a", None, Some("")), hashes[0]);
+        assert_eq!(hash_of("a", None, Some("")), hashes[0]);
     }
 }

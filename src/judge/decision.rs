@@ -1,6 +1,6 @@
-//! What answers amount to. Approval is computed here and nowhere else: every criterion met with
-//! quotes that hold, or not applicable beside one that is; by two calls that agree; and everything
-//! that was changed was shown.
+//! Turns answers into a decision. Approval is computed only here: every criterion is met with valid
+//! quotes, or not applicable with at least one met; two calls agree; and the whole change was
+//! shown.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use super::verdict::{CriterionRuling, JudgeAnswer, Ruling, RulingDoubt, Suspicio
 use crate::base::limits::JUDGE_CONFIDENCE_MIN;
 use crate::base::verdict::{Cause, Gap};
 
-/// What one judge, or all of them, came to.
+/// Conclusion of one judge, or of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Every criterion is met, and everything was seen.
+    /// Every criterion is met and the whole change was shown.
     Approved,
-    /// Some criterion is not met, or it does not become clear that it is.
+    /// Some criterion is unmet or unclear.
     Rejected,
-    /// Nobody judged, or not wholly.
+    /// Nothing was judged, or not all of it.
     Unmeasured(Gap),
 }
 
 impl Judgement {
-    /// The word in JSON.
+    /// Name in JSON.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -34,21 +34,21 @@ impl Judgement {
     }
 }
 
-/// What several judges amount to. One that could not judge is told from one that approves.
+/// Summary of several judges; distinguishes a judge that could not judge from one that approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewVerdict {
-    /// Nobody judged.
+    /// No judge gave a usable opinion.
     Skipped,
-    /// Some approve; others could not judge.
+    /// Some approved; others could not judge.
     Degraded,
-    /// All approve.
+    /// All approved.
     Ship,
-    /// At least one rejects.
+    /// At least one rejected.
     NeedsFixes,
 }
 
 impl ReviewVerdict {
-    /// The word in JSON and for people.
+    /// Name in JSON and in texts.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,21 +60,21 @@ impl ReviewVerdict {
     }
 }
 
-/// What one judge said of a whole change.
+/// One judge's opinion about a whole change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgeOpinion {
-    /// One ruling for each criterion, in the order of the rubric.
+    /// One ruling per criterion, in rubric order.
     pub rulings: Vec<CriterionRuling>,
-    /// What it suspects.
+    /// Suspicions it reported.
     pub suspicions: Vec<Suspicion>,
-    /// Whether it could not assess something it was shown.
+    /// Whether it could not assess everything it was shown.
     pub has_unread: bool,
-    /// The lowest confidence of its answers.
+    /// Lowest confidence of its answers, from 0 to 1.
     pub confidence: f64,
 }
 
-/// The judge approved the wrong function that was planted: what it says is worth nothing, now and
-/// when it is asked again.
+/// The judge approved the planted wrong function, so its answers are worthless, now and in later
+/// calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CanaryApproved;
 
@@ -86,28 +86,30 @@ impl From<CanaryApproved> for Gap {
     }
 }
 
-/// An answer whose quotes are checked.
+/// Validates an answer: the canary, the list of unread files and the quotes.
 pub fn check_answer(
     mut answer: JudgeAnswer,
     canary: Option<&str>,
     change: &ReviewChange,
 ) -> Result<JudgeAnswer, CanaryApproved> {
     if let Some(canary) = canary {
-        let is_believed = |one: &CriterionRuling| one.id == canary && one.ruling == Ruling::Met;
-        if answer.rulings.iter().any(is_believed) {
+        let is_canary_met =
+            |ruled: &CriterionRuling| ruled.id == canary && ruled.ruling == Ruling::Met;
+        if answer.rulings.iter().any(is_canary_met) {
             return Err(CanaryApproved);
         }
-        answer.rulings.retain(|one| one.id != canary);
+        answer.rulings.retain(|ruled| ruled.id != canary);
     }
-    // What nobody meant to show was not missed.
-    let is_listed = |path: &String| change.omitted.iter().any(|one| one.path == *path);
-    answer.unread.retain(|path| !is_listed(path));
+    // Files that are omitted on purpose do not count as unread.
+    let is_omitted = |path: &String| change.omitted.iter().any(|file| file.path == *path);
+    answer.unread.retain(|path| !is_omitted(path));
     quotes::verify_quotes(&mut answer, change);
     Ok(answer)
 }
 
 impl JudgeOpinion {
-    /// The answers about all parts as one: unmet anywhere is unmet, met needs one part that shows it.
+    /// Merges the answers about all parts: unmet in any part is unmet; met needs one part that
+    /// shows it.
     #[must_use]
     pub fn from_answers(answers: Vec<JudgeAnswer>) -> Self {
         let mut opinion = Self { confidence: 1.0, ..Self::default() };
@@ -128,28 +130,29 @@ impl JudgeOpinion {
         opinion
     }
 
-    /// Whether the criteria alone would let the change pass.
+    /// Whether the rulings alone would approve the change.
     #[must_use]
     pub fn would_approve(&self) -> bool {
-        let is_fine =
-            |one: &CriterionRuling| matches!(one.ruling, Ruling::Met | Ruling::NotApplicable);
-        self.rulings.iter().all(is_fine) && self.rulings.iter().any(|one| one.ruling == Ruling::Met)
+        let is_acceptable =
+            |ruled: &CriterionRuling| matches!(ruled.ruling, Ruling::Met | Ruling::NotApplicable);
+        self.rulings.iter().all(is_acceptable)
+            && self.rulings.iter().any(|ruled| ruled.ruling == Ruling::Met)
     }
 
-    /// Whether a second, independent call must say the same.
+    /// Whether a second, independent call must confirm the opinion.
     #[must_use]
     pub fn needs_second(&self) -> bool {
         self.would_approve() || self.confidence < JUDGE_CONFIDENCE_MIN
     }
 
-    /// Two calls as one: where they differ, nothing is clear.
+    /// Merges a second call: rulings that differ become unclear.
     #[must_use]
     pub fn merge_second(mut self, other: Self) -> Self {
-        for one in &mut self.rulings {
-            let same = other.rulings.iter().find(|it| it.id == one.id);
-            if same.is_none_or(|it| it.ruling != one.ruling) {
-                one.doubt = Some(one.doubt.unwrap_or(RulingDoubt::Disagreement));
-                one.ruling = Ruling::Unclear;
+        for ruled in &mut self.rulings {
+            let same = other.rulings.iter().find(|it| it.id == ruled.id);
+            if same.is_none_or(|it| it.ruling != ruled.ruling) {
+                ruled.doubt = Some(ruled.doubt.unwrap_or(RulingDoubt::Disagreement));
+                ruled.ruling = Ruling::Unclear;
             }
         }
         self.suspicions.extend(other.suspicions);
@@ -158,10 +161,11 @@ impl JudgeOpinion {
         self
     }
 
-    /// What this opinion comes to, when `gap` says what of the change was not shown.
+    /// The conclusion; `gap` says which part of the change was not shown.
     #[must_use]
     pub fn judgement(&self, gap: Option<Gap>) -> Judgement {
-        let is_open = |one: &CriterionRuling| matches!(one.ruling, Ruling::Unmet | Ruling::Unclear);
+        let is_open =
+            |ruled: &CriterionRuling| matches!(ruled.ruling, Ruling::Unmet | Ruling::Unclear);
         if self.rulings.iter().any(is_open) {
             return Judgement::Rejected;
         }
@@ -181,26 +185,26 @@ impl JudgeOpinion {
 }
 
 fn graver_ruling(a: CriterionRuling, b: CriterionRuling) -> CriterionRuling {
-    let weight = |ruling| match ruling {
+    let severity = |ruling| match ruling {
         Ruling::Unmet => 3,
         Ruling::Unclear => 2,
         Ruling::Met => 1,
         Ruling::NotApplicable => 0,
     };
-    let (mut kept, other) = if weight(a.ruling) >= weight(b.ruling) { (a, b) } else { (b, a) };
+    let (mut kept, other) = if severity(a.ruling) >= severity(b.ruling) { (a, b) } else { (b, a) };
     if kept.ruling == other.ruling {
         kept.quotes.extend(other.quotes);
     }
     kept
 }
 
-/// The orders in which a judge is asked: once, and once more when its word alone would not do.
+/// File orders of the first call and of the confirming second one.
 pub const ORDERS: [FileOrder; 2] = [FileOrder::Risk, FileOrder::Reversed];
 
-/// What all judges together come to. No judge at all is nobody judged.
+/// Combines all judges; without any, the result is unmeasured.
 #[must_use]
 pub fn combine_judgements(judgements: &[Judgement]) -> (ReviewVerdict, Judgement) {
-    let gap = judgements.iter().find_map(|one| match one {
+    let gap = judgements.iter().find_map(|judgement| match judgement {
         Judgement::Unmeasured(gap) => Some(gap.clone()),
         _ => None,
     });
@@ -241,8 +245,12 @@ mod tests {
         JudgeOpinion { rulings: ruled, confidence: 0.9, ..JudgeOpinion::default() }
     }
 
-    fn words(opinion: &JudgeOpinion) -> Vec<String> {
-        opinion.rulings.iter().map(|one| format!("{} {}", one.id, one.ruling.as_str())).collect()
+    fn ruling_names(opinion: &JudgeOpinion) -> Vec<String> {
+        opinion
+            .rulings
+            .iter()
+            .map(|ruled| format!("{} {}", ruled.id, ruled.ruling.as_str()))
+            .collect()
     }
 
     fn gap() -> Gap {
@@ -252,7 +260,7 @@ mod tests {
     use Ruling::{Met, NotApplicable, Unclear, Unmet};
 
     #[test]
-    fn only_met_criteria_approve_and_only_a_whole_view() {
+    fn approval_needs_met_criteria_and_a_complete_view() {
         let judge =
             |rulings: &[(&str, Ruling)], gap: Option<Gap>| opinion(rulings).judgement(gap).as_str();
         assert_eq!(judge(&[("C1", Met), ("C2", NotApplicable)], None), "approved");
@@ -273,15 +281,15 @@ mod tests {
         assert!(JudgeOpinion { confidence: 0.6, ..opinion(&[("C1", Unmet)]) }.needs_second());
         let agreed = opinion(&[("C1", Met), ("C2", Met)])
             .merge_second(opinion(&[("C2", Unmet), ("C1", Met)]));
-        assert_eq!(words(&agreed), ["C1 met", "C2 unclear"]);
+        assert_eq!(ruling_names(&agreed), ["C1 met", "C2 unclear"]);
         assert_eq!(agreed.rulings[1].doubt, Some(RulingDoubt::Disagreement));
         assert_eq!(agreed.judgement(None), Judgement::Rejected);
         let lost = opinion(&[("C1", Met)]).merge_second(opinion(&[]));
-        assert_eq!(words(&lost), ["C1 unclear"]);
+        assert_eq!(ruling_names(&lost), ["C1 unclear"]);
     }
 
     #[test]
-    fn parts_are_one_opinion_in_the_order_of_the_rubric() {
+    fn parts_merge_to_one_opinion_in_rubric_order() {
         let part = |rulings: &[(&str, Ruling)]| {
             let JudgeOpinion { rulings: ruled, suspicions, confidence, .. } = opinion(rulings);
             JudgeAnswer { rulings: ruled, suspicions, unread: Vec::new(), confidence }
@@ -290,16 +298,16 @@ mod tests {
             part(&[("C10", NotApplicable), ("C2", Met), ("C1", NotApplicable)]),
             part(&[("C10", NotApplicable), ("C2", Unmet), ("C1", Met)]),
         ]);
-        assert_eq!(words(&all), ["C1 met", "C2 unmet", "C10 not_applicable"]);
+        assert_eq!(ruling_names(&all), ["C1 met", "C2 unmet", "C10 not_applicable"]);
     }
 
     #[test]
-    fn a_judge_that_believes_a_planted_comment_judges_nothing() {
+    fn a_judge_that_approves_the_canary_is_refused() {
         let change = change(vec![file("a.py", None, Some("value = 1\n"))]);
         let evidence =
             json!([{"path": "a.py", "line_start": 1, "line_end": 1, "quote": "value = 1"}]);
-        let said = answer(&["C1", "C2"], &evidence);
-        let believing = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
+        let answer_json = answer(&["C1", "C2"], &evidence);
+        let believing = parse(&answer_json.to_string(), &["C1", "C2"]).expect("usable");
         assert!(check_answer(believing.clone(), Some("C2"), &change).is_err());
         let mut wary = believing;
         wary.rulings[1].ruling = Unmet;
@@ -308,27 +316,27 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_meant_to_be_shown_can_be_unread() {
+    fn omitted_files_do_not_count_as_unread() {
         let mut change = change(vec![file("a.py", None, Some("value = 1\n"))]);
         let reason = "binary".to_owned();
         change.omitted.push(SkippedFile { path: "logo.png".into(), reason });
-        let unread = |paths: Value| {
-            let mut said = answer(&["C1"], &json!([]));
-            said["unread"] = paths;
-            let answer = parse(&said.to_string(), &["C1"]).expect("usable");
+        let has_unread = |paths: Value| {
+            let mut answer_json = answer(&["C1"], &json!([]));
+            answer_json["unread"] = paths;
+            let answer = parse(&answer_json.to_string(), &["C1"]).expect("usable");
             JudgeOpinion::from_answers(vec![check_answer(answer, None, &change).expect("reliable")])
                 .has_unread
         };
-        assert!(!unread(json!([])) && !unread(json!(["logo.png"])));
-        assert!(unread(json!(["a.py"])) && unread(json!(["logo.png", "most of it"])));
+        assert!(!has_unread(json!([])) && !has_unread(json!(["logo.png"])));
+        assert!(has_unread(json!(["a.py"])) && has_unread(json!(["logo.png", "most of it"])));
     }
 
     #[test]
-    fn judges_that_could_not_judge_are_told_from_those_that_approve() {
+    fn judges_that_could_not_judge_are_distinguished_from_approving_ones() {
         use Judgement::{Approved, Rejected, Unmeasured};
         let check = |judgements: &[Judgement], review: ReviewVerdict, word: &str| {
-            let (found, judgement) = combine_judgements(judgements);
-            assert_eq!((found, judgement.as_str()), (review, word), "{judgements:?}");
+            let (verdict, judgement) = combine_judgements(judgements);
+            assert_eq!((verdict, judgement.as_str()), (review, word), "{judgements:?}");
         };
         check(&[], ReviewVerdict::Skipped, "unmeasured");
         check(&[Unmeasured(gap())], ReviewVerdict::Skipped, "unmeasured");

@@ -1,14 +1,13 @@
-//! Text of foreign origin as a judge is shown it: what cannot be seen is made visible, data that
-//! nobody can read is replaced by its length and hash, and no line is cut, because what is cut is
-//! not judged.
+//! Prepares untrusted text for a judge: invisible characters are escaped, encoded data is replaced
+//! by length and hash, and no line is cut, because cut text would not be judged.
 
 use std::fmt::Write as _;
 
 use crate::base::hash::ContentHash;
 use crate::base::limits::{JUDGE_BLOB_CHARS_MIN, JUDGE_LINE_CHARS_MAX};
 
-/// The text with controls, direction marks and characters without width as `\u{202e}`. Tabs and
-/// line breaks stay.
+/// Escapes controls, direction marks and zero-width characters as `\u{202e}`; tabs and line breaks
+/// stay.
 #[must_use]
 pub fn escape_hidden(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -22,18 +21,19 @@ pub fn escape_hidden(text: &str) -> String {
     out
 }
 
-/// A name on one line, whatever stands in it.
+/// Escapes a name to one line.
 #[must_use]
 pub fn escape_name(text: &str) -> String {
     escape_hidden(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// Whether a character is not seen, or changes how others are seen.
+/// Whether a character is invisible or changes how others are displayed.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     match character {
         '\t' | '\n' => false,
-        // Tags and variation selectors, the last two, carry whole texts that no editor shows.
+        // Tags and variation selectors (the last two ranges) can carry whole texts that no editor
+        // shows.
         '\u{ad}'
         | '\u{61c}'
         | '\u{115f}'
@@ -50,7 +50,7 @@ pub fn is_hidden(character: char) -> bool {
     }
 }
 
-/// One line as the lines it is shown on: escaped, encoded data elided, wrapped.
+/// One line as rows: escaped, encoded data elided, wrapped.
 #[must_use]
 pub fn display_lines(text: &str) -> Vec<String> {
     let text = elided(&escape_hidden(text));
@@ -66,7 +66,7 @@ pub fn display_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// Long runs of base64 and hexadecimal digits, each as one note.
+/// Replaces long runs of base64 and hexadecimal digits by a note.
 fn elided(text: &str) -> String {
     let is_part =
         |it: char| it.is_ascii_alphanumeric() || matches!(it, '+' | '/' | '=' | '-' | '_');
@@ -88,7 +88,7 @@ fn elided(text: &str) -> String {
     out + rest
 }
 
-/// Code of this length has brackets, dots or blanks; encoded data has digits among its letters.
+/// Code of this length contains brackets, dots or spaces; encoded data mixes digits and letters.
 fn is_blob(run: &str) -> bool {
     let has = |is: fn(&char) -> bool| run.chars().any(|it| is(&it));
     run.len() >= JUDGE_BLOB_CHARS_MIN && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic)
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_shown() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(
             escape_hidden("a\u{202e}b\u{200b}c\u{1b}[2Jd\te"),
             "a\\u{202e}b\\u{200b}c\\u{1b}[2Jd\te"
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_data_is_named_and_code_is_not() {
+    fn encoded_data_is_elided_and_code_is_not() {
         let blob = "QUJD0a".repeat(60);
         let shown = display_lines(&format!("key = \"{blob}\"")).concat();
         assert!(shown.starts_with("key = \"[360 characters of encoded data, hash "), "{shown}");

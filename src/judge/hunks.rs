@@ -1,41 +1,41 @@
-//! What differs between two texts, as stretches of lines with what stands around them. Unlike
-//! [`crate::base::lines`] alone, a changed indentation is a change: it changes what code does.
+//! Differences of two texts as hunks of lines with context. Unlike in [`crate::base::lines`], a
+//! changed indentation is a change, because it can change what code does.
 
 use crate::base::limits::JUDGE_CONTEXT_LINES;
 use crate::base::lines::{LineFate, LineHashes, LineMap};
 
-/// What became of a line.
+/// State of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineMark {
-    /// It stands in both texts.
+    /// In both texts.
     Same,
-    /// It is gone; its number is that of the text before.
+    /// Only in the text before; numbered by that text.
     Removed,
-    /// It is new.
+    /// Only in the text after.
     Added,
 }
 
 /// One line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkLine<'t> {
-    /// What became of it.
+    /// State of the line.
     pub mark: LineMark,
-    /// Its 1-based number.
+    /// 1-based line number.
     pub number: usize,
-    /// Its text, without the line break.
+    /// Text without the line break.
     pub text: &'t str,
 }
 
-/// Lines that belong together.
+/// A group of changed lines with context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffHunk<'t> {
-    /// The line above that begins what the hunk is in: a function, a class.
+    /// The enclosing line above, such as that of a function or class.
     pub heading: Option<HunkLine<'t>>,
-    /// Changed lines and those around them.
+    /// Changed lines and their context.
     pub lines: Vec<HunkLine<'t>>,
 }
 
-/// The lines of a text, as [`LineHashes`] counts them; nothing has none.
+/// Lines of a text, as [`LineHashes`] counts them; an empty text has none.
 #[must_use]
 pub fn lines_of(text: &str) -> Vec<&str> {
     if text.is_empty() {
@@ -50,7 +50,7 @@ pub fn lines_of(text: &str) -> Vec<&str> {
     lines
 }
 
-/// The hunks between two texts, in the order of the text after.
+/// Hunks between two texts, in the order of the later text.
 #[must_use]
 pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<DiffHunk<'t>> {
     let all = diff_lines(before, after);
@@ -60,51 +60,51 @@ pub fn hunks<'t>(before: &'t str, after: &'t str) -> Vec<DiffHunk<'t>> {
         .filter(|(_, line)| line.mark != LineMark::Same)
         .map(|it| it.0)
         .collect();
-    let mut found: Vec<DiffHunk<'t>> = Vec::new();
+    let mut hunks: Vec<DiffHunk<'t>> = Vec::new();
     let mut shown_to = 0;
     for at in changed {
         let from = at.saturating_sub(JUDGE_CONTEXT_LINES).max(shown_to);
         let to = (at + JUDGE_CONTEXT_LINES + 1).min(all.len());
-        match found.last_mut() {
+        match hunks.last_mut() {
             Some(last) if from <= shown_to => {
                 last.lines.extend_from_slice(&all[shown_to..to.max(shown_to)]);
             }
             _ => {
-                found
-                    .push(DiffHunk { heading: heading(&all, from), lines: all[from..to].to_vec() });
+                let lines = all[from..to].to_vec();
+                hunks.push(DiffHunk { heading: heading(&all, from), lines });
             }
         }
         shown_to = shown_to.max(to);
     }
-    found
+    hunks
 }
 
-/// All lines of both texts, each once.
+/// Lines of both texts in diff order; unchanged lines once.
 fn diff_lines<'t>(before: &'t str, after: &'t str) -> Vec<HunkLine<'t>> {
     let map = LineMap::between(&LineHashes::from_text(before), &LineHashes::from_text(after));
     let (old, new) = (lines_of(before), lines_of(after));
-    let (mut of, mut to) = (0, 0);
+    let (mut from, mut to) = (0, 0);
     let mut all = Vec::with_capacity(old.len().max(new.len()));
     let line = |mark, at: usize, text| HunkLine { mark, number: at + 1, text };
-    while of < old.len() || to < new.len() {
-        let kept = u32::try_from(of).ok().and_then(|at| map.fate_of_old_line(at));
+    while from < old.len() || to < new.len() {
+        let kept = u32::try_from(from).ok().and_then(|at| map.fate_of_old_line(at));
         match kept {
-            Some(LineFate::Kept(at)) if at as usize == to && of < old.len() && to < new.len() => {
-                if old[of] == new[to] {
+            Some(LineFate::Kept(at)) if at as usize == to && from < old.len() && to < new.len() => {
+                if old[from] == new[to] {
                     all.push(line(LineMark::Same, to, new[to]));
                 } else {
-                    all.push(line(LineMark::Removed, of, old[of]));
+                    all.push(line(LineMark::Removed, from, old[from]));
                     all.push(line(LineMark::Added, to, new[to]));
                 }
-                (of, to) = (of + 1, to + 1);
+                (from, to) = (from + 1, to + 1);
             }
             Some(LineFate::Kept(at)) if to < new.len() && to < at as usize => {
                 all.push(line(LineMark::Added, to, new[to]));
                 to += 1;
             }
-            _ if of < old.len() => {
-                all.push(line(LineMark::Removed, of, old[of]));
-                of += 1;
+            _ if from < old.len() => {
+                all.push(line(LineMark::Removed, from, old[from]));
+                from += 1;
             }
             _ => {
                 all.push(line(LineMark::Added, to, new[to]));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn added_removed_and_changed_lines_are_told_apart() {
+    fn added_removed_and_changed_lines_are_distinguished() {
         check("a\nb\nc\n", "a\nB\nc\n", &["@@ ", "-2 b", "+2 B"]);
         check("", "a\nb", &["@@ ", "+1 a", "+2 b"]);
         check("a\nb\n", "", &["@@ ", "-1 a", "-2 b"]);
@@ -152,15 +152,15 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn both_texts_can_be_read_off_the_comparison(
+        fn both_texts_can_be_reconstructed_from_the_diff(
             before in "([ab} ]{0,3}\n){0,12}[ab]{0,2}", after in "([ab} ]{0,3}\n){0,12}[ab]{0,2}",
         ) {
             let all = diff_lines(&before, &after);
-            let side = |gone: LineMark| -> Vec<&str> {
-                all.iter().filter(|line| line.mark != gone).map(|line| line.text).collect()
+            let side_without = |excluded: LineMark| -> Vec<&str> {
+                all.iter().filter(|line| line.mark != excluded).map(|line| line.text).collect()
             };
-            proptest::prop_assert_eq!(side(LineMark::Added), lines_of(&before));
-            proptest::prop_assert_eq!(side(LineMark::Removed), lines_of(&after));
+            proptest::prop_assert_eq!(side_without(LineMark::Added), lines_of(&before));
+            proptest::prop_assert_eq!(side_without(LineMark::Removed), lines_of(&after));
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn far_changes_are_hunks_of_their_own_below_what_they_are_in() {
+    fn distant_changes_are_separate_hunks_with_their_heading() {
         let body = (0..60).map(|at| format!("    line {at}")).collect::<Vec<_>>().join("\n");
         let before = format!("def f():\n{body}");
         let after = before.replace("line 3\n", "line x\n").replace("line 50\n", "line y\n");

@@ -1,5 +1,6 @@
-//! Added lines that speak to a judge. What is found is a suspicion and no verdict: honest code can
-//! hold such words. The file is then judged without its comments, and people are told.
+//! Searches added lines for text that addresses a judge. A match is a suspicion, not a verdict,
+//! because honest code can contain such words: the file is judged without its comments, and people
+//! are told.
 
 mod folding;
 mod phrases;
@@ -7,23 +8,23 @@ mod phrases;
 use std::collections::BTreeSet;
 
 use self::folding::fold_text;
-use self::phrases::{ENGLISH, InjectionPhrase, KOREAN, KOREAN_WISHES, PhraseSlot};
+use self::phrases::{ENGLISH, InjectionPhrase, KOREAN, KOREAN_REQUESTS, PhraseSlot};
 use super::change::{ReviewChange, ReviewFile};
 use super::hunks::{LineMark, hunks};
 use super::verdict::{Suspicion, SuspicionKind};
 use crate::base::limits::{INJECTION_WORDS_APART_MAX, SUSPICIONS_MAX};
 use crate::base::path::RelPath;
 
-/// The suspicions of a change, the first of each file, in the order of its files.
+/// Suspicions of a change, the first of each file, in file order.
 #[must_use]
 pub fn suspicions(change: &ReviewChange) -> Vec<Suspicion> {
     change.files.iter().filter_map(file_suspicion).take(SUSPICIONS_MAX).collect()
 }
 
-/// The files that hold one.
+/// Files with a suspicion.
 #[must_use]
 pub fn suspected_paths(suspicions: &[Suspicion]) -> BTreeSet<RelPath> {
-    suspicions.iter().map(|one| one.path.clone()).collect()
+    suspicions.iter().map(|suspicion| suspicion.path.clone()).collect()
 }
 
 fn file_suspicion(file: &ReviewFile) -> Option<Suspicion> {
@@ -32,16 +33,16 @@ fn file_suspicion(file: &ReviewFile) -> Option<Suspicion> {
     };
     let (before, after) = (text(&file.before), text(&file.after));
     let hunks = hunks(&before, &after);
-    let found = hunks.iter().find_map(|hunk| {
+    let in_text = hunks.iter().find_map(|hunk| {
         let added = hunk.lines.iter().filter(|line| line.mark == LineMark::Added);
         let added: Vec<(usize, String)> =
             added.map(|line| (line.number, fold_text(line.text))).collect();
         phrase_line(&added)
     });
-    // The name of a new file is as much the author's words.
-    let named =
+    // The author chooses the name of a new file too.
+    let in_name =
         || file.before.is_none().then(|| phrase_line(&[(0, fold_text(file.path.as_str()))]));
-    let line = found.or_else(|| named().flatten())?;
+    let line = in_text.or_else(|| in_name().flatten())?;
     Some(Suspicion {
         kind: SuspicionKind::InstructionInData,
         path: file.path.clone(),
@@ -49,35 +50,35 @@ fn file_suspicion(file: &ReviewFile) -> Option<Suspicion> {
     })
 }
 
-/// The line on which one of the phrases begins.
+/// The line on which a phrase starts.
 fn phrase_line(lines: &[(usize, String)]) -> Option<usize> {
-    let wish = lines.iter().find(|(_, text)| has_korean_request(text)).map(|(line, _)| *line);
-    wish.or_else(|| {
+    let request = lines.iter().find(|(_, text)| has_korean_request(text)).map(|(line, _)| *line);
+    request.or_else(|| {
         let words = words(lines);
-        let begins = |at: &usize| {
+        let starts_phrase = |at: &usize| {
             let rest = &words[*at..];
-            ENGLISH.iter().chain(KOREAN).any(|phrase| is_spoken(phrase, rest))
+            ENGLISH.iter().chain(KOREAN).any(|phrase| phrase_matches(phrase, rest))
         };
-        (0..words.len()).find(begins).map(|at| words[at].line)
+        (0..words.len()).find(starts_phrase).map(|at| words[at].line)
     })
 }
 
 fn has_korean_request(text: &str) -> bool {
-    // Blanks are put as people like.
+    // Korean spacing varies.
     let text: String = text.chars().filter(|it| it.is_alphanumeric()).collect();
-    // "Withdraws the approval" begins like "approve it".
+    // "승인해제" (withdraw approval) starts like "승인해" (approve).
     let text = text.replace("승인해제", "");
-    KOREAN_WISHES.iter().any(|wish| text.contains(wish))
+    KOREAN_REQUESTS.iter().any(|request| text.contains(request))
 }
 
-/// A word with what stands between it and the next.
+/// A word and the text between it and the next one.
 struct InjectionWord<'t> {
     line: usize,
     text: &'t str,
     gap: String,
 }
 
-/// The words of all lines, because a sentence may go over several.
+/// The words of all lines, because a sentence may span several.
 fn words(lines: &[(usize, String)]) -> Vec<InjectionWord<'_>> {
     let mut words: Vec<InjectionWord<'_>> = Vec::new();
     for (line, text) in lines {
@@ -102,29 +103,29 @@ fn words(lines: &[(usize, String)]) -> Vec<InjectionWord<'_>> {
     words
 }
 
-/// Whether what stands between two words is what stands between words of a sentence, rather than
-/// an operator, a bracket or a member of something.
+/// Whether the text between two words is that of a sentence, rather than an operator, a bracket or
+/// a member access.
 fn is_prose(gap: &str) -> bool {
     let mut characters = gap.chars().peekable();
     while let Some(character) = characters.next() {
         let ends = |next: Option<&char>| {
             next.is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | '`'))
         };
-        let is_fine = match character {
+        let is_prose_mark = match character {
             ':' | '.' => ends(characters.peek()),
             ',' | ';' | '!' | '?' | '"' | '\'' | '`' | '-' | '–' | '—' | '*' | '#' | '/' => {
                 true
             }
             other => other.is_whitespace(),
         };
-        if !is_fine {
+        if !is_prose_mark {
             return false;
         }
     }
     true
 }
 
-fn is_spoken(phrase: &InjectionPhrase, words: &[InjectionWord<'_>]) -> bool {
+fn phrase_matches(phrase: &InjectionPhrase, words: &[InjectionWord<'_>]) -> bool {
     let mut rest = words;
     for (number, slot) in phrase.slots.iter().enumerate() {
         let reach = if number == 0 { 1 } else { INJECTION_WORDS_APART_MAX + 1 };

@@ -1,5 +1,4 @@
-//! What a run of all judges left: for the decision, for readers, for the files in the tree. Only
-//! data and what can be read off it.
+//! Results of a review by all judges, for the decision, reports and recorded files.
 
 use super::decision::{JudgeOpinion, Judgement, ReviewVerdict, combine_judgements};
 use super::rubric::RubricCriterion;
@@ -7,61 +6,61 @@ use super::verdict::{CriterionRuling, Ruling, Suspicion};
 use crate::base::evidence::{SensorKind, SensorReading, SkippedFile};
 use crate::base::verdict::Gap;
 
-/// What was shown of a change.
+/// How much of a change was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewCoverage {
-    /// Changed files.
+    /// Number of changed files.
     pub files: usize,
-    /// Those that were shown.
+    /// Number of files shown.
     pub shown: usize,
-    /// Calls that one look at the change takes.
+    /// Number of calls needed to show the change once.
     pub parts: usize,
-    /// Named and not shown: binary, secret, made by a tool.
+    /// Files named and not shown: binary, secret, generated.
     pub omitted: Vec<SkippedFile>,
-    /// What should have been shown.
+    /// Files that should have been shown and were not, or not completely.
     pub unread: Vec<SkippedFile>,
 }
 
-/// What one judge said.
+/// Result of one judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeResult {
-    /// Its name in the options.
+    /// Its name in the configuration.
     pub name: String,
-    /// How it is reached.
+    /// Kind of backend it runs on.
     pub backend: &'static str,
-    /// The model that answered, where that is told.
+    /// The model that answered, if the backend reports it.
     pub model: Option<String>,
-    /// What it amounts to.
+    /// Its conclusion.
     pub judgement: Judgement,
-    /// What it said; `None` when it said nothing that can be used.
+    /// Its opinion; `None` if no answer was usable.
     pub opinion: Option<JudgeOpinion>,
-    /// Calls that were made.
+    /// Number of calls made.
     pub calls: usize,
-    /// What they cost in US dollars, where that is told.
+    /// Their cost in US dollars, if the backend reports it.
     pub cost_usd: Option<f64>,
-    /// The same change was judged before.
+    /// Whether the result is that of an earlier review of the same change.
     pub is_cached: bool,
 }
 
-/// What all judges came to.
+/// Combined result of all judges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeReport {
-    /// What counts.
+    /// The conclusion that counts.
     pub judgement: Judgement,
-    /// How it came about.
+    /// How the judges arrived at it.
     pub review: ReviewVerdict,
-    /// What was asked about.
+    /// The criteria asked about.
     pub criteria: Vec<RubricCriterion>,
-    /// One entry for each judge that was asked.
+    /// One result per judge asked.
     pub judges: Vec<JudgeResult>,
-    /// What a search of the added lines found.
+    /// Suspicions found in the added lines without a model.
     pub suspicions: Vec<Suspicion>,
-    /// What was shown.
+    /// How much of the change was shown.
     pub coverage: ReviewCoverage,
 }
 
 impl JudgeReport {
-    /// Nobody was asked.
+    /// A report without asking any judge.
     #[must_use]
     pub fn unmeasured(criteria: Vec<RubricCriterion>, coverage: ReviewCoverage, gap: Gap) -> Self {
         let (review, judgement) = combine_judgements(&[Judgement::Unmeasured(gap)]);
@@ -69,7 +68,7 @@ impl JudgeReport {
         Self { judgement, review, criteria, judges, suspicions, coverage }
     }
 
-    /// Puts the judges' words together.
+    /// Combines the judges' results.
     #[must_use]
     pub fn from_results(
         criteria: Vec<RubricCriterion>,
@@ -82,53 +81,58 @@ impl JudgeReport {
         Self { judgement, review, criteria, judges, suspicions, coverage }
     }
 
-    /// The gravest ruling about each criterion, with the judge that made it.
+    /// The gravest ruling on each criterion, with the judge that made it.
     #[must_use]
     pub fn rulings(&self) -> Vec<(&RubricCriterion, &JudgeResult, &CriterionRuling)> {
-        let grave = |ruling| match ruling {
+        let gravity = |ruling| match ruling {
             Ruling::Unmet => 3,
             Ruling::Unclear => 2,
             Ruling::Met => 1,
             Ruling::NotApplicable => 0,
         };
-        let of = |criterion: &'_ RubricCriterion| {
-            let said = self.judges.iter().flat_map(|judge| {
+        let gravest = |criterion: &'_ RubricCriterion| {
+            let rulings = self.judges.iter().flat_map(|judge| {
                 let ruled = judge.opinion.iter().flat_map(|opinion| &opinion.rulings);
                 ruled.map(move |ruled| (judge, ruled))
             });
-            said.filter(|(_, ruled)| ruled.id == criterion.id)
-                .max_by_key(|(_, ruled)| grave(ruled.ruling))
+            rulings
+                .filter(|(_, ruled)| ruled.id == criterion.id)
+                .max_by_key(|(_, ruled)| gravity(ruled.ruling))
         };
-        let found = self.criteria.iter().map(|one| (one, of(one)));
-        found.filter_map(|(one, said)| said.map(|(judge, ruled)| (one, judge, ruled))).collect()
+        let with_rulings = self.criteria.iter().map(|criterion| (criterion, gravest(criterion)));
+        with_rulings
+            .filter_map(|(criterion, gravest)| {
+                gravest.map(|(judge, ruled)| (criterion, judge, ruled))
+            })
+            .collect()
     }
 
-    /// What stands in the way of approval.
+    /// The rulings that prevent approval.
     #[must_use]
     pub fn open(&self) -> Vec<(&RubricCriterion, &JudgeResult, &CriterionRuling)> {
         let is_open = |ruling| matches!(ruling, Ruling::Unmet | Ruling::Unclear);
         self.rulings().into_iter().filter(|(_, _, ruled)| is_open(ruled.ruling)).collect()
     }
 
-    /// All suspicions, of the search and of the judges, each once.
+    /// All suspicions, from the text search and the judges, without duplicates.
     #[must_use]
     pub fn suspicions(&self) -> Vec<&Suspicion> {
-        let said = self.judges.iter().flat_map(|judge| judge.opinion.iter());
-        let said = said.flat_map(|opinion| &opinion.suspicions);
-        let mut all: Vec<&Suspicion> = self.suspicions.iter().chain(said).collect();
+        let opinions = self.judges.iter().flat_map(|judge| judge.opinion.iter());
+        let reported = opinions.flat_map(|opinion| &opinion.suspicions);
+        let mut all: Vec<&Suspicion> = self.suspicions.iter().chain(reported).collect();
         let key = |one: &&Suspicion| (one.path.clone(), one.kind, one.line);
         all.sort_by_key(key);
         all.dedup_by_key(|one| key(one));
         all
     }
 
-    /// What the judges cost, as far as they tell.
+    /// Total cost in US dollars, as far as backends report it.
     #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         self.judges.iter().filter_map(|judge| judge.cost_usd).reduce(|sum, one| sum + one)
     }
 
-    /// The judges as one sensor's reading.
+    /// The review as a sensor reading.
     #[must_use]
     pub fn reading(&self, elapsed_ms: u64) -> SensorReading {
         let clean = SensorReading::clean("judge", SensorKind::Judge, self.coverage.shown);
@@ -147,7 +151,7 @@ mod tests {
     use super::*;
     use crate::base::path::RelPath;
 
-    fn said(name: &str, rulings: &[(&str, Ruling)], cost_usd: Option<f64>) -> JudgeResult {
+    fn judge_result(name: &str, rulings: &[(&str, Ruling)], cost_usd: Option<f64>) -> JudgeResult {
         let ruled = |(id, ruling): &(&str, Ruling)| CriterionRuling {
             id: (*id).to_owned(),
             ruling: *ruling,
@@ -183,23 +187,23 @@ mod tests {
     fn the_gravest_ruling_of_all_judges_counts() {
         let criteria =
             ["C1", "C2"].map(|id| RubricCriterion { id: id.into(), text: id.into() }).to_vec();
-        let said = vec![
-            said("a", &[("C1", Ruling::Met), ("C2", Ruling::Met)], Some(0.25)),
-            said("b", &[("C1", Ruling::Met), ("C2", Ruling::Unmet)], None),
+        let results = vec![
+            judge_result("a", &[("C1", Ruling::Met), ("C2", Ruling::Met)], Some(0.25)),
+            judge_result("b", &[("C1", Ruling::Met), ("C2", Ruling::Unmet)], None),
         ];
-        let judged =
-            JudgeReport::from_results(criteria, said, Vec::new(), ReviewCoverage::default());
-        let open: Vec<_> = judged
+        let report =
+            JudgeReport::from_results(criteria, results, Vec::new(), ReviewCoverage::default());
+        let open: Vec<_> = report
             .open()
             .iter()
             .map(|(one, judge, _)| (one.id.as_str(), judge.name.as_str()))
             .collect();
         assert_eq!(open, [("C2", "b")]);
         assert_eq!(
-            (judged.judgement.as_str(), judged.review.as_str()),
+            (report.judgement.as_str(), report.review.as_str()),
             ("rejected", "NEEDS_FIXES")
         );
-        assert_eq!((judged.suspicions().len(), judged.cost_usd()), (1, Some(0.25)));
-        assert!(judged.reading(1).dirty);
+        assert_eq!((report.suspicions().len(), report.cost_usd()), (1, Some(0.25)));
+        assert!(report.reading(1).dirty);
     }
 }

@@ -1,4 +1,5 @@
-//! Whether what a judge quotes is there. A model that has not read the code cannot quote it.
+//! Checks a judge's quotes against the change, because a model that has not read the code cannot
+//! quote it.
 
 use super::change::{ReviewChange, ReviewFile, TextView};
 use super::escaping::escape_hidden;
@@ -6,8 +7,7 @@ use super::hunks::lines_of;
 use super::verdict::{CriterionRuling, JudgeAnswer, Ruling, RulingDoubt, SourceQuote};
 use crate::base::limits::{JUDGE_QUOTE_CHARS_MIN, JUDGE_QUOTE_LINES_APART_MAX};
 
-/// Drops evidence that does not hold; a criterion that is called met without evidence that holds
-/// becomes unclear.
+/// Drops invalid quotes; a criterion ruled met without a valid quote becomes unclear.
 pub fn verify_quotes(answer: &mut JudgeAnswer, change: &ReviewChange) {
     for ruled in &mut answer.rulings {
         let quoted = ruled.quotes.len();
@@ -21,7 +21,7 @@ pub fn verify_quotes(answer: &mut JudgeAnswer, change: &ReviewChange) {
 }
 
 fn is_quote_valid(quote: &SourceQuote, change: &ReviewChange) -> bool {
-    let wanted = words(&strip_line_marks(&quote.text));
+    let wanted = normalize_whitespace(&strip_line_marks(&quote.text));
     if wanted.chars().filter(|it| !it.is_whitespace()).count() < JUDGE_QUOTE_CHARS_MIN {
         return false;
     }
@@ -29,7 +29,7 @@ fn is_quote_valid(quote: &SourceQuote, change: &ReviewChange) -> bool {
     file.is_some_and(|file| texts(file).any(|text| occurs_near(&wanted, quote, text)))
 }
 
-/// Both sides in both views: what was deleted can be quoted, too.
+/// Both sides in both views, because deleted code can be quoted too.
 fn texts(file: &ReviewFile) -> impl Iterator<Item = &str> {
     let sides = [&file.after, &file.before].into_iter().flatten();
     sides.flat_map(|text| [text.in_view(TextView::Full), text.in_view(TextView::Code)])
@@ -37,25 +37,27 @@ fn texts(file: &ReviewFile) -> impl Iterator<Item = &str> {
 
 fn occurs_near(wanted: &str, quote: &SourceQuote, text: &str) -> bool {
     let lines = lines_of(text);
-    let place = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let from = place(quote.line_start).saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
-    let to = place(quote.line_end).saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
-    lines.get(from..to).is_some_and(|near| words(&escape_hidden(&near.join("\n"))).contains(wanted))
+    let to_index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let from = to_index(quote.line_start).saturating_sub(1 + JUDGE_QUOTE_LINES_APART_MAX);
+    let to = to_index(quote.line_end).saturating_add(JUDGE_QUOTE_LINES_APART_MAX).min(lines.len());
+    lines
+        .get(from..to)
+        .is_some_and(|near| normalize_whitespace(&escape_hidden(&near.join("\n"))).contains(wanted))
 }
 
-/// The quote without the marks and numbers that its lines were shown with.
+/// The quote without the marks and line numbers that its lines were shown with.
 fn strip_line_marks(quote: &str) -> String {
-    let bare = |line: &str| {
+    let strip_mark = |line: &str| {
         let rest = line.trim_start().trim_start_matches(['+', '-']).trim_start();
-        let behind = rest.trim_start_matches(|it: char| it.is_ascii_digit());
-        let is_numbered = behind.len() < rest.len() && behind.starts_with('|');
-        if is_numbered { behind[1..].to_owned() } else { line.to_owned() }
+        let after_digits = rest.trim_start_matches(|it: char| it.is_ascii_digit());
+        let is_numbered = after_digits.len() < rest.len() && after_digits.starts_with('|');
+        if is_numbered { after_digits[1..].to_owned() } else { line.to_owned() }
     };
-    quote.lines().map(bare).collect::<Vec<_>>().join("\n")
+    quote.lines().map(strip_mark).collect::<Vec<_>>().join("\n")
 }
 
-/// The text with single blanks.
-fn words(text: &str) -> String {
+/// The text with whitespace collapsed.
+fn normalize_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -87,23 +89,23 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_must_stand_where_it_is_said_to() {
-        let held = (Ruling::Met, None);
+    fn a_quote_must_occur_near_its_stated_lines() {
+        let valid = (Ruling::Met, None);
         let wrong = (Ruling::Unclear, Some(RulingDoubt::WrongQuote));
-        check_quote("src/a.rs", 8, "fn greet(name: &str) -> String {", held);
-        check_quote("src/a.rs", 8, "fn   greet(name: &str)\n -> String {", held);
-        check_quote("src/a.rs", 11, "fn greet(name: &str)", held);
-        check_quote("src/a.rs", 5, "fn greet(name: &str)", held);
+        check_quote("src/a.rs", 8, "fn greet(name: &str) -> String {", valid);
+        check_quote("src/a.rs", 8, "fn   greet(name: &str)\n -> String {", valid);
+        check_quote("src/a.rs", 11, "fn greet(name: &str)", valid);
+        check_quote("src/a.rs", 5, "fn greet(name: &str)", valid);
         check_quote("src/a.rs", 4, "fn greet(name: &str)", wrong);
         check_quote("src/a.rs", 12, "fn greet(name: &str)", wrong);
         check_quote(
             "src/a.rs",
             8,
             "+   8| fn greet(name: &str) -> String {\n+   9|     format!(",
-            held,
+            valid,
         );
-        check_quote("src/a.rs", 1, "fn gone() {}", held);
-        check_quote("old.rs", 1, "fn deleted_one()", held);
+        check_quote("src/a.rs", 1, "fn gone() {}", valid);
+        check_quote("old.rs", 1, "fn deleted_one()", valid);
         check_quote("src/a.rs", 8, "fn greet_all(names: &[&str])", wrong);
         check_quote("src/b.rs", 8, "fn greet(name: &str)", wrong);
         check_quote("src/a.rs", 900, "fn greet(name: &str)", wrong);
@@ -114,11 +116,12 @@ mod tests {
     #[test]
     fn met_without_a_quote_is_unclear_and_unmet_needs_none() {
         let change = change(vec![file("src/a.rs", None, Some(NOW))]);
-        let mut said = answer(&["C1", "C2"], &json!([]));
-        said["criteria"][1]["verdict"] = json!("unmet");
-        let mut answer = parse(&said.to_string(), &["C1", "C2"]).expect("usable");
+        let mut answer_json = answer(&["C1", "C2"], &json!([]));
+        answer_json["criteria"][1]["verdict"] = json!("unmet");
+        let mut answer = parse(&answer_json.to_string(), &["C1", "C2"]).expect("usable");
         verify_quotes(&mut answer, &change);
-        let rulings: Vec<_> = answer.rulings.iter().map(|one| (one.ruling, one.doubt)).collect();
+        let rulings: Vec<_> =
+            answer.rulings.iter().map(|ruled| (ruled.ruling, ruled.doubt)).collect();
         assert_eq!(rulings, [(Ruling::Unclear, Some(RulingDoubt::NoQuote)), (Ruling::Unmet, None)]);
     }
 }

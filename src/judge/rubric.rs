@@ -1,5 +1,5 @@
-//! `RUBRIC.md`: what the user wants of a change. Read tolerantly, because people write it; what
-//! cannot be read is a gap, because what is not asked is not met. It must not know who judges.
+//! Parses `RUBRIC.md`: the user's checks and criteria. Parsing is tolerant, because people write
+//! it; what cannot be parsed is a gap, because a criterion that is not asked about is not met.
 
 mod heading;
 
@@ -9,18 +9,18 @@ use crate::base::limits::{RUBRIC_CRITERIA_MAX, RUBRIC_HEADING_CHARS_MAX, RUBRIC_
 use crate::base::text::one_line;
 use crate::base::verdict::{Cause, Gap};
 
-/// What a rubric asks for.
+/// A parsed rubric.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rubric {
-    /// The model that judges; `None` leaves it to the options.
+    /// Model of the judge; `None` if the options decide.
     pub model: Option<String>,
-    /// Rejections in a row after which a person is asked.
+    /// Consecutive rejections after which a person is asked.
     pub hitl_threshold: Option<u32>,
-    /// Commands that must succeed first, as they are written.
+    /// Commands that must succeed first, verbatim.
     pub checks: Vec<String>,
-    /// What the judge is asked about.
+    /// Criteria for the judge.
     pub criteria: Vec<RubricCriterion>,
-    /// What could not be read.
+    /// Why the rubric could not be parsed completely.
     pub gap: Option<Gap>,
 }
 
@@ -29,13 +29,14 @@ pub struct Rubric {
 pub struct RubricCriterion {
     /// `C1`, `C2`, … in the order of the rubric.
     pub id: String,
-    /// The user's words, on one line.
+    /// The user's text, on one line.
     pub text: String,
 }
 
 impl RubricCriterion {
-    /// Whether comments and documents are what it is about. Only then are comments shown: they
-    /// sway judges of correctness. In doubt they are shown: what is not shown cannot be found.
+    /// Whether the criterion is about comments or documents. Only then are comments shown, because
+    /// they sway a judge of correctness. In doubt they are shown, because a judge cannot find what
+    /// is hidden.
     #[must_use]
     pub fn is_about_words(&self) -> bool {
         let text = self.text.to_lowercase();
@@ -45,7 +46,7 @@ impl RubricCriterion {
     }
 }
 
-/// Parts of words: comments, what is written in comments, and documents.
+/// Word parts for comments, their contents, and documents.
 const PARTS_ABOUT_WORDS: [&str; 33] = [
     "comment",
     "docstring",
@@ -81,10 +82,10 @@ const PARTS_ABOUT_WORDS: [&str; 33] = [
     "라이선스",
     "오타",
 ];
-/// Whole words: parts of others mean something else.
+/// Whole words only, because other words contain them.
 const WORDS_ABOUT_WORDS: [&str; 6] = ["doc", "docs", "ignore", "ignores", "hack", "xxx"];
 
-/// A block of code: what its first line begins with.
+/// The opening fence of a code block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct RubricFence {
     mark: char,
@@ -92,13 +93,13 @@ struct RubricFence {
 }
 
 impl RubricFence {
-    /// The fence that a line opens.
+    /// The fence that a line opens, if any.
     fn opened(line: &str) -> Option<Self> {
         let line = line.trim_start();
         let mark = line.chars().next().filter(|it| matches!(it, '`' | '~'))?;
         let rest = line.trim_start_matches(mark);
         let length = line.len() - rest.len();
-        // Backticks behind it make it code within a line.
+        // Further backticks make it inline code.
         (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some(Self { mark, length })
     }
 
@@ -109,7 +110,7 @@ impl RubricFence {
 }
 
 impl Rubric {
-    /// Reads a rubric: front matter with `model` and `hitl_threshold`, list items below the
+    /// Parses a rubric: front matter with `model` and `hitl_threshold`, list items below the
     /// headings `Checks` and `Judge criteria`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -121,7 +122,7 @@ impl Rubric {
         rubric
     }
 
-    /// A rubric that nobody could read: what it asks for is not known.
+    /// A rubric file that could not be read; its content is unknown.
     #[must_use]
     pub fn unreadable(reason: &str) -> Self {
         let mut rubric = Self::default();
@@ -129,13 +130,13 @@ impl Rubric {
         rubric
     }
 
-    /// Whether there is nothing to judge by: neither a check nor a criterion.
+    /// Whether the rubric has neither a check nor a criterion.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty() && self.criteria.is_empty()
     }
 
-    /// Returns the number of the first line behind the front matter.
+    /// Returns the index of the first line after the front matter.
     fn read_front_matter(&mut self, lines: &[&str]) -> usize {
         let Some(first) = lines.iter().position(|line| !line.is_empty()) else { return 0 };
         if lines[first] != "---" {
@@ -151,7 +152,7 @@ impl Rubric {
             let Some((key, value)) = line.split_once(':') else { continue };
             let value = value.split(" #").next().unwrap_or_default();
             let value = value.trim().trim_matches(['"', '\'']);
-            match plain(key).as_str() {
+            match normalize_key(key).as_str() {
                 "model" if !value.is_empty() => self.model = Some(one_line(value, 100)),
                 "hitl_threshold" => match value.parse() {
                     Ok(threshold) if threshold > 0 => self.hitl_threshold = Some(threshold),
@@ -166,7 +167,7 @@ impl Rubric {
     fn read_sections(&mut self, lines: &[&str]) {
         let mut place = RubricPosition { section: RubricSection::Other, depth: 0 };
         let mut fence: Option<RubricFence> = None;
-        let mut is_remark = false;
+        let mut is_in_comment = false;
         for line in lines {
             if let Some(open) = fence {
                 if open.is_closed_by(line) {
@@ -176,7 +177,7 @@ impl Rubric {
                 }
                 continue;
             }
-            let line = strip_comments(line, &mut is_remark);
+            let line = strip_comments(line, &mut is_in_comment);
             fence = RubricFence::opened(line);
             if fence.is_some() {
                 continue;
@@ -189,7 +190,7 @@ impl Rubric {
         if fence.is_some() {
             self.add_gap("a block of code is not closed, and what follows may be criteria");
         }
-        if is_remark {
+        if is_in_comment {
             self.add_gap("a remark (<!--) is not closed, and what follows may be criteria");
         }
         if self.criteria.len() > RUBRIC_CRITERIA_MAX {
@@ -204,7 +205,7 @@ impl Rubric {
         }
         let is_nested = line.starts_with([' ', '\t']);
         match (item(line), &place.section) {
-            // A title may speak of criteria; prose below it asks for nothing.
+            // A title may mention criteria; prose below it asks for nothing.
             (None, RubricSection::Unknown(_)) if place.depth == 1 => {}
             (_, RubricSection::Unknown(name)) => {
                 let name = one_line(name, RUBRIC_HEADING_CHARS_MAX);
@@ -217,7 +218,7 @@ impl Rubric {
             (Some(text), RubricSection::Checks) => self.checks.push(command(text)),
             (None, RubricSection::Criteria) if is_nested => self.continue_criterion(line.trim()),
             (None, RubricSection::Criteria) => self.add_criterion(line.trim()),
-            // A command in a fence needs no bullet; prose among the checks is no command.
+            // Commands in a code block need no bullet; other prose among the checks is ignored.
             (None, RubricSection::Checks) if is_fenced && !line.starts_with('#') => {
                 self.checks.push(command(line.trim()));
             }
@@ -234,7 +235,7 @@ impl Rubric {
         self.criteria.push(RubricCriterion { id, text: one_line(text, RUBRIC_LINE_CHARS_MAX) });
     }
 
-    /// A line that is indented below an item belongs to it.
+    /// An indented line continues the item above.
     fn continue_criterion(&mut self, more: &str) {
         match self.criteria.last_mut() {
             Some(last) => {
@@ -250,10 +251,10 @@ impl Rubric {
     }
 }
 
-/// Where a line stands.
+/// Current position in the sections.
 struct RubricPosition {
     section: RubricSection,
-    /// The depth of the heading that began the section.
+    /// Depth of the section's heading.
     depth: usize,
 }
 
@@ -262,7 +263,7 @@ impl RubricPosition {
         let next = heading::section(name);
         let is_known = matches!(next, RubricSection::Checks | RubricSection::Criteria);
         let is_inside = matches!(self.section, RubricSection::Checks | RubricSection::Criteria);
-        // The format's own remarks are `# …` among the items; a deeper heading groups them.
+        // The format uses `# …` as remarks among the items; a deeper heading groups items.
         let is_part = is_inside && (depth == 1 || depth > 2 || depth > self.depth);
         if is_known || !is_part {
             *self = Self { section: next, depth };
@@ -270,29 +271,30 @@ impl RubricPosition {
     }
 }
 
-/// What is left of a line when the remarks that it begins with, or stands in, are taken away.
-fn strip_comments<'l>(line: &'l str, is_remark: &mut bool) -> &'l str {
+/// The rest of a line after removing the `<!-- -->` comments at its start or around it.
+fn strip_comments<'l>(line: &'l str, is_in_comment: &mut bool) -> &'l str {
     let mut rest = line;
     loop {
-        if *is_remark {
-            let Some((_, behind)) = rest.split_once("-->") else { return "" };
-            *is_remark = false;
-            rest = behind.trim_start();
+        if *is_in_comment {
+            let Some((_, after)) = rest.split_once("-->") else { return "" };
+            *is_in_comment = false;
+            rest = after.trim_start();
         }
         match rest.trim_start().strip_prefix("<!--") {
-            Some(inside) => (*is_remark, rest) = (true, inside),
+            Some(inside) => (*is_in_comment, rest) = (true, inside),
             None => return rest,
         }
     }
 }
 
-/// Whether a line is one that front matter of a rubric has.
+/// Whether a line has a front matter key of a rubric.
 fn is_front_matter(line: &str) -> bool {
-    line.split_once(':').is_some_and(|(key, _)| ["model", "hitl_threshold"].contains(&&*plain(key)))
+    line.split_once(':')
+        .is_some_and(|(key, _)| ["model", "hitl_threshold"].contains(&&*normalize_key(key)))
 }
 
-/// A key as it is meant.
-fn plain(key: &str) -> String {
+/// Normalizes a key.
+fn normalize_key(key: &str) -> String {
     key.trim().to_lowercase().replace('-', "_")
 }
 

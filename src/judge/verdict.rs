@@ -1,5 +1,5 @@
-//! A judge's answer, read strictly: one JSON object of the agreed shape or an error, which is
-//! neither approval nor rejection. Words before or after it ("APPROVED, but …") are an error, too.
+//! Parses a judge's answer strictly: one JSON object of the agreed shape, or an error, which is
+//! neither approval nor rejection. Text before or after it ("APPROVED, but …") is an error too.
 
 use std::collections::BTreeSet;
 
@@ -13,33 +13,33 @@ use crate::base::named_enum::words;
 use crate::base::path::RelPath;
 use crate::base::text::one_line;
 
-/// The version of the shape.
+/// Version of the answer's schema.
 pub const SCHEMA: u32 = 1;
 
-/// What is said about one criterion.
+/// A ruling on one criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
-    /// The shown code fulfils it.
+    /// The shown code fulfils the criterion.
     Met,
-    /// It does not.
+    /// The shown code does not fulfil it.
     Unmet,
-    /// What is shown does not tell.
+    /// The shown code does not tell.
     Unclear,
-    /// The change has nothing that it speaks about.
+    /// The criterion does not apply to the change.
     NotApplicable,
 }
 
 words!(Ruling { Met: "met", Unmet: "unmet", Unclear: "unclear", NotApplicable: "not_applicable" });
 
-/// Why a ruling is not what the judge said.
+/// Why a ruling was changed from the judge's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulingDoubt {
-    /// It was called met and no code was quoted.
+    /// Ruled met without quoting code.
     NoQuote,
-    /// What was quoted is not there.
+    /// The quoted code does not exist.
     WrongQuote,
-    /// Two calls did not agree.
+    /// Two calls disagreed.
     Disagreement,
 }
 
@@ -49,10 +49,10 @@ words!(RulingDoubt {
     Disagreement: "disagreement"
 });
 
-/// A place that a ruling rests on.
+/// Code that a ruling is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceQuote {
-    /// The file.
+    /// Path of the file.
     pub path: RelPath,
     /// First 1-based line.
     pub line_start: u32,
@@ -62,30 +62,30 @@ pub struct SourceQuote {
     pub text: String,
 }
 
-/// The ruling about one criterion.
+/// The ruling on one criterion, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionRuling {
-    /// The criterion.
+    /// Id of the criterion.
     pub id: String,
-    /// What is said.
+    /// The ruling, after validation.
     pub ruling: Ruling,
-    /// Why it is not what the judge said, where that is so.
+    /// Why the ruling differs from the judge's own, if it does.
     pub doubt: Option<RulingDoubt>,
-    /// Why, in the judge's words; bounded, on one line.
+    /// The judge's reason; bounded, on one line.
     pub reason: String,
-    /// What would help; bounded, on one line.
+    /// The judge's suggestion; bounded, on one line.
     pub fix_hint: Option<String>,
-    /// What it rests on.
+    /// Code quoted as evidence.
     pub quotes: Vec<SourceQuote>,
 }
 
-/// The kinds of suspicions.
+/// Kinds of suspicions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspicionKind {
-    /// Text in the change that speaks to a judge.
+    /// Text in the change that addresses a judge.
     InstructionInData,
-    /// Values made for the tests.
+    /// Values hard-coded for the tests.
     Hardcode,
     /// Code that does nothing.
     Stub,
@@ -103,40 +103,40 @@ words!(SuspicionKind {
     ScopeCreep: "scope_creep",
 });
 
-/// Something that people should look at. The judge's words about it are dropped.
+/// Something for people to inspect. The judge's note about it is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspicion {
-    /// What it is.
+    /// Kind of suspicion.
     pub kind: SuspicionKind,
-    /// Where.
+    /// Path of the file.
     pub path: RelPath,
-    /// 1-based line, where there is one.
+    /// 1-based line, if known.
     pub line: Option<u32>,
 }
 
-/// One answer.
+/// A parsed answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeAnswer {
-    /// One ruling for each criterion that was asked about.
+    /// One ruling per criterion asked about.
     pub rulings: Vec<CriterionRuling>,
-    /// What the judge suspects.
+    /// Suspicions that the judge reported.
     pub suspicions: Vec<Suspicion>,
-    /// What it says that it could not assess: paths, or other words.
+    /// What the judge could not assess, by its own account: paths or free text.
     pub unread: Vec<String>,
     /// From 0 to 1.
     pub confidence: f64,
 }
 
-/// What an answer must fit.
+/// What an answer must match.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedAnswer<'a> {
-    /// The nonce of the call.
+    /// Nonce of the call.
     pub nonce: &'a str,
-    /// The criteria that were asked about.
+    /// Ids of the criteria asked about.
     pub ids: &'a [String],
 }
 
-/// An answer that cannot be used; the text is a fragment for people that holds nothing of it.
+/// An unusable answer; the message quotes nothing of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the judge's answer cannot be used: {0}")]
 pub struct UnusableAnswer(pub String);
@@ -178,13 +178,13 @@ struct RawSuspicion {
     kind: SuspicionKind,
     path: String,
     line: Option<u32>,
-    /// Read and dropped: prose of the judge goes nowhere.
+    /// Parsed and dropped, because the judge's free text is not passed on.
     #[serde(default, rename = "note")]
     _note: Option<String>,
 }
 
 impl JudgeAnswer {
-    /// Reads an answer.
+    /// Parses an answer.
     pub fn parse(text: &str, expected: ExpectedAnswer<'_>) -> Result<Self, UnusableAnswer> {
         let unusable = |reason: &str| UnusableAnswer(reason.to_owned());
         let text = strip_fence(text.trim());
@@ -202,9 +202,10 @@ impl JudgeAnswer {
         if !(0.0..=1.0).contains(&raw.confidence) {
             return Err(unusable("its confidence is not between 0 and 1"));
         }
-        let said: BTreeSet<&str> = raw.criteria.iter().map(|one| one.id.as_str()).collect();
-        let asked: BTreeSet<&str> = expected.ids.iter().map(String::as_str).collect();
-        if said != asked || raw.criteria.len() != expected.ids.len() {
+        let answered: BTreeSet<&str> =
+            raw.criteria.iter().map(|ruling| ruling.id.as_str()).collect();
+        let expected_ids: BTreeSet<&str> = expected.ids.iter().map(String::as_str).collect();
+        if answered != expected_ids || raw.criteria.len() != expected.ids.len() {
             return Err(unusable("it does not rule once on each criterion"));
         }
         let suspicions = raw.suspicions.iter().filter_map(suspicion_from_raw);
@@ -217,14 +218,14 @@ impl JudgeAnswer {
     }
 }
 
-/// Models like to put JSON into a fence; one around everything changes nothing.
+/// Removes a code fence around the whole answer, which models like to add.
 fn strip_fence(text: &str) -> &str {
     let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
     let inner = inner.and_then(|inner| inner.strip_suffix("```")).map(str::trim);
     inner.filter(|inner| inner.starts_with('{')).unwrap_or(text)
 }
 
-/// The error without the text it speaks about.
+/// The kind of error, without quoting the answer.
 fn parse_error_text(error: &serde_json::Error) -> &'static str {
     match error.classify() {
         serde_json::error::Category::Eof => "it ends too early",
@@ -250,7 +251,7 @@ fn ruling_from_raw(raw: RawRuling) -> CriterionRuling {
     }
 }
 
-/// A quote that can be looked for; others are no evidence.
+/// A well-formed quote; others are dropped.
 fn quote_from_raw(raw: RawQuote) -> Option<SourceQuote> {
     let span = raw.line_end.checked_sub(raw.line_start);
     let is_sound = raw.line_start > 0
@@ -273,7 +274,7 @@ pub(crate) mod tests {
 
     pub(crate) const NONCE: &str = "00112233445566778899aabbccddeeff";
 
-    /// An answer that meets these criteria with this evidence.
+    /// An answer that rules these criteria met with this evidence.
     pub(crate) fn answer(ids: &[&str], evidence: &Value) -> Value {
         let ruled = |id: &&str| json!({"id": id, "verdict": "met", "evidence": evidence, "reason": "it does", "fix_hint": null});
         let criteria: Vec<Value> = ids.iter().map(ruled).collect();
@@ -298,7 +299,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_agreed_shape_is_read_also_in_a_fence() {
+    fn a_valid_answer_is_parsed_with_and_without_a_fence() {
         let evidence =
             json!([{"path": "src/a.rs", "line_start": 1, "line_end": 2, "quote": "fn a()"}]);
         let text = answer(&["C2", "C1"], &evidence).to_string();
@@ -332,7 +333,7 @@ pub(crate) mod tests {
 
     proptest::proptest! {
         #[test]
-        fn a_part_of_an_answer_is_none(cut in 1usize..400, noise in "\\PC{1,8}") {
+        fn a_truncated_or_extended_answer_is_unusable(cut in 1usize..400, noise in "\\PC{1,8}") {
             let whole = answer(&["C1"], &json!([])).to_string();
             let cut = cut.min(whole.len() - 1);
             proptest::prop_assert!(parse(&whole[..cut], &["C1"]).is_err());
@@ -345,7 +346,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_judge_writes_is_bounded_and_odd_evidence_is_none() {
+    fn texts_are_bounded_and_malformed_quotes_dropped() {
         let at = |path: &str, start: u32, end: u32, quote: &str| json!({"path": path, "line_start": start, "line_end": end, "quote": quote});
         let long = "x".repeat(JUDGE_QUOTE_CHARS_MAX + 1);
         let evidence = json!([

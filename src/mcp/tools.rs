@@ -1,5 +1,5 @@
-//! The tools: name, description, schemas, and the request each call becomes. Lines and columns are
-//! 1-based in both directions, as in all text for agents.
+//! The MCP tools: name, description, schemas, and the request each call becomes. Lines and columns
+//! are 1-based in both directions, as in all text for agents.
 
 mod diagnostics;
 mod lookups;
@@ -17,41 +17,41 @@ use serde_json::{Value, json};
 
 use crate::wire::control::DaemonRequest;
 
-/// What the client may tell its model about this server.
+/// Instructions that the client may pass to its model.
 pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, and a \
     structural scan, search and rewrite, about the bytes that are on disk now. `unmeasured` never means clean or unused: read why.";
 
-/// Time for language servers when a call does not say how long, as on the command line.
+/// Default time for language servers, in seconds, as on the command line.
 const TIMEOUT_SECS: u64 = 120;
-/// Longest time a call may give them.
+/// Maximum for `timeout_secs`.
 const TIMEOUT_SECS_MAX: u64 = 3600;
 
-/// What a tool does to the world.
+/// Side effects of a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ToolEffect {
-    /// Nothing.
+    /// None.
     Reads,
-    /// It changes what the engine does next, and no file.
+    /// Changes the engine's state, but no file.
     Controls,
-    /// It may write files.
+    /// May write files.
     Writes,
 }
 
-/// One tool.
+/// One tool of the server.
 pub struct McpTool {
-    /// Its name, as it is called and switched off.
+    /// Name by which it is called and disabled.
     pub name: &'static str,
     title: &'static str,
     description: &'static str,
     effect: ToolEffect,
     input: Value,
     output: Value,
-    /// The request that a call becomes, or what is wrong with the arguments.
+    /// Converts a call's arguments to a request; the error says what is wrong with them.
     pub request: fn(Value) -> Result<DaemonRequest, String>,
 }
 
 impl McpTool {
-    /// As the protocol lists it.
+    /// The tool as listed by the protocol.
     #[must_use]
     pub fn to_rmcp(&self) -> rmcp::model::Tool {
         let schema = |schema: &Value| -> Arc<JsonObject> {
@@ -71,7 +71,7 @@ impl McpTool {
     }
 }
 
-/// All tools, in the order they are listed.
+/// All tools, in listing order.
 #[must_use]
 pub fn all() -> &'static [McpTool] {
     static ALL: LazyLock<Vec<McpTool>> = LazyLock::new(|| {
@@ -125,7 +125,7 @@ fn paths_schema() -> Value {
     })
 }
 
-/// An object schema; all other properties are unknown.
+/// An object schema without additional properties.
 fn object(properties: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object", "properties": properties, "required": required,
@@ -155,8 +155,8 @@ fn not_measured_schema() -> Value {
     list(&object(&properties, &["what", "reason"]))
 }
 
-/// The answer of a question to a language server. Only `status` is always there: what was refused
-/// or not measured has a reason, and no list that could be taken for an empty one.
+/// Schema of an answer from a language server. Only `status` is required: a refused or unmeasured
+/// answer has a reason, and no list that could be taken for an empty one.
 fn answer_schema(values: Value) -> Value {
     let mut properties = json!({
         "status": {"type": "string", "enum": ["answered", "refused", "unmeasured"]},

@@ -10,7 +10,7 @@ use crate::lsp::registry::Catalogue;
 use crate::servers::install::{InstallOutcome, ServerInstaller, servers_to_install};
 use crate::wire::control::CommandReply;
 
-/// Installs the servers that the names stand for; one that fails does not hold up the others.
+/// Installs the named servers; a failure does not stop the others.
 pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {
     let caller = match client::current_caller(None) {
         Ok(caller) => caller,
@@ -22,37 +22,38 @@ pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {
             "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME",
         );
     };
-    // All names are looked up before anything is fetched.
+    // Resolve all names before downloading anything.
     let mut servers = Vec::new();
     for name in names {
         match servers_to_install(Catalogue::built_in(), name) {
-            Ok(found) => servers.extend(found),
+            Ok(resolved) => servers.extend(resolved),
             Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         }
     }
     servers.sort_by_key(|(id, _)| *id);
     servers.dedup_by_key(|(id, _)| *id);
     let installer = ServerInstaller { data: &places.data, env: &caller.env, root: &caller.cwd };
-    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
     for (id, spec) in servers {
         match installer.install(id, spec, &print_step) {
-            Ok(outcome) => done.push((id, outcome)),
+            Ok(outcome) => outcomes.push((id, outcome)),
             Err(error) => failed.push((id, error)),
         }
     }
-    let stdout = installed_text(&done, as_json);
+    let stdout = installed_text(&outcomes, as_json);
     let errors = failed.iter().map(|(id, error)| format!("moai-ralph: {id}: {error}\n"));
     let stderr = errors.collect::<Vec<_>>().concat();
     CommandReply { stdout, stderr, code: u8::from(!failed.is_empty()), ..CommandReply::default() }
 }
 
-/// At once, not with the reply: what is done as the superuser is said before it is done.
+/// Printed immediately and not with the reply, because steps run as the superuser must be announced
+/// first.
 fn print_step(text: &str) {
     let _ = writeln!(std::io::stderr(), "moai-ralph: {text}");
 }
 
-fn installed_text(done: &[(&str, InstallOutcome)], as_json: bool) -> String {
-    let parts = done.iter().map(|(id, installed)| match installed {
+fn installed_text(servers: &[(&str, InstallOutcome)], as_json: bool) -> String {
+    let parts = servers.iter().map(|(id, outcome)| match outcome {
         InstallOutcome::NewlyInstalled(place) => (id, place, "installed"),
         InstallOutcome::AlreadyInstalled(place) => (id, place, "present"),
     });

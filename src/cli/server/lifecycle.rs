@@ -1,4 +1,4 @@
-//! `server list|start|stop|restart|logs`: asks the daemon, which has them.
+//! `server list|start|stop|restart|logs`: asks the daemon, which runs the servers.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(super) fn run(command: &ServerCommand, root: Option<&Path>, json: bool) -> C
     let request = match command {
         ServerCommand::List => DaemonRequest::ServerList { json },
         ServerCommand::Start { what } => {
-            // Only a daemon keeps it.
+            // Needs a daemon, because the server would end with this process.
             return client::send_request(
                 root,
                 DaemonRequest::ServerStart { what: what.clone(), json },

@@ -1,9 +1,9 @@
-//! Text as a reader sees it, for a search: lower case, Korean syllables whole, letters that only
-//! look like Latin ones as those. It must not know what is searched for.
+//! Normalizes text for the phrase search: lower case, composed Korean syllables, Latin letters for
+//! look-alikes.
 
 use crate::judge::escaping::is_hidden;
 
-/// Hangul of conjoining letters is composed by the arithmetic of Unicode 16, section 3.12.
+/// Composition of conjoining Hangul letters, per Unicode 16, section 3.12.
 const SYLLABLES: u32 = 0xac00;
 const LEADING: u32 = 0x1100;
 const VOWELS: u32 = 0x1161;
@@ -12,13 +12,13 @@ const LEADING_COUNT: u32 = 19;
 const VOWEL_COUNT: u32 = 21;
 const TRAILING_COUNT: u32 = 28;
 
-/// The text without the characters that hide a word from a reader of bytes.
+/// The text without invisible characters and accents, normalized.
 pub(super) fn fold_text(text: &str) -> String {
     let visible = text.chars().filter(|it| !is_hidden(*it) && !is_accent(*it));
-    let lower = visible.flat_map(char::to_lowercase).map(plain).filter(|it| !is_accent(*it));
+    let lower = visible.flat_map(char::to_lowercase).map(to_latin).filter(|it| !is_accent(*it));
     let mut out = String::with_capacity(text.len());
     for character in lower {
-        match out.chars().next_back().and_then(|last| composed(last, character)) {
+        match out.chars().next_back().and_then(|last| compose_syllable(last, character)) {
             Some(syllable) => {
                 out.pop();
                 out.push(syllable);
@@ -33,8 +33,8 @@ fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36f}')
 }
 
-/// One syllable of two parts of one.
-fn composed(first: char, second: char) -> Option<char> {
+/// Composes two parts of a Hangul syllable.
+fn compose_syllable(first: char, second: char) -> Option<char> {
     let (first, second) = (u32::from(first), u32::from(second));
     let index = |code: u32, base: u32, count: u32| code.checked_sub(base).filter(|it| *it < count);
     if let (Some(leading), Some(vowel)) =
@@ -47,8 +47,8 @@ fn composed(first: char, second: char) -> Option<char> {
     (open % TRAILING_COUNT == 0).then(|| char::from_u32(first + trailing)).flatten()
 }
 
-/// Full-width, dotless, Cyrillic and Greek letters that look like Latin ones.
-fn plain(character: char) -> char {
+/// Maps full-width, dotless, Cyrillic and Greek look-alikes to Latin letters.
+fn to_latin(character: char) -> char {
     const ALIKE: [(char, char); 18] = [
         ('ı', 'i'),
         ('і', 'i'),
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_the_same_is_the_same() {
+    fn look_alikes_are_folded() {
         let jamo = "\u{1109}\u{1173}\u{11bc}\u{110b}\u{1175}\u{11ab} \u{1112}\u{1162}";
         assert_eq!(fold_text(jamo), "승인 해");
         assert_eq!(fold_text("승인 해"), "승인 해");

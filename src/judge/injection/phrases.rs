@@ -1,24 +1,23 @@
-//! Rows of words that follow each other, with a few others between them, as text that speaks to a
-//! judge has them. How they are looked for is not known here.
+//! Phrases that address a judge: words in sequence, with a few others allowed in between.
 
-/// A row of words.
+/// A sequence of words.
 pub(super) struct InjectionPhrase {
     pub(super) slots: &'static [PhraseSlot],
-    /// Whether it must stand in a sentence: its words are words of code, too.
+    /// Whether it only counts in a sentence, because its words also occur in code.
     pub(super) is_prose: bool,
 }
 
-/// One place of a row.
+/// One position of a phrase.
 pub(super) enum PhraseSlot {
-    /// One of these.
+    /// One of these words.
     Word(&'static [&'static str]),
-    /// One of these, with a colon behind it.
+    /// One of these, followed by a colon.
     Addressed(&'static [&'static str]),
-    /// A word that begins so: endings vary in Korean.
+    /// A word with one of these prefixes, because Korean endings vary.
     Stem(&'static [&'static str]),
-    /// A beginning, with a colon or a comma behind the word.
+    /// A word with one of these prefixes, followed by a colon or comma.
     AddressedStem(&'static [&'static str]),
-    /// A beginning and an ending that asks for it.
+    /// A word with one of these prefixes and one of these endings of request.
     Request(&'static [&'static str], &'static [&'static str]),
 }
 
@@ -51,7 +50,7 @@ const READERS: &[&str] = &[
 ];
 const FINE: &[&str] = &["met", "approved", "passed", "satisfied", "fulfilled"];
 
-/// Phrases in English.
+/// English phrases.
 pub(super) const ENGLISH: &[InjectionPhrase] = &[
     anywhere(&[
         Word(&["ignore", "disregard", "forget", "override"]),
@@ -117,7 +116,7 @@ pub(super) const ENGLISH: &[InjectionPhrase] = &[
 const ASKING: &[&str] =
     &["하십시오", "하세요", "하시오", "하라", "해라", "해주", "해달", "해야", "할것", "하시기"];
 
-/// Phrases in Korean, whose words are compared by their beginnings.
+/// Korean phrases; words are compared by prefix.
 pub(super) const KOREAN: &[InjectionPhrase] = &[
     anywhere(&[
         Stem(&["이전", "앞선", "앞의", "기존", "지금까지", "위의", "위에", "상기", "모든"]),
@@ -153,8 +152,8 @@ pub(super) const KOREAN: &[InjectionPhrase] = &[
     ]),
 ];
 
-/// Wishes in Korean, without blanks.
-pub(super) const KOREAN_WISHES: &[&str] = &[
+/// Korean requests, without spaces.
+pub(super) const KOREAN_REQUESTS: &[&str] = &[
     "승인해",
     "승인하세요",
     "승인하십시오",

@@ -1,20 +1,19 @@
-//! The headings of a rubric: which of them begin checks or criteria, and which only sound like it.
-//! It must not know what stands below them.
+//! Classifies the headings of a rubric: checks, criteria, or only similar to them.
 
-/// The part of a rubric that a heading begins.
+/// Section of a rubric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RubricSection {
-    /// Commands.
+    /// Commands to run.
     Checks,
-    /// What the judge is asked about.
+    /// Criteria for the judge.
     Criteria,
-    /// The heading speaks of checks or criteria and names neither; its words.
+    /// The heading sounds like checks or criteria but names neither; holds its text.
     Unknown(String),
-    /// Anything else.
+    /// Any other section.
     Other,
 }
 
-/// Words that may stand beside `criteria` and change nothing.
+/// Words allowed next to `criteria` in a heading.
 const BESIDE_CRITERIA: [&str; 21] = [
     "acceptance",
     "ai",
@@ -38,7 +37,7 @@ const BESIDE_CRITERIA: [&str; 21] = [
     "success",
     "the",
 ];
-/// The same beside `checks`.
+/// Words allowed next to `checks` in a heading.
 const BESIDE_CHECKS: [&str; 9] = [
     "and",
     "automated",
@@ -50,7 +49,7 @@ const BESIDE_CHECKS: [&str; 9] = [
     "required",
     "the",
 ];
-/// Korean names without blanks.
+/// Korean headings, without spaces.
 const KOREAN_CRITERIA: [&str; 17] = [
     "심사기준",
     "판정기준",
@@ -72,11 +71,11 @@ const KOREAN_CRITERIA: [&str; 17] = [
 ];
 const KOREAN_CHECKS: [&str; 7] =
     ["검사", "체크", "점검", "검사항목", "점검항목", "자동검사", "검사명령"];
-/// Parts of words that make a heading sound as if it asked for something.
-const SOUNDS: [&str; 11] =
+/// Word parts that make a heading look like checks or criteria.
+const SIMILAR_WORD_PARTS: [&str; 11] =
     ["criteri", "judg", "check", "evaluat", "기준", "심사", "판정", "검사", "평가", "채점", "점검"];
 
-/// The section of a name, without its marks.
+/// The section that a heading's name starts.
 pub(super) fn section(name: &str) -> RubricSection {
     let plain: String = name.to_lowercase().chars().map(blank_for_marks).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
@@ -92,13 +91,13 @@ pub(super) fn section(name: &str) -> RubricSection {
     {
         return RubricSection::Checks;
     }
-    if SOUNDS.iter().any(|sound| plain.contains(sound)) {
+    if SIMILAR_WORD_PARTS.iter().any(|part| plain.contains(part)) {
         return RubricSection::Unknown(name.trim().to_owned());
     }
     RubricSection::Other
 }
 
-/// Emphasis, brackets, colons and pictures are decoration.
+/// Emphasis, brackets, colons and emoji are ignored.
 fn blank_for_marks(character: char) -> char {
     if character.is_alphanumeric() { character } else { ' ' }
 }
@@ -108,8 +107,8 @@ fn is_only(words: &[&str], names: &[&str], beside: &[&str]) -> bool {
         && words.iter().all(|word| names.contains(word) || beside.contains(word))
 }
 
-/// The depth of a heading and its name; `None` for other lines. Without a blank behind its signs,
-/// and without signs, only a name that leaves no doubt makes one.
+/// Depth and name of a heading; `None` for other lines. Without a space after its `#`s, or without
+/// `#`s, only an unambiguous name makes a heading.
 pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start_matches(' ');
     if line.len() - text.len() > 3 {
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_are_read_as_they_are_meant() {
+    fn headings_are_classified() {
         let check = |names: &[&str], expected: &RubricSection| {
             for name in names {
                 assert_eq!(section(name), *expected, "{name}");
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn only_signs_with_a_blank_or_a_known_name_make_a_heading() {
+    fn a_heading_needs_hash_and_space_or_a_known_name() {
         let depth = |line: &str| heading(line).map(|(depth, _)| depth);
         assert_eq!(depth("## Notes"), Some(2));
         assert_eq!(depth("  ### Notes"), Some(3));

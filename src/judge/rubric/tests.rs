@@ -9,7 +9,7 @@ const SEED: &str = "---\nmodel: claude-opus-4-6\nhitl_threshold: 3\n---\n\n## Ch
     - Error handling is explicit:\n  no empty catch blocks.\n\n## Notes\n- not a criterion\n";
 
 #[test]
-fn the_format_of_the_rubric_is_read() {
+fn the_documented_format_is_parsed() {
     let rubric = Rubric::parse(SEED);
     assert_eq!(rubric.model.as_deref(), Some("claude-opus-4-6"));
     assert_eq!((rubric.hitl_threshold, &rubric.gap), (Some(3), &None));
@@ -26,7 +26,7 @@ fn the_format_of_the_rubric_is_read() {
 }
 
 #[test]
-fn people_write_it_in_many_ways() {
+fn variants_of_the_format_are_parsed() {
     let text = "## judge criteria:\n1. one\n2) two\n* [ ] three\nfour\n### Errors\n- five\n\
                 <!-- - six\n- seven -->\n## CHECKS\n```sh\ncargo test\n# not this\n```\nprose\n";
     let rubric = Rubric::parse(text);
@@ -36,7 +36,7 @@ fn people_write_it_in_many_ways() {
 }
 
 #[test]
-fn what_asks_for_nothing_is_empty_and_what_cannot_be_read_is_a_gap() {
+fn a_rubric_without_items_is_empty_and_an_invalid_one_is_a_gap() {
     for text in ["", "---\nmodel: x\n---\n", "## Checks\n\n## Judge criteria\n", "just prose"] {
         assert!(Rubric::parse(text).is_empty(), "{text:?}");
     }
@@ -49,7 +49,7 @@ fn what_asks_for_nothing_is_empty_and_what_cannot_be_read_is_a_gap() {
 }
 
 #[test]
-fn comments_are_shown_only_to_criteria_about_words() {
+fn criteria_about_comments_are_recognized() {
     let about = |text: &str| {
         Rubric::parse(&format!("## Criteria\n- {text}\n")).criteria[0].is_about_words()
     };
@@ -58,11 +58,11 @@ fn comments_are_shown_only_to_criteria_about_words() {
 }
 
 fn texts(rubric: &Rubric) -> Vec<&str> {
-    rubric.criteria.iter().map(|one| one.text.as_str()).collect()
+    rubric.criteria.iter().map(|criterion| criterion.text.as_str()).collect()
 }
 
 #[test]
-fn criteria_below_other_headings_are_asked_about() {
+fn criteria_below_variant_headings_are_parsed() {
     for heading in [
         "## Judging criteria",
         "## 평가 기준",
@@ -86,7 +86,7 @@ fn criteria_below_other_headings_are_asked_about() {
 }
 
 #[test]
-fn what_may_hide_criteria_is_a_gap() {
+fn constructs_that_may_hide_criteria_are_gaps() {
     let check = |text: &str, expected: Option<&str>| {
         let gap = Rubric::parse(&format!("## Checks\n- true\n\n{text}")).gap;
         let found = gap.as_ref().map(|gap| gap.detail.as_str());
@@ -108,7 +108,7 @@ fn what_may_hide_criteria_is_a_gap() {
 }
 
 #[test]
-fn remarks_and_signs_drop_no_criterion() {
+fn comments_and_marks_drop_no_criterion() {
     let text = "## Judge criteria\n<!-- one --> - abc\n<!-- a --> <!-- b\nc --> - def\n\
                 #5 must be fixed\n# a remark\n---\n- [ ]\n~~~\n- ghi\n~~~\n- jkl\n";
     let rubric = Rubric::parse(text);
@@ -117,7 +117,7 @@ fn remarks_and_signs_drop_no_criterion() {
 }
 
 #[test]
-fn criteria_about_what_stands_in_comments_are_about_words() {
+fn criteria_about_comment_contents_are_about_words() {
     let about =
         |text: &str| RubricCriterion { id: "C1".into(), text: text.into() }.is_about_words();
     for text in [

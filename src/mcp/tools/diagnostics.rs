@@ -1,4 +1,4 @@
-//! The tool `diagnostics`: `check` for an agent. It must not know how anything is measured.
+//! The tool `diagnostics`: the command `check` for an agent.
 
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(super) fn tool() -> McpTool {
     }
 }
 
-/// What was found and what was not measured.
+/// Schema of a report: findings and what was not measured.
 pub(super) fn report_schema() -> Value {
     object(
         &json!({

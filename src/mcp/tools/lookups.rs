@@ -1,5 +1,4 @@
-//! The tools `references`, `definition` and `hover`: questions about a place. They must not know
-//! who answers them.
+//! The tools `references`, `definition` and `hover`.
 
 use std::path::PathBuf;
 
@@ -43,7 +42,7 @@ pub(super) fn tools() -> [McpTool; 3] {
     ]
 }
 
-/// The properties that name a place.
+/// Properties that identify a position.
 pub(super) fn place_properties() -> Value {
     json!({
         "path": {"type": "string", "description": "File, relative to the project's root"},
@@ -87,14 +86,15 @@ struct LookupArguments {
 fn lookup(arguments: Value) -> Result<LookupRequest, String> {
     let LookupArguments { path, line, column, symbol, timeout_secs } = parse_arguments(arguments)?;
     let timeout_secs = timeout(timeout_secs)?;
-    Ok(LookupRequest { at: at(path, line, (column, symbol))?, json: false, timeout_secs })
+    Ok(LookupRequest { at: parse_position(path, line, column, symbol)?, json: false, timeout_secs })
 }
 
-/// A column or a symbol, and not both.
-pub(super) fn at(
+/// A position by either column or symbol, not both.
+pub(super) fn parse_position(
     file: PathBuf,
     line: u32,
-    (column, symbol): (Option<u32>, Option<String>),
+    column: Option<u32>,
+    symbol: Option<String>,
 ) -> Result<RequestedPosition, String> {
     if column.is_some() == symbol.is_some() {
         return Err("invalid arguments: either column or symbol".to_owned());

@@ -1,5 +1,5 @@
-//! The tools `loop_start`, `loop_status` and `loop_cancel`: `loop …` for an agent. Without a name,
-//! the loop of the agent's own session is meant.
+//! The tools `loop_start`, `loop_status` and `loop_cancel`. Without an id they refer to the loop of
+//! the agent's own session.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -63,17 +63,17 @@ pub(super) fn tools() -> [McpTool; 3] {
 }
 
 fn start_schema() -> Value {
-    let number = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
+    let integer = |what: &str| json!({"type": "integer", "minimum": 1, "description": what});
     object(
         &json!({
             "prompt": {"type": "string", "description": "The task"},
             "mode": {"type": "string", "enum": ["basic", "judge", "autonomous"]},
-            "max_iterations": number("Stops after which it ends in any case (10)"),
+            "max_iterations": integer("Stops after which it ends in any case (10)"),
             "completion_promise": {"type": "string", "description": "What claims completion"},
             "until": {"type": "string", "enum": ["clean", "diagnostics", "checks", "promise"]},
             "baseline": {"type": "string", "enum": ["base", "none"]},
-            "max_minutes": number("Minutes after which it ends"),
-            "max_tokens": number("Tokens after which it ends"),
+            "max_minutes": integer("Minutes after which it ends"),
+            "max_tokens": integer("Tokens after which it ends"),
             "session": session_schema(),
         }),
         &["prompt"],
@@ -109,17 +109,17 @@ fn loop_schema() -> Value {
 }
 
 fn start(arguments: Value) -> Result<DaemonRequest, String> {
-    let wish: LoopStartArguments = parse_arguments(arguments)?;
+    let arguments: LoopStartArguments = parse_arguments(arguments)?;
     Ok(DaemonRequest::LoopStart(LoopStartRequest {
-        session: wish.session,
-        prompt: wish.prompt,
-        mode: wish.mode,
-        max_iterations: wish.max_iterations,
-        completion_promise: wish.completion_promise,
-        until: wish.until,
-        baseline: wish.baseline,
-        max_minutes: wish.max_minutes,
-        max_tokens: wish.max_tokens,
+        session: arguments.session,
+        prompt: arguments.prompt,
+        mode: arguments.mode,
+        max_iterations: arguments.max_iterations,
+        completion_promise: arguments.completion_promise,
+        until: arguments.until,
+        baseline: arguments.baseline,
+        max_minutes: arguments.max_minutes,
+        max_tokens: arguments.max_tokens,
         ..LoopStartRequest::default()
     }))
 }

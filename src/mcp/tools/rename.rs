@@ -1,11 +1,11 @@
-//! The tool `rename`: shows what it would write unless it is told to write. It must not know how.
+//! The tool `rename`: shows a diff unless `dry_run` is false.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::lookups::{at, place_properties};
+use super::lookups::{parse_position, place_properties};
 use super::{
     McpTool, ToolEffect, answer_schema, finding_schema, list, not_measured_schema, object,
     parse_arguments, timeout,
@@ -61,7 +61,7 @@ fn output() -> Value {
     }))
 }
 
-/// What was measured after something was written.
+/// Schema of the measurement after files were written.
 pub(super) fn check_schema() -> Value {
     let unknown = "Not measured before, so whether it is new is not known";
     let mut unknown_schema = list(&finding_schema());
@@ -81,7 +81,7 @@ fn request(arguments: Value) -> Result<DaemonRequest, String> {
     let RenameArguments { path, line, column, symbol, new_name, dry_run, timeout_secs } =
         parse_arguments(arguments)?;
     Ok(DaemonRequest::Rename(RenameRequest {
-        at: at(path, line, (column, symbol))?,
+        at: parse_position(path, line, column, symbol)?,
         new_name,
         apply: !dry_run.unwrap_or(true),
         json: false,

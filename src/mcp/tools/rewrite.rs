@@ -1,4 +1,4 @@
-//! The tool `rewrite`: shows what it would write unless it is told to write. It must not know how.
+//! The tool `rewrite`: shows a diff unless `dry_run` is false.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The tool `scan`: the structural scan alone. It must not know how anything is matched.
+//! The tool `scan`: the structural scan alone.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The tool `search_code`: `search` for an agent. It must not know how anything is matched.
+//! The tool `search_code`: structural search.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::{
 use crate::base::limits::TOOL_FINDINGS_MAX;
 use crate::wire::control::{DaemonRequest, SearchRequest};
 
-/// Most matches that a call may ask for: an agent's context is small.
+/// Maximum for `max_results`, because an agent's context is small.
 const RESULTS_MAX: usize = 1_000;
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ pub(super) fn tool() -> McpTool {
     }
 }
 
-/// The properties of a question about a pattern.
+/// Properties that describe a pattern search.
 pub(super) fn pattern_properties() -> Value {
     json!({
         "pattern": {"type": "string", "description": "One expression or statement"},
@@ -83,7 +83,7 @@ pub(super) fn pattern_properties() -> Value {
     })
 }
 
-/// The answer of a question about a pattern. Only `status` is always there.
+/// Schema of an answer about a pattern. Only `status` is required.
 pub(super) fn answer_schema(values: Value) -> Value {
     let mut properties = json!({
         "status": {"type": "string", "enum": ["answered", "refused"]},

@@ -11,7 +11,7 @@ fn path(name: &str) -> RelPath {
 fn fresh_and_cached(rules: &RuleSet, name: &str, text: &str) -> (ScanOutcome, Option<ScanOutcome>) {
     let (path, hash) = (path(name), ContentHash::of_bytes(text.as_bytes()));
     let fresh = scan_text(rules, &path, text, hash);
-    let key = rules.scan_key(&path, hash).expect("a rule speaks about it");
+    let key = rules.scan_key(&path, hash).expect("a rule covers it");
     let mut cache = ScanCache::default();
     cache.add(key, &fresh);
     let bytes = cache.to_bytes(rules.identity(), 1_000_000);
@@ -48,7 +48,7 @@ fn a_cached_outcome_serves_the_same_text_at_another_path() {
     )]);
     let hash = ContentHash::of_bytes(b"bad(1)\n");
     let (here, there) = (path("a.py"), path("b/c.py"));
-    let key = rules.scan_key(&here, hash).expect("a rule speaks about it");
+    let key = rules.scan_key(&here, hash).expect("a rule covers it");
     assert_eq!(rules.scan_key(&there, hash), Some(key));
     let mut cache = ScanCache::default();
     cache.add(key, &scan_text(&rules, &here, "bad(1)\n", hash));
@@ -62,7 +62,7 @@ fn keys_differ_by_text_language_rules_and_by_paths_that_rules_name() {
     let key = |rules: &RuleSet, name: &str, text: &str| {
         rules
             .scan_key(&path(name), ContentHash::of_bytes(text.as_bytes()))
-            .expect("a rule speaks about it")
+            .expect("a rule covers it")
     };
     let rules = set(rule);
     let one = key(&rules, "a.py", "x");
@@ -79,7 +79,7 @@ fn keys_differ_by_text_language_rules_and_by_paths_that_rules_name() {
 fn damaged_or_foreign_bytes_yield_nothing() {
     let rules = RuleSet::built_in();
     let (path, hash) = (path("a.py"), ContentHash::of_bytes(DIRTY.as_bytes()));
-    let key = rules.scan_key(&path, hash).expect("a rule speaks about it");
+    let key = rules.scan_key(&path, hash).expect("a rule covers it");
     let mut cache = ScanCache::default();
     cache.add(key, &scan_text(rules, &path, DIRTY, hash));
     let bytes = cache.to_bytes(rules.identity(), 1_000_000);
