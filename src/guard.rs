@@ -1,9 +1,8 @@
-//! The guard: whether what changed since the base makes the measurements easier instead of the
-//! code better. Texts before and after go in, findings come out; pure. It must not know where the
-//! texts come from, nor what is done about a finding.
+//! The guard: detects changes that make the measurements easier to pass instead of the code better.
+//! Pure: texts before and after go in, findings come out.
 //!
-//! A finding with severity error stops a loop from ending, a warning does not. Every detector would
-//! rather miss a trick than accuse an honest refactor.
+//! An error stops a loop from ending, a warning does not. Every detector prefers to miss a trick
+//! over accusing an honest refactoring.
 
 mod blocks;
 mod commands;
@@ -36,24 +35,24 @@ use crate::base::text::LineIndex;
 use crate::base::verdict::Gap;
 use crate::scan::syntax::{ScanLanguage, SyntaxTree};
 
-/// The sensor's name in findings.
+/// Name of the sensor in findings.
 pub const SENSOR: &str = "guard";
 
 /// One file that differs from the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceChange {
-    /// Its path now; of a deleted file the path it had.
+    /// Current path; of a deleted file, its last path.
     pub path: RelPath,
-    /// The path it had, where that was another one.
+    /// Path at the base, if different.
     pub old_path: Option<RelPath>,
-    /// Its text at the base; `None`: it was not there.
+    /// Text at the base; `None` if the file was absent.
     pub before: Option<String>,
-    /// Its text now; `None`: it is not there.
+    /// Text now; `None` if the file is absent.
     pub after: Option<String>,
 }
 
 impl SourceChange {
-    /// The path it had at the base.
+    /// Path at the base.
     #[must_use]
     pub fn path_before(&self) -> &RelPath {
         self.old_path.as_ref().unwrap_or(&self.path)
@@ -65,31 +64,30 @@ impl SourceChange {
     }
 }
 
-/// What is judged.
+/// Input of one inspection.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardInput<'a> {
-    /// Every file that differs from the base, and what of [`companion_paths`] is there.
+    /// Every file that differs from the base, and those [`companion_paths`] that exist.
     pub changes: &'a [SourceChange],
-    /// What the user wants, in their own words; empty when it is not known. It may allow that
-    /// something is deleted together with its tests.
+    /// The user's goal; empty if unknown. It may allow deleting something together with its tests.
     pub goal: &'a str,
-    /// Findings of the base, of any sensor; empty when they are not known.
+    /// Findings of all sensors at the base; empty if unknown.
     pub base_findings: &'a [Finding],
 }
 
-/// What the guard says.
+/// Result of one inspection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuardOutcome {
-    /// What is wrong, fingerprinted and sorted by place.
+    /// Fingerprinted and sorted by position.
     pub findings: Vec<Finding>,
-    /// The files that could not be judged, and why.
+    /// Files that could not be inspected, with the reason.
     pub gaps: Vec<(RelPath, Gap)>,
 }
 
 /// One family of detectors.
 type DetectorFamily = fn(&GuardInput<'_>, &ParsedFiles<'_>) -> Vec<Detection>;
 
-/// All of them.
+/// All families.
 const FAMILIES: &[DetectorFamily] = &[
     suite::inspect,
     hardcoded::hardcoded_hits,
@@ -104,23 +102,23 @@ const FAMILIES: &[DetectorFamily] = &[
     managed_files::foreign_hits,
 ];
 
-/// What a detector says.
+/// One hit of a detector.
 struct Detection {
     /// `G01` to `G20`.
     code: &'static str,
-    /// Error blocks, warning does not.
+    /// An error blocks, a warning does not.
     severity: Severity,
-    /// The file it is about, by its path now.
+    /// Current path of the file.
     path: RelPath,
-    /// Byte offsets in the text now; `0..0` when what it is about is gone.
+    /// Byte offsets in the current text; `0..0` when the code was removed.
     bytes: Range<usize>,
-    /// What is wrong, and how to clear it.
+    /// What is wrong, and how to resolve it.
     message: String,
-    /// What identifies it in this file.
+    /// Text that identifies the hit within the file.
     anchor: String,
 }
 
-/// Judges a set of changes. Other line ends are no change of a line.
+/// Inspects a set of changes. Different line endings do not count as a change.
 #[must_use]
 pub fn inspect(input: &GuardInput<'_>) -> GuardOutcome {
     let changes: Vec<SourceChange> =
@@ -128,7 +126,7 @@ pub fn inspect(input: &GuardInput<'_>) -> GuardOutcome {
     inspect_normalized(&GuardInput { changes: &changes, ..*input }, input.changes)
 }
 
-/// The same of texts without carriage returns; `on_disk` are the changes as they are.
+/// Inspects texts without carriage returns; `on_disk` holds the unmodified changes.
 fn inspect_normalized(input: &GuardInput<'_>, on_disk: &[SourceChange]) -> GuardOutcome {
     let mut gaps = Vec::new();
     let trees: Vec<(Option<SyntaxTree>, Option<SyntaxTree>)> = input
@@ -154,16 +152,15 @@ fn inspect_normalized(input: &GuardInput<'_>, on_disk: &[SourceChange]) -> Guard
     GuardOutcome { findings, gaps }
 }
 
-/// Whether a file is code or configuration that the guard reads; others mean nothing to it, or only
-/// their names do.
+/// Whether the guard reads the content of a file; of others at most the name matters.
 #[must_use]
 pub fn is_guarded_path(path: &RelPath) -> bool {
     ScanLanguage::from_path(path).is_some_and(facts::is_known)
         || relaxed_config::is_tool_config(path)
 }
 
-/// The files that a judgement should see as well, where they are there and did not change: tests of
-/// the changed code and the manifests that say which of them run, each as a change that changes nothing.
+/// Unchanged files that an inspection also needs, if they exist: tests of the changed code and the
+/// manifests that decide which of them run.
 #[must_use]
 pub fn companion_paths(changes: &[SourceChange]) -> Vec<RelPath> {
     let own: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
@@ -171,7 +168,7 @@ pub fn companion_paths(changes: &[SourceChange]) -> Vec<RelPath> {
     found.into_iter().filter(|path| !own.contains(path)).collect()
 }
 
-/// The tree of a text in one of the languages that the guard knows.
+/// Parses a text in one of the guard's languages.
 fn parse(path: &RelPath, text: Option<&str>, gaps: &mut Vec<(RelPath, Gap)>) -> Option<SyntaxTree> {
     let language = ScanLanguage::from_path(path).filter(|language| facts::is_known(*language))?;
     match SyntaxTree::parse(language, text?) {

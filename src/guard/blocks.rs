@@ -1,17 +1,16 @@
-//! Blocks of code and the classes around them, as far as detectors share a view of them. It must
-//! not know what is a finding.
+//! Blocks of code and their enclosing classes, shared by detectors.
 
 use super::facts::is_comment;
 use crate::scan::syntax::SyntaxNode;
 
-/// The statements of a block, without comments and without Python's documentation.
+/// The statements of a block, without comments and Python docstrings.
 pub(super) fn statements(block: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     let is_text = |node: &SyntaxNode<'_>| {
         let first = node.named_children().first().copied();
         node.kind() == "expression_statement" && first.is_some_and(|it| it.kind() == "string")
     };
     let children = block.named_children();
-    // Go puts a list between a block and its statements.
+    // Go's grammar has a list node between a block and its statements.
     let children = match children.as_slice() {
         [list] if list.kind() == "statement_list" => list.named_children(),
         _ => children,
@@ -19,7 +18,7 @@ pub(super) fn statements(block: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     children.into_iter().filter(|it| !is_comment(*it) && !is_text(it)).collect()
 }
 
-/// Whether a node is a class or something with methods like one.
+/// Whether a node is a class or a similar construct with methods.
 pub(super) fn is_class(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),

@@ -1,33 +1,33 @@
-//! Commands as scripts, makefiles and workflows hold them: what each checks, and whether a later
-//! text checks less. It must not know the files the texts stand in, and it runs nothing.
+//! Commands in scripts, makefiles and workflows: what each checks, and whether a later version
+//! checks less. Nothing is run.
 
-/// What a command is for.
+/// Purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CommandPurpose {
     /// Runs tests.
     Test,
-    /// Looks for faults.
+    /// Lints.
     Lint,
     /// Checks types.
     Types,
-    /// Checks the layout.
+    /// Checks formatting.
     Format,
-    /// Looks for vulnerable dependencies.
+    /// Checks dependencies for vulnerabilities.
     Audit,
-    /// Calls another script that may do any of these.
+    /// Calls another script, which may have any of these purposes.
     Script,
 }
 
 /// One command of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScriptCommand {
-    /// Words without what starts the program only (`npx`, `uv run`, `FOO=1`).
+    /// Words without mere starters (`npx`, `uv run`, `FOO=1`).
     pub(super) words: Vec<String>,
-    /// Whether the script goes on as if nothing had happened when it fails.
+    /// Whether the script ignores its failure.
     pub(super) ignores_failure: bool,
 }
 
-/// Programs with their subcommand, and what they are for.
+/// Programs with subcommand, and their purpose.
 const PROGRAMS: &[(&str, CommandPurpose)] = &[
     ("ava", CommandPurpose::Test),
     ("bandit", CommandPurpose::Lint),
@@ -92,7 +92,7 @@ const PROGRAMS: &[(&str, CommandPurpose)] = &[
     ("vue-tsc", CommandPurpose::Types),
 ];
 
-/// Words that only start the program behind them.
+/// Words that only start the program after them.
 const STARTERS: &[&[&str]] = &[
     &["bundle", "exec"],
     &["bunx"],
@@ -118,7 +118,7 @@ const STARTERS: &[&[&str]] = &[
     &["yarn", "exec"],
 ];
 
-/// Programs that run what a project calls by a name.
+/// Programs that run a project's named scripts.
 const RUNNERS: &[&str] = &[
     "bun",
     "just",
@@ -133,10 +133,10 @@ const RUNNERS: &[&str] = &[
     "yarn",
 ];
 
-/// Words that name folders wherever they stand.
+/// Words that name folders in any position.
 const FOLDERS: &[&str] = &[".", "...", "spec", "specs", "src", "test", "tests"];
 
-/// Options that take tests out of a run.
+/// Options that exclude tests from a run.
 const FILTERS: &[&str] = &[
     "-Dtest",
     "-E",
@@ -177,7 +177,7 @@ const FILTERS: &[&str] = &[
     "-Dmaven.test.skip",
 ];
 
-/// Options by which a failed check is none.
+/// Options that make a failed check pass.
 const LAX: &[&str] = &[
     "--allow-no-tests",
     "--exit-zero",
@@ -197,10 +197,10 @@ const LAX: &[&str] = &[
     "--updateSnapshot",
 ];
 
-/// Runners that write with `-u` what their tests should compare with.
+/// Runners whose `-u` overwrites the expected snapshots.
 const SNAPSHOT_WRITERS: &[&str] = &["ava", "jest", "playwright test", "vitest"];
 
-/// Options that make a check strict, with how a weaker number shows: `true` when it is lower.
+/// Options with a threshold, and whether a lower value is weaker.
 const NUMBERS: &[(&str, bool, f64)] = &[
     ("--cov-fail-under", true, 0.0),
     ("--fail-under", true, 0.0),
@@ -212,7 +212,7 @@ const NUMBERS: &[(&str, bool, f64)] = &[
     ("--testTimeout", false, 5_000.0),
 ];
 
-/// Words whose loss makes a check lax.
+/// Words whose removal weakens a check.
 const STRICT: &[&str] = &[
     "--all-targets",
     "--check",
@@ -224,7 +224,7 @@ const STRICT: &[&str] = &[
 ];
 
 impl ScriptCommand {
-    /// The program with its subcommand, by which a command is the same as an earlier one.
+    /// Program with subcommand, which identifies a command across versions.
     pub(super) fn name(&self) -> String {
         let program = self.words.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
         let rest = || self.words.iter().skip(1).filter(|it| !it.starts_with('+'));
@@ -240,7 +240,7 @@ impl ScriptCommand {
         named.map_or_else(|| program.to_owned(), |(name, _)| (*name).to_owned())
     }
 
-    /// What it is for, where that is known.
+    /// Purpose, if known.
     pub(super) fn kind(&self) -> Option<CommandPurpose> {
         let name = self.name();
         if let Some((_, kind)) = PROGRAMS.iter().find(|(program, _)| *program == name) {
@@ -265,7 +265,7 @@ impl ScriptCommand {
         self.words.iter().any(|word| word == option || is_set(word, option))
     }
 
-    /// The number behind an option.
+    /// Numeric value of an option.
     fn number(&self, option: &str) -> Option<f64> {
         let at = self.words.iter().position(|word| word == option || is_set(word, option))?;
         let value = match self.words[at].split_once('=') {
@@ -298,7 +298,7 @@ fn is_source(word: &str) -> bool {
         .any(|end| word.ends_with(end))
 }
 
-/// The commands of a script, in its order.
+/// The commands of a script, in order.
 pub(super) fn parse_commands(script: &str) -> Vec<ScriptCommand> {
     let mut commands: Vec<ScriptCommand> = Vec::new();
     let joined = script.replace("\\\n", " ");
@@ -323,7 +323,7 @@ pub(super) fn parse_commands(script: &str) -> Vec<ScriptCommand> {
     commands
 }
 
-/// The parts of a line, each with what stands behind it.
+/// Splits a line into commands, each with the rest of the line after it.
 fn split(line: &str) -> Vec<(Vec<String>, &str)> {
     let mut parts = Vec::new();
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
@@ -377,7 +377,7 @@ fn program_words(words: &[String]) -> Vec<String> {
     }
 }
 
-/// What the later commands check less than the earlier ones, each in a few words.
+/// How the later commands check less than the earlier ones, each in a few words.
 pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand]) -> Vec<String> {
     let mut found = Vec::new();
     for command in after.iter().filter(|it| it.kind().is_some()) {
@@ -403,8 +403,8 @@ pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand
     found
 }
 
-/// Whether nothing does the work of an earlier command any more. Another program for the same
-/// purpose that was not there before takes its place, and so does any script.
+/// Whether no later command replaces an earlier one. A new program for the same purpose replaces
+/// it, and so does any script.
 fn is_lost(
     old: &ScriptCommand,
     kind: CommandPurpose,
@@ -461,7 +461,7 @@ fn weaker_options(old: &ScriptCommand, new: &ScriptCommand) -> Vec<String> {
     found
 }
 
-/// `-m` before a module and `-p no:` of a cache take no test out.
+/// `-m` before a module and `-p no:` of a cache exclude no test.
 fn is_harmless_filter(command: &ScriptCommand, option: &str) -> bool {
     match option {
         "-m" | "-k" => !["pytest", "py.test"].contains(&command.name().as_str()),
@@ -476,7 +476,7 @@ fn is_harmless_filter(command: &ScriptCommand, option: &str) -> bool {
     }
 }
 
-/// Says which paths a run is narrowed to.
+/// The paths that a run is narrowed to, if any.
 fn narrower_paths(old: &ScriptCommand, new: &ScriptCommand) -> Option<String> {
     let (was, is) = (old.is_about_files(), new.is_about_files());
     let plain = |path: &str| {

@@ -1,14 +1,14 @@
-//! Where the tests of a file stand by the customs of its language, and what says which of them run.
-//! They are read even when they did not change: answers that are written down for them are seen
-//! only beside them. It must not know what is on the disk.
+//! Conventional locations of a file's tests and of the manifests that decide which of them run.
+//! Unchanged tests are read too, because hard-coded answers are only recognized by comparison with
+//! them.
 
 use crate::base::path::RelPath;
 
-/// Paths at which tests of this file, or the manifest that they run by, may stand.
+/// Paths where tests of this file, or the manifest they run by, may be.
 pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
     let Some((stem, end)) = name.rsplit_once('.') else { return Vec::new() };
-    // Below the folder of sources tests often repeat its tree.
+    // Test folders often mirror the tree below the source folder.
     let inner = folder.split_once('/').map_or("", |(_, inner)| inner);
     let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let places: Vec<String> = match end {
@@ -48,7 +48,7 @@ pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     paths
 }
 
-/// Where the manifest of a package of Rust may stand: it says which features are on.
+/// Possible paths of the Rust manifest, which decides which features are enabled.
 fn manifests(folder: &str) -> impl Iterator<Item = String> + use<> {
     let above = |folder: &str| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
     let folders = std::iter::successors(Some(folder.to_owned()), move |it| above(it));

@@ -1,4 +1,4 @@
-//! G11: places where the types of a program are left. It must not know what the types are.
+//! G11: escapes from the type system.
 
 use super::facts::{FunctionNode, ParsedFiles, SourceSide, is_comment, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
@@ -46,7 +46,7 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Detection {
     }
 }
 
-/// Places that are an escape wherever they stand.
+/// Nodes that are an escape in any context.
 fn escapes<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     occurrences(side, |node| {
         let is_one = match side.language {
@@ -85,7 +85,7 @@ fn is_any(text: &str) -> bool {
     matches!(text, "any" | "any[]" | "Array<any>" | "Promise<any>")
 }
 
-/// Arguments that are only passed on may be anything, and so may what is thrown.
+/// Arguments that are only forwarded may have any type, and so may thrown values.
 fn is_rest(node: SyntaxNode<'_>) -> bool {
     let around = node.parent();
     around.is_some_and(|it| it.text().starts_with("...") || it.kind() == "catch_clause")
@@ -101,7 +101,7 @@ fn python(node: SyntaxNode<'_>) -> bool {
         })
 }
 
-/// Unsafe code without the comment that says why it is sound.
+/// Unsafe code without a safety comment.
 fn rust(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "unsafe_block" => {

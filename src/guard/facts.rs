@@ -1,5 +1,5 @@
-//! What detectors want to know of one text: its tests, functions, imports, comments and literals,
-//! whatever the language. It must not know what is a finding.
+//! Language-independent facts about one text for detectors: tests, functions, imports, comments and
+//! literals.
 
 use std::ops::Range;
 
@@ -7,71 +7,71 @@ use super::SourceChange;
 use crate::base::path::RelPath;
 use crate::scan::syntax::{ScanLanguage, SyntaxNode, SyntaxTree};
 
-/// The changed files of one judgement.
+/// The parsed files of one inspection.
 pub(super) struct ParsedFiles<'t> {
     pub(super) files: Vec<ParsedFile<'t>>,
 }
 
 impl<'t> ParsedFiles<'t> {
-    /// The texts before.
+    /// All parsed texts at the base.
     pub(super) fn before(&self) -> impl Iterator<Item = &SourceSide<'t>> {
         self.files.iter().filter_map(|file| file.before.as_ref())
     }
 
-    /// The texts now.
+    /// All parsed current texts.
     pub(super) fn after(&self) -> impl Iterator<Item = &SourceSide<'t>> {
         self.files.iter().filter_map(|file| file.after.as_ref())
     }
 }
 
-/// One changed file. A side is missing when there was no text, when its language is not known to
-/// the guard, or when it does not parse; the texts themselves are in the change.
+/// One changed file. A side is `None` when there is no text, when the guard does not support its
+/// language, or when it does not parse; the texts themselves are in the change.
 pub(super) struct ParsedFile<'t> {
     pub(super) change: &'t SourceChange,
     pub(super) before: Option<SourceSide<'t>>,
     pub(super) after: Option<SourceSide<'t>>,
 }
 
-/// One text of a file in a known language.
+/// One text of a file in a supported language.
 pub(super) struct SourceSide<'t> {
     pub(super) path: &'t RelPath,
     pub(super) language: ScanLanguage,
     pub(super) root: SyntaxNode<'t>,
-    /// Whether the file holds tests, or what only tests use, by its place and name. In Rust tests
-    /// stand beside the code: ask [`SourceSide::is_test_at`] there.
+    /// Whether the file contains tests or test support, by its path. Rust has tests next to the
+    /// code: use [`SourceSide::is_test_at`] there.
     pub(super) is_test: bool,
-    /// Every function and method with a body, in the order of the text; those inside others, too.
+    /// Every function and method with a body, in text order, including nested ones.
     pub(super) functions: Vec<FunctionNode<'t>>,
-    /// Whether the parser made nothing of a part of it.
+    /// Whether the text has a syntax error.
     pub(super) has_error: bool,
-    /// Every comment, in the order of the text.
+    /// Every comment, in text order.
     pub(super) comments: Vec<SyntaxNode<'t>>,
-    /// Byte ranges of code that is compiled for tests only, in files that hold other code as well.
+    /// Byte ranges of code that is compiled for tests only, in files with other code.
     test_parts: Vec<Range<usize>>,
 }
 
 /// A function or method.
 pub(super) struct FunctionNode<'t> {
-    /// With the names around it: `Class.method`, `module::function`.
+    /// Qualified by the enclosing names: `Class.method`, `module::function`.
     pub(super) name: String,
     pub(super) node: SyntaxNode<'t>,
     pub(super) body: SyntaxNode<'t>,
 }
 
 impl FunctionNode<'_> {
-    /// The tokens of the body without comments and white space, one space between them: equal for
-    /// bodies that differ in their formatting only.
+    /// The tokens of the body without comments, joined by single spaces: equal for bodies that
+    /// differ only in formatting.
     pub(super) fn normal_body(&self) -> String {
         normal(self.body)
     }
 }
 
-/// The text of a node without comments and white space: its tokens with one space between them.
+/// The tokens of a node without comments, joined by single spaces.
 pub(super) fn normal(node: SyntaxNode<'_>) -> String {
     tokens(node).join(" ")
 }
 
-/// The tokens below a node; a string is one token, a comment none.
+/// The tokens of a node, without comments; a string is one token.
 pub(super) fn tokens(node: SyntaxNode<'_>) -> Vec<&str> {
     let mut tokens = Vec::new();
     node.walk(&mut |node| {
@@ -92,7 +92,7 @@ pub(super) fn is_comment(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "comment" | "line_comment" | "block_comment")
 }
 
-/// Whether a node is a string literal, quotes and all; one with expressions in it is one as well.
+/// Whether a node is a string literal, including one with interpolation.
 pub(super) fn is_string(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
@@ -130,7 +130,7 @@ pub(super) fn is_number(node: SyntaxNode<'_>) -> bool {
     )
 }
 
-/// Whether the guard knows a language.
+/// Whether the guard supports a language.
 pub(super) fn is_known(language: ScanLanguage) -> bool {
     matches!(
         language,
@@ -171,7 +171,7 @@ impl<'t> SourceSide<'t> {
         side
     }
 
-    /// Whether the code at a byte offset is there for tests only.
+    /// Whether the code at a byte offset is for tests only.
     pub(super) fn is_test_at(&self, byte: usize) -> bool {
         self.is_test || self.test_parts.iter().any(|part| part.contains(&byte))
     }
@@ -192,7 +192,7 @@ impl<'t> SourceSide<'t> {
     }
 }
 
-/// Kinds of nodes that are functions with a body of their own.
+/// Node kinds of functions with a body.
 const FUNCTIONS: [&str; 16] = [
     "function_definition",
     "function_declaration",
@@ -212,7 +212,7 @@ const FUNCTIONS: [&str; 16] = [
     "closure_expression",
 ];
 
-/// Kinds of nodes whose names stand before the names of what is in them.
+/// Node kinds whose names qualify the names inside.
 const CONTAINERS: [&str; 12] = [
     "class_definition",
     "class_declaration",
@@ -228,8 +228,8 @@ const CONTAINERS: [&str; 12] = [
     "internal_module",
 ];
 
-/// The function that a node is; one without a name, which no variable or property gives it either,
-/// is part of the function around it.
+/// The function that a node defines; an anonymous one that is not assigned to a variable or
+/// property belongs to the enclosing function.
 fn function(node: SyntaxNode<'_>) -> Option<FunctionNode<'_>> {
     if !FUNCTIONS.contains(&node.kind()) {
         return None;
@@ -251,7 +251,7 @@ fn function(node: SyntaxNode<'_>) -> Option<FunctionNode<'_>> {
     Some(FunctionNode { name: names.join("."), node, body })
 }
 
-/// The variable or property that an anonymous function is assigned to.
+/// Name of the variable or property that an anonymous function is assigned to.
 fn name_from_outside(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let parent = node.parent()?;
     match parent.kind() {
@@ -286,7 +286,7 @@ fn is_test_only(node: SyntaxNode<'_>) -> bool {
         })
 }
 
-/// The attributes of an item of Rust: the nodes right before it, comments left out.
+/// Attributes of a Rust item: the nodes directly before it, skipping comments.
 pub(super) fn attributes(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     std::iter::successors(node.previous_sibling(), |node| node.previous_sibling())
         .take_while(|node| node.kind() == "attribute_item" || is_comment(*node))
@@ -294,7 +294,7 @@ pub(super) fn attributes(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
         .collect()
 }
 
-/// Whether a file is for tests only, by what runners and build tools take for one.
+/// Whether a file is for tests only, by the conventions of test runners and build tools.
 pub(super) fn is_test_path(path: &RelPath, language: ScanLanguage) -> bool {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let name = parts.pop().unwrap_or_default();

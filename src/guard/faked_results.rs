@@ -1,6 +1,5 @@
-//! G16: results that are faked from inside: a success reported whatever happened, equality that is
-//! always true, a clock or a random source replaced in code that is not a test. It must not know
-//! how the results are read.
+//! G16: faked results: success reported unconditionally, equality that is always true, a clock or
+//! random source replaced in non-test code.
 
 use super::blocks::{is_class, statements};
 use super::facts::{ParsedFiles, SourceSide, attributes, normal};
@@ -20,7 +19,7 @@ const EQUAL: &str = "everything is equal: compare what is there";
 const PATCHED: &str =
     "a clock, a random source or a built-in is replaced outside of tests: pass it in instead";
 
-/// Calls that end a process; with nothing or zero as a success.
+/// Calls that end a process; without argument or with zero they report success.
 const EXITS: &[&str] = &[
     "Environment.Exit",
     "System.exit",
@@ -34,7 +33,7 @@ const EXITS: &[&str] = &[
     "quit",
 ];
 
-/// What only tests may put something else into.
+/// Functions that only tests may replace.
 const REPLACED: &[&str] = &[
     "Date",
     "Date.now",
@@ -65,7 +64,7 @@ const REPLACED: &[&str] = &[
     "uuid.uuid4",
 ];
 
-/// Functions by which values say whether they are equal.
+/// Functions that implement equality.
 const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
 
 pub(super) fn fake_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
@@ -85,7 +84,8 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
             name.is_some_and(|name| before.function(name).is_some() || derived(before, name))
         })
     };
-    // Rust wants such a function of types without fields, too, and tests have values of their own.
+    // Rust requires the function for types without fields too, and tests define their own value
+    // types.
     let may_be = new.side.language == ScanLanguage::Rust
         || new.side.is_test_at(new.occurrence.node.bytes().start);
     if what == EQUAL && may_be && !was_there() {
@@ -119,8 +119,8 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether a call ends the process with success; in Go, the status that the tests gave is fine, and
-/// so is what a script for a test is handed as text.
+/// Whether a call ends the process with success. In Go the status returned by the tests is fine,
+/// and so is a script passed as text to a test.
 fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let head = node.text().split('(').next().unwrap_or_default().trim();
     let arguments = node.text()[head.len().min(node.text().len())..]
@@ -131,7 +131,8 @@ fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_plain_exit = head == "exit" || head == "quit";
     let is_exit =
         EXITS.contains(&head) && (!is_plain_exit || side.language == ScanLanguage::Python);
-    // A program that a test starts ends by itself, which its place below `__main__` tells.
+    // A program started by a test may end itself; it is recognized by its position below
+    // `__main__`.
     let is_main =
         node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains("__main__"));
     let is_success = arguments == "0" || arguments.is_empty() && head != "os._exit";
@@ -141,7 +142,7 @@ fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
         && (side.language != ScanLanguage::Python || is_of_test(side, node))
 }
 
-/// Whether code of Python is run by the runner of tests, not by a program that a test starts.
+/// Whether Python code is run by the test runner and not by a program that a test starts.
 fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
     let Some(function) = side.function_at(node) else {
@@ -151,7 +152,7 @@ fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_hook = ["test", "pytest_", "setup", "setUp", "teardown", "tearDown"];
     let is_fixture =
         function.node.parent().is_some_and(|it| it.text().starts_with("@pytest.fixture"));
-    // A child that the test has made of itself must end without the runner's last words.
+    // A forked child must exit without the runner's teardown.
     let is_child = function.node.text().contains("fork(");
     (is_fixture || is_hook.iter().any(|start| name.starts_with(start))) && !is_child
 }
@@ -169,7 +170,7 @@ fn assigned(node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
     let is_prototype = ["Array.prototype.", "Object.prototype.", "String.prototype."]
         .iter()
         .any(|it| left.starts_with(it));
-    // A built-in that is kept under its own name is only put back, and a polyfill asks first.
+    // Restoring a saved built-in is fine, and a polyfill checks first.
     let asks_first =
         node.ancestors().any(|it| it.kind() == "if_statement" && it.text().contains(name))
             || matches!(right.kind(), "identifier" | "member_expression");
@@ -182,14 +183,15 @@ fn is_passed(node: SyntaxNode<'_>) -> bool {
     text("left").ends_with(".outcome") && text("right").trim_matches(['"', '\'']) == "passed"
 }
 
-/// The hook of pytest that may change which tests are run.
+/// The pytest hook that may change which tests run.
 const COLLECTED: &str = "pytest_collection_modifyitems";
 
-/// What such a hook asks where it leaves out what cannot be run here, or what nobody asked for.
+/// Conditions under which such a hook may exclude tests: they cannot run here, or were not
+/// requested.
 const ASKED: &[&str] =
     &["getoption", "config.", "environ", "getenv", "platform", "version", "which(", "find_spec"];
 
-/// Whether code of that hook leaves tests out whatever the user asks for.
+/// Whether the hook excludes tests unconditionally.
 fn leaves_out(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let hook = side.function_at(node).filter(|it| it.name == COLLECTED);
     let names = [".name", ".nodeid", "\"test_", "'test_"];
@@ -223,7 +225,7 @@ fn runs_none(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.language == ScanLanguage::Go && is_main && !is_used
 }
 
-/// Whether the equality of a type of Rust was derived.
+/// Whether the equality of a Rust type was derived.
 fn derived(side: &SourceSide<'_>, function: &str) -> bool {
     let Some((name, _)) = function.rsplit_once('.') else { return false };
     let name = name.rsplit('.').next().unwrap_or(name);
@@ -259,7 +261,7 @@ fn is_equality(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_whole && takes_other && is_compared
 }
 
-/// Whether the value is meant to equal all, or has nothing to compare.
+/// Whether the type is meant to equal everything, or has nothing to compare.
 fn is_wildcard(node: SyntaxNode<'_>) -> bool {
     let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
     let Some(around) = around else { return false };

@@ -1,6 +1,5 @@
-//! G08: answers that are written down for what the tests ask. A condition on a literal that leads
-//! to another, both of them in tests, is one pair; words that any program may know are none. It
-//! must not know what the tests check.
+//! G08: hard-coded answers to the tests' inputs. A condition on a literal that yields another
+//! literal, both of which occur in tests, is one pair; common literals do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +13,13 @@ use crate::scan::syntax::SyntaxNode;
 
 const CODE: &str = "G08";
 
-/// Pairs in one function that are no accident.
+/// Number of pairs in one function that cannot be coincidence.
 const PAIRS_BLOCKING: usize = 2;
 
-/// Small letters in a row that make a text prose.
+/// Consecutive lower-case letters that make a text prose.
 const PROSE_LETTERS_MIN: usize = 3;
 
-/// Numbers that every program has.
+/// Numbers that occur in every program.
 const COMMON: &[&str] = &[
     "0", "1", "2", "10", "100", "-1", "0.0", "1.0", "2.0", "0.5", "1000", "60", "24", "3600",
     "1024",

@@ -1,5 +1,5 @@
-//! Which rules of ruff and flake8 a configuration turns on. A rule is asked for by its code or any
-//! beginning of it, and the longest beginning decides. It must not know the rules themselves.
+//! Which rules of ruff and flake8 a configuration enables. A rule is selected by its code or a
+//! prefix of it, and the longest prefix decides.
 
 use serde_json::Value;
 
@@ -7,27 +7,27 @@ use super::compare::Relaxation;
 use super::tools::{ConfiguredTool, RUFF};
 use crate::guard::settings::{as_list, value_at};
 
-/// What ruff selects when nothing is said (its documents, "Rule selection").
+/// Ruff's default selection (its documentation, "Rule selection").
 const RUFF_SELECTED: [&str; 4] = ["E4", "E7", "E9", "F"];
-/// What flake8 selects and ignores when nothing is said (its documents, "Options").
+/// Flake8's default selection (its documentation, "Options").
 const FLAKE8_SELECTED: [&str; 4] = ["E", "F", "W", "C90"];
 const FLAKE8_IGNORED: [&str; 8] = ["E121", "E123", "E126", "E226", "E24", "E704", "W503", "W504"];
 
-/// Rules about what a formatter decides, or that contradict another rule, by ruff's and black's
-/// documents.
+/// Rules that a formatter makes redundant or that contradict another rule, per ruff's and black's
+/// documentation.
 const POINTLESS: [&str; 18] = [
     "COM812", "COM819", "D203", "D206", "D213", "D300", "E111", "E114", "E117", "E203", "E501",
     "E701", "ISC001", "ISC002", "Q00", "W191", "W503", "W504",
 ];
 
-/// Rules that make no sense in tests, and in files that only pass names on.
+/// Rules that make no sense in tests, and in files that only re-export names.
 const IN_TESTS: [&str; 7] = ["ANN", "ARG", "D", "INP", "PLR2004", "S", "SLF"];
 const IN_INITS: [&str; 3] = ["F401", "F403", "F405"];
 
 struct RuleSelection {
     on: Vec<String>,
     off: Vec<String>,
-    /// Per glob, what is off in its files.
+    /// Disabled codes by glob.
     by_glob: Vec<(String, String)>,
 }
 
@@ -73,7 +73,7 @@ impl RuleSelection {
     }
 }
 
-/// Every rule that was on and is not.
+/// Every rule that was enabled and no longer is.
 pub(super) fn relaxed_codes(
     tool: &ConfiguredTool,
     before: &Value,

@@ -1,17 +1,16 @@
-//! Whether one configuration of a tool is laxer than an earlier one, key by key. It must not know
-//! where the configurations stand.
+//! Compares two configurations of a tool key by key and reports which keys became laxer.
 
 use serde_json::Value;
 
 use super::tools::{ConfiguredTool, LEVELS, Strictness};
 use crate::guard::settings::{as_bool, as_list, as_number, as_word};
 
-/// One key that got laxer.
+/// One key that became laxer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Relaxation {
-    /// The path of the key, dots between its steps.
+    /// Dotted path of the key.
     pub(super) key: String,
-    /// What happened to it.
+    /// Description of the change.
     pub(super) change: String,
 }
 
@@ -21,8 +20,8 @@ impl Relaxation {
     }
 }
 
-/// Every key that got laxer. Where the later one takes settings from elsewhere, a key that is gone
-/// says nothing.
+/// Every key that became laxer. If the later configuration inherits settings, a removed key means
+/// nothing.
 pub(super) fn relaxed_keys(
     tool: &ConfiguredTool,
     before: &Value,
@@ -49,7 +48,7 @@ pub(super) fn relaxed_keys(
     pairs.iter().filter_map(one).collect()
 }
 
-/// Which way a key gets laxer; `None` for one that says nothing.
+/// In which direction a key becomes laxer; `None` for a key that does not matter.
 pub(super) fn strictness_of(tool: &ConfiguredTool, path: &[String]) -> Option<Strictness> {
     let is_meant = |pattern: &str| {
         let steps: Vec<&str> = pattern.split('.').collect();
@@ -66,7 +65,7 @@ pub(super) fn strictness_of(tool: &ConfiguredTool, path: &[String]) -> Option<St
 /// A key's path, and its values before and after.
 type ValueChange<'v> = (Vec<String>, Option<&'v Value>, Option<&'v Value>);
 
-/// The leaves of two values, side by side, in the order in which the first has them.
+/// The leaves of two values, paired, in the order of the first.
 fn pairs<'v>(before: &'v Value, after: &'v Value) -> Vec<ValueChange<'v>> {
     let (mut olds, mut news) = (Vec::new(), Vec::new());
     leaves(before, &mut Vec::new(), &mut olds);
@@ -99,7 +98,7 @@ pub(super) fn leaves<'v>(
     }
 }
 
-/// What happened to a key, if it got laxer.
+/// How a key became laxer, if it did.
 fn relaxation_of(
     way: Strictness,
     was: Option<&Value>,
@@ -181,7 +180,7 @@ fn lost(was: &Value, is: Option<&Value>) -> Option<String> {
     let (olds, news) = (as_list(was), is.map(as_list).unwrap_or_default());
     let lost: Vec<&String> = olds.iter().filter(|old| !news.contains(old)).collect();
     let added = news.iter().filter(|new| !olds.contains(new)).count();
-    // As many new ones as went: they may do the same by another name.
+    // An equal number of new items may replace the removed ones under other names.
     let first = lost.first().filter(|_| lost.len() > added)?;
     Some(format!("lost `{first}`"))
 }
@@ -236,7 +235,7 @@ fn added_items(was: Option<&Value>, is: &Value, but_tests: bool) -> Option<Strin
     Some(format!("got `{first}`"))
 }
 
-/// Parts of paths that hold no source of the project, and names of what no linter can judge.
+/// Path parts without project sources, and names that no linter can check.
 const HARMLESS: &[&str] = &[
     ".d.ts",
     ".git",
@@ -283,7 +282,7 @@ const HARMLESS: &[&str] = &[
     "eslint.config",
 ];
 
-/// Words in the names of tests.
+/// Words in names of tests.
 const TESTS: &[&str] = &["test", "spec", "e2e", "conftest", "stories"];
 
 /// Whether nothing that a project writes is left out by this.
@@ -297,7 +296,7 @@ pub(super) fn is_harmless(item: &str) -> bool {
     is_known || HARMLESS.iter().find(is_part).is_some()
 }
 
-/// What pytest never looks into unless it is told other folders (its documents, `norecursedirs`).
+/// Folders that pytest skips by default (its documentation, `norecursedirs`).
 const NO_FOLDERS: &[&str] = &["*.egg", ".*", "CVS", "_darcs", "{arch}"];
 
 /// Names of rules that a formatter or another rule makes pointless, by the formatters' documents.

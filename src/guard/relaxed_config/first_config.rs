@@ -1,5 +1,5 @@
-//! A configuration where there was none: only what can do nothing but switch off is said. It leaves
-//! out a source or a test by its name, or every error. It must not know where it stands.
+//! A new configuration where there was none: reported only if it can do nothing but disable checks,
+//! that is, if it excludes a source or test by name, or all errors.
 
 use serde_json::Value;
 

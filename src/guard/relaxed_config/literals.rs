@@ -1,5 +1,4 @@
-//! What a configuration that is a program says as far as it is literal; the rest is null. It must
-//! not know tools.
+//! Extracts the literal parts of a configuration written as code; the rest is null.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +6,7 @@ use super::rules::LIST;
 use crate::base::limits::SETTINGS_DEPTH_MAX;
 use crate::scan::syntax::SyntaxNode;
 
-/// The value that a module of JavaScript exports; a list stands under its own key.
+/// The value that a JavaScript module exports; a list is stored under its own key.
 pub(super) fn exported_config(root: SyntaxNode<'_>) -> Value {
     let exported = root.named_children().into_iter().rev().find_map(|node| match node.kind() {
         "export_statement" => node.field("value").or_else(|| node.field("declaration")),

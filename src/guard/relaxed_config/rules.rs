@@ -1,5 +1,4 @@
-//! The rules of a configuration of `ESLint`, in its old and in its flat form. It must not know
-//! files.
+//! The rules of an `ESLint` configuration, in its old and its flat form.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +7,7 @@ use super::merge;
 use super::tools::LEVELS;
 use crate::guard::settings::as_list;
 
-/// Brings both forms into one: `rules`, `ignores` and `overrides.<files>.rules`.
+/// Normalizes both forms to `rules`, `ignores` and `overrides.<files>.rules`.
 pub(super) fn normalize_rules(table: &mut Map<String, Value>) {
     let mut overrides = Map::new();
     for part in take_list(table, "overrides") {
@@ -35,12 +34,12 @@ pub(super) fn normalize_rules(table: &mut Map<String, Value>) {
     table.insert("overrides".to_owned(), Value::Object(overrides));
 }
 
-/// Several parts may be about the same files.
+/// Merges parts that apply to the same files.
 fn add(overrides: &mut Map<String, Value>, files: String, part: &Value) {
     merge(overrides.entry(files).or_insert_with(|| Value::Object(Map::new())), part);
 }
 
-/// The key under which a configuration that is a list stands.
+/// Key that holds a configuration that is a list.
 pub(super) const LIST: &str = "[]";
 
 fn take_list(table: &mut Map<String, Value>, key: &str) -> Vec<Value> {

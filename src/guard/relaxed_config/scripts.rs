@@ -1,5 +1,4 @@
-//! G12 in what runs the checks: scripts of packages, makefiles, workflows. It must not know what a
-//! tool does beyond its command line.
+//! G12 in the files that run the checks: package scripts, makefiles, workflows.
 
 use serde_json::{Map, Value};
 
@@ -75,7 +74,7 @@ fn packages(change: &SourceChange) -> Vec<(String, String)> {
     }
     let (before, after) = (scripts(change.before.as_deref()), scripts(change.after.as_deref()));
     let mut found = weakened_scripts(&before, &after);
-    // A test script that runs nothing known is one that was taken away.
+    // A test script that no longer runs any known command was removed in effect.
     let emptied = before.iter().filter_map(|(name, old)| {
         let new = &after.iter().find(|(other, _)| other == name)?.1;
         let is_check = ["test", "lint", "typecheck", "check"].contains(&name.as_str());
@@ -113,7 +112,7 @@ fn recipes(text: Option<&str>) -> Vec<(String, Vec<ScriptCommand>)> {
         {
             let is_target = !names.starts_with(['#', '.']) && !names.contains('=');
             if is_target {
-                // What a target needs is run before it.
+                // Prerequisites of a target run before it.
                 let needed = rest.split_whitespace().take_while(|it| !it.starts_with(['#', ';']));
                 let needed = needed.map(|it| ScriptCommand {
                     words: vec!["make".to_owned(), it.to_owned()],
@@ -159,21 +158,21 @@ fn tox(change: &SourceChange) -> Vec<(String, String)> {
     )
 }
 
-/// A line of tox without what it is for: `py311-tests: pytest`.
+/// A tox line without its factor: `py311-tests: pytest`.
 fn without_factor(line: &str) -> &str {
     let is_factor = |it: char| it.is_ascii_alphanumeric() || "-_,.!{}".contains(it);
     let parts = line.split_once(": ").filter(|(head, _)| head.trim().chars().all(is_factor));
     parts.map_or(line, |(_, rest)| rest).trim_start()
 }
 
-/// A script as a whole. One that is gone may have been needed no more.
+/// A whole script. A deleted one may no longer be needed.
 fn whole(change: &SourceChange) -> Vec<(String, String)> {
     let (Some(before), Some(after)) = (&change.before, &change.after) else { return Vec::new() };
     let found = weakened_commands(&parse_commands(before), &parse_commands(after));
     found.into_iter().map(|what| (String::new(), what)).collect()
 }
 
-/// The steps of all workflows that changed. They are taken together, because steps move.
+/// The steps of all changed workflows, taken together, because steps move between files.
 fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
     let is_workflow = |path: &RelPath| {
         let text = path.as_str();
@@ -216,7 +215,7 @@ fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
     hits
 }
 
-/// What of a workflow matters here.
+/// Facts about workflows that are compared.
 #[derive(Default)]
 struct WorkflowChecks {
     commands: Vec<ScriptCommand>,
@@ -224,7 +223,7 @@ struct WorkflowChecks {
     ignored_failures: usize,
     /// Steps that never run.
     disabled_jobs: usize,
-    /// What starts it.
+    /// Events that trigger the workflows.
     triggers: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What single tools do with their configuration that keys alone do not tell: flags that stand for
-//! others, options in a command line, old names. It must not know files.
+//! Tool-specific semantics of configurations beyond single keys: flags that imply others, options
+//! in a command line, old names.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::tools::{CARGO, ConfiguredTool, ESLINT, FLAKE8, PYTEST, RUFF};
 use crate::guard::commands::{ScriptCommand, weakened_commands};
 use crate::guard::settings::{as_bool, as_list, as_word, value_at};
 
-/// What `strict` stands for in TypeScript 5 (its reference of tsconfig).
+/// Flags implied by `strict` in TypeScript 5 (its tsconfig reference).
 const TSC_STRICT: [&str; 9] = [
     "alwaysStrict",
     "noImplicitAny",
@@ -23,7 +23,7 @@ const TSC_STRICT: [&str; 9] = [
     "useUnknownInCatchVariables",
 ];
 
-/// What `strict` stands for in mypy (`mypy --help`).
+/// Flags implied by `strict` in mypy (`mypy --help`).
 const MYPY_STRICT: [&str; 13] = [
     "check_untyped_defs",
     "disallow_any_generics",
@@ -40,7 +40,7 @@ const MYPY_STRICT: [&str; 13] = [
     "warn_unused_ignores",
 ];
 
-/// A configuration with one shape wherever it stood.
+/// Normalizes a configuration to one shape, independent of its location.
 pub(super) fn normalize_config(tool: &ConfiguredTool, value: Value) -> Value {
     let Value::Object(mut table) = value else { return value };
     match tool.name {
@@ -61,7 +61,7 @@ pub(super) fn normalize_config(tool: &ConfiguredTool, value: Value) -> Value {
     Value::Object(table)
 }
 
-/// What got laxer beside the keys of the table.
+/// What became laxer apart from single keys.
 pub(super) fn relaxed_specially(
     tool: &ConfiguredTool,
     before: &Value,
@@ -79,7 +79,7 @@ pub(super) fn relaxed_specially(
     }
 }
 
-/// Sets what a strict flag stands for, unless it is said otherwise.
+/// Sets the flags that a strict flag implies, unless they are set explicitly.
 fn spread(options: &mut Map<String, Value>, flags: &[&str]) {
     if options.get("strict").and_then(as_bool) == Some(true) {
         for flag in flags {
@@ -130,7 +130,7 @@ fn environments(table: &mut Map<String, Value>) {
     table.insert("executionEnvironments".to_owned(), Value::Object(folders));
 }
 
-/// What ruff took at the top once stands below `lint`.
+/// Ruff's old top-level keys are now below `lint`.
 fn ruff(table: &mut Map<String, Value>) {
     for name in ["mccabe", "pylint"] {
         let Some(value) = table.remove(name) else { continue };
@@ -146,7 +146,7 @@ fn coverage(table: Map<String, Value>) -> Map<String, Value> {
     table.into_iter().map(|(name, value)| (plain(name), value)).collect()
 }
 
-/// All sections as one.
+/// Merges all sections.
 fn flat(table: Map<String, Value>) -> Map<String, Value> {
     let mut all = Map::new();
     for (name, value) in table {
@@ -158,7 +158,7 @@ fn flat(table: Map<String, Value>) -> Map<String, Value> {
     all
 }
 
-/// Only the severities of diagnostics.
+/// Keeps only the severities of diagnostics.
 fn severities(table: &mut Map<String, Value>) {
     for section in table.values_mut().filter_map(Value::as_object_mut) {
         section.retain(|key, _| key.ends_with(".severity"));

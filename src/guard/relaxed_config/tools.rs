@@ -1,9 +1,9 @@
-//! The tools whose configuration is compared key by key: where it stands and which way each key
-//! gets laxer. It must not know texts or how they are read. Keys are those of the tools' documents.
+//! The tools whose configuration is compared key by key: its location, and in which direction each
+//! key becomes laxer. Keys are taken from the tools' documentation.
 
 use super::super::settings::SettingsFormat;
 
-/// Which way a key gets laxer.
+/// In which direction a key becomes laxer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Strictness {
     /// True is strict.
@@ -14,19 +14,19 @@ pub(super) enum Strictness {
     Lax,
     /// Words from lax to strict; truth and numbers as [`super::compare`] takes them.
     Ladder(&'static [&'static str]),
-    /// A number that must neither fall nor go.
+    /// A number that must not decrease or be removed.
     Floor,
     /// A number that must not rise above what it was, or above the default where it was absent.
     Ceiling(f64),
-    /// A list from which nothing may go.
+    /// A list from which nothing may be removed.
     KeepsItems,
-    /// Paths or globs of what is looked at; without the list everything is.
+    /// Paths or globs of what is checked; without the list, everything is.
     Paths,
     /// A list that must not grow.
     Closed,
     /// A list that must not grow but by tests, which are no part of what is built or covered.
     ClosedButTests,
-    /// Anything goes.
+    /// Any change is allowed.
     Free,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct ConfiguredTool {
     pub(super) keys: &'static [ConfigKey],
 }
 
-/// Where the configuration of a tool stands.
+/// Location of a tool's configuration.
 pub(super) struct ConfigLocation {
     /// The file's name; `*` stands for any text.
     pub(super) file: &'static str,
@@ -422,7 +422,7 @@ const EDITORCONFIG: ConfiguredTool = ConfiguredTool {
     keys: &[config_key("*.*", Strictness::Ladder(DIAGNOSTICS))],
 };
 
-/// Every known place.
+/// Every known location.
 pub(super) const HOMES: &[ConfigLocation] = &[
     config_location("pyproject.toml", SettingsFormat::Toml, &["tool", "ruff"], &RUFF),
     config_location("ruff.toml", SettingsFormat::Toml, &[], &RUFF),

@@ -1,11 +1,11 @@
-//! A reader of TOML 1.0 as tools use it for their configuration: every value that is no text, list
-//! or table becomes a number, a truth or its own word.
+//! A TOML 1.0 parser for tool configurations: values other than strings, lists and tables become
+//! numbers, booleans or plain words.
 
 use serde_json::{Map, Value};
 
 use crate::base::limits::SETTINGS_DEPTH_MAX;
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(super) fn parse_toml(text: &str) -> Result<Value, String> {
     let mut reader = TomlReader { text, at: 0 };
     let mut root = Map::new();
@@ -189,7 +189,7 @@ impl<'t> TomlReader<'t> {
         }
     }
 
-    /// Text between quotes in which a backslash means something.
+    /// A quoted string with escapes.
     fn basic(&mut self, quote: &str) -> Result<String, String> {
         self.at += quote.len();
         let mut value = String::new();
@@ -215,7 +215,7 @@ impl<'t> TomlReader<'t> {
         }
     }
 
-    /// Text between quotes as it stands.
+    /// A quoted string without escapes.
     fn literal(&mut self, quote: &str) -> Result<String, String> {
         self.at += quote.len();
         let rest = self.rest();
