@@ -11,27 +11,27 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::base::limits::SEARCH_MATCHES_MAX;
 use crate::wire::control::ReportFormat;
 
-/// Makes a coding agent's work verifiable while it works: fresh diagnostics, structural scan, and
-/// a Stop that means done.
+/// Verifies a coding agent's work as it goes: fresh diagnostics, a structural scan, and a Stop
+/// that means done.
 ///
-/// Exit codes: 0 done, and for check: clean and wholly measured; 1 findings, or refused; 3 usage
-/// error or unusable input; 4 something could not be measured; 130 interrupted. Never 2.
+/// Exit codes: 0 success (for check: clean and fully measured); 1 findings, or refused; 3 usage
+/// error or invalid input; 4 something could not be measured; 130 interrupted. Never 2.
 #[derive(Debug, Parser)]
-#[command(name = "moai-ralph", version, max_term_width = 100)]
+#[command(name = "moai-ralph", version)]
 pub(super) struct CliArgs {
     /// Root of the project [default: nearest folder with .moai/ inside the git work tree, else the work tree, else here]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
-    /// One JSON document on stdout instead of text
+    /// Print one JSON document on stdout instead of text
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// No text; JSON that was asked for and the exit code remain
+    /// Print no text; requested JSON and the exit code are unaffected
     #[arg(short, long, global = true)]
     pub(super) quiet: bool,
-    /// Show hints, too
+    /// Show hints as well
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// Colours in text
+    /// When to colour text
     #[arg(long, global = true, value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
     pub(super) color: ColorMode,
     #[command(subcommand)]
@@ -54,48 +54,48 @@ impl CliArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CliCommand {
-    /// Measure files: language servers and structural scan
+    /// Check files with language servers and the structural scan
     Check(CheckArgs),
-    /// Scan files with structural rules alone
+    /// Run only the structural scan
     Scan(scan::ScanArgs),
-    /// Whether what changed makes the measurements easier instead of the code better
+    /// Detect changes that weaken tests, checks or types
     Guard(guard::GuardArgs),
-    /// Everywhere the symbol at a place is spoken of
+    /// Find all references to the symbol at a position
     References(LocationArgs),
-    /// Where the symbol at a place is defined
+    /// Find the definition of the symbol at a position
     Definition(LocationArgs),
-    /// What the symbol at a place is
+    /// Show the type and documentation of the symbol at a position
     Hover(LocationArgs),
-    /// What a file defines, or where in the project a name is defined
+    /// List the symbols of a file, or search the project's symbols by name
     Symbols(SymbolsArgs),
-    /// Give the symbol at a place another name in all files; a preview without --apply
+    /// Rename a symbol in all files; shows a preview without --apply
     Rename(RenameArgs),
-    /// Where code of one shape stands: ast-grep patterns such as 'f($A, $$$REST)'
+    /// Structural search with ast-grep patterns such as 'f($A, $$$REST)'
     Search(SearchArgs),
-    /// Give code of one shape another one in all files; a preview without --apply
+    /// Structural search and replace in all files; shows a preview without --apply
     Rewrite(RewriteArgs),
     /// Ask the judges whether the current change meets RUBRIC.md
     Judge(JudgeArgs),
-    /// A loop holds the agent's Stop until the evidence is clean
+    /// Manage loops, which hold the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(looping::LoopCommand),
-    /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, exit code 0 always
+    /// Claude Code hook: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, post-tool-use,
         /// post-tool-batch, stop or session-end
         event: String,
     },
-    /// Language servers
+    /// Manage language servers
     #[command(subcommand)]
     Server(ServerCommand),
-    /// The background process that keeps language servers warm; started on demand
+    /// Manage the background process that keeps language servers running; it starts on demand
     #[command(subcommand)]
     Daemon(DaemonCommand),
-    /// Which language of the project is served by which server, and what is missing
+    /// Show which server handles each language of the project, and what is missing
     Doctor(DoctorArgs),
-    /// MCP server on stdio: the engine as tools of an agent
+    /// Serve the engine's tools to an agent over MCP on stdio
     Mcp,
-    /// Play one whole loop in a temporary project with a scripted agent
+    /// Run a complete loop in a temporary project with a scripted agent
     Demo(DemoArgs),
 }
 
@@ -103,10 +103,10 @@ pub(super) enum CliCommand {
 pub(super) struct CheckArgs {
     /// Files and folders [default: files changed against HEAD]
     pub(super) paths: Vec<PathBuf>,
-    /// The whole project
+    /// Check the whole project
     #[arg(long, conflicts_with = "paths")]
     pub(super) all: bool,
-    /// How the report is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,
     /// Lowest severity that makes the verdict dirty
@@ -115,35 +115,35 @@ pub(super) struct CheckArgs {
     /// Exit with 0 instead of 4 when something could not be measured
     #[arg(long)]
     pub(super) allow_unmeasured: bool,
-    /// Known findings, which do not fail
+    /// File of known findings, which do not make the verdict dirty
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
-    /// Write what is found as known findings
+    /// Write the current findings to FILE as known findings
     #[arg(long, value_name = "FILE")]
     pub(super) write_baseline: Option<PathBuf>,
-    /// Do not ask language servers
+    /// Skip language servers
     #[arg(long)]
     pub(super) no_lsp: bool,
-    /// Do not scan
+    /// Skip the structural scan
     #[arg(long, conflicts_with = "no_lsp")]
     pub(super) no_scan: bool,
-    /// Seconds after which language servers count as not having answered
+    /// Seconds to wait for language servers
     #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
-    /// Work in this process: nothing is kept warm
+    /// Run in this process, without the background daemon
     #[arg(long)]
     pub(super) no_daemon: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LocationArgs {
-    /// The place, counted from 1; without a column with --symbol
+    /// Position, counted from 1; omit the column with --symbol
     #[arg(value_name = "FILE:LINE:COL", value_parser = FilePosition::parse)]
     pub(super) at: FilePosition,
-    /// A name that stands once on the line, in place of a column
+    /// A name that occurs once on the line, instead of a column
     #[arg(long, value_name = "NAME")]
     pub(super) symbol: Option<String>,
-    /// Seconds after which the language server counts as not having answered
+    /// Seconds to wait for the language server
     #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
 }
@@ -153,7 +153,7 @@ pub(super) struct SymbolsArgs {
     /// A file, or part of a name
     #[arg(value_name = "FILE|QUERY")]
     pub(super) subject: String,
-    /// Seconds after which language servers count as not having answered
+    /// Seconds to wait for language servers
     #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
 }
@@ -165,43 +165,43 @@ pub(super) struct RenameArgs {
     /// The new name
     #[arg(value_name = "NEW_NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(super) new_name: String,
-    /// Write it to all files, or to none
+    /// Write the changes: all files or none
     #[arg(long)]
     pub(super) apply: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PatternScopeArgs {
-    /// Language of the pattern and of the files it is looked for in; several: ts,tsx
+    /// Language of the pattern and of the files to search; several: ts,tsx
     #[arg(long, required = true, value_name = "LANG", value_delimiter = ',')]
     pub(super) lang: Vec<String>,
     /// Files and folders [default: the whole project]
     pub(super) paths: Vec<PathBuf>,
-    /// Seconds after which files count as not searched
+    /// Seconds after which the remaining files are reported as not searched
     #[arg(long, default_value_t = 120, value_name = "SECS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) timeout: u64,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Code, in which $NAME stands for one node and $$$NAME for any number
+    /// Code pattern: $NAME matches one node, $$$NAME any number
     pub(super) pattern: String,
     #[command(flatten)]
     pub(super) scope: PatternScopeArgs,
-    /// Matches that are shown; the rest are counted
+    /// Maximum number of matches to show; the rest are only counted
     #[arg(long, default_value_t = 1_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=SEARCH_MATCHES_MAX as u64))]
     pub(super) max_results: u64,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct RewriteArgs {
-    /// Code, in which $NAME stands for one node and $$$NAME for any number
+    /// Code pattern: $NAME matches one node, $$$NAME any number
     pub(super) pattern: String,
-    /// What takes its place; it may use the names of the pattern
+    /// Replacement code; it can use the metavariables of the pattern
     pub(super) replacement: String,
     #[command(flatten)]
     pub(super) scope: PatternScopeArgs,
-    /// Write it to all files, or to none
+    /// Write the changes: all files or none
     #[arg(long)]
     pub(super) apply: bool,
 }
@@ -282,19 +282,19 @@ pub(super) enum ServerCommand {
         #[arg(required = true, value_name = "LANG")]
         names: Vec<String>,
     },
-    /// Those that run or went wrong, over all projects
+    /// List running and failed servers of all projects
     List,
-    /// Start one before it is asked anything, for this project
+    /// Start a server for this project ahead of time
     Start {
         /// A language or a server: python, pyright
         #[arg(value_name = "LANG|ID")]
         what: String,
     },
-    /// Stop them; the next question starts them again
+    /// Stop servers; the next request starts them again
     Stop(ServerIdsArgs),
-    /// Stop them and start them again
+    /// Restart servers
     Restart(ServerIdsArgs),
-    /// What one wrote lately: its stderr and its log messages
+    /// Show the recent stderr and log messages of a server
     Logs {
         /// Server id
         id: String,
@@ -310,22 +310,22 @@ pub(super) struct ServerIdsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DaemonCommand {
-    /// Run it here; it says one line when it listens
+    /// Run in the foreground; prints one line when it is listening
     Run {
         /// Leave the terminal and its session
         #[arg(long, hide = true)]
         detach: bool,
     },
-    /// Whether it runs, and its language servers
+    /// Show whether the daemon is running, and its language servers
     Status,
-    /// Stop it and its language servers
+    /// Stop the daemon and its language servers
     Stop,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DoctorArgs {
-    /// Play the conformance probes against the installed servers instead; with ids of languages,
-    /// against theirs alone
+    /// Run the conformance probes against the installed servers instead, or only against those of
+    /// the given languages
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
 }
@@ -335,10 +335,10 @@ pub(super) struct JudgeArgs {
     /// The rubric [default: RUBRIC.md of the project]
     #[arg(long, value_name = "FILE")]
     pub(super) rubric: Option<PathBuf>,
-    /// Commit that the change begins at [default: HEAD]
+    /// Commit to compare with [default: HEAD]
     #[arg(long, value_name = "REV")]
     pub(super) base: Option<String>,
-    /// Add the judgement to the files that a loop keeps of them
+    /// Record the judgement in the same files a loop uses
     #[arg(long)]
     pub(super) record: bool,
 }
@@ -348,7 +348,7 @@ pub(super) struct DemoArgs {
     /// Install missing language servers without asking
     #[arg(long, conflicts_with = "no_lsp")]
     pub(super) install: bool,
-    /// With the structural scan alone
+    /// Use only the structural scan
     #[arg(long)]
     pub(super) no_lsp: bool,
 }

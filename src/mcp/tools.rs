@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 use crate::wire::control::DaemonRequest;
 
 /// Instructions that the client may pass to its model.
-pub const INSTRUCTIONS: &str = "Diagnostics, questions and renames by language servers, and a \
-    structural scan, search and rewrite, about the bytes that are on disk now. `unmeasured` never means clean or unused: read why.";
+pub const INSTRUCTIONS: &str = "Diagnostics, symbol lookups and renames from language servers, \
+    and a structural scan, search and rewrite, always for the files as they are on disk now. \
+    `unmeasured` never means clean or unused: read the reason.";
 
 /// Default time for language servers, in seconds, as on the command line.
 const TIMEOUT_SECS: u64 = 120;
@@ -111,7 +112,7 @@ fn timeout(secs: Option<u64>) -> Result<u64, String> {
 }
 
 fn timeout_schema() -> Value {
-    let what = "After this, language servers count as not having answered";
+    let what = "Seconds to wait for language servers";
     json!({
         "type": "integer", "minimum": 1, "maximum": TIMEOUT_SECS_MAX,
         "description": format!("{what} ({TIMEOUT_SECS})"),
@@ -161,8 +162,8 @@ fn answer_schema(values: Value) -> Value {
     let mut properties = json!({
         "status": {"type": "string", "enum": ["answered", "refused", "unmeasured"]},
         "server": {"type": ["string", "null"], "description": "The language server"},
-        "kind": {"type": "string", "description": "Of a refusal, such as ambiguous"},
-        "reason": {"type": ["string", "null"], "description": "Why there is no whole answer"},
+        "kind": {"type": "string", "description": "Kind of refusal, such as ambiguous"},
+        "reason": {"type": ["string", "null"], "description": "Why the answer is missing or incomplete"},
     });
     if let (Value::Object(all), Value::Object(values)) = (&mut properties, values) {
         all.extend(values);

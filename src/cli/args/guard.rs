@@ -7,13 +7,13 @@ use super::{FailOn, OutputFormat};
 pub(in crate::cli) struct GuardArgs {
     #[command(subcommand)]
     pub(in crate::cli) command: Option<GuardCommand>,
-    /// The commit to compare with; what was committed since, staged and written counts
+    /// Commit to compare with; later commits, staged and unstaged changes all count
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     pub(in crate::cli) base: String,
-    /// What the change is for; it may allow that something is deleted together with its tests
+    /// Purpose of the change; it can justify deleting code together with its tests
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(in crate::cli) goal: String,
-    /// How the report is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(in crate::cli) format: OutputFormat,
     /// Lowest severity that makes the verdict dirty
@@ -26,19 +26,19 @@ pub(in crate::cli) struct GuardArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(in crate::cli) enum GuardCommand {
-    /// Let a finding be; a person at a terminal only
+    /// Allow a finding (only for a person at a terminal)
     Allow(AllowArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct AllowArgs {
-    /// The finding's id, as --json shows it
+    /// Id of the finding, as shown by --json
     #[arg(value_name = "FINDING-ID")]
     pub(in crate::cli) id: String,
-    /// Why it is right
+    /// Why the finding is acceptable
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(in crate::cli) reason: String,
-    /// The commit to compare with
+    /// Commit to compare with
     #[arg(long, value_name = "REV", default_value = "HEAD")]
     pub(in crate::cli) base: String,
 }

@@ -10,25 +10,25 @@ pub(in crate::cli) enum LoopCommand {
     Start(LoopStartArgs),
     /// Show the active or the last loop
     Status(LoopSelectArgs),
-    /// Cancel a loop; takes effect at once, touches no file
+    /// Cancel a loop at once; files are left alone
     Cancel(LoopSelectArgs),
-    /// Let the agent stop as it likes until the loop is resumed
+    /// Pause a loop: the agent may stop until the loop is resumed
     Pause(LoopSelectArgs),
-    /// Go on with a paused loop, or with one that ended at a limit which is raised
+    /// Resume a paused loop, or one that ended at a limit you raise
     Resume(ResumeArgs),
-    /// Go on with an active loop in another session, as after /clear
+    /// Move an active loop to another session, for example after /clear
     Adopt(AdoptArgs),
-    /// The iterations of a loop
+    /// List the iterations of a loop
     History(HistoryArgs),
-    /// Claim, evidence, what was there before, gaps and residual risk of a loop
+    /// Report claim, evidence, older findings, gaps and residual risk of a loop
     Report(LoopSelectArgs),
-    /// Run the commands of the project that a Stop runs
+    /// Run the project's checks, as a Stop does
     Checks(LoopChecksArgs),
-    /// Bring the files of a checkpoint back: shows what would change
+    /// Restore the files of a checkpoint; shows a preview without --apply
     Restore(RestoreArgs),
-    /// Remove what is kept of a loop that is over: checkpoints, history, exam
+    /// Delete the checkpoints, history and exam of a finished loop
     Forget(ForgetArgs),
-    /// Examine a loop by what the project has now; for a person at a terminal
+    /// Accept changes to the frozen checks (only for a person at a terminal)
     Refreeze(LoopSelectArgs),
 }
 
@@ -36,10 +36,10 @@ pub(in crate::cli) enum LoopCommand {
 pub(in crate::cli) struct RestoreArgs {
     /// Loop id
     pub(in crate::cli) id: String,
-    /// The checkpoint: number of an iteration, or before-N, which an earlier restore made
+    /// Checkpoint: an iteration number, or before-N from an earlier restore
     #[arg(long, value_name = "N|best", default_value = "best")]
     pub(in crate::cli) to: String,
-    /// Write it: all files or none; what is there now is a checkpoint first
+    /// Write the files, all or none; the current state is saved as a checkpoint first
     #[arg(long)]
     pub(in crate::cli) apply: bool,
 }
@@ -48,8 +48,8 @@ pub(in crate::cli) struct RestoreArgs {
 pub(in crate::cli) struct AdoptArgs {
     /// Loop id [default: the only active one]
     pub(in crate::cli) id: Option<String>,
-    /// The session that owns the loop from now on [default: the one whose agent runs this command,
-    /// else the next session of this root]
+    /// Session that takes over the loop [default: the session whose agent runs this command, else
+    /// the next session of this root]
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Option<String>,
 }
@@ -64,17 +64,17 @@ pub(in crate::cli) struct ForgetArgs {
 pub(in crate::cli) struct LoopChecksArgs {
     #[command(flatten)]
     pub(in crate::cli) select: LoopSelectArgs,
-    /// Say which commands there are and why; run none
+    /// List the checks and their sources without running them
     #[arg(long)]
     pub(in crate::cli) list: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct LoopStartArgs {
-    /// The session that owns the loop [default: the next session of this root claims it]
+    /// Session that owns the loop [default: the next session of this root]
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Option<String>,
-    /// How the loop decides
+    /// How the loop decides that the task is done
     #[arg(long, value_enum, default_value_t = ModeArg::Basic)]
     pub(in crate::cli) mode: ModeArg,
     /// The task
@@ -86,13 +86,13 @@ pub(in crate::cli) struct LoopStartArgs {
         allow_hyphen_values = true
     )]
     pub(in crate::cli) prompt: Option<String>,
-    /// The task from a file, or from stdin with -
+    /// Read the task from a file, or from stdin with -
     #[arg(long, value_name = "FILE|-")]
     pub(in crate::cli) prompt_file: Option<PathBuf>,
-    /// Stops after which the loop ends in any case [default: 10]
+    /// Maximum number of iterations [default: 10]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_iterations: Option<u32>,
-    /// What the agent writes as <promise>TEXT</promise> to claim completion
+    /// Text the agent writes as <promise>TEXT</promise> to claim completion
     #[arg(long, value_name = "TEXT")]
     pub(in crate::cli) completion_promise: Option<String>,
     /// What ends the loop [default: promise with --completion-promise, else clean]
@@ -104,7 +104,7 @@ pub(in crate::cli) struct LoopStartArgs {
     /// Pause after every N iterations
     #[arg(long, value_name = "N")]
     pub(in crate::cli) milestone_every: Option<u32>,
-    /// Rejections in a row after which the loop pauses, or, on its own, changes its strategy
+    /// Consecutive rejections before the loop pauses (autonomous: before it changes its approach)
     /// [default: 5, autonomous: 10]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) hitl_threshold: Option<u32>,
@@ -114,34 +114,34 @@ pub(in crate::cli) struct LoopStartArgs {
     /// Tokens after which the loop ends
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_tokens: Option<u64>,
-    /// Go on to the last iteration although everything is done
+    /// Continue to the last iteration even when everything is done
     #[arg(long)]
     pub(in crate::cli) force_max: bool,
-    /// Hold the first Stop until the research phase is written down [default in the modes judge
-    /// and autonomous]
+    /// Start with a research phase, written to progress.txt [default in the modes judge and
+    /// autonomous]
     #[arg(long, conflicts_with = "no_research")]
     pub(in crate::cli) research: bool,
-    /// Without the research phase
+    /// Skip the research phase
     #[arg(long)]
     pub(in crate::cli) no_research: bool,
     /// Keep notes as a small wiki in .claude/memory
     #[arg(long)]
     pub(in crate::cli) structured_memory: bool,
-    /// Autonomous: the branch to start from and to merge into [default: the present one]
+    /// Autonomous: branch to start from and merge into [default: the current branch]
     #[arg(long, value_name = "B")]
     pub(in crate::cli) base_branch: Option<String>,
-    /// Autonomous: so many worktrees with a loop each
+    /// Autonomous: number of worktrees, each with its own loop
     #[arg(long, value_name = "N")]
     pub(in crate::cli) workers: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum ModeArg {
-    /// Evidence alone
+    /// Decides on evidence only
     Basic,
-    /// A judge looks at what evidence cannot tell
+    /// A judge also reviews what evidence cannot show
     Judge,
-    /// On a branch of its own, merged at the end
+    /// Works on its own branch, which is merged at the end
     Autonomous,
 }
 
@@ -157,13 +157,13 @@ impl ModeArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum UntilArg {
-    /// No errors, and the project's checks pass: yours, else those its files suggest
+    /// No errors, and the checks pass: the configured ones, else those detected in the project
     Clean,
-    /// No errors, and your checks pass if there are any
+    /// No errors, and the configured checks pass, if any
     Diagnostics,
-    /// The same; refused without checks
+    /// No errors, and the checks pass; refuses to start if there are none
     Checks,
-    /// The same, and the agent gives its promise
+    /// No errors, the checks pass, and the agent writes its completion promise
     Promise,
 }
 
@@ -180,9 +180,9 @@ impl UntilArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum BaselineArg {
-    /// Those the files did not have when the loop began
+    /// Only findings introduced since the loop started
     Base,
-    /// Older ones too
+    /// All findings, including older ones
     None,
 }
 
@@ -199,7 +199,7 @@ impl BaselineArg {
 pub(in crate::cli) struct LoopSelectArgs {
     /// Loop id [default: the active one, else the last]
     pub(in crate::cli) id: Option<String>,
-    /// The loop of this session
+    /// Select the loop of this session
     #[arg(long, value_name = "ID", conflicts_with = "id")]
     pub(in crate::cli) session: Option<String>,
 }
@@ -208,13 +208,13 @@ pub(in crate::cli) struct LoopSelectArgs {
 pub(in crate::cli) struct ResumeArgs {
     #[command(flatten)]
     pub(in crate::cli) select: LoopSelectArgs,
-    /// A new limit of iterations
+    /// New maximum number of iterations
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_iterations: Option<u32>,
-    /// A new limit of minutes
+    /// New limit in minutes
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_minutes: Option<u32>,
-    /// A new limit of tokens
+    /// New limit in tokens
     #[arg(long, value_name = "N")]
     pub(in crate::cli) max_tokens: Option<u64>,
 }
@@ -223,7 +223,7 @@ pub(in crate::cli) struct ResumeArgs {
 pub(in crate::cli) struct HistoryArgs {
     #[command(flatten)]
     pub(in crate::cli) select: LoopSelectArgs,
-    /// All loops of the project instead, worktrees included
+    /// List all loops of the project instead, including worktrees
     #[arg(long, conflicts_with_all = ["id", "session"])]
     pub(in crate::cli) all: bool,
 }

@@ -12,46 +12,46 @@ pub(in crate::cli) struct ScanArgs {
     pub(in crate::cli) command: Option<ScanCommand>,
     /// Files and folders [default: the project]
     pub(in crate::cli) paths: Vec<PathBuf>,
-    /// The files that differ from HEAD, untracked ones too
+    /// Scan the files that differ from HEAD, including untracked ones
     #[arg(long, conflicts_with = "paths")]
     pub(in crate::cli) changed: bool,
-    /// A text on stdin in place of files
+    /// Scan stdin instead of files
     #[arg(long, conflicts_with_all = ["paths", "changed"])]
     pub(in crate::cli) stdin: bool,
-    /// The language of the text on stdin
+    /// Language of stdin
     #[arg(long, value_name = "LANG", requires = "stdin")]
     pub(in crate::cli) lang: Option<String>,
-    /// The file that the text on stdin stands for, relative to the root
+    /// File name to assume for stdin, relative to the root
     #[arg(long, value_name = "NAME", requires = "stdin")]
     pub(in crate::cli) stdin_path: Option<PathBuf>,
-    /// A folder of rules beside the others; may be given several times
+    /// Additional folder of rules; repeatable
     #[arg(long, value_name = "DIR", conflicts_with = "only_rules")]
     pub(in crate::cli) rules: Vec<PathBuf>,
-    /// A folder of rules in place of all others; may be given several times
+    /// Use only the rules of this folder; repeatable
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) only_rules: Vec<PathBuf>,
-    /// Scan files that usually hold secrets, too
+    /// Also scan files that usually contain secrets
     #[arg(long)]
     pub(in crate::cli) include_sensitive: bool,
-    /// Show as a diff what the rules would put in place of what they find
+    /// Show the fixes of the rules as a diff
     #[arg(long, conflicts_with_all = ["stdin", "baseline", "write_baseline"])]
     pub(in crate::cli) fix: bool,
-    /// Write the fixes to all files, or to none
+    /// Write the fixes: all files or none
     #[arg(long, requires = "fix")]
     pub(in crate::cli) apply: bool,
-    /// Fixes of rules that do not call them safe, too
+    /// Include fixes that are not marked as safe
     #[arg(long, requires = "fix")]
     pub(in crate::cli) unsafe_fixes: bool,
-    /// How the report is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = ScanOutputFormat::Text)]
     pub(in crate::cli) format: ScanOutputFormat,
     /// Lowest severity that makes the verdict dirty
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,
-    /// Known findings, which do not fail
+    /// File of known findings, which do not make the verdict dirty
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) baseline: Option<PathBuf>,
-    /// Write what is found as known findings
+    /// Write the current findings to FILE as known findings
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) write_baseline: Option<PathBuf>,
     /// Exit with 0 instead of 4 when something could not be measured
@@ -61,7 +61,7 @@ pub(in crate::cli) struct ScanArgs {
 
 #[derive(Debug, clap::Subcommand)]
 pub(in crate::cli) enum ScanCommand {
-    /// Try rules on their own snippets (a folder called test is named ./test)
+    /// Test rules against their own snippets (write ./test for a folder named test)
     Test {
         /// Folders of rules and of their tests [default: the project's rules and the built-in ones]
         #[arg(value_name = "DIR")]

@@ -23,8 +23,8 @@ pub(super) fn tool() -> McpTool {
     McpTool {
         name: "diagnostics",
         title: "Diagnostics",
-        description: "What is wrong in files as they are on disk now: language servers and the \
-            structural scan. Without paths: the files that differ from HEAD.",
+        description: "Findings from language servers and the structural scan for files as they \
+            are on disk now. Without paths: the files that differ from HEAD.",
         effect: ToolEffect::Reads,
         input: object(
             &json!({
@@ -49,7 +49,7 @@ pub(super) fn report_schema() -> Value {
             "findings": list(&finding_schema()),
             "findings_omitted": {"type": "integer"},
             "not_measured": not_measured_schema(),
-            "note": {"type": "string", "description": "About the choice of files"},
+            "note": {"type": "string", "description": "How the files were chosen"},
         }),
         &[
             "verdict",

@@ -15,7 +15,7 @@ pub(super) fn tools() -> [McpTool; 3] {
         McpTool {
             name: "references",
             title: "References",
-            description: "Everywhere a symbol is spoken of, its declaration included.",
+            description: "Find all references to a symbol, including its declaration.",
             effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
@@ -24,7 +24,7 @@ pub(super) fn tools() -> [McpTool; 3] {
         McpTool {
             name: "definition",
             title: "Definition",
-            description: "Where a symbol is defined; outside of the project with an absolute path.",
+            description: "Find the definition of a symbol; the path is absolute if it is outside the project.",
             effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: locations(),
@@ -33,7 +33,7 @@ pub(super) fn tools() -> [McpTool; 3] {
         McpTool {
             name: "hover",
             title: "Hover",
-            description: "What a symbol is: its type or signature and its documentation.",
+            description: "Show the type or signature of a symbol and its documentation.",
             effect: ToolEffect::Reads,
             input: object(&place_properties(), &["path", "line"]),
             output: answer_schema(json!({"text": {"type": "string"}})),

@@ -43,7 +43,7 @@ pub(super) fn tools() -> [McpTool; 3] {
         McpTool {
             name: "loop_status",
             title: "Loop status",
-            description: "How the loop of this session stands, or how its last one ended.",
+            description: "Show the status of this session's loop, or how its last loop ended.",
             effect: ToolEffect::Reads,
             input: select_schema(),
             output: loop_schema(),
@@ -52,8 +52,8 @@ pub(super) fn tools() -> [McpTool; 3] {
         McpTool {
             name: "loop_cancel",
             title: "Cancel a loop",
-            description: "End the loop of this session at once; touches no file. Only when the \
-                user asks for it.",
+            description: "Cancel the loop of this session at once; files are left alone. Only when \
+                the user asks for it.",
             effect: ToolEffect::Controls,
             input: select_schema(),
             output: loop_schema(),
@@ -68,12 +68,12 @@ fn start_schema() -> Value {
         &json!({
             "prompt": {"type": "string", "description": "The task"},
             "mode": {"type": "string", "enum": ["basic", "judge", "autonomous"]},
-            "max_iterations": integer("Stops after which it ends in any case (10)"),
-            "completion_promise": {"type": "string", "description": "What claims completion"},
+            "max_iterations": integer("Maximum number of iterations (10)"),
+            "completion_promise": {"type": "string", "description": "Text the agent writes to claim completion"},
             "until": {"type": "string", "enum": ["clean", "diagnostics", "checks", "promise"]},
             "baseline": {"type": "string", "enum": ["base", "none"]},
-            "max_minutes": integer("Minutes after which it ends"),
-            "max_tokens": integer("Tokens after which it ends"),
+            "max_minutes": integer("Limit in minutes"),
+            "max_tokens": integer("Limit in tokens"),
             "session": session_schema(),
         }),
         &["prompt"],
@@ -81,12 +81,12 @@ fn start_schema() -> Value {
 }
 
 fn select_schema() -> Value {
-    let id = json!({"type": "string", "description": "A loop by its id"});
+    let id = json!({"type": "string", "description": "Id of a loop"});
     object(&json!({"id": id, "session": session_schema()}), &[])
 }
 
 fn session_schema() -> Value {
-    json!({"type": "string", "description": "Another session than this one"})
+    json!({"type": "string", "description": "Session to use instead of this one"})
 }
 
 fn loop_schema() -> Value {

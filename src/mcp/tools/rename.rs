@@ -34,8 +34,8 @@ pub(super) fn tool() -> McpTool {
     McpTool {
         name: "rename",
         title: "Rename",
-        description: "Gives a symbol another name wherever it is spoken of, in all files or in \
-            none. A preview unless dry_run is false; then it tells what it introduced.",
+        description: "Rename a symbol and all references to it, in all files or none. Shows a \
+            preview unless dry_run is false; then it reports the findings it introduced.",
         effect: ToolEffect::Writes,
         input: object(&input, &["path", "line", "new_name"]),
         output: output(),
@@ -56,14 +56,14 @@ fn output() -> Value {
         "edits": {"type": "integer"},
         "files": list(&object(&file, &["path", "action", "moved_from"])),
         "files_omitted": {"type": "integer"},
-        "diff": {"type": "string", "description": "Of a preview"},
+        "diff": {"type": "string", "description": "The preview"},
         "check": check_schema(),
     }))
 }
 
 /// Schema of the measurement after files were written.
 pub(super) fn check_schema() -> Value {
-    let unknown = "Not measured before, so whether it is new is not known";
+    let unknown = "Findings that may be older: there is no earlier measurement";
     let mut unknown_schema = list(&finding_schema());
     unknown_schema["description"] = json!(unknown);
     let check = json!({

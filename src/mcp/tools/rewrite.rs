@@ -25,7 +25,7 @@ struct RewriteArguments {
 pub(super) fn tool() -> McpTool {
     let mut input = pattern_properties();
     input["replacement"] = json!({
-        "type": "string", "description": "What takes its place; it may use the pattern's names",
+        "type": "string", "description": "Replacement code; it can use the metavariables of the pattern",
     });
     input["dry_run"] = json!({
         "type": "boolean", "default": true,
@@ -34,9 +34,9 @@ pub(super) fn tool() -> McpTool {
     McpTool {
         name: "rewrite",
         title: "Rewrite code",
-        description: "Gives code of one shape (an ast-grep pattern) another one, in all files or in \
-            none. A preview unless dry_run is false; then it tells what the scan finds new. \
-            Refused when a file would not parse any more.",
+        description: "Structural search and replace with an ast-grep pattern, in all files or none. \
+            Shows a preview unless dry_run is false; then it reports new findings of the scan. \
+            Refused if a file would no longer parse.",
         effect: ToolEffect::Writes,
         input: object(&input, &["pattern", "replacement", "lang"]),
         output: answer_schema(json!({
@@ -44,7 +44,7 @@ pub(super) fn tool() -> McpTool {
             "edits": {"type": "integer"},
             "files": list(&json!({"type": "string"})),
             "files_omitted": {"type": "integer"},
-            "diff": {"type": "string", "description": "Of a preview"},
+            "diff": {"type": "string", "description": "The preview"},
             "check": check_schema(),
         })),
         request,

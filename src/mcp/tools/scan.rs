@@ -20,14 +20,14 @@ pub(super) fn tool() -> McpTool {
     McpTool {
         name: "scan",
         title: "Structural scan",
-        description: "Weaknesses and mistakes that the rules of the structural scan know, such as \
+        description: "Find weaknesses and mistakes with structural rules, such as \
             injection, weak cryptography, secrets in code and swallowed errors. Without \
             arguments: the whole project.",
         effect: ToolEffect::Reads,
         input: object(
             &json!({
                 "paths": paths_schema(),
-                "changed": {"type": "boolean", "description": "Only what differs from HEAD"},
+                "changed": {"type": "boolean", "description": "Only files that differ from HEAD"},
             }),
             &[],
         ),

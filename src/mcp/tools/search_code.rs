@@ -48,18 +48,18 @@ pub(super) fn tool() -> McpTool {
         "path": {"type": "string"},
         "line": {"type": "integer", "minimum": 1},
         "column": {"type": "integer", "minimum": 1},
-        "text": {"type": "string", "description": "What matches, on one line"},
+        "text": {"type": "string", "description": "The matching code, on one line"},
     });
     let mut input = pattern_properties();
     input["max_results"] = json!({
         "type": "integer", "minimum": 1, "maximum": RESULTS_MAX,
-        "description": format!("Matches that are listed ({TOOL_FINDINGS_MAX})"),
+        "description": format!("Maximum number of matches to list ({TOOL_FINDINGS_MAX})"),
     });
     McpTool {
         name: "search_code",
         title: "Search code",
-        description: "Where code of one shape stands, whatever its spacing: an ast-grep pattern \
-            such as f($A, $$$REST), in which $NAME stands for one node and $$$NAME for any number.",
+        description: "Structural search, independent of formatting: an ast-grep pattern such as \
+            f($A, $$$REST), where $NAME matches one node and $$$NAME any number.",
         effect: ToolEffect::Reads,
         input: object(&input, &["pattern", "lang"]),
         output: answer_schema(json!({
@@ -87,11 +87,11 @@ pub(super) fn pattern_properties() -> Value {
 pub(super) fn answer_schema(values: Value) -> Value {
     let mut properties = json!({
         "status": {"type": "string", "enum": ["answered", "refused"]},
-        "kind": {"type": "string", "description": "Of a refusal, such as syntax_error"},
-        "reason": {"type": "string", "description": "Of a refusal"},
+        "kind": {"type": "string", "description": "Kind of refusal, such as syntax_error"},
+        "reason": {"type": "string", "description": "Why it was refused"},
         "read_as": {
             "type": "array", "items": {"type": "string"},
-            "description": "What the grammar takes the pattern for: call",
+            "description": "How the grammar parses the pattern, such as call",
         },
         "files_checked": {"type": "integer"},
         "not_measured": not_measured_schema(),
