@@ -100,11 +100,11 @@ fn cache_results(engine: &Engine, base: &WorkBase, words: Vec<SensorResult>) {
     }
 }
 
-/// Whether the programs on disk, and what configures their servers, are those of the base.
+/// Whether all files that language servers read are on disk as they are in the base: programs, their
+/// configuration, data that they import as modules.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
-    let is_meant = |path: &RelPath| project.is_program(path) || project.is_configuration(path);
-    base.is_tree(&now.tree, is_meant)
+    base.is_tree(&now.tree, |path| project.is_watched(path))
 }
 
 /// The files in programming languages.
