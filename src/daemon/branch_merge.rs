@@ -182,7 +182,7 @@ impl BranchMerge {
         let done = async {
             if !self.contains(&head, &ends.onto).await? {
                 let rebased = self.rebase(&place, &head, &ends).await?;
-                self.move_branch((&head, &rebased), &ends.onto).await?;
+                self.move_branch(&head, &rebased, &ends.onto).await?;
                 head = rebased;
                 let checked = timeout_at(self.deadline.into(), checks()).await;
                 let checked = checked.map_err(|_| deadline_halt())?;
@@ -322,7 +322,7 @@ impl BranchMerge {
 
     /// Brings the work tree of the loop, and then its branch, to the rebased commit. Git refuses
     /// when a file of it was changed meanwhile, or the branch has moved.
-    async fn move_branch(&self, (old, new): (&str, &str), onto: &str) -> Result<(), MergeHalt> {
+    async fn move_branch(&self, old: &str, new: &str, onto: &str) -> Result<(), MergeHalt> {
         self.check_deadline()?;
         let root = self.project.root.clone();
         let standing = read_git(move || branches::work_tree_status(&root)).await?;
@@ -330,7 +330,7 @@ impl BranchMerge {
         if !is_there || standing.head.as_deref() != Some(old) {
             return Err(superseded());
         }
-        let in_the_way = self.in_the_way(&self.project.root, (old, new)).await?;
+        let in_the_way = self.in_the_way(&self.project.root, old, new).await?;
         if !in_the_way.is_empty() {
             return Err(self.task(&MergeTask::InTheWay(&in_the_way)));
         }
@@ -426,7 +426,7 @@ impl BranchMerge {
         let run = if let Some(place) = &place {
             let folder = place.clone();
             let standing = read_git(move || branches::work_tree_status(&folder)).await?;
-            let in_the_way = self.in_the_way(place, (&ends.base, merged)).await?;
+            let in_the_way = self.in_the_way(place, &ends.base, merged).await?;
             let is_free = in_the_way.is_empty()
                 && standing.uncommitted.is_empty()
                 && standing.unfinished.is_none()
@@ -469,10 +469,11 @@ impl BranchMerge {
     async fn in_the_way(
         &self,
         tree: &Path,
-        (old, new): (&str, &str),
+        old: &str,
+        new: &str,
     ) -> Result<Vec<String>, MergeHalt> {
         let (tree, old, new) = (tree.to_path_buf(), old.to_owned(), new.to_owned());
-        Ok(read_git(move || branches::obstructing_files(&tree, (&old, &new))).await?)
+        Ok(read_git(move || branches::obstructing_files(&tree, &old, &new)).await?)
     }
 
     async fn contains(&self, commit: &str, other: &str) -> Result<bool, MergeHalt> {

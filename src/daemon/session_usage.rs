@@ -21,8 +21,8 @@ pub(super) struct SessionUsage {
     pub(super) context: Result<ContextSize, Gap>,
 }
 
-/// What a session has used since a moment (milliseconds since the epoch), by its transcript as the
-/// host names it and those of its subagents beside it.
+/// Tokens and cost of a session since `since_ms` (milliseconds since the epoch), read from its
+/// transcript and from the transcripts of its subagents in the folder next to it.
 pub(super) async fn read_session_usage(
     engine: &Engine,
     session: &str,

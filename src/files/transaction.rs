@@ -333,7 +333,7 @@ fn roll_back_one(
     let now = hash_of(&now);
     let before = entry.before.as_ref().map(|it| &it.hash);
     if aside.is_some() && now == entry.after {
-        // The file that was moved out of the way, whoever wrote it.
+        // Put back the file that was moved aside, even if another program wrote it meanwhile.
         match now {
             Some(_) => fs::rename(&temporary, &file)?,
             None => path_state::rename_no_replace(&temporary, &file)?,

@@ -119,7 +119,7 @@ pub fn branch_ref(branch: &str) -> String {
 
 /// Files of a work tree, relative to it, that moving from commit `old` to `new` would overwrite:
 /// they exist where only `new` has a file.
-pub fn obstructing_files(root: &Path, (old, new): (&str, &str)) -> Result<Vec<String>, GitError> {
+pub fn obstructing_files(root: &Path, old: &str, new: &str) -> Result<Vec<String>, GitError> {
     let repository = needed(root)?;
     let failed = |error: git2::Error| unreadable_repository(root, &error);
     let (work_tree, _) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;

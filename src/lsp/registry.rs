@@ -386,8 +386,8 @@ impl Catalogue {
         is_listed || !self.languages.values().any(lists)
     }
 
-    /// Whether a server is only a companion of a language: a linter beside the type checker, whose
-    /// findings in a file are never caused by an edit of another file.
+    /// Whether a server is a companion of a language: a linter that runs next to the type checker. An
+    /// edit never causes its findings in another file.
     #[must_use]
     pub fn is_companion(&self, server: &str, language: &str) -> bool {
         let companions = self.languages.get(language).map(|it| it.companions.as_slice());

@@ -165,8 +165,9 @@ impl Store {
                  ORDER BY created_ms DESC, rowid DESC LIMIT {LOOPS_LISTED_MAX}"
             );
             let mut statement = transaction.prepare(&sql)?;
-            let rows = statement.query_map([], row)?.collect::<Result<Vec<_>, _>>()?;
-            rows.into_iter().map(decode_row).collect()
+            let rows =
+                statement.query_map([], EncodedLoop::from_row)?.collect::<Result<Vec<_>, _>>()?;
+            rows.into_iter().map(EncodedLoop::decode).collect()
         })
         .await
     }
@@ -268,16 +269,28 @@ fn find_with(
     let sql = format!(
         "SELECT id, state FROM loops WHERE {condition} AND status <> '{SET_ASIDE}' {LATEST_FIRST}"
     );
-    at.prepare_cached(&sql)?.query_row(values, row).optional()?.map(decode_row).transpose()
+    at.prepare_cached(&sql)?
+        .query_row(values, EncodedLoop::from_row)
+        .optional()?
+        .map(EncodedLoop::decode)
+        .transpose()
 }
 
-/// Id and state.
-fn row(row: &Row<'_>) -> rusqlite::Result<(String, String)> {
-    Ok((row.get(0)?, row.get(1)?))
+/// The columns `id` and `state` of a loop.
+struct EncodedLoop {
+    id: String,
+    json: String,
 }
 
-fn decode_row((id, json): (String, String)) -> Result<LoopState, StoreError> {
-    decode(&json).map_err(|reason| StoreError::Unreadable { id, reason })
+impl EncodedLoop {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { id: row.get(0)?, json: row.get(1)? })
+    }
+
+    fn decode(self) -> Result<LoopState, StoreError> {
+        let Self { id, json } = self;
+        decode(&json).map_err(|reason| StoreError::Unreadable { id, reason })
+    }
 }
 
 fn text(path: &Path) -> String {

@@ -16,7 +16,7 @@ pub(super) async fn marker_notice(
     project: &Project,
     session: &str,
 ) -> Option<String> {
-    // Without a session nothing shows what was told already.
+    // Differences are reported once per session.
     if session.is_empty() {
         return None;
     }

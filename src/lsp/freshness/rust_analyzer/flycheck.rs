@@ -29,7 +29,7 @@ const HINT: u64 = 4;
 #[derive(Debug, Default)]
 pub struct Flycheck {
     phase: FlycheckPhase,
-    /// Tokens of current runs, whoever requested them.
+    /// Progress tokens of the current runs, including those the server started by itself.
     tokens: HashSet<String>,
     /// The newest ticket that the last complete run covers.
     covered_ticket: Option<u64>,
