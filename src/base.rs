@@ -12,6 +12,8 @@ pub mod lines;
 pub(crate) mod named_enum;
 pub mod path;
 pub mod protected;
+#[cfg(test)]
+pub mod samples;
 pub mod sensitive;
 pub mod text;
 pub mod tree;

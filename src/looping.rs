@@ -18,6 +18,8 @@ pub mod options;
 pub mod progress;
 pub mod promise;
 pub mod research;
+#[cfg(test)]
+pub mod samples;
 pub mod start;
 pub mod state;
 pub mod step;

@@ -183,7 +183,7 @@ impl<'e> MeasuredScope<'e> {
 mod tests {
     use super::*;
     use crate::base::evidence::{SensorKind, SensorReading};
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::{Cause, Gap, Verdict};
 
     fn evidence(findings: Vec<Finding>) -> Evidence {

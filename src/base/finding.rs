@@ -166,19 +166,9 @@ pub fn assign_fingerprints(findings: &mut Vec<Finding>) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::path::Path;
-
+mod tests {
     use super::*;
-    use crate::base::text::Position;
-
-    /// A finding for tests: `path:line code`.
-    pub(crate) fn finding(path: &str, line: u32, code: &str) -> Finding {
-        let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
-        let at = Position { line, character: 0 };
-        let place = (path, TextRange { start: at, end: at }, ContentHash::of_bytes(b""));
-        Finding::new("pyright", code, Severity::Error, place, &format!("{code} is wrong"))
-    }
+    use crate::base::samples::finding;
 
     fn ids(mut findings: Vec<Finding>) -> Vec<String> {
         assign_fingerprints(&mut findings);

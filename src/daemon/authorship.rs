@@ -158,7 +158,7 @@ pub(super) async fn allow_foreign_findings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn each_file_is_named_once_and_only_a_few_are() {

@@ -259,7 +259,7 @@ fn protection(file: &Snapshot) -> Option<String> {
 mod tests {
     use super::*;
     use crate::base::finding::assign_fingerprints;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn a_finding_that_is_rewritten_inside_stays_and_one_more_of_its_rule_is_new() {

@@ -56,7 +56,7 @@ impl WaiverStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn what_was_allowed_stays_allowed_and_nothing_else_is() {

@@ -258,7 +258,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
     use crate::daemon::test_project::TestProject;
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     fn names(count: usize) -> Vec<(String, String)> {
         (0..count).map(|it| (format!("loop-{it}"), format!("gulf/auto-1-{it}"))).collect()

@@ -165,7 +165,7 @@ fn exhausted(state: &LoopState, now_ms: u64) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     fn paused() -> LoopState {
         pause_loop(&LoopState { updated_ms: 100, ..state() }, 100).expect("it ran")

@@ -248,21 +248,9 @@ impl CheckPlan {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// A command for tests.
-    pub(crate) fn command(name: &str, criterion: CheckCriterion) -> CheckCommand {
-        CheckCommand {
-            name: name.to_owned(),
-            criterion,
-            argv: name.split(' ').map(str::to_owned).collect(),
-            folder: String::new(),
-            timeout_secs: None,
-            source: "package.json".to_owned(),
-            why: "test".to_owned(),
-        }
-    }
+    use crate::looping::samples::command;
 
     const NOTHING: PlanSources<'static> = PlanSources {
         criteria: &[],

@@ -223,7 +223,7 @@ pub fn anomaly_finding(
 mod tests {
     use super::*;
     use crate::looping::criteria::CheckCriterion;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).expect("a relative path")

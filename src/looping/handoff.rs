@@ -210,7 +210,7 @@ mod tests {
             proptest::prop_assert!(remaining_gap(&text).len() <= REMAINING_LINES_MAX);
             let _ = (align::blocking_questions(&text), crate::looping::research::research_gate(Some(&text)));
             let evidence = crate::base::evidence::Evidence {
-                findings: vec![crate::base::finding::tests::finding("a.py", 2, "x")],
+                findings: vec![crate::base::samples::finding("a.py", 2, "x")],
                 ..Default::default()
             };
             let _ = crate::looping::claims::contradictions(&text, &evidence);

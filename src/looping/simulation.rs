@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use super::control::{self, NewLimits};
 use super::facts::{ContextUse, JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
 use super::options::LoopOptions;
+use super::samples::state;
 use super::state::{LoopState, Mode, PauseReason, Status};
-use super::step::tests::state;
 use super::step::{
     StopAdmission, StopDecision, StopInput, admit_stop, decide_stop, outlook, wants_merge,
 };
 use crate::base::evidence::{Evidence, SensorKind, SensorReading};
-use crate::base::finding::{Finding, assign_fingerprints, tests::finding};
+use crate::base::finding::{Finding, assign_fingerprints};
 use crate::base::limits::RESEARCH_TRIES_MAX;
+use crate::base::samples::finding;
 use crate::base::verdict::{Cause, Gap, Verdict};
 
 /// Loops that are played.

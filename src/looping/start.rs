@@ -303,7 +303,7 @@ pub(super) fn bounded_tokens(max: Option<u64>) -> Result<Option<u64>, LoopStartE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     fn setting<'a>() -> StartContext<'a> {
         StartContext {

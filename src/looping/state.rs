@@ -373,7 +373,7 @@ impl LoopState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     #[test]
     fn every_word_is_read_back_and_no_other_is_taken() {

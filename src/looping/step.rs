@@ -326,4 +326,4 @@ fn continue_or_yield(
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -2,8 +2,8 @@
 //! late or are ended, daemons that are killed. However it goes, every Stop that is not broken off
 //! counts once, and one that is counts at most once.
 
+use super::samples::state;
 use super::state::{LoopState, StopAnswer};
-use super::step::tests::state;
 use super::stop_table::{StopArrival, StopDelivery, StopTable};
 use crate::base::limits::BEGUN_MS_EXACT;
 

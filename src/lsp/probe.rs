@@ -141,7 +141,7 @@ impl ProbeExpectation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::Cause;
     use crate::lsp::registry::Catalogue;
 

@@ -299,7 +299,7 @@ pub(super) fn truncate_text_in(
 mod tests {
     use super::*;
     use crate::base::finding::assign_fingerprints;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::Cause;
 
     fn say(

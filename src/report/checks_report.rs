@@ -176,7 +176,7 @@ mod tests {
     use crate::base::verdict::{Cause, Gap};
     use crate::looping::criteria::CheckCriterion;
     use crate::looping::criteria::CriterionGap;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
 
     fn difference(path: &str, role: ExamRole, change: ExamChange) -> ExamDifference {
         let path = RelPath::parse(path).expect("a relative path");

@@ -207,7 +207,7 @@ fn is_wide(character: char) -> bool {
 mod tests {
     use super::*;
     use crate::base::evidence::{SensorKind, SensorReading};
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     fn scanned(text: &str, spans: &[(usize, usize)]) -> (Evidence, SourceExcerpts) {
         let lines = LineIndex::new(text);

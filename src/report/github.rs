@@ -75,7 +75,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::base::evidence::{SensorKind, SensorReading, SkippedFile};
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn what_would_end_a_command_is_escaped() {

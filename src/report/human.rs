@@ -124,7 +124,7 @@ fn sensor(reading: &SensorReading) -> String {
 mod tests {
     use super::*;
     use crate::base::evidence::SkippedFile;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::{Cause, Gap};
 
     #[test]

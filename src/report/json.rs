@@ -171,9 +171,9 @@ pub fn forgotten_json(id: &str, checkpoints: usize) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding as sample;
+    use crate::base::samples::finding as sample;
     use crate::base::verdict::{Cause, Gap};
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     #[test]
     fn the_report_keeps_the_contract() {

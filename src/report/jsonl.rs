@@ -31,7 +31,7 @@ pub fn findings(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn a_finding_is_one_line_with_positions_from_1() {

@@ -229,7 +229,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::Cause;
 
     fn renamed(outcome: Option<WriteOutcome>) -> (QueryContext, RenameReport) {

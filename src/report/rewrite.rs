@@ -90,7 +90,7 @@ mod tests {
     use crate::base::delta::Delta;
     use crate::base::evidence::SkippedFile;
     use crate::base::finding::FindingState;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     fn rewritten(outcome: Option<WriteOutcome>) -> (QueryContext, RewriteReport) {
         let root = PathBuf::from("/r");

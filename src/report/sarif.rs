@@ -262,7 +262,7 @@ fn relative(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::verdict::Cause;
     use crate::scan::RuleSet;
 

@@ -237,7 +237,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
     use crate::base::text::{Position, TextRange};
     use crate::base::verdict::Cause;
 

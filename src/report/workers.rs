@@ -77,7 +77,7 @@ fn place(root: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::step::tests::state;
+    use crate::looping::samples::state;
 
     #[test]
     fn each_worker_has_a_line() {

@@ -338,9 +338,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
+    use crate::looping::samples::state;
     use crate::looping::state::{LoopState, Status};
-    use crate::looping::step::tests::state;
 
     fn store() -> (tempfile::TempDir, Store, ProjectKey) {
         let folder = tempfile::tempdir().expect("a folder");

@@ -45,8 +45,8 @@ fn database_may_hold(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::looping::samples::state;
     use crate::looping::state::LoopState;
-    use crate::looping::step::tests::state;
     use crate::store::{ProjectKey, Store};
 
     #[tokio::test]

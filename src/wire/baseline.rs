@@ -61,7 +61,7 @@ pub fn format_baseline(baseline: &Baseline) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::finding::tests::finding;
+    use crate::base::samples::finding;
 
     #[test]
     fn a_baseline_survives_its_file_and_has_an_entry_a_line() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::finding::assign_fingerprints;
-use crate::base::finding::tests::finding;
+use crate::base::samples::finding;
 
 fn set(of: &[(u32, &str)]) -> Vec<Finding> {
     let mut findings = of.iter().map(|(line, code)| finding("a.py", *line, code)).collect();

@@ -144,7 +144,7 @@ fn what_a_session_wrote_and_what_it_concerns_is_bounded_and_a_cut_is_said() {
 fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     let file = path("b.py");
-    let mut found = vec![crate::base::finding::tests::finding("b.py", 1, "old")];
+    let mut found = vec![crate::base::samples::finding("b.py", 1, "old")];
     crate::base::finding::assign_fingerprints(&mut found);
     ledger.set_verified(root, &file, "s", (ContentHash::of_bytes(b"1"), found.clone()));
     let affected = |ledger: &mut EngineLedger| {
@@ -164,7 +164,7 @@ fn what_was_wrong_before_the_first_edit_is_remembered_over_later_ones() {
 
 #[test]
 fn of_equal_errors_in_the_same_bytes_only_the_one_at_its_place_is_older() {
-    let finding = crate::base::finding::tests::finding;
+    let finding = crate::base::samples::finding;
     let (mut ledger, root) = (EngineLedger::default(), Path::new("/r"));
     let file = path("b.py");
     let fingerprinted = |line: u32, bytes: &[u8]| {

@@ -9,7 +9,7 @@ use super::*;
 use crate::daemon::branch_merge::{BranchMergeResult, MeasuredWork, merge_loop_branch};
 use crate::daemon::checkpoints;
 use crate::daemon::test_project::TestProject;
-use crate::looping::step::tests::state;
+use crate::looping::samples::state;
 
 const NAME: &str = "gulf/auto-1-ab";
 

@@ -1,7 +1,7 @@
 //! Claims that a measurement contradicts, and the many sentences that it must not accuse.
 
 use super::*;
-use crate::base::finding::tests::finding;
+use crate::base::samples::finding;
 
 fn run(name: &str, output: &str) -> SensorReading {
     SensorReading {

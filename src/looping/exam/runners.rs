@@ -211,7 +211,7 @@ fn module(path: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::looping::criteria::CheckCriterion;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).expect("a relative path")

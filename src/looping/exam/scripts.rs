@@ -111,7 +111,7 @@ fn path_from_root(folder: &str, path: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::looping::criteria::CheckCriterion;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
 
     fn check(commands: &[&str], autochecks: &str, expected: &[&str]) {
         let commands = commands.iter().map(|line| command(line, CheckCriterion::Custom)).collect();

@@ -1,7 +1,7 @@
 //! Progress over made-up histories.
 
 use super::*;
-use crate::base::finding::tests::finding;
+use crate::base::samples::finding;
 use crate::base::verdict::{Cause, Gap};
 
 /// An iteration in which these letters are wrong, an error each; a capital letter is what the guard

@@ -2,44 +2,13 @@
 
 use super::*;
 use crate::base::evidence::SensorReading;
-use crate::base::finding::tests::finding;
+use crate::base::samples::finding;
 use crate::base::verdict::Cause;
 use crate::looping::control::{self, NewLimits};
 use crate::looping::facts::{ContextUse, MergeOutcome, WorkChange};
 use crate::looping::options::LoopOptions;
-use crate::looping::state::{LoopCounters, RemainingWork, StopBasis, UntilCondition};
-
-/// A running loop of session `s` for tests.
-pub(crate) fn state() -> LoopState {
-    LoopState {
-        id: "loop-1".into(),
-        session_id: Some("s".into()),
-        mode: Mode::Basic,
-        status: Status::Running,
-        pause_reason: None,
-        until: UntilCondition::Promise,
-        prompt: "fix it".into(),
-        promise: Some("DONE".into()),
-        options: LoopOptions::defaults_for(Mode::Basic),
-        checks: Vec::new(),
-        measured_sensors: Vec::new(),
-        counted_from: 0,
-        base: None,
-        branch: None,
-        iteration: 0,
-        max_iterations: 3,
-        counters: LoopCounters::default(),
-        remaining: RemainingWork::default(),
-        history: Vec::new(),
-        basis: StopBasis::default(),
-        note: None,
-        overrides: Vec::new(),
-        answer: None,
-        created_ms: 0,
-        clock_ms: 0,
-        updated_ms: 0,
-    }
-}
+use crate::looping::samples::state;
+use crate::looping::state::{LoopCounters, UntilCondition};
 
 fn input(session_id: &str) -> StopInput<'_> {
     StopInput { session_id, last_message: CLAIM, ..StopInput::default() }
@@ -546,12 +515,6 @@ fn before_the_host_would_end_the_turn_the_loop_yields_and_stays_running() {
     let (next, word) = stop(&now, true, false);
     assert_eq!((word.as_str(), next.status, next.iteration), ("yield", Status::Running, 9));
     assert_eq!(next.counters.continuations, 0);
-}
-
-/// A judge's loop after one Stop that these facts decided, for tests.
-pub(crate) fn measured_once(facts: &StopFacts) -> LoopState {
-    let judged = LoopState { mode: Mode::Judge, ..state() };
-    decide_stop(&judged, &input("s"), &evidence(false, None), facts).0
 }
 
 #[test]

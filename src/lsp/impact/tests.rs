@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::base::finding::tests::finding;
+use crate::base::samples::finding;
 
 fn path(name: &str) -> RelPath {
     RelPath::below(Path::new("/r"), &Path::new("/r").join(name)).expect("relative")

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::judge::rubric::Rubric;
     use crate::looping::criteria::CheckCriterion;
-    use crate::looping::criteria::tests::command;
+    use crate::looping::samples::command;
 
     #[test]
     fn what_is_proposed_would_work() {

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::base::evidence::{SensorKind, SensorReading, TestTotals};
-use crate::base::finding::tests::finding;
 use crate::base::limits::{FAILED_LINES_MAX, REASON_BYTES_MAX};
+use crate::base::samples::finding;
 use crate::base::verdict::{Cause, Gap};
 use crate::looping::options::LoopOptions;
 use crate::looping::progress::{ProgressSignals, weigh};
+use crate::looping::samples::state;
 use crate::looping::state::{Iteration, Mode, RemainingWork, SensorSummary, StopBasis};
-use crate::looping::step::tests::state;
 
 #[test]
 fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {

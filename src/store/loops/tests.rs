@@ -1,11 +1,13 @@
 //! Loops in a real database.
 
 use super::*;
+use crate::base::evidence::{Evidence, SensorKind, SensorReading};
 use crate::looping::control::cancel_loop;
 use crate::looping::facts::{JudgeOutcome, StopFacts};
 use crate::looping::options::{BaselineMode, LoopOptions};
+use crate::looping::samples::state;
 use crate::looping::state::{Iteration, ManualOverride, Mode, PauseReason, Status, StopAnswer};
-use crate::looping::step::tests::{measured_once, state};
+use crate::looping::step::{StopInput, decide_stop};
 
 fn store() -> (tempfile::TempDir, Store, ProjectKey) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -95,7 +97,15 @@ fn everything_set() -> LoopState {
         now_ms: 9,
         ..StopFacts::default()
     };
-    let measured = measured_once(&facts);
+    let judged = LoopState { mode: Mode::Judge, ..state() };
+    let input = StopInput {
+        session_id: "s",
+        last_message: "<promise>DONE</promise>",
+        ..StopInput::default()
+    };
+    let reading = SensorReading::clean("pyright", SensorKind::Lsp, 1);
+    let evidence = Evidence { readings: vec![reading], ..Evidence::default() };
+    let (measured, _) = decide_stop(&judged, &input, &evidence, &facts);
     let mut history = measured.history.clone();
     history.push(Iteration {
         number: 2,

@@ -1,0 +1,17 @@
+//! Sample values for tests.
+
+use std::path::Path;
+
+use super::finding::{Finding, Severity};
+use super::hash::ContentHash;
+use super::path::RelPath;
+use super::text::{Position, TextRange};
+
+/// An error of pyright with `code` as its code, at the beginning of a line of `path`.
+#[must_use]
+pub fn finding(path: &str, line: u32, code: &str) -> Finding {
+    let path = RelPath::below(Path::new("/r"), &Path::new("/r").join(path)).expect("relative");
+    let at = Position { line, character: 0 };
+    let place = (path, TextRange { start: at, end: at }, ContentHash::of_bytes(b""));
+    Finding::new("pyright", code, Severity::Error, place, &format!("{code} is wrong"))
+}
